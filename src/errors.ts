@@ -1,0 +1,140 @@
+/**
+ * Every refusal Keyturn utters: one hierarchy and one closed table of reasons.
+ *
+ * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw
+ * body; text that came from outside passes `quoted` first. The table below is the contract that
+ * scripts rely on (docs/errors.md shows it): reason → JSON-RPC code → exit code of the CLI.
+ */
+
+/** Exit codes of the CLI. Stable: scripts branch on them. */
+export const exitCodes = {
+  ok: 0,
+  internal: 1,
+  usage: 2,
+  interactionNeeded: 3,
+  denied: 4,
+  signInFailed: 5,
+  unreachable: 6,
+  locked: 7,
+  brokerUnreachable: 8,
+  interrupted: 130,
+} as const;
+
+export const reasons = {
+  internal: { code: -32603, exit: exitCodes.internal },
+  parse_error: { code: -32700, exit: exitCodes.internal },
+  method_not_found: { code: -32601, exit: exitCodes.internal },
+  invalid_request: { code: -32602, exit: exitCodes.usage },
+  invalid_resource: { code: -32001, exit: exitCodes.usage },
+  invalid_scope: { code: -32002, exit: exitCodes.usage },
+  not_found: { code: -32003, exit: exitCodes.usage },
+  conflict: { code: -32004, exit: exitCodes.usage },
+
+  consent_required: { code: -32010, exit: exitCodes.interactionNeeded },
+  consent_pending: { code: -32011, exit: exitCodes.interactionNeeded },
+  login_required: { code: -32012, exit: exitCodes.interactionNeeded },
+  login_pending: { code: -32013, exit: exitCodes.interactionNeeded },
+  interrupted: { code: -32014, exit: exitCodes.interrupted },
+
+  consent_denied: { code: -32020, exit: exitCodes.denied },
+  not_permitted: { code: -32021, exit: exitCodes.denied },
+  unpaired: { code: -32022, exit: exitCodes.denied },
+  pairing_denied: { code: -32023, exit: exitCodes.denied },
+
+  login_failed: { code: -32030, exit: exitCodes.signInFailed },
+  access_denied: { code: -32031, exit: exitCodes.signInFailed },
+  metadata_invalid: { code: -32032, exit: exitCodes.signInFailed },
+  issuer_mismatch: { code: -32033, exit: exitCodes.signInFailed },
+  resource_mismatch: { code: -32034, exit: exitCodes.signInFailed },
+  state_mismatch: { code: -32035, exit: exitCodes.signInFailed },
+  pkce_unsupported: { code: -32036, exit: exitCodes.signInFailed },
+  insecure_url: { code: -32037, exit: exitCodes.signInFailed },
+  registration_required: { code: -32038, exit: exitCodes.signInFailed },
+  registration_failed: { code: -32039, exit: exitCodes.signInFailed },
+  redirect_port_taken: { code: -32040, exit: exitCodes.signInFailed },
+  token_invalid: { code: -32041, exit: exitCodes.signInFailed },
+  audience_mismatch: { code: -32042, exit: exitCodes.signInFailed },
+  scope_insufficient: { code: -32043, exit: exitCodes.signInFailed },
+  step_up_exhausted: { code: -32044, exit: exitCodes.signInFailed },
+  authorization_not_required: { code: -32045, exit: exitCodes.signInFailed },
+  account_mismatch: { code: -32046, exit: exitCodes.signInFailed },
+
+  authorization_server_unreachable: { code: -32050, exit: exitCodes.unreachable },
+  protected_server_unreachable: { code: -32051, exit: exitCodes.unreachable },
+  rate_limited: { code: -32052, exit: exitCodes.unreachable },
+
+  locked: { code: -32060, exit: exitCodes.locked },
+  vault_unreadable: { code: -32061, exit: exitCodes.locked },
+  vault_unavailable: { code: -32062, exit: exitCodes.locked },
+  file_unreadable: { code: -32063, exit: exitCodes.locked },
+
+  broker_unreachable: { code: -32070, exit: exitCodes.brokerUnreachable },
+  broker_running: { code: -32071, exit: exitCodes.brokerUnreachable },
+  handshake_failed: { code: -32072, exit: exitCodes.brokerUnreachable },
+  socket_unsafe: { code: -32073, exit: exitCodes.brokerUnreachable },
+  frame_invalid: { code: -32074, exit: exitCodes.brokerUnreachable },
+} as const satisfies Record<string, { code: number; exit: number }>;
+
+export type Reason = keyof typeof reasons;
+
+export interface ErrorDetails {
+  /** What a person can do next: a command, a setting, a place to look. */
+  readonly hint?: string;
+  /** The rule that was kept, e.g. `RFC 9207 §2.4`. */
+  readonly rule?: string;
+  /** Seconds until another try makes sense. */
+  readonly retryAfter?: number;
+  readonly cause?: unknown;
+}
+
+/** A refusal with a stable reason. Everything Keyturn throws on purpose is one of these. */
+export class KeyturnError extends Error {
+  readonly reason: Reason;
+  readonly hint?: string;
+  readonly rule?: string;
+  readonly retryAfter?: number;
+
+  constructor(reason: Reason, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.reason = reason;
+    if (details.hint !== undefined) this.hint = details.hint;
+    if (details.rule !== undefined) this.rule = details.rule;
+    if (details.retryAfter !== undefined) this.retryAfter = details.retryAfter;
+  }
+}
+
+/** A rule of the protocol or of ours forbids going on. Never retried: another try breaks the same rule. */
+export class RuleRefusal extends KeyturnError {
+  constructor(reason: Reason, message: string, details: ErrorDetails & { readonly rule: string }) {
+    super(reason, message, details);
+  }
+}
+
+/** Nobody answered, or not in a form that means anything. May pass by itself; never ends a grant. */
+export class Unreachable extends KeyturnError {}
+
+/** `reason` of anything thrown; a foreign error counts as `internal`. */
+export function reasonOf(error: unknown): Reason {
+  return error instanceof KeyturnError ? error.reason : 'internal';
+}
+
+/** True for the name of a reason of the table above. */
+export function isReason(value: unknown): value is Reason {
+  return typeof value === 'string' && Object.hasOwn(reasons, value);
+}
+
+/** Longest piece of foreign text that a message repeats, in characters: a sentence, not a page. */
+const longestQuote = 200;
+
+/**
+ * Foreign text made fit to show: bounded, in quotation marks, with control characters, line breaks
+ * and direction overrides written as escapes. For text from servers, local clients and files.
+ */
+export function quoted(text: string): string {
+  const bounded = text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text;
+  return JSON.stringify(bounded).replace(
+    /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
