@@ -57,7 +57,9 @@ export const reasons = {
   scope_insufficient: { code: -32043, exit: exitCodes.signInFailed },
   step_up_exhausted: { code: -32044, exit: exitCodes.signInFailed },
   authorization_not_required: { code: -32045, exit: exitCodes.signInFailed },
+  token_refused: { code: -32047, exit: exitCodes.signInFailed },
   account_mismatch: { code: -32046, exit: exitCodes.signInFailed },
+  client_rejected: { code: -32048, exit: exitCodes.signInFailed },
 
   authorization_server_unreachable: { code: -32050, exit: exitCodes.unreachable },
   protected_server_unreachable: { code: -32051, exit: exitCodes.unreachable },

@@ -1,0 +1,191 @@
+#!/usr/bin/env node
+/**
+ * A headless user agent: signs in and consents at the demo's authorization server, as a person with
+ * a browser would, and hands the answer to the loopback redirect URI.
+ *
+ *     node scripts/user-agent.ts [--account NAME] [--deny] URL
+ *
+ * The URL comes last, because whoever opens a browser appends it. The authority to trust is read from
+ * the file that KEYTURN_DEMO_CA or else NODE_EXTRA_CA_CERTS names. Exit 0: the loopback address
+ * answered 2xx. Otherwise 1 and one sentence on stderr.
+ *
+ * Invariant: forms are filled in over https only, and the sign-in ends at the first http address,
+ * which must be a loopback one.
+ */
+import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { Agent, fetch, type Response } from 'undici';
+import { KeyturnError, quoted } from '../src/errors.ts';
+
+export interface UserAgentOptions {
+  /** The name for the sign-in form. */
+  readonly account: string;
+  /** PEM text of the authority to trust; without it, the ones that Node trusts. */
+  readonly ca?: string;
+  /** Presses "Deny" at the consent page. */
+  readonly deny?: boolean;
+  /** A browser that was used before, and may be signed in still; without it, a fresh one. */
+  readonly jar?: CookieJar;
+}
+
+/** What the loopback redirect URI answered. */
+export interface LoopbackAnswer {
+  readonly status: number;
+  readonly page: string;
+}
+
+/** A whole sign-in takes six requests; more than three times that is a loop. */
+const mostSteps = 20;
+
+/**
+ * Signs in from an authorization URL to the loopback page.
+ *
+ * @throws KeyturnError `login_failed` when a page refuses or isn't understood, `insecure_url` when
+ * the way leads to an http address that isn't loopback.
+ */
+export async function signInAt(url: string | URL, options: UserAgentOptions): Promise<LoopbackAnswer> {
+  const agent = new Agent({ connect: options.ca === undefined ? {} : { ca: options.ca } });
+  try {
+    const jar = options.jar ?? new CookieJar();
+    let next: Step = { url: new URL(url) };
+    for (let step = 0; step < mostSteps; step += 1) {
+      const response = await request(next, jar, agent);
+      if (next.url.protocol === 'http:') return { status: response.status, page: await response.text() };
+      next = await nextStep(next.url, response, options);
+    }
+    throw new KeyturnError('login_failed', `The sign-in did not end within ${mostSteps} pages.`);
+  } finally {
+    await agent.destroy();
+  }
+}
+
+interface Step {
+  readonly url: URL;
+  /** Present: the form is sent by POST. */
+  readonly form?: Readonly<Record<string, string>>;
+}
+
+const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+async function request(step: Step, jar: CookieJar, agent: Agent): Promise<Response> {
+  const plain = step.url.protocol === 'http:';
+  if (plain ? !loopbackHosts.has(step.url.hostname) : step.url.protocol !== 'https:') {
+    throw new KeyturnError(
+      'insecure_url',
+      `The sign-in leads to ${quoted(step.url.origin)}, which isn't https.`,
+    );
+  }
+  const headers: Record<string, string> = { accept: 'text/html' };
+  // Cookies of the authorization server are none of the loopback listener's business.
+  const cookies = plain ? '' : jar.header(step.url.pathname);
+  if (cookies) headers['cookie'] = cookies;
+  const response = await fetch(step.url, {
+    redirect: 'manual',
+    dispatcher: agent,
+    headers,
+    ...(step.form ? { method: 'POST', body: new URLSearchParams(step.form) } : {}),
+  });
+  if (!plain) jar.keep(response.headers.getSetCookie());
+  return response;
+}
+
+async function nextStep(current: URL, response: Response, options: UserAgentOptions): Promise<Step> {
+  const location = response.headers.get('location');
+  const page = await response.text();
+  if (location !== null && response.status >= 300 && response.status < 400) {
+    return { url: new URL(location, current) };
+  }
+  if (!response.ok) {
+    throw new KeyturnError(
+      'login_failed',
+      `${quoted(current.pathname)} answered ${response.status}: ${quoted(textOf(page))}.`,
+    );
+  }
+  const action = /<form[^>]*\saction="([^"]*)"/.exec(page)?.[1];
+  if (action === undefined) {
+    throw new KeyturnError('login_failed', `${quoted(current.pathname)} has neither a form nor a redirect.`);
+  }
+  const decision = options.deny ? 'deny' : 'allow';
+  return {
+    url: new URL(action, current),
+    form: page.includes('name="login"') ? { login: options.account } : { decision },
+  };
+}
+
+/** The words of a page, on one line. */
+function textOf(page: string): string {
+  return page
+    .replace(/<style>.*?<\/style>|<[^>]*>/gs, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** Cookies of one authorization server: by name and path, as RFC 6265 §5.3 has it; hosts don't matter with one server. */
+export class CookieJar {
+  readonly #cookies = new Map<string, { readonly pair: string; readonly path: string }>();
+
+  keep(lines: readonly string[]): void {
+    for (const line of lines) {
+      const [pair = '', ...attributes] = line.split(/;\s*/);
+      const named = new Map(
+        attributes.map((attribute) => [attribute.split('=', 1)[0]?.toLowerCase(), attribute]),
+      );
+      const path = named.get('path')?.slice('path='.length) ?? '/';
+      const key = `${pair.split('=', 1)[0]};${path}`;
+      const expires = named.get('expires')?.slice('expires='.length);
+      if (expires !== undefined && Date.parse(expires) <= Date.now()) this.#cookies.delete(key);
+      else this.#cookies.set(key, { pair, path });
+    }
+  }
+
+  header(path: string): string {
+    return this.#cookies
+      .values()
+      .filter((cookie) => pathMatches(path, cookie.path))
+      .map((cookie) => cookie.pair)
+      .toArray()
+      .join('; ');
+  }
+}
+
+/** RFC 6265 §5.1.4. */
+function pathMatches(path: string, cookiePath: string): boolean {
+  if (path === cookiePath) return true;
+  return path.startsWith(cookiePath.endsWith('/') ? cookiePath : `${cookiePath}/`);
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    options: { account: { type: 'string', default: 'alice' }, deny: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
+  const url = positionals.at(-1);
+  if (url === undefined || !URL.canParse(url)) {
+    throw new KeyturnError('invalid_request', 'usage: user-agent [--account NAME] [--deny] URL');
+  }
+  const caFile = process.env['KEYTURN_DEMO_CA'] || process.env['NODE_EXTRA_CA_CERTS'];
+  const trust = caFile ? { ca: await readFile(caFile, 'utf8') } : {};
+  const { status } = await signInAt(url, { account: values.account, deny: values.deny, ...trust });
+  if (status < 200 || status > 299) {
+    throw new KeyturnError('login_failed', `The loopback address answered ${status}.`);
+  }
+}
+
+// Not `import.meta.main`: Node 22 has none.
+if (process.argv[1] === import.meta.filename) {
+  try {
+    await main();
+  } catch (error) {
+    // Only messages of ours: another error could name the URL, which holds the state.
+    const message = error instanceof KeyturnError ? error.message : `The sign-in failed (${nameOf(error)}).`;
+    process.stderr.write(`${message}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** A name that tells what went wrong without repeating what was sent: ECONNREFUSED rather than a message. */
+function nameOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return 'unknown error';
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
+}

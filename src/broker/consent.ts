@@ -1,0 +1,144 @@
+/**
+ * Consent: may this local client have a token for this endpoint, with these scopes?
+ *
+ * Invariant (DESIGN 6): silence authorizes nothing. Without a permission there is a question, or a
+ * refusal; a denial is remembered; `later` isn't, and leaves no trace.
+ */
+import { KeyturnError } from '../errors.ts';
+import { isWithin, union } from '../oauth/scope.ts';
+import type { Audit } from './audit.ts';
+import type { Clock } from './clock.ts';
+import type { Interactions } from './interaction.ts';
+import type { LocalClients } from './local-client.ts';
+import type { Permission, Permissions } from './permission.ts';
+import { SharedWork } from './shared-work.ts';
+
+export interface ConsentParts {
+  readonly permissions: Permissions;
+  readonly clients: LocalClients;
+  readonly interactions: Interactions;
+  readonly audit: Audit;
+  readonly clock: Clock;
+}
+
+export interface Wanted {
+  readonly clientId: string;
+  readonly endpoint: string;
+  /** Scopes the local client needs; empty where it named none. */
+  readonly scope: readonly string[];
+  readonly interaction: 'never' | 'allow';
+}
+
+/** A question stays open this long (milliseconds), so that an answer that comes late still counts. */
+const questionPatience = 600_000;
+
+export class Consent {
+  readonly #parts: ConsentParts;
+  readonly #questions = new SharedWork<Permission>();
+
+  constructor(parts: ConsentParts) {
+    this.#parts = parts;
+  }
+
+  /** The permission that covers what is wanted. Throws `consent_denied`, `consent_required` or the caller's reason. */
+  async permitted(wanted: Wanted, caller: AbortSignal): Promise<Permission> {
+    const permission = this.#find(wanted);
+    if (permission?.decision === 'deny') throw this.#denied(wanted);
+    if (permission && covers(permission, wanted.scope)) return permission;
+    if (wanted.interaction === 'never') throw this.#required(wanted, permission);
+    const key = `${wanted.clientId} ${wanted.endpoint} ${wanted.scope.toSorted().join(' ')}`;
+    return this.#questions.join(key, (signal) => this.#ask(wanted, permission, signal), caller);
+  }
+
+  /** Sets what the user decided, durably, before anybody learns of it. */
+  async decide(permission: Permission): Promise<void> {
+    await this.#parts.permissions.set(permission);
+    await this.#parts.audit.record({
+      event: 'permission',
+      outcome: permission.decision,
+      client: this.#parts.clients.nameOf(permission.clientId),
+      endpoint: permission.endpoint,
+      ...(permission.scope === undefined ? {} : { scope: permission.scope }),
+    });
+  }
+
+  /** Fixes a permission to the resource that discovery verified and, where the card named none, to the first scopes. */
+  async bind(permission: Permission, resource: string, scope: readonly string[]): Promise<Permission> {
+    const open = permission.fixAtFirstToken === true;
+    if (permission.resource === resource && !open) return permission;
+    const { fixAtFirstToken: _, ...rest } = permission;
+    const bound = { ...rest, resource, ...(open ? { scope: [...scope] } : {}) };
+    await this.#parts.permissions.set(bound);
+    return bound;
+  }
+
+  #find({ clientId, endpoint }: Wanted): Permission | undefined {
+    return this.#parts.permissions.find(clientId, endpoint, this.#parts.clock.now());
+  }
+
+  async #ask(wanted: Wanted, had: Permission | undefined, signal: AbortSignal): Promise<Permission> {
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const scope = had?.scope ? union(had.scope, wanted.scope) : wanted.scope;
+    const asked = this.#parts.interactions.ask(
+      {
+        kind: 'allow',
+        clientId: wanted.clientId,
+        clientName: this.#parts.clients.nameOf(wanted.clientId),
+        endpoint: wanted.endpoint,
+        ...(scope.length > 0 ? { scope } : {}),
+      },
+      either,
+    );
+    const unanswered = this.#parts.clock.sleep(questionPatience, either).then(() => 'later' as const);
+    for (const pending of [asked, unanswered]) pending.catch(() => undefined);
+    try {
+      return await this.#settle(wanted, scope, await Promise.race([asked, unanswered]));
+    } finally {
+      over.abort();
+    }
+  }
+
+  async #settle(
+    wanted: Wanted,
+    scope: readonly string[],
+    answer: 'yes' | 'no' | 'later',
+  ): Promise<Permission> {
+    if (answer === 'later') throw this.#required(wanted, undefined);
+    const { clientId, endpoint } = wanted;
+    const createdAt = this.#parts.clock.now();
+    if (answer === 'no') {
+      const before = this.#find(wanted);
+      // Refusing more scopes takes nothing away that was allowed before.
+      if (before?.decision !== 'allow')
+        await this.decide({ clientId, endpoint, decision: 'deny', createdAt });
+      throw this.#denied(wanted);
+    }
+    const scopes = scope.length > 0 ? { scope: [...scope] } : { fixAtFirstToken: true };
+    const permission: Permission = { clientId, endpoint, decision: 'allow', createdAt, ...scopes };
+    await this.decide(permission);
+    return permission;
+  }
+
+  #denied({ clientId, endpoint }: Wanted): KeyturnError {
+    const name = this.#parts.clients.nameOf(clientId);
+    return new KeyturnError('consent_denied', `The user refused ${name} access to ${endpoint}.`, {
+      rule: 'A denial is remembered until the user changes it',
+      hint: `To change it: keyturn allow ${name} ${endpoint}`,
+    });
+  }
+
+  #required({ clientId, endpoint, scope }: Wanted, had: Permission | undefined): KeyturnError {
+    const name = this.#parts.clients.nameOf(clientId);
+    const what = had ? `more than its permission for ${endpoint} covers` : `a token for ${endpoint}`;
+    const scopes = scope.length > 0 ? ` --scope "${scope.join(' ')}"` : '';
+    return new KeyturnError('consent_required', `${name} asks for ${what}; nobody has allowed that.`, {
+      rule: 'No permission, no token',
+      hint: `Allow it with: keyturn allow ${name} ${endpoint}${scopes}`,
+    });
+  }
+}
+
+function covers(permission: Permission, scope: readonly string[]): boolean {
+  return permission.scope === undefined || isWithin(scope, permission.scope);
+}

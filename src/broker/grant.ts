@@ -1,0 +1,114 @@
+/**
+ * Grants: one user's authorization at one issuer for one resource and one account.
+ *
+ * Invariant: a grant's state is a union, and every change raises its generation; whoever read an
+ * older generation (a slow refresh, a late sign-in) is refused, so that it can't overwrite what is
+ * newer. Nothing here is secret: tokens rest in the vault under `vaultId`.
+ */
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { KeyturnError, quoted } from '../errors.ts';
+import type { RecordFile } from './record-file.ts';
+
+const stateSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('active') }),
+  z.object({ kind: z.literal('loginRequired'), why: z.string() }),
+  z.object({ kind: z.literal('revoked'), receipt: z.enum(['confirmed', 'pending', 'notOffered']) }),
+]);
+
+/** What stands in the record. `refreshing` and `expired` are passing and derived from memory. */
+export type GrantState = z.infer<typeof stateSchema>;
+
+export const grantSchema = z.object({
+  id: z.string().regex(/^[0-9a-f]{16}$/),
+  /** Canonical endpoints that a user named and whose metadata led to this resource. */
+  endpoints: z.array(z.string()).min(1),
+  /** The value sent as `resource` (RFC 8707), byte for byte. */
+  resource: z.string(),
+  issuer: z.string(),
+  /** The subject of an ID token, else the label the user chose, else `default`. */
+  account: z.string(),
+  registrationId: z.string(),
+  /** Scopes as the server granted them. */
+  scope: z.array(z.string()),
+  /** Scopes as we asked for them, so that a step-up asks for the union and never twice in vain. */
+  requestedScope: z.array(z.string()),
+  state: stateSchema,
+  generation: z.number().int().nonnegative(),
+  hasRefreshToken: z.boolean(),
+  /** Milliseconds since the epoch, as all times in records. */
+  createdAt: z.number(),
+  lastRefreshedAt: z.number().optional(),
+});
+
+export type Grant = z.infer<typeof grantSchema>;
+
+/** The grant's item in the vault. */
+export const grantVaultId = (id: string): string => `grant.${id}`;
+
+/** Label for an account nobody named and no ID token identifies. */
+export const defaultAccount = 'default';
+
+export class Grants {
+  readonly #file: RecordFile<Grant>;
+
+  constructor(file: RecordFile<Grant>) {
+    this.#file = file;
+  }
+
+  all(): readonly Grant[] {
+    return this.#file.items;
+  }
+
+  byId(id: string): Grant | undefined {
+    return this.all().find((grant) => grant.id === id);
+  }
+
+  /** Grants that serve an endpoint, newest first, the revoked ones too. */
+  forEndpoint(endpoint: string, account?: string): Grant[] {
+    return this.all()
+      .filter((grant) => grant.endpoints.includes(endpoint))
+      .filter((grant) => account === undefined || grant.account === account)
+      .toSorted((a, b) => b.createdAt - a.createdAt);
+  }
+
+  /** The one grant for what identifies a grant (DESIGN invariant 4). */
+  find(resource: string, issuer: string, account: string): Grant | undefined {
+    return this.all().find((g) => g.resource === resource && g.issuer === issuer && g.account === account);
+  }
+
+  async add(fields: Omit<Grant, 'id' | 'generation'>): Promise<Grant> {
+    const grant: Grant = { ...fields, id: randomBytes(8).toString('hex'), generation: 1 };
+    await this.#file.save([...this.all(), grant]);
+    return grant;
+  }
+
+  /**
+   * Writes a change made from `read`. Throws `conflict` when somebody else changed or removed the
+   * grant since: the caller's knowledge is stale and must not land.
+   */
+  async change(read: Grant, fields: Partial<Omit<Grant, 'id' | 'generation'>>): Promise<Grant> {
+    if (!this.isCurrent(read)) {
+      throw new KeyturnError('conflict', `The grant ${read.id} changed in the meantime.`, {
+        hint: 'Try again: the newer state is used.',
+      });
+    }
+    const next: Grant = { ...read, ...fields, generation: read.generation + 1 };
+    await this.#file.save(this.all().map((grant) => (grant.id === read.id ? next : grant)));
+    return next;
+  }
+
+  isCurrent(read: Grant): boolean {
+    return this.byId(read.id)?.generation === read.generation;
+  }
+
+  /** The grants a person means by an id or an endpoint. Throws `not_found`. */
+  named(idOrEndpoint: string, account?: string): Grant[] {
+    const byId = this.byId(idOrEndpoint);
+    const named = byId ? [byId] : this.forEndpoint(idOrEndpoint, account);
+    if (named.length > 0) return named;
+    throw new KeyturnError('not_found', `No grant for ${quoted(idOrEndpoint)}.`, {
+      hint: '`keyturn list` shows the grants there are.',
+    });
+  }
+}

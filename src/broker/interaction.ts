@@ -1,0 +1,105 @@
+/**
+ * Interactions: questions that wait for the user.
+ *
+ * Invariant: a question ends exactly once, by an answer, by withdrawal or by running out of time,
+ * and only an explicit `yes` allows anything. `no` is remembered by who asked; `later` isn't.
+ */
+import { randomBytes } from 'node:crypto';
+import { KeyturnError, quoted } from '../errors.ts';
+
+export type Answer = 'yes' | 'no' | 'later';
+
+export type Question =
+  | {
+      readonly kind: 'allow';
+      readonly clientId: string;
+      readonly clientName: string;
+      readonly endpoint: string;
+      /** Absent: the program named no scopes. */
+      readonly scope?: readonly string[];
+    }
+  | {
+      readonly kind: 'pair';
+      readonly clientName: string;
+      /** Six digits that the program shows too. */
+      readonly code: string;
+      readonly executable?: string;
+    }
+  | {
+      readonly kind: 'login';
+      readonly endpoint: string;
+      readonly issuer: string;
+      /** The authorization URL, for a person whose browser did not open. */
+      readonly url: string;
+    };
+
+export interface Interaction {
+  readonly id: string;
+  readonly question: Question;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+interface Open extends Interaction {
+  readonly settle: (answer: Answer) => void;
+}
+
+/** More open questions than a person can mean; a further one is refused rather than queued. */
+const mostOpen = 64;
+
+export class Interactions {
+  readonly #open = new Map<string, Open>();
+  readonly #now: () => number;
+  readonly #changed: () => void;
+
+  constructor(now: () => number, changed: () => void) {
+    this.#now = now;
+    this.#changed = changed;
+  }
+
+  list(): Interaction[] {
+    return [...this.#open.values()].map(({ id, question, createdAt }) => ({ id, question, createdAt }));
+  }
+
+  find(id: string): Interaction | undefined {
+    return this.#open.get(id);
+  }
+
+  /**
+   * Opens a question and waits for its answer. Rejects with the signal's reason when it is
+   * withdrawn, and with `rate_limited` when too many stand open.
+   */
+  async ask(question: Question, signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted();
+    if (this.#open.size >= mostOpen) {
+      throw new KeyturnError('rate_limited', `${mostOpen} questions are open already.`, {
+        hint: 'Answer some: `keyturn pending` lists them.',
+      });
+    }
+    const id = randomBytes(4).toString('hex');
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.#open.set(id, { id, question, createdAt: this.#now(), settle: resolve });
+    const withdraw = (): void => reject(signal.reason);
+    signal.addEventListener('abort', withdraw, { once: true });
+    this.#changed();
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', withdraw);
+      this.#open.delete(id);
+      this.#changed();
+    }
+  }
+
+  /** Throws `not_found` for a question that is closed or never was. */
+  answer(id: string, answer: Answer): Interaction {
+    const open = this.#open.get(id);
+    if (!open) {
+      throw new KeyturnError('not_found', `No open question ${quoted(id)}.`, {
+        hint: 'It may be answered, withdrawn or too old. `keyturn pending` lists the open ones.',
+      });
+    }
+    open.settle(answer);
+    return open;
+  }
+}

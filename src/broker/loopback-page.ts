@@ -1,0 +1,44 @@
+/**
+ * What the browser shows when it comes back from the authorization server.
+ *
+ * Invariant: fixed text only. No script, no remote content, nothing of the request is repeated, and
+ * the page is neither stored nor named in a referrer (its address held a code).
+ */
+import { createHash } from 'node:crypto';
+
+export type Page = 'done' | 'failed' | 'unexpected';
+
+const texts: Readonly<Record<Page, { title: string; body: string }>> = {
+  done: { title: 'Signed in', body: 'Keyturn has what it needs. You can close this tab.' },
+  failed: {
+    title: 'Sign-in failed',
+    body: 'Nothing was stored. The program that asked, or <code>keyturn list</code>, says why.',
+  },
+  unexpected: {
+    title: 'Not a sign-in that Keyturn waits for',
+    body: 'This address belongs to a sign-in that is over or was never started here. Start again from the program.',
+  },
+};
+
+const style =
+  'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem;color:#1c1c1e;background:#fff}' +
+  '@media(prefers-color-scheme:dark){body{color:#eee;background:#1c1c1e}}';
+
+const styleHash = createHash('sha256').update(style).digest('base64');
+
+export const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
+} as const;
+
+export function renderPage(page: Page): string {
+  const { title, body } = texts[page];
+  return (
+    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+    `<title>${title} – Keyturn</title><style>${style}</style><h1>${title}</h1><p>${body}</p></html>\n`
+  );
+}

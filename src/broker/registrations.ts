@@ -1,0 +1,68 @@
+/**
+ * Registrations: the OAuth client identities Keyturn uses, one place per issuer.
+ *
+ * Invariant: a registration never leaves its issuer, and it is reused across sessions rather than
+ * made anew. Its secret, where it has one, rests in the vault.
+ */
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { registrationSchema } from '../oauth/registration.ts';
+import type { Registration } from '../oauth/registration.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { RecordFile } from './record-file.ts';
+
+export const registrationRecordSchema = z.object({
+  id: z.string().regex(/^[0-9a-f]{16}$/),
+  registration: registrationSchema,
+  hasSecret: z.boolean(),
+});
+
+export type RegistrationRecord = z.infer<typeof registrationRecordSchema>;
+
+const vaultId = (id: string): string => `registration.${id}`;
+
+export class Registrations {
+  readonly #file: RecordFile<RegistrationRecord>;
+  readonly #vault: Vault;
+
+  constructor(file: RecordFile<RegistrationRecord>, vault: Vault) {
+    this.#file = file;
+    this.#vault = vault;
+  }
+
+  all(): readonly RegistrationRecord[] {
+    return this.#file.items;
+  }
+
+  byId(id: string): RegistrationRecord | undefined {
+    return this.#file.items.find((record) => record.id === id);
+  }
+
+  /** What the issuer knows us as: the one the user entered first, else the newest of our own. */
+  for(issuer: string): RegistrationRecord | undefined {
+    const own = this.#file.items.filter((record) => record.registration.issuer === issuer);
+    return own.find((r) => r.registration.source === 'preregistered') ?? own.at(-1);
+  }
+
+  /** The secret is durable before the record names it. */
+  async add(registration: Registration, secret: string | undefined): Promise<RegistrationRecord> {
+    const record = {
+      id: randomBytes(8).toString('hex'),
+      registration,
+      hasSecret: secret !== undefined,
+    };
+    if (secret !== undefined) await this.#vault.write(vaultId(record.id), secret);
+    await this.#file.save([...this.#file.items, record]);
+    return record;
+  }
+
+  async secret(record: RegistrationRecord): Promise<string | undefined> {
+    return record.hasSecret ? this.#vault.read(vaultId(record.id)) : undefined;
+  }
+
+  /** Throws a registration away, e.g. when its port is taken or the server no longer knows it. */
+  async remove(record: RegistrationRecord): Promise<void> {
+    await this.#file.save(this.#file.items.filter(({ id }) => id !== record.id));
+    if (record.hasSecret) await this.#vault.remove(vaultId(record.id));
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Arguments, GNU style: long flags, `--flag=value`, `--` ends flags. Node's own parser underneath.
+ *
+ * Invariant: what can't be understood is refused before anything is done, with exit code 2.
+ */
+import { parseArgs } from 'node:util';
+import type { ParseArgsConfig } from 'node:util';
+import { KeyturnError, quoted } from '../errors.ts';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+export interface Parsed<O extends Options> {
+  readonly values: ReturnType<
+    typeof parseArgs<{ args: string[]; options: O; allowPositionals: true }>
+  >['values'];
+  readonly positionals: string[];
+}
+
+/** Parses, and checks the number of operands. Throws `invalid_request`. */
+export function parse<const O extends Options>(
+  args: string[],
+  options: O,
+  operands: { readonly names: readonly string[]; readonly command: string },
+): Parsed<O> {
+  let parsed: Parsed<O>;
+  try {
+    parsed = parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    // Node's message names the flag, never the value of another one.
+    throw usage(error instanceof Error ? firstSentence(error.message) : 'bad arguments', operands.command);
+  }
+  const { names, command } = operands;
+  if (parsed.positionals.length !== names.length) {
+    const wanted = names.length === 0 ? 'no operands' : names.join(' and ');
+    throw usage(`${command} takes ${wanted}; ${parsed.positionals.length} given`, command);
+  }
+  return parsed;
+}
+
+export function usage(problem: string, command: string): KeyturnError {
+  return new KeyturnError('invalid_request', `${problem}.`, { hint: `keyturn ${command} --help` });
+}
+
+/** A whole number of seconds. Throws `invalid_request`. */
+export function secondsFrom(text: string | undefined, flag: string, command: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw usage(`${flag} takes a whole number of seconds, not ${quoted(text)}`, command);
+}
+
+const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
+
+/** `8h`, `30m`, `2d`, `90s` or a number of seconds, as seconds. Throws `invalid_request`. */
+export function durationFrom(text: string, flag: string, command: string): number {
+  const [, number, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
+  if (number === undefined)
+    throw usage(`${flag} takes a duration such as 8h or 30m, not ${quoted(text)}`, command);
+  return Number(number) * units[(unit || 's') as keyof typeof units];
+}
+
+function firstSentence(message: string): string {
+  const end = message.search(/\.(\s|$)/);
+  return end < 0 ? message : message.slice(0, end);
+}

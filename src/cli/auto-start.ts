@@ -1,0 +1,98 @@
+/**
+ * Starts the headless broker when none runs, as gpg's tools start their agent.
+ *
+ * Invariant: it gets an allow-list of the environment (DESIGN, Storage). What decides about browser,
+ * authorities, proxy, vault and insecure loopback is passed on only while there is no home yet; the
+ * broker records it then. Nothing that changes how Node itself runs is ever passed on.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectAsOwner } from '../client/connect.ts';
+import type { Connection } from '../client/connection.ts';
+import { exitCodes, KeyturnError } from '../errors.ts';
+import { homePaths } from '../paths.ts';
+import { isAbsent } from './connection.ts';
+import { say } from './output.ts';
+
+const passed = [
+  /^(HOME|USER|LOGNAME|PATH|LANG|LANGUAGE|TZ|TMPDIR|KEYTURN_HOME)$/,
+  /^(USERPROFILE|APPDATA|LOCALAPPDATA|SYSTEMROOT|SYSTEMDRIVE|TEMP|TMP)$/i,
+  /^(LC|XDG|DBUS|WAYLAND)_/,
+  /^(DISPLAY|XAUTHORITY)$/,
+];
+
+const recordedAtCreation = [
+  /^KEYTURN_(VAULT|BROWSER|CLIENT_METADATA_URL|ALLOW_INSECURE_LOOPBACK)$/,
+  /^(BROWSER|NODE_EXTRA_CA_CERTS|HTTPS_PROXY|https_proxy|NO_PROXY|no_proxy)$/,
+];
+
+/** A cold start takes a quarter of a second; a loaded machine may need a hundred times that. */
+const startPatience = 20_000;
+
+/** Milliseconds between two looks for a broker that somebody else is starting. */
+const lookEvery = 25;
+
+/** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
+export async function startBroker(): Promise<Connection> {
+  await spawnBroker();
+  const deadline = Date.now() + startPatience;
+  for (;;) {
+    try {
+      return await connectAsOwner();
+    } catch (error) {
+      if (!isAbsent(error) || Date.now() > deadline) throw error;
+      await sleep(lookEvery);
+    }
+  }
+}
+
+/** Resolves when a broker is up, ours or one that was faster. */
+async function spawnBroker(): Promise<void> {
+  const bin = fileURLToPath(new URL(`./bin${path.extname(import.meta.url)}`, import.meta.url));
+  const child = spawn(process.execPath, [bin, 'daemon', '--auto-started'], {
+    cwd: homedir(),
+    env: environmentFor(process.env),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+  });
+  const slow = setTimeout(() => say('keyturn: starting the broker…'), 1000);
+  try {
+    const problem = await readiness(child);
+    if (problem === undefined) return;
+    throw new KeyturnError('broker_unreachable', `The broker could not be started.\n${problem}`, {
+      hint: 'Run `keyturn daemon` in a terminal to see more.',
+    });
+  } finally {
+    clearTimeout(slow);
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.unref();
+  }
+}
+
+/** Undefined when the broker said that it is ready, or that another one is; else what it complained about. */
+async function readiness(child: ReturnType<typeof spawn>): Promise<string | undefined> {
+  let complaint = '';
+  child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
+  return new Promise((resolve) => {
+    child.stdout?.once('data', () => resolve(undefined));
+    child.once('error', (error) => resolve(error.name));
+    child.once('close', (code) => {
+      resolve(code === exitCodes.brokerUnreachable ? undefined : complaint.trim());
+    });
+  });
+}
+
+/** The environment of an auto-started broker. */
+export function environmentFor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const hasHome = existsSync(path.join(homePaths(env).state, 'home.json'));
+  const allowed = hasHome ? passed : [...passed, ...recordedAtCreation];
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => allowed.some((pattern) => pattern.test(name))),
+  );
+}

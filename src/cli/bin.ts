@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+/**
+ * The `keyturn` command. Checks the Node version before anything modern is loaded, then hands over.
+ *
+ * Invariant: `keyturn token` loads the client library and nothing else; its cold start is what scripts wait for.
+ */
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+
+if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(
+    `keyturn: needs Node 22.19 or newer; this is ${process.versions.node} (${process.execPath}).\n`,
+  );
+  process.exitCode = 1;
+} else {
+  const [command, ...args] = process.argv.slice(2);
+  const exitCode =
+    command === 'token'
+      ? await (await import('./token.ts')).run(args)
+      : await (await import('./main.ts')).main(command, args);
+  process.exitCode = exitCode;
+}

@@ -1,0 +1,58 @@
+/** What each command's file exports; and one request to the broker, checked by its schema. */
+import { KeyturnError } from '../errors.ts';
+import { methods } from '../ipc/protocol.ts';
+import type { MethodName, ParamsOf } from '../ipc/protocol.ts';
+import type { z } from 'zod';
+import type { Connection } from '../client/connection.ts';
+import { exitCodes } from '../errors.ts';
+import { connect } from './connection.ts';
+
+export interface Command {
+  /** The whole text of `--help`. */
+  readonly help: string;
+  /** Resolves with the exit code; throws KeyturnError for a refusal. */
+  run(args: string[]): Promise<number>;
+}
+
+type Answer<M extends MethodName> = z.output<(typeof methods)[M]['result']>;
+
+/** Calls a method on an open connection; its answer has passed the method's schema. */
+export async function call<M extends MethodName>(
+  connection: Connection,
+  method: M,
+  params: ParamsOf<M>,
+): Promise<Answer<M>> {
+  const parsed = methods[method].result.safeParse(await connection.request(method, params));
+  // The schema looked up by M parses to M's answer; the compiler can't follow the lookup.
+  if (parsed.success) return parsed.data as Answer<M>;
+  throw new KeyturnError('frame_invalid', `The broker's answer to ${method} has an unknown shape.`, {
+    hint: 'Broker and command may be of different versions: keyturn daemon --stop, then try again.',
+  });
+}
+
+/** Connects, calls one method, hangs up. */
+export async function ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> {
+  const connection = await connect();
+  try {
+    return await call(connection, method, params);
+  } finally {
+    connection.close();
+  }
+}
+
+/** Ends with 130 on an interrupt, after `connection` closed: that withdraws the question. */
+export async function interruptible<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  const interrupted = (): void => {
+    connection.close();
+    process.exit(exitCodes.interrupted);
+  };
+  process.once('SIGINT', interrupted);
+  process.once('SIGTERM', interrupted);
+  try {
+    return await work();
+  } finally {
+    connection.close();
+    process.off('SIGINT', interrupted);
+    process.off('SIGTERM', interrupted);
+  }
+}

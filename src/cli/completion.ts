@@ -1,0 +1,1 @@
+export const command = { help: '', run: () => Promise.resolve(0) };

@@ -1,0 +1,42 @@
+/** `keyturn list`: the grants, each with its issuer. Never a token. */
+import { exitCodes } from '../errors.ts';
+import { parse } from './arguments.ts';
+import { ask } from './command.ts';
+import type { Command } from './command.ts';
+import { printJson, printTable, say, when } from './output.ts';
+
+const help = `Usage: keyturn list [--json]
+Show where you are signed in: each grant with its server, issuer, account,
+state, scopes and the programs that may use it.
+
+      --json  print the grants as JSON
+  -h, --help  show this
+
+States: active, refreshing, loginRequired (sign in again), revoked.
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values } = parse(args, { json: { type: 'boolean' } }, { names: [], command: 'list' });
+    const { grants } = await ask('grant.list', {});
+    if (values.json) printJson(grants);
+    else if (grants.length === 0) say('No grants yet. Sign in with: keyturn login RESOURCE');
+    else {
+      printTable(
+        ['GRANT', 'SERVER', 'ISSUER', 'ACCOUNT', 'STATE', 'TOKEN UNTIL', 'SCOPES', 'PROGRAMS'],
+        grants.map((grant) => [
+          grant.id,
+          grant.endpoint,
+          grant.issuer,
+          grant.account ?? '',
+          grant.receipt === undefined ? grant.state : `${grant.state} (${grant.receipt})`,
+          grant.expires_at === undefined ? '-' : when(grant.expires_at),
+          grant.scope || '-',
+          grant.clients.join(', ') || '-',
+        ]),
+      );
+    }
+    return exitCodes.ok;
+  },
+};

@@ -1,0 +1,94 @@
+/**
+ * Dispatch of every command but `token`: a table of names and files.
+ *
+ * Invariant: only the command that was asked for is loaded.
+ */
+import { exitCodes, KeyturnError, quoted } from '../errors.ts';
+import type { Command } from './command.ts';
+import { refuse } from './output.ts';
+
+const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
+  login: () => import('./login.ts'),
+  list: () => import('./list.ts'),
+  revoke: () => import('./revoke.ts'),
+  status: () => import('./status.ts'),
+  allow: () => import('./allow.ts'),
+  deny: () => import('./deny.ts'),
+  clients: () => import('./clients.ts'),
+  unpair: () => import('./unpair.ts'),
+  pending: () => import('./pending.ts'),
+  answer: () => import('./answer.ts'),
+  register: () => import('./register.ts'),
+  daemon: () => import('./daemon.ts'),
+  completion: () => import('./completion.ts'),
+};
+
+const usageText = `Usage: keyturn COMMAND [ARGUMENT]...
+The token broker on your desk: signs in once per protected server, and hands
+short-lived access tokens to the programs you allowed.
+
+  token RESOURCE           print an access token
+  login RESOURCE           sign in at a protected server
+  list                     the grants: where you are signed in
+  revoke RESOURCE|GRANT    end a grant, here and at its issuer
+  allow CLIENT RESOURCE    let a program have tokens (the command line is "cli")
+  deny CLIENT RESOURCE     refuse a program, and remember it
+  clients                  the paired programs and what they may reach
+  unpair CLIENT            forget a program, its key and its permissions
+  pending                  questions that wait for you
+  answer ID yes|no|later   answer one
+  register ISSUER          enter client information you obtained at an issuer
+  status                   the broker: what runs, and with which settings
+  daemon                   run the broker in this terminal, or stop it
+  completion SHELL         a completion script for bash, zsh or fish
+
+  -h, --help     show this; keyturn COMMAND --help shows more
+  -V, --version  show the version
+
+RESOURCE is the endpoint URL of a protected server, as you know it.
+
+Quick start:
+  keyturn allow cli https://notes.example/mcp
+  keyturn token https://notes.example/mcp
+`;
+
+export async function main(name: string | undefined, args: string[]): Promise<number> {
+  try {
+    return await dispatch(name, args);
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+async function dispatch(name: string | undefined, args: string[]): Promise<number> {
+  if (name === '-h' || name === '--help' || name === 'help') return showUsage(args[0]);
+  if (name === '-V' || name === '--version') {
+    const { version } = await import('../daemon/version.ts');
+    process.stdout.write(`keyturn ${version}\n`);
+    return exitCodes.ok;
+  }
+  if (name === undefined) {
+    process.stderr.write(usageText);
+    return exitCodes.usage;
+  }
+  const { command } = await load(name);
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(command.help);
+    return exitCodes.ok;
+  }
+  return command.run(args);
+}
+
+async function showUsage(about: string | undefined): Promise<number> {
+  if (about === 'token') process.stdout.write((await import('./token.ts')).help);
+  else process.stdout.write(about === undefined ? usageText : (await load(about)).command.help);
+  return exitCodes.ok;
+}
+
+async function load(name: string): Promise<{ command: Command }> {
+  const loader = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (loader) return loader();
+  throw new KeyturnError('invalid_request', `There is no command ${quoted(name)}.`, {
+    hint: 'keyturn --help',
+  });
+}

@@ -1,0 +1,59 @@
+/**
+ * What goes where. stdout: the answer, and only that. stderr: everything meant for a person who
+ * watches: progress, questions, refusals. Silence on success where there is nothing to answer.
+ *
+ * Invariant: a refusal is printed as what happened, the rule it follows, and what to do; the exit
+ * code is the table's in errors.ts. A foreign error shows its name only: its text may hold anything.
+ */
+import { exitCodes, KeyturnError, reasons } from '../errors.ts';
+
+/** Prints a refusal and returns its exit code. */
+export function refuse(error: unknown): number {
+  if (!(error instanceof KeyturnError)) {
+    const what = error instanceof Error ? error.name : 'an unknown error';
+    say(`keyturn: internal error (${what}). This is a fault of Keyturn's; please report it.`);
+    if (process.env['KEYTURN_DEBUG'] === '1' && error instanceof Error) say(error.stack ?? '');
+    return exitCodes.internal;
+  }
+  say(`keyturn: ${error.message}`);
+  if (error.rule !== undefined) say(`  rule: ${error.rule}`);
+  if (error.hint !== undefined) say(`  hint: ${error.hint}`);
+  if (error.retryAfter !== undefined) say(`  again in: ${error.retryAfter} s`);
+  say(`  reason: ${error.reason}`);
+  return reasons[error.reason].exit;
+}
+
+/** One line for the person who watches. */
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** One line of the answer. */
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, undefined, process.stdout.isTTY ? 2 : undefined));
+}
+
+/** Columns, two spaces apart, the last one open-ended. Nothing at all for no rows. */
+export function printTable(header: readonly string[], rows: readonly (readonly string[])[]): void {
+  const lines = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
+  for (const line of lines) {
+    print(
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
+  }
+}
+
+/** A point in time as a person reads it: local, to the minute. `seconds` since the epoch. */
+export function when(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  const two = (n: number): string => String(n).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}

@@ -1,0 +1,22 @@
+/** `keyturn unpair CLIENT`: forgets a program; its key opens nothing any more. */
+import { exitCodes } from '../errors.ts';
+import { parse } from './arguments.ts';
+import { ask } from './command.ts';
+import type { Command } from './command.ts';
+
+const help = `Usage: keyturn unpair CLIENT
+Forget a program: its key, its permissions, and its open connections. Grants
+stay; \`keyturn revoke\` ends those.
+
+  -h, --help  show this
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { positionals } = parse(args, {}, { names: ['CLIENT'], command: 'unpair' });
+    const [client = ''] = positionals;
+    await ask('client.remove', { client });
+    return exitCodes.ok;
+  },
+};

@@ -1,0 +1,154 @@
+/**
+ * One socket to the broker, as questions and answers.
+ *
+ * Invariant: when the socket ends, every open question is refused; an answer that nobody asked for
+ * ends the socket. Until `trust` is called nothing the other end says is repeated to anyone: it may
+ * be a squatter.
+ */
+import type { Socket } from 'node:net';
+
+import { KeyturnError, Unreachable } from '../errors.ts';
+import { encodeFrame, FrameReader, terminated } from '../ipc/framing.ts';
+import {
+  type ErrorBody,
+  errorFrom,
+  frameLimit,
+  handshakeFrameLimit,
+  type Message,
+  type MessageId,
+  parseMessage,
+} from '../ipc/wire.ts';
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export type NotificationListener = (method: string, params: unknown) => void;
+
+export class Channel {
+  readonly #socket: Socket;
+  readonly #reader = new FrameReader(handshakeFrameLimit);
+  readonly #waiting = new Map<MessageId, Waiting>();
+  readonly #listeners = new Set<NotificationListener>();
+  #lastId = 0;
+  #trusted = false;
+  #ended: KeyturnError | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', (chunk) => this.#read(chunk));
+    // The reason doesn't matter: 'close' follows.
+    socket.on('error', () => {});
+    socket.on('close', () => this.fail(gone()));
+  }
+
+  get isOpen(): boolean {
+    return this.#ended === undefined;
+  }
+
+  /** The broker has proved itself: longer frames, and its words are repeated. */
+  trust(): void {
+    this.#trusted = true;
+    this.#reader.limit = frameLimit;
+  }
+
+  /** Sends a request. `line` is its frame as sent, for the transcript. Throws `frame_invalid` if too long. */
+  start(method: string, params: object): { readonly line: Buffer; readonly answer: Promise<unknown> } {
+    if (this.#ended) throw this.#ended;
+    const id = (this.#lastId += 1);
+    const line = encodeFrame({ jsonrpc: '2.0', id, method, params });
+    const { promise: answer, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, { resolve, reject });
+    this.#socket.write(terminated(line));
+    this.#keepAwake();
+    return { line, answer };
+  }
+
+  /** Tells a listener of every notification, until the function it returns is called. */
+  listen(listener: NotificationListener): () => void {
+    this.#listeners.add(listener);
+    this.#keepAwake();
+    return () => {
+      this.#listeners.delete(listener);
+      this.#keepAwake();
+    };
+  }
+
+  /** Ends the socket; open questions are refused with `error`. */
+  fail(error: KeyturnError): void {
+    if (this.#ended) return;
+    this.#ended = error;
+    this.#socket.destroy();
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+    this.#listeners.clear();
+  }
+
+  /** A connection that nobody waits on must not keep a program from ending. */
+  #keepAwake(): void {
+    if (this.#waiting.size > 0 || this.#listeners.size > 0) this.#socket.ref();
+    else this.#socket.unref();
+  }
+
+  #read(chunk: Buffer): void {
+    this.#reader.push(chunk);
+    try {
+      for (let frame = this.#next(); frame; frame = this.#next()) this.#take(parseMessage(frame));
+    } catch (error) {
+      // parseMessage and the reader throw KeyturnError; a listener's own error ends the connection too.
+      this.fail(error instanceof KeyturnError ? error : nonsense());
+    }
+  }
+
+  #next(): Buffer | undefined {
+    return this.#ended ? undefined : this.#reader.next();
+  }
+
+  #take(message: Message): void {
+    if (message.kind === 'notification') {
+      for (const listener of this.#listeners) listener(message.method, message.params);
+      return;
+    }
+    if (message.kind === 'request') throw nonsense();
+    if (message.id === null) {
+      // The broker could not tell which question it refuses: none will be answered.
+      this.fail(message.kind === 'error' ? this.#refusal(message.error) : nonsense());
+      return;
+    }
+    const waiting = this.#waiting.get(message.id);
+    if (!waiting) throw nonsense();
+    this.#waiting.delete(message.id);
+    if (message.kind === 'error') waiting.reject(this.#refusal(message.error));
+    else waiting.resolve(message.result);
+    this.#keepAwake();
+  }
+
+  #refusal(body: ErrorBody): KeyturnError {
+    const error = errorFrom(body);
+    if (this.#trusted) return error;
+    const { reason, retryAfter } = error;
+    return new KeyturnError(reason, `the program that listens on the socket refused: ${reason}`, {
+      hint: unprovenHints[reason] ?? 'The log of the broker says more.',
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+    });
+  }
+}
+
+/** Hints for refusals of a program that hasn't proved to be our broker: our words, not its. */
+const unprovenHints: Readonly<Record<string, string>> = {
+  unpaired: 'The broker does not know this key. The key was kept; a person can pair the program again.',
+  locked: 'Unlock the vault, then try again.',
+  rate_limited: 'Try again later.',
+  pairing_denied: 'Nobody allowed the pairing. Ask again when you are at the machine.',
+};
+
+function gone(): Unreachable {
+  return new Unreachable('broker_unreachable', 'the broker closed the connection', {
+    hint: 'It may have been stopped, or this program removed from its list.',
+  });
+}
+
+function nonsense(): KeyturnError {
+  return new KeyturnError('frame_invalid', 'the broker sent something that answers no question');
+}

@@ -1,0 +1,60 @@
+/**
+ * Finds the broker and the key, and connects: as a local client, or as the owner for our own CLI.
+ *
+ * Invariant: a missing broker or key is said, never made: nothing here starts a process or pairs.
+ */
+import { KeyturnError } from '../errors.ts';
+import { findSocket } from '../ipc/endpoint.ts';
+import { after, type Identity, ownerId } from '../ipc/wire.ts';
+import { type HomePaths, homePaths } from '../paths.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { clientKeyFile, ownerKeyFile, readKeyFile } from './key-file.ts';
+
+export interface Place {
+  /** The environment that names the home; the process's own unless given. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The home's folders; from `env` unless given. */
+  readonly paths?: HomePaths;
+}
+
+export interface ConnectOptions extends Place {
+  /** The name this program was paired under: its key is read from the home. */
+  readonly name?: string;
+  /** Or the identity itself, from a store of the program's own. */
+  readonly key?: Identity;
+}
+
+/** Where a home's folders and socket are. Throws `broker_unreachable` or `socket_unsafe`. */
+export function locate(place: Place): { readonly paths: HomePaths; readonly socket: () => string } {
+  const env = place.env ?? process.env;
+  const paths = place.paths ?? homePaths(env);
+  return { paths, socket: () => findSocket(paths, env) };
+}
+
+/**
+ * Connects as a paired local client. Throws `unpaired`, `file_unreadable`, `broker_unreachable`,
+ * `socket_unsafe`, `handshake_failed`, `locked`.
+ */
+export async function connect(options: ConnectOptions): Promise<Connection> {
+  const { paths, socket } = locate(options);
+  const identity = options.key ?? readKeyFile(clientKeyFile(paths, options.name ?? missingName()));
+  return openConnection({ identity, socket: socket(), after });
+}
+
+/** Connects with the owner's key: sees and narrows everything. For the command line only. */
+export async function connectAsOwner(place: Place = {}): Promise<Connection> {
+  const { paths, socket } = locate(place);
+  const file = ownerKeyFile(paths);
+  const identity = readOwner(file);
+  return openConnection({ identity, socket: socket(), after });
+}
+
+function readOwner(file: string): Identity {
+  const identity = readKeyFile(file);
+  if (identity.clientId === ownerId) return identity;
+  throw new KeyturnError('file_unreadable', "the owner's key file holds another client's key");
+}
+
+function missingName(): never {
+  throw new KeyturnError('invalid_request', 'connect needs the name of a paired program, or its key');
+}

@@ -1,0 +1,217 @@
+/**
+ * A fetch that authorizes itself: attaches the broker's token to requests for one endpoint, and
+ * answers the endpoint's challenges.
+ *
+ * Invariant: the token travels in the Authorization header only (RFC 6750 §2.1), to the endpoint's
+ * origin and path only, redirects included. Attempts are bounded; a 400 is never sent again.
+ */
+import { KeyturnError } from '../errors.ts';
+import type { Challenge, TokenGetParams, TokenResult } from '../ipc/wire.ts';
+import { longest } from '../ipc/wire.ts';
+import type { Connection } from './connection.ts';
+import { endpointUrl, isWithin } from './endpoint-url.ts';
+
+export interface FetchOptions {
+  /** The protected server's endpoint URL, as the person approved it. */
+  readonly resource: string;
+  /** Sends the requests; the global fetch unless given. */
+  readonly fetch?: typeof globalThis.fetch;
+  readonly scope?: string;
+  readonly account?: string;
+  /** Whether the broker may ask the person. The broker's default is `never`. */
+  readonly interaction?: 'never' | 'allow';
+  /** Most times one request is sent because of a 401 or 403, 1 to 5. Default 3: two answers to challenges. */
+  readonly maxAttempts?: number;
+}
+
+/** The Fetch standard follows 20; within one endpoint more than 5 is a loop. */
+const mostRedirects = 5;
+
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
+
+/** A request that can be sent again. */
+interface Replayable {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array<ArrayBuffer> | undefined;
+  readonly signal: AbortSignal;
+  readonly redirect: NonNullable<RequestInit['redirect']>;
+  /** Settings that only the given fetch knows, e.g. `dispatcher`. */
+  readonly rest: RequestInit;
+}
+
+/**
+ * Returns a fetch for one protected server. Requests elsewhere are sent as they are, without a token.
+ * Throws `invalid_resource` or `insecure_url`; the fetch throws the broker's refusals.
+ */
+export function createFetch(connection: Connection, options: FetchOptions): typeof globalThis.fetch {
+  const endpoint = endpointUrl(options.resource);
+  const send = options.fetch ?? globalThis.fetch;
+  const mostAttempts = Math.min(5, Math.max(1, options.maxAttempts ?? 3));
+  return async (input, init) => {
+    if (!isWithin(endpoint, new URL(input instanceof Request ? input.url : input))) return send(input, init);
+    const request = await replayable(input, init);
+    return new AuthorizedRequest(connection, options, endpoint, send).run(request, mostAttempts);
+  };
+}
+
+/** Reads the request's body once, so that it can be sent after a challenge. */
+async function replayable(input: string | URL | Request, init: RequestInit = {}): Promise<Replayable> {
+  if (isStream(init.body)) {
+    throw new KeyturnError('invalid_request', 'a body that is a stream could not be sent again after a 401', {
+      hint: 'Give the body as a string, Uint8Array, Blob, URLSearchParams or FormData.',
+    });
+  }
+  const request = new Request(input, init);
+  const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined;
+  const { method, headers, signal, redirect } = request;
+  return {
+    url: new URL(request.url),
+    method,
+    headers: new Headers(headers),
+    body,
+    signal,
+    redirect,
+    rest: init,
+  };
+}
+
+function isStream(body: unknown): boolean {
+  if (body instanceof ReadableStream) return true;
+  // Node's fetch also takes async iterables; a Blob or FormData isn't one.
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
+}
+
+class AuthorizedRequest {
+  readonly #connection: Connection;
+  readonly #options: FetchOptions;
+  readonly #endpoint: URL;
+  readonly #fetch: typeof globalThis.fetch;
+
+  constructor(connection: Connection, options: FetchOptions, endpoint: URL, fetch: typeof globalThis.fetch) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#endpoint = endpoint;
+    this.#fetch = fetch;
+  }
+
+  async run(first: Replayable, mostAttempts: number): Promise<Response> {
+    let request = first;
+    let token = await this.#getToken(request, {});
+    let attempts = 1;
+    let redirects = 0;
+    for (;;) {
+      const response = await this.#send(request, token);
+      const moved = redirects < mostRedirects ? this.#redirected(request, response) : undefined;
+      if (moved) {
+        redirects += 1;
+        request = moved;
+      } else {
+        const next =
+          attempts < mostAttempts ? await this.#afterChallenge(request, response, token) : undefined;
+        if (!next) return response;
+        attempts += 1;
+        token = next;
+      }
+      // Frees the connection that the answer came on.
+      await response.body?.cancel();
+    }
+  }
+
+  async #getToken(request: Replayable, more: Partial<TokenGetParams>): Promise<TokenResult> {
+    const { resource, scope, account, interaction } = this.#options;
+    const token = await this.#connection.getToken(
+      {
+        resource,
+        ...(scope === undefined ? {} : { scope }),
+        ...(account === undefined ? {} : { account }),
+        ...(interaction === undefined ? {} : { interaction }),
+        ...more,
+      },
+      { signal: request.signal },
+    );
+    if (token.token_type.toLowerCase() === 'bearer') return token;
+    // RFC 6749 §7.1: a client must not use a token type that it doesn't understand.
+    throw new KeyturnError('token_invalid', 'the token is not a bearer token', { rule: 'RFC 6749 §7.1' });
+  }
+
+  async #send(request: Replayable, token: TokenResult): Promise<Response> {
+    const headers = new Headers(request.headers);
+    headers.set('authorization', `Bearer ${token.access_token}`);
+    const { url, method, body, signal, redirect, rest } = request;
+    return this.#fetch(url.href, {
+      ...rest,
+      method,
+      headers,
+      body: body ?? null,
+      signal,
+      redirect: redirect === 'error' ? 'error' : 'manual',
+    });
+  }
+
+  /** The request that follows a redirect within the endpoint; any other redirect is the caller's to judge. */
+  #redirected(request: Replayable, response: Response): Replayable | undefined {
+    const location = response.headers.get('location');
+    if (request.redirect !== 'follow' || !redirectStatuses.has(response.status) || location === null)
+      return undefined;
+    const url = URL.parse(location, request.url.href);
+    if (!url || !isWithin(this.#endpoint, url)) return undefined;
+    // Fetch standard, HTTP-redirect fetch, step 12: these go on as GET.
+    const { status } = response;
+    const asGet =
+      (status === 303 && request.method !== 'HEAD') ||
+      ((status === 301 || status === 302) && request.method === 'POST');
+    return asGet ? { ...withoutBody(request), url } : { ...request, url };
+  }
+
+  /** A token that answers the server's challenge, or undefined where the response should stand. */
+  async #afterChallenge(
+    request: Replayable,
+    response: Response,
+    token: TokenResult,
+  ): Promise<TokenResult | undefined> {
+    const challenge = challengeOf(response);
+    if (!challenge) return undefined;
+    const next = await this.#answer(challenge, request, token);
+    return next.tokenId === token.tokenId ? undefined : next;
+  }
+
+  async #answer(challenge: Challenge, request: Replayable, token: TokenResult): Promise<TokenResult> {
+    const operation = `${request.method} ${request.url.pathname}`.slice(0, longest.operation);
+    if (challenge.status === 403) return this.#getToken(request, { challenge, operation });
+    const { tokenId } = token;
+    const verdict = await this.#connection.rejectToken(
+      { tokenId, status: challenge.status, challenge },
+      { signal: request.signal },
+    );
+    return verdict.token ?? this.#getToken(request, { challenge, operation });
+  }
+}
+
+function withoutBody(request: Replayable): Replayable {
+  const headers = new Headers(request.headers);
+  for (const name of [
+    'content-encoding',
+    'content-language',
+    'content-location',
+    'content-type',
+    'content-length',
+  ])
+    headers.delete(name);
+  return { ...request, method: 'GET', body: undefined, headers };
+}
+
+/** RFC 6750 §3.1: only `insufficient_scope` says that another token would help a 403. */
+const insufficientScope = /\berror\s*=\s*(?:"insufficient_scope"|insufficient_scope\b)/i;
+
+/** What of a response is a challenge: any 401, and a 403 for want of scope. Never a 400. */
+function challengeOf(response: Response): Challenge | undefined {
+  const header = response.headers.get('www-authenticate');
+  const wwwAuthenticate = header !== null && header.length <= longest.challenge ? header : undefined;
+  if (response.status === 401) {
+    return wwwAuthenticate === undefined ? { status: 401 } : { status: 401, wwwAuthenticate };
+  }
+  if (response.status !== 403 || wwwAuthenticate === undefined) return undefined;
+  return insufficientScope.test(wwwAuthenticate) ? { status: 403, wwwAuthenticate } : undefined;
+}

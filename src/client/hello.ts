@@ -1,0 +1,74 @@
+/**
+ * The client's side of the handshake.
+ *
+ * Invariant: the client says nothing but its hello until the other end has proved K, under the
+ * pinned broker's id. On any failure the key is kept: only a person starts a new pairing.
+ */
+import { KeyturnError } from '../errors.ts';
+import { brokerProof, clientProof, keyFromText, newNonce, sameProof, transcript } from '../ipc/handshake.ts';
+import { type After, handshakeTimeout, type Identity, isHelloResult, protocolVersion } from '../ipc/wire.ts';
+import type { Channel } from './channel.ts';
+
+/**
+ * Resolves once the broker has proved itself and our proof was sent: requests may follow at once.
+ * `proven` settles when the broker has taken our proof; if it refuses, the channel ends with that
+ * refusal. Throws `handshake_failed`, `unpaired`, `locked`, `rate_limited` or `broker_unreachable`.
+ */
+export async function hello(
+  channel: Channel,
+  identity: Identity,
+  endpoint: string,
+  after: After,
+): Promise<{ readonly proven: Promise<void> }> {
+  const cancel = after(handshakeTimeout, () =>
+    channel.fail(refusal('the broker took more than five seconds')),
+  );
+  const end = (error: unknown): never => {
+    cancel();
+    const known = error instanceof KeyturnError ? error : refusal('it broke off');
+    channel.fail(known);
+    throw known;
+  };
+  const answer = await prove(channel, identity, endpoint).catch(end);
+  const proven = answer().then(() => cancel(), end);
+  // Whoever doesn't wait for it hears of a failure through the requests that follow.
+  proven.catch(() => {});
+  return { proven };
+}
+
+/** Sends hello, checks the answer, sends prove; returns how to wait for the broker's last word. */
+async function prove(
+  channel: Channel,
+  identity: Identity,
+  endpoint: string,
+): Promise<() => Promise<unknown>> {
+  const { line, answer } = channel.start('hello', {
+    versions: [protocolVersion],
+    clientId: identity.clientId,
+    nonce: newNonce(),
+    endpoint,
+    capabilities: [],
+  });
+  const offer = await answer;
+  if (!isHelloResult(offer)) throw refusal('its answer is malformed');
+  if (offer.version !== protocolVersion) throw refusal('it chose a version that was not offered');
+  if (offer.brokerId !== identity.brokerId) {
+    throw refusal('it is not the broker that this program was paired with', 'The key was kept.');
+  }
+  const key = keyFromText(identity.key);
+  const t = transcript({ ...offer, helloLine: line, brokerNonce: offer.nonce });
+  if (!sameProof(brokerProof(key, t), offer.proof)) {
+    throw refusal('it did not prove that it holds the key of this pairing', 'The key was kept.');
+  }
+  channel.trust();
+  const last = channel.start('prove', { proof: clientProof(key, t, offer.proof) });
+  return () => last.answer;
+}
+
+function refusal(what: string, more = ''): KeyturnError {
+  const hint = 'Find out which program listens on the socket; if it is your broker, pair again.';
+  return new KeyturnError('handshake_failed', `the broker could not be trusted: ${what}`, {
+    rule: 'Keyturn wire contract: HELLO',
+    hint: more ? `${more} ${hint}` : hint,
+  });
+}

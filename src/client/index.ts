@@ -1,0 +1,19 @@
+/**
+ * `keyturn/client`: what a local program imports to get tokens from the broker.
+ *
+ * Invariant: needs Node's own modules only, and loads no schema library, no keychain, no OAuth code.
+ * The owner's way in (connectAsOwner) is not exported.
+ */
+export { KeyturnError, type Reason } from '../errors.ts';
+export type {
+  Challenge,
+  Identity,
+  TokenGetParams,
+  TokenRejectParams,
+  TokenRejectResult,
+  TokenResult,
+} from '../ipc/wire.ts';
+export { connect, type ConnectOptions } from './connect.ts';
+export type { Connection, RequestOptions } from './connection.ts';
+export { createFetch, type FetchOptions } from './fetch.ts';
+export { pair, type PairOptions } from './pair.ts';

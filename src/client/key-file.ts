@@ -1,0 +1,121 @@
+/**
+ * Key files: who a local client is, as JSON {clientId, key, brokerId}, mode 0600.
+ *
+ * Invariant: a key file that others can read is refused, never mended silently; one that exists is
+ * never overwritten; "absent" and "unreadable" are different answers. No error holds any of its text.
+ */
+import * as fs from 'node:fs';
+import path from 'node:path';
+
+import { KeyturnError, quoted } from '../errors.ts';
+import { type Identity, isIdentity } from '../ipc/wire.ts';
+import type { HomePaths } from '../paths.ts';
+
+/** Bytes of a key file: an identity takes 150. */
+const longestKeyFile = 4096;
+
+/** A name that can stand in a file's name on every system; starts with a letter or digit. */
+const fileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** Where the key of the local client `name` lies. Throws `invalid_request` for other characters. */
+export function clientKeyFile(paths: HomePaths, name: string): string {
+  if (fileName.test(name)) return path.join(paths.config, 'clients', `${name}.key`);
+  throw new KeyturnError('invalid_request', `${quoted(name)} can't be the name of a local client`, {
+    hint: 'Use up to 64 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
+  });
+}
+
+/** The key with which the command line acts as the owner. */
+export function ownerKeyFile(paths: HomePaths): string {
+  return path.join(paths.config, 'owner.key');
+}
+
+/** Throws `unpaired` where there is none, `file_unreadable` where it can't be used as it is. */
+export function readKeyFile(file: string): Identity {
+  const fd = open(file);
+  try {
+    checkFile(fs.fstatSync(fd), file);
+    const text = fs.readFileSync(fd, 'utf8');
+    const identity = parse(text);
+    if (isIdentity(identity)) return identity;
+  } finally {
+    fs.closeSync(fd);
+  }
+  throw new KeyturnError('file_unreadable', `${quoted(file)} does not hold a key`, {
+    hint: 'It was kept. Restore it, or move it away and pair the program again.',
+  });
+}
+
+function open(file: string): number {
+  try {
+    return fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+      throw new KeyturnError('unpaired', `there is no key at ${quoted(file)}`, {
+        hint: 'Pair this program with the broker first.',
+      });
+    }
+    throw new KeyturnError('file_unreadable', `${quoted(file)} can't be opened`, { cause: error });
+  }
+}
+
+function checkFile(found: fs.Stats, file: string): void {
+  const uid = process.getuid?.();
+  if (!found.isFile() || found.size > longestKeyFile || (uid !== undefined && found.uid !== uid)) {
+    throw new KeyturnError('file_unreadable', `${quoted(file)} is not a key file of yours`, {
+      hint: 'A key file is a small plain file that belongs to you.',
+    });
+  }
+  if (uid === undefined || (found.mode & 0o177) === 0) return;
+  throw new KeyturnError('file_unreadable', `others may read or write the key file ${quoted(file)}`, {
+    rule: 'Keyturn wire contract: key files have mode 0600',
+    hint: `If nobody else can have read it: chmod 600 '${file.replaceAll("'", String.raw`'\''`)}'. Otherwise remove it and pair again.`,
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's error repeats a piece of the text.
+    return undefined;
+  }
+}
+
+/** Throws `conflict` where the file exists. */
+export function refuseExisting(file: string): void {
+  if (fs.lstatSync(file, { throwIfNoEntry: false })) throw exists(file);
+}
+
+/** Writes a new key file, durably. Throws `conflict` where one exists, `file_unreadable` on failure. */
+export function writeKeyFile(file: string, identity: Identity): void {
+  const { clientId, key, brokerId } = identity;
+  const folder = path.dirname(file);
+  let fd: number | undefined;
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    fd = fs.openSync(file, 'wx', 0o600);
+    fs.writeFileSync(fd, `${JSON.stringify({ clientId, key, brokerId })}\n`);
+    fs.fsyncSync(fd);
+  } catch (error) {
+    if (fd === undefined && error instanceof Error && 'code' in error && error.code === 'EEXIST') {
+      throw exists(file);
+    }
+    // Half a key is worse than none: it would block the next pairing.
+    if (fd !== undefined) fs.rmSync(file, { force: true });
+    throw new KeyturnError('file_unreadable', `${quoted(file)} can't be written`, { cause: error });
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd);
+  }
+}
+
+/** Takes back a key that never opened anything. */
+export function removeKeyFile(file: string): void {
+  fs.rmSync(file, { force: true });
+}
+
+function exists(file: string): KeyturnError {
+  return new KeyturnError('conflict', `there is a key at ${quoted(file)} already`, {
+    hint: 'Use it, or remove the file first if the pairing is to be made anew.',
+  });
+}

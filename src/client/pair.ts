@@ -1,0 +1,66 @@
+/**
+ * Pairing: asks the owner, through the broker, to let a program in, and keeps its key.
+ *
+ * Invariant: a key counts only once a hello has succeeded with it, so that is done at once; a key
+ * that failed that is taken back. A key file that exists is never replaced.
+ */
+import { KeyturnError } from '../errors.ts';
+import { connectTo } from '../ipc/endpoint.ts';
+import { after, type Identity, isIdentity, isPairCode, protocolVersion } from '../ipc/wire.ts';
+import { Channel } from './channel.ts';
+import { locate, type Place } from './connect.ts';
+import { knock } from './connection.ts';
+import { clientKeyFile, refuseExisting, removeKeyFile, writeKeyFile } from './key-file.ts';
+
+export interface PairOptions extends Place {
+  /** Up to 64 letters, digits, dots, dashes and underscores; also the key file's name. */
+  readonly name: string;
+  /** Show these six digits to the person: the broker's card shows the same. */
+  readonly onCode: (code: string) => void;
+  /** Aborting withdraws the card and rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Waits for the owner's word, up to two minutes. Returns the identity, which now also lies in
+ * `<config>/clients/<name>.key`. Throws `conflict`, `pairing_denied`, `rate_limited`,
+ * `broker_unreachable`, `socket_unsafe`.
+ */
+export async function pair(options: PairOptions): Promise<Identity> {
+  const { paths, socket } = locate(options);
+  const file = clientKeyFile(paths, options.name);
+  refuseExisting(file);
+  options.signal?.throwIfAborted();
+  const address = socket();
+  const identity = await ask(address, options);
+  writeKeyFile(file, identity);
+  try {
+    await knock({ identity, socket: address, after });
+  } catch (error) {
+    removeKeyFile(file);
+    throw error;
+  }
+  return identity;
+}
+
+async function ask(socketPath: string, options: PairOptions): Promise<Identity> {
+  const { socket, endpoint } = await connectTo(socketPath);
+  const channel = new Channel(socket);
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(options.signal?.reason);
+  options.signal?.addEventListener('abort', stop, { once: true });
+  if (options.signal?.aborted) stop();
+  channel.listen((method, params) => {
+    if (method === 'pair.code' && isPairCode(params)) options.onCode(params.code);
+  });
+  try {
+    const params = { versions: [protocolVersion], name: options.name, endpoint };
+    const result = await Promise.race([channel.start('pair', params).answer, aborted]);
+    if (isIdentity(result)) return { clientId: result.clientId, key: result.key, brokerId: result.brokerId };
+    throw new KeyturnError('handshake_failed', "the broker's answer to the pairing is malformed");
+  } finally {
+    options.signal?.removeEventListener('abort', stop);
+    // Closing withdraws the card.
+    channel.fail(new KeyturnError('interrupted', 'the pairing is over'));
+  }
+}

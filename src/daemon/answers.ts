@@ -1,0 +1,119 @@
+/**
+ * The broker's facts in the wire's words: RFC names, seconds, scopes as one text.
+ *
+ * Invariant: only `tokenAnswer` shows a secret; a local client sees of a grant what is its own.
+ */
+import type { Broker } from '../broker/broker.ts';
+import type { Grant } from '../broker/grant.ts';
+import type { Interaction } from '../broker/interaction.ts';
+import { cliClientId } from '../broker/local-client.ts';
+import type { LocalClient } from '../broker/local-client.ts';
+import type { Permission } from '../broker/permission.ts';
+import type { Token } from '../broker/token-request.ts';
+import type { ResultOf } from '../ipc/protocol.ts';
+import type { Caller } from '../ipc/server.ts';
+import { formatScope } from '../oauth/scope.ts';
+import type { Settings } from './settings.ts';
+
+const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
+
+export function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'> {
+  const left = Math.max(0, token.expiresAt - broker.parts.http.now());
+  return {
+    access_token: token.accessToken,
+    token_type: 'Bearer',
+    expires_at: seconds(token.expiresAt),
+    expires_in: seconds(left),
+    scope: formatScope(token.scope),
+    resource: token.resource,
+    account: token.account,
+    issuer: token.issuer,
+    tokenId: token.tokenId,
+  };
+}
+
+export function grantAnswer(
+  broker: Broker,
+  grant: Grant,
+  caller: Caller,
+): ResultOf<'grant.list'>['grants'][number] {
+  const { permissions, clients, cache, clock } = broker.parts;
+  const names = grant.endpoints
+    .flatMap((endpoint) => permissions.forEndpoint(endpoint, clock.now()))
+    .filter((permission) => caller.role === 'owner' || permission.clientId === caller.clientId)
+    .map((permission) => clients.nameOf(permission.clientId));
+  const expiresAt = Math.max(0, ...cache.of(grant.id).map((token) => token.expiresAt));
+  return {
+    id: grant.id,
+    resource: grant.resource,
+    endpoint: grant.endpoints[0] ?? grant.resource,
+    issuer: grant.issuer,
+    account: grant.account,
+    scope: formatScope(grant.scope),
+    state: shownState(broker, grant),
+    ...(grant.state.kind === 'revoked' ? { receipt: grant.state.receipt } : {}),
+    ...(expiresAt > 0 ? { expires_at: seconds(expiresAt) } : {}),
+    ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: seconds(grant.lastRefreshedAt) }),
+    clients: [...new Set(names)],
+  };
+}
+
+function shownState({ parts }: Broker, grant: Grant): string {
+  if (grant.state.kind !== 'active') return grant.state.kind;
+  return parts.refresher.isRefreshing(grant.id) ? 'refreshing' : 'active';
+}
+
+type ClientAnswer = ResultOf<'client.list'>['clients'][number];
+
+/** The CLI first: it is a local client that never needs pairing. */
+const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pairedAt: 0, confirmed: true };
+
+export function clientAnswers({ parts }: Broker): ClientAnswer[] {
+  const { clients, permissions, clock } = parts;
+  return [cli, ...clients.all()].map((client) => ({
+    clientId: client.id,
+    name: client.name,
+    pairedAt: seconds(client.pairedAt),
+    ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: seconds(client.lastUsedAt) }),
+    ...(client.executable === undefined ? {} : { executable: client.executable }),
+    permissions: permissions.of(client.id, clock.now()).map(permissionAnswer),
+  }));
+}
+
+function permissionAnswer(permission: Permission): ClientAnswer['permissions'][number] {
+  return {
+    resource: permission.endpoint,
+    decision: permission.decision,
+    ...(permission.scope === undefined ? {} : { scope: formatScope(permission.scope) }),
+    ...(permission.until === undefined ? {} : { until: seconds(permission.until) }),
+  };
+}
+
+/** JSON knows no undefined: a setting that isn't set isn't there. */
+export function settingAnswer(settings: Settings): ResultOf<'settings.get'>['settings'] {
+  const set = Object.entries(settings).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  return Object.fromEntries(set);
+}
+
+export function interactionAnswer({
+  id,
+  question,
+  createdAt,
+}: Interaction): ResultOf<'interaction.list'>['interactions'][number] {
+  const common = { id, kind: question.kind, createdAt: seconds(createdAt), state: 'open' };
+  switch (question.kind) {
+    case 'allow':
+      return {
+        ...common,
+        client: question.clientName,
+        resource: question.endpoint,
+        ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
+      };
+    case 'pair':
+      return { ...common, client: question.clientName, code: question.code };
+    case 'login':
+      return { ...common, resource: question.endpoint, issuer: question.issuer, url: question.url };
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * The composition root: puts home, vault, broker and socket together, and takes them apart again.
+ *
+ * Invariants: start-up touches no keychain. Stopping finishes rotations that are under way, so that
+ * no refresh token is lost between the server's answer and the vault. What opens browsers, starts
+ * the keychain's process and tells the time is the host's to give.
+ */
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AuditFile } from '../broker/audit.ts';
+import { AuthorizationServers } from '../broker/authorization-servers.ts';
+import { Broker } from '../broker/broker.ts';
+import type { Clock } from '../broker/clock.ts';
+import { Grants, grantSchema } from '../broker/grant.ts';
+import type { Grant } from '../broker/grant.ts';
+import { Interactions } from '../broker/interaction.ts';
+import { LocalClients, localClientSchema } from '../broker/local-client.ts';
+import { Loopback } from '../broker/loopback.ts';
+import type { BrokerParts } from '../broker/parts.ts';
+import { Permissions, permissionSchema } from '../broker/permission.ts';
+import { RecordFile } from '../broker/record-file.ts';
+import { Refresher } from '../broker/refresher.ts';
+import { registrationRecordSchema, Registrations } from '../broker/registrations.ts';
+import { TokenCache } from '../broker/token-cache.ts';
+import { KeyturnError } from '../errors.ts';
+import { prepareSocket } from '../ipc/endpoint.ts';
+import { startServer } from '../ipc/server.ts';
+import type { BrokerServer, Caller } from '../ipc/server.ts';
+import type { Http } from '../oauth/http.ts';
+import type { HomePaths } from '../paths.ts';
+import { openVault } from '../vault/open.ts';
+import type { Vault } from '../vault/vault.ts';
+import { daemonFetch } from './fetch.ts';
+import type { DaemonFetch } from './fetch.ts';
+import { openHome, prepareFolders } from './home.ts';
+import type { Home } from './home.ts';
+import { Keys } from './keys.ts';
+import { dispatch } from './methods.ts';
+import type { Host } from './methods.ts';
+import { enterRegistration } from './registration-entry.ts';
+import { readSettings } from './settings.ts';
+import type { Settings } from './settings.ts';
+import { takeLock } from './single-instance.ts';
+import { version } from './version.ts';
+
+export interface DaemonOptions {
+  readonly paths: HomePaths;
+  readonly env: NodeJS.ProcessEnv;
+  /** Started by the CLI rather than by the user: recorded settings win over the environment. */
+  readonly autoStarted: boolean;
+  /** Opens a URL for the person; gets the settings' browser command. */
+  readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
+  /** Writes one line of the log. Lines hold no secret. */
+  readonly log: (line: string) => void;
+}
+
+export interface Daemon {
+  readonly paths: HomePaths;
+  readonly socket: string;
+  readonly broker: Broker;
+  /** Stops it; resolves when the last rotation is in the vault and the socket is gone. */
+  stop(): Promise<void>;
+  /** Resolves once it has stopped, whoever asked for it. */
+  readonly stopped: Promise<void>;
+}
+
+/** Throws `broker_running`, `socket_unsafe`, `file_unreadable`, `invalid_request`. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { paths, env } = options;
+  prepareFolders(paths);
+  const unlock = await takeLock(paths.state);
+  try {
+    const home = await openHome(paths);
+    const settings = readSettings({ paths, env, isNewHome: home.isNew, autoStarted: options.autoStarted });
+    return await run(options, { home, settings, unlock });
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+interface Opened {
+  readonly home: Home;
+  readonly settings: Settings;
+  readonly unlock: () => void;
+}
+
+async function run(options: DaemonOptions, { home, settings, unlock }: Opened): Promise<Daemon> {
+  const vault = openVault(settings.vault, { service: `keyturn/${home.homeId}` });
+  const net = daemonFetch(settings);
+  const records = openRecords(home.paths);
+  const subscribers = new Set<Caller>();
+  const parts = assemble({ options, home, settings, vault, net, records, subscribers });
+  await loadRecords(records, options.log);
+  if (vault.kind === 'memory') await forgetMemoryVault(parts);
+  const broker = new Broker(parts);
+  const keys = new Keys({
+    home,
+    vault,
+    clients: parts.clients,
+    interactions: parts.interactions,
+    clock: parts.clock,
+    audit: parts.audit,
+  });
+  const stopped = Promise.withResolvers<void>();
+  let server: BrokerServer | undefined;
+  const stop = async (): Promise<void> => {
+    await server?.close();
+    await parts.refresher.settled();
+    await Promise.allSettled([parts.audit.flush(), parts.clients.flush()]);
+    await Promise.allSettled([vault.close(), net.close()]);
+    unlock();
+    stopped.resolve();
+  };
+  const stopOnce = once(stop);
+  const host: Host = {
+    broker,
+    settings,
+    status: () => statusOf(home, settings, parts, records),
+    changeSetting: () => Promise.reject(settingsFixed()),
+    subscribe: (caller) => {
+      subscribers.add(caller);
+      caller.onClose(() => subscribers.delete(caller));
+    },
+    closeConnectionsOf: (clientId) => server?.closeConnectionsOf(clientId),
+    register: (params) => enterRegistration(parts, params),
+    // After the answer: it leaves with the connection's last bytes.
+    stop: () => void setImmediate(() => void stopOnce()),
+  };
+  const socket = prepareSocket(home.paths, options.env);
+  server = await startServer({
+    path: socket,
+    homeId: home.homeId,
+    keyFor: (clientId) => keys.keyFor(clientId),
+    pair: (request) => keys.pair(request),
+    confirmPaired: (clientId) => keys.confirm(clientId),
+    dispatch: (caller, method, params) => dispatch(host, caller, method, params),
+    now: () => parts.clock.now(),
+    log: (event) => options.log(JSON.stringify(event)),
+  });
+  return { paths: home.paths, socket, broker, stop: stopOnce, stopped: stopped.promise };
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => (running ??= work());
+}
+
+const now = (): number => Date.now();
+
+const clock: Clock = {
+  now,
+  sleep: async (milliseconds, signal) => {
+    // Node's timers end at 2^31 ms; no wait of ours comes near. Unref'ed: a wait never keeps the process.
+    await sleep(milliseconds, undefined, { ref: false, ...(signal ? { signal } : {}) });
+  },
+};
+
+type Records = ReturnType<typeof openRecords>;
+
+function openRecords(paths: HomePaths) {
+  const file = (name: string): string => path.join(paths.state, `${name}.json`);
+  return {
+    grants: new RecordFile(file('grants'), grantSchema),
+    registrations: new RecordFile(file('registrations'), registrationRecordSchema),
+    clients: new RecordFile(file('clients'), localClientSchema),
+    permissions: new RecordFile(file('permissions'), permissionSchema),
+  };
+}
+
+/** A file that can't be read refuses its own requests and is reported; the rest goes on. */
+async function loadRecords(records: Records, log: (line: string) => void): Promise<void> {
+  for (const file of Object.values(records)) {
+    await file
+      .load()
+      .catch((error: unknown) => log(error instanceof Error ? error.message : `${file.path} failed`));
+  }
+}
+
+interface Assembly {
+  readonly options: DaemonOptions;
+  readonly home: Home;
+  readonly settings: Settings;
+  readonly vault: Vault;
+  readonly net: DaemonFetch;
+  readonly records: Records;
+  readonly subscribers: Set<Caller>;
+}
+
+function assemble({ options, home, settings, vault, net, records, subscribers }: Assembly): BrokerParts {
+  const http: Http = { fetch: net.fetch, now, allowInsecureLoopback: settings.insecureLoopback };
+  const tell = (method: string): void => {
+    for (const caller of subscribers) if (caller.role === 'owner') caller.notify(method, {});
+  };
+  const grants = new Grants(records.grants);
+  const registrations = new Registrations(records.registrations, vault);
+  const servers = new AuthorizationServers(http);
+  const cache = new TokenCache();
+  const audit = new AuditFile(path.join(home.paths.state, 'audit.jsonl'), now);
+  return {
+    http,
+    clock,
+    vault,
+    grants,
+    registrations,
+    servers,
+    cache,
+    audit,
+    refresher: new Refresher({ http, vault, grants, registrations, servers, cache, audit }),
+    interactions: new Interactions(now, () => tell('interaction.changed')),
+    loopback: new Loopback(),
+    clients: new LocalClients(records.clients),
+    permissions: new Permissions(records.permissions),
+    openBrowser: (url) => options.openBrowser(url, settings.browser),
+  };
+}
+
+/** The memory vault starts empty: what it held is gone, and the grants say so. */
+async function forgetMemoryVault({ grants }: BrokerParts): Promise<void> {
+  const why = 'the memory vault forgot its tokens when the broker stopped';
+  const active = grants.all().filter((grant: Grant) => grant.state.kind === 'active');
+  for (const grant of active) {
+    await grants.change(grant, { state: { kind: 'loginRequired', why }, hasRefreshToken: false });
+  }
+}
+
+function statusOf(
+  home: Home,
+  settings: Settings,
+  parts: BrokerParts,
+  records: Records,
+): ReturnType<Host['status']> {
+  const files = Object.values(records);
+  const count = (file: RecordFile<unknown>): number => (file.isLoaded ? file.items.length : 0);
+  return {
+    version,
+    pid: process.pid,
+    home: home.paths.state,
+    vault: settings.vault,
+    ...(settings.browser === undefined ? {} : { browser: settings.browser }),
+    insecureLoopback: settings.insecureLoopback,
+    grants: count(records.grants),
+    clients: count(records.clients),
+    interactions: parts.interactions.list().length,
+    unreadable: files.filter((file) => !file.isLoaded).map((file) => file.path),
+  };
+}
+
+function settingsFixed(): KeyturnError {
+  return new KeyturnError('invalid_request', 'Settings can’t be changed while the broker runs.', {
+    hint: 'Stop it (keyturn daemon --stop), edit settings.json in the config folder, and start it again.',
+  });
+}

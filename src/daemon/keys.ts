@@ -1,0 +1,68 @@
+/**
+ * Which key opens the socket for whom, and how a program gets one.
+ *
+ * Invariant: no client's key is stored: it is derived from the master secret, the client's id and its
+ * generation, and given away once, to the connection that the user said yes to.
+ */
+import type { KeyObject } from 'node:crypto';
+import type { Audit } from '../broker/audit.ts';
+import type { Clock } from '../broker/clock.ts';
+import type { Interactions } from '../broker/interaction.ts';
+import type { LocalClients } from '../broker/local-client.ts';
+import { KeyturnError } from '../errors.ts';
+import { deriveClientKey } from '../ipc/handshake.ts';
+import type { Paired, PairRequest } from '../ipc/server.ts';
+import { ownerId } from '../ipc/wire.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Home } from './home.ts';
+import { Master } from './master.ts';
+
+export interface KeyParts {
+  readonly home: Home;
+  readonly vault: Vault;
+  readonly clients: LocalClients;
+  readonly interactions: Interactions;
+  readonly clock: Clock;
+  readonly audit: Audit;
+}
+
+export class Keys {
+  readonly #parts: KeyParts;
+  readonly #master: Master;
+
+  constructor(parts: KeyParts) {
+    this.#parts = parts;
+    this.#master = new Master(parts.vault, parts.home);
+  }
+
+  /** Undefined for a program that is not paired. Throws what the vault throws. */
+  async keyFor(clientId: string): Promise<KeyObject | undefined> {
+    const { home, clients, clock } = this.#parts;
+    if (clientId === ownerId) return home.ownerKey;
+    const client = clients.usable(clientId, clock.now());
+    return client && deriveClientKey(await this.#master.key(), home.homeId, client.id, client.generation);
+  }
+
+  /** Asks the user; resolves with the new client's key, or throws `pairing_denied`. */
+  async pair(request: PairRequest): Promise<Paired> {
+    const { home, clients, interactions, clock, audit } = this.#parts;
+    const executable = request.peer.kind === 'verified' ? request.peer.executable : undefined;
+    const shown = executable === undefined ? {} : { executable };
+    const question = { kind: 'pair', clientName: request.name, code: request.code, ...shown } as const;
+    const answer = await interactions.ask(question, request.signal);
+    await audit.record({ event: 'pair', outcome: answer, client: request.name });
+    if (answer !== 'yes') {
+      throw new KeyturnError('pairing_denied', 'The user did not pair this program.', {
+        hint: 'Ask again when the user expects it.',
+      });
+    }
+    const master = await this.#master.key();
+    const client = await clients.add(request.name, clock.now(), executable);
+    return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
+  }
+
+  /** The first good hello makes the pairing count. */
+  async confirm(clientId: string): Promise<void> {
+    await this.#parts.clients.confirm(clientId);
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The home's settings, and what of the environment counts.
+ *
+ * Invariant: an auto-started broker takes browser, authorities, proxy, vault and insecure loopback
+ * from the environment only when it creates the home; afterwards they stand in settings.json and only
+ * a settings change alters them. A broker that the user starts takes its environment as it is.
+ */
+import Conf from 'conf';
+import { z } from 'zod';
+import { KeyturnError } from '../errors.ts';
+import type { HomePaths } from '../paths.ts';
+
+const proxyUrl = z.url({ protocol: /^https?$/ });
+
+const settingsSchema = z.object({
+  vault: z.enum(['keychain', 'memory']).default('keychain'),
+  /** Command that gets the authorization URL as its last argument. */
+  browser: z.string().min(1).optional(),
+  /** PEM file with further certificate authorities. */
+  extraAuthorities: z.string().min(1).optional(),
+  httpsProxy: proxyUrl.optional(),
+  noProxy: z.string().optional(),
+  /** URL of our client ID metadata document. */
+  clientMetadataUrl: z.url({ protocol: /^https$/ }).optional(),
+  /** http is accepted for loopback hosts. For development only. */
+  insecureLoopback: z.boolean().default(false),
+});
+
+export type Settings = z.infer<typeof settingsSchema>;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The variable behind each setting, for messages and for the auto-start. */
+const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
+  vault: ['KEYTURN_VAULT'],
+  browser: ['KEYTURN_BROWSER', 'BROWSER'],
+  extraAuthorities: ['NODE_EXTRA_CA_CERTS'],
+  httpsProxy: ['HTTPS_PROXY', 'https_proxy'],
+  noProxy: ['NO_PROXY', 'no_proxy'],
+  clientMetadataUrl: ['KEYTURN_CLIENT_METADATA_URL'],
+  insecureLoopback: ['KEYTURN_ALLOW_INSECURE_LOOPBACK'],
+};
+
+export interface SettingsSource {
+  readonly paths: HomePaths;
+  readonly env: Environment;
+  readonly isNewHome: boolean;
+  readonly autoStarted: boolean;
+}
+
+/** What this broker runs with. Throws `invalid_request` for a bad variable, `file_unreadable` for a bad file. */
+export function readSettings({ paths, env, isNewHome, autoStarted }: SettingsSource): Settings {
+  const store = openStore(paths);
+  if (isNewHome) {
+    const settings = checked(fromEnvironment(env), 'environment');
+    store.set(JSON.parse(JSON.stringify(settings)));
+    return settings;
+  }
+  const recorded = checked(store.store, store.path);
+  return autoStarted ? recorded : checked({ ...recorded, ...fromEnvironment(env) }, 'environment');
+}
+
+function openStore(paths: HomePaths): Conf {
+  try {
+    return new Conf({
+      cwd: paths.config,
+      configName: 'settings',
+      configFileMode: 0o600,
+      clearInvalidConfig: false,
+    });
+  } catch {
+    throw new KeyturnError('file_unreadable', `${paths.config}/settings.json is not JSON.`, {
+      hint: 'Keyturn left it as it is. Mend it, or move it away to start with the defaults.',
+    });
+  }
+}
+
+function fromEnvironment(env: Environment): Record<string, unknown> {
+  const found: Record<string, unknown> = {};
+  for (const [setting, names] of Object.entries(variables)) {
+    const value = names.map((name) => env[name]).find((text) => text !== undefined && text !== '');
+    if (value !== undefined) found[setting] = setting === 'insecureLoopback' ? value === '1' : value;
+  }
+  return found;
+}
+
+function checked(values: unknown, where: string): Settings {
+  const parsed = settingsSchema.safeParse(values);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const name = String(issue?.path[0] ?? '');
+  const isVariable = where === 'environment' && name in variables;
+  const what = isVariable ? variables[name as keyof Settings].join(' or ') : `${where}: ${name}`;
+  throw new KeyturnError(
+    isVariable ? 'invalid_request' : 'file_unreadable',
+    `${what} has a bad value: ${issue?.message ?? 'unknown shape'}.`,
+    {
+      hint: 'docs/settings.md lists what each setting takes.',
+    },
+  );
+}

@@ -1,0 +1,81 @@
+/**
+ * The keys and proofs of the handshake: pure functions of what both ends know (docs/wire.md has the
+ * test vectors).
+ *
+ * Invariant: the broker proves first, with a key of its own (KB), over a transcript that holds the
+ * client's hello to the byte; the client proves with another (KC) over the same and the broker's
+ * proof. So no proof can be replayed, reflected, downgraded or carried to another socket.
+ */
+import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** 32 fresh random bytes, base64url. */
+export function newNonce(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** A key of 32 bytes from its base64url text (checked by the caller's guard). */
+export function keyFromText(text: string): KeyObject {
+  return createSecretKey(text, 'base64url');
+}
+
+/**
+ * K of one local client, from the home's master key M: the broker stores no client's key.
+ * `generation` counts up when the user replaces a client's key.
+ */
+export function deriveClientKey(
+  master: KeyObject,
+  homeId: string,
+  clientId: string,
+  generation: number,
+): KeyObject {
+  return createSecretKey(hmac(master, `keyturn/1 key\n${homeId}\n${clientId}\n${generation}`));
+}
+
+/** KB: only the broker proves with it. */
+export function brokerKey(key: KeyObject): KeyObject {
+  return createSecretKey(hmac(key, 'keyturn/1 broker'));
+}
+
+/** KC: only the client proves with it. */
+export function clientKey(key: KeyObject): KeyObject {
+  return createSecretKey(hmac(key, 'keyturn/1 client'));
+}
+
+export interface TranscriptParts {
+  /** The client's hello as it crossed the wire, without its line feed. */
+  readonly helloLine: Uint8Array;
+  readonly version: number;
+  readonly brokerId: string;
+  /** As it stands in the broker's answer: base64url. */
+  readonly brokerNonce: string;
+  /** The broker's, in the order of its answer. */
+  readonly capabilities: readonly string[];
+}
+
+/** T, which both proofs are made over. */
+export function transcript(parts: TranscriptParts): Buffer {
+  const answer = [String(parts.version), parts.brokerId, parts.brokerNonce, parts.capabilities.join(',')];
+  return Buffer.concat([Buffer.from('keyturn/1\n'), parts.helloLine, Buffer.from(`\n${answer.join('\n')}`)]);
+}
+
+/** HMAC(KB, T), base64url. `key` is K. */
+export function brokerProof(key: KeyObject, t: Uint8Array): string {
+  return hmac(brokerKey(key), t).toString('base64url');
+}
+
+/** HMAC(KC, T LF proofB), base64url; `proofB` as it stands in the broker's answer. `key` is K. */
+export function clientProof(key: KeyObject, t: Uint8Array, proofB: string): string {
+  const proven = Buffer.concat([t, Buffer.from(`\n${proofB}`)]);
+  return hmac(clientKey(key), proven).toString('base64url');
+}
+
+/** Compares two proofs in a time that depends on their length only. */
+export function sameProof(expected: string, received: string): boolean {
+  const a = Buffer.from(expected);
+  const b = Buffer.from(received);
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function hmac(key: KeyObject, data: string | Uint8Array): Buffer {
+  return createHmac('sha256', key).update(data).digest();
+}

@@ -1,0 +1,247 @@
+/**
+ * The methods of the wire as schemas: what each takes, what it answers, and who may ask.
+ * The daemon's side only; local clients read answers with the guards of wire.ts.
+ *
+ * Invariant: a request reaches the broker only as the output of its `params` schema. Every text is
+ * bounded. Unknown fields are dropped, so that a newer client can speak to an older broker.
+ */
+import * as z from 'zod';
+
+import { idPattern, longest, namePattern, tokenPattern } from './wire.ts';
+
+/** Seconds in a day: nobody needs a token to be valid for longer, or waits longer for one. */
+const day = 24 * 60 * 60;
+
+const id = z.string().regex(idPattern);
+const name = z.string().regex(namePattern).max(longest.id);
+const url = z.string().min(1).max(longest.url);
+const scope = z.string().max(longest.scope);
+const account = z.string().max(longest.account);
+const state = z.string().min(1).max(longest.id);
+/** Seconds since 1970. */
+const instant = z.int().nonnegative();
+/** A duration in seconds. */
+const seconds = z.int().nonnegative().max(day);
+const empty = z.object({});
+
+const challenge = z.object({
+  status: z.literal([401, 403]),
+  wwwAuthenticate: z.string().max(longest.challenge).optional(),
+});
+
+const accessToken = z.string().min(1).max(longest.token).regex(tokenPattern);
+
+export const tokenResult = z.object({
+  access_token: accessToken,
+  token_type: z.string().min(1).max(longest.id),
+  expires_at: instant,
+  expires_in: instant,
+  scope,
+  resource: url,
+  account,
+  issuer: url,
+  tokenId: id,
+});
+
+const tokenGet = z.object({
+  resource: url,
+  scope: scope.min(1).optional(),
+  account: account.optional(),
+  minimumValidity: seconds.optional(),
+  challenge: challenge.optional(),
+  operation: z.string().max(longest.operation).optional(),
+  interaction: z.literal(['never', 'allow']).optional(),
+  timeout: seconds.optional(),
+});
+
+const tokenReject = z
+  .object({
+    tokenId: id.optional(),
+    access_token: accessToken.optional(),
+    status: z.int().min(400).max(599),
+    challenge: challenge.optional(),
+  })
+  .refine(
+    (params) => (params.tokenId === undefined) !== (params.access_token === undefined),
+    'exactly one of tokenId and access_token names the refused token',
+  );
+
+export const tokenRejectResult = z.object({ rejected: z.boolean(), token: tokenResult.optional() });
+
+const receiptKind = z.literal(['confirmed', 'notOffered', 'pending']);
+
+const grant = z.object({
+  id,
+  resource: url,
+  endpoint: url,
+  issuer: url,
+  account: account.optional(),
+  scope,
+  state,
+  /** Of a revoked grant. */
+  receipt: receiptKind.optional(),
+  expires_at: instant.optional(),
+  lastRefreshedAt: instant.optional(),
+  /** Names of the local clients that may use it; a local client sees only its own. */
+  clients: z.array(name),
+});
+
+/** A grant by its id, or every grant of an endpoint. */
+const grantRevoke = z
+  .object({ grant: id.optional(), resource: url.optional(), account: account.optional() })
+  .refine(
+    (params) => (params.grant === undefined) !== (params.resource === undefined),
+    'exactly one of grant and resource names what to revoke',
+  );
+
+const receipt = z.object({
+  id,
+  resource: url,
+  issuer: url,
+  account,
+  /** What the issuer said: tokens ended; no revocation there; not reached yet. */
+  receipt: receiptKind,
+});
+
+const permission = z.object({
+  resource: url,
+  scope: scope.optional(),
+  until: instant.optional(),
+  decision: z.literal(['allow', 'deny']),
+});
+
+const localClient = z.object({
+  clientId: id,
+  name,
+  pairedAt: instant,
+  lastUsedAt: instant.optional(),
+  /** As the kernel told it at the pairing; for display. */
+  executable: z.string().max(4096).optional(),
+  permissions: z.array(permission),
+});
+
+/** `client` is a name or an id: ids stay unique, names are what people type. */
+const client = name;
+
+const registration = z.object({
+  issuer: url,
+  clientId: z.string().min(1).max(longest.url),
+  clientSecret: z.string().min(1).max(longest.scope).optional(),
+  redirectUri: url.optional(),
+});
+
+const settingName = z.string().regex(/^[A-Za-z][A-Za-z0-9.]{0,63}$/);
+const settingText = z.string().max(longest.scope);
+const settingValue = z.union([
+  settingText,
+  z.number(),
+  z.boolean(),
+  z.null(),
+  z.array(settingText).max(longest.id),
+]);
+
+const interaction = z.object({
+  id,
+  kind: z.literal(['allow', 'pair', 'login']),
+  client: name.optional(),
+  resource: url.optional(),
+  issuer: url.optional(),
+  scope: scope.optional(),
+  /** The six digits of a pairing. */
+  code: z.string().max(longest.id).optional(),
+  /** The page to open; an authorization URL has challenge and state in it, and no secret. */
+  url: z.string().max(longest.challenge).optional(),
+  createdAt: instant,
+  state,
+});
+
+const loginStart = z.object({
+  resource: url,
+  scope: scope.min(1).optional(),
+  account: account.optional(),
+  issuer: url.optional(),
+  timeout: seconds.optional(),
+});
+
+const status = z.object({
+  version: z.string().max(longest.id),
+  pid: z.int().positive(),
+  home: z.string().max(longest.scope),
+  vault: z.string().max(longest.id),
+  /** The user's own command; absent: the system's browser. */
+  browser: settingText.optional(),
+  insecureLoopback: z.boolean(),
+  /** How many there are. */
+  grants: z.int().nonnegative(),
+  clients: z.int().nonnegative(),
+  interactions: z.int().nonnegative(),
+  /** Files that could not be read, and were left as they are. */
+  unreadable: z.array(settingText),
+});
+
+/** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */
+export type Who = 'owner' | 'client' | 'any';
+
+interface Method {
+  readonly who: Who;
+  readonly params: z.ZodType;
+  readonly result: z.ZodType;
+}
+
+export const methods = {
+  'token.get': { who: 'client', params: tokenGet, result: tokenResult },
+  'token.reject': { who: 'client', params: tokenReject, result: tokenRejectResult },
+  'permission.release': {
+    who: 'client',
+    params: z.object({ resource: url }),
+    result: empty,
+  },
+  'grant.list': { who: 'any', params: empty, result: z.object({ grants: z.array(grant) }) },
+  'grant.revoke': { who: 'any', params: grantRevoke, result: z.object({ revoked: z.array(receipt) }) },
+  'client.list': { who: 'owner', params: empty, result: z.object({ clients: z.array(localClient) }) },
+  'client.remove': { who: 'owner', params: z.object({ client }), result: empty },
+  'permission.set': { who: 'owner', params: permission.extend({ client }), result: empty },
+  'permission.end': { who: 'owner', params: z.object({ client, resource: url }), result: empty },
+  'registration.set': {
+    who: 'owner',
+    params: registration,
+    /** The redirect URI to register at the issuer. */
+    result: z.object({ redirectUri: url }),
+  },
+  'settings.get': {
+    who: 'owner',
+    params: empty,
+    result: z.object({ settings: z.record(settingName, settingValue) }),
+  },
+  'settings.set': {
+    who: 'owner',
+    params: z.object({ name: settingName, value: settingValue }),
+    result: empty,
+  },
+  'interaction.list': {
+    who: 'owner',
+    params: empty,
+    result: z.object({ interactions: z.array(interaction) }),
+  },
+  'interaction.answer': {
+    who: 'owner',
+    params: z.object({ id, answer: z.literal(['yes', 'no', 'later']) }),
+    result: empty,
+  },
+  'login.start': { who: 'owner', params: loginStart, result: z.object({ grant }) },
+  status: { who: 'owner', params: empty, result: status },
+  'daemon.stop': { who: 'owner', params: empty, result: empty },
+  subscribe: { who: 'any', params: empty, result: empty },
+} as const satisfies Record<string, Method>;
+
+export type MethodName = keyof typeof methods;
+export type ParamsOf<M extends MethodName> = z.output<(typeof methods)[M]['params']>;
+export type ResultOf<M extends MethodName> = z.input<(typeof methods)[M]['result']>;
+
+/** True for the name of a method of the table. */
+export function isMethod(value: string): value is MethodName {
+  return Object.hasOwn(methods, value);
+}
+
+/** What a subscriber is told; each says only that a list should be read again. */
+export const notifications = ['grant.changed', 'interaction.changed', 'status.changed'] as const;

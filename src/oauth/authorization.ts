@@ -1,0 +1,221 @@
+/**
+ * The authorization request and the answer that the browser brings back (OAuth 2.1 §4.1).
+ *
+ * Invariant: the issuer, state and verifier are recorded before the browser opens, and nothing of an
+ * answer is believed or shown, not even its error, until state and issuer are known to be right.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
+
+import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
+import type { AuthorizationServer } from './authorization-server.ts';
+import { shownError } from './oauth-error.ts';
+import { requireRegistrationIssuer } from './registration.ts';
+import type { Registration } from './registration.ts';
+import { formatScope } from './scope.ts';
+import { isLoopbackHost, requireSecureUrl } from './secure-url.ts';
+
+/** One sign-in under way. Holds secrets: in memory only, never logged. */
+export interface AuthorizationAttempt {
+  readonly state: string;
+  readonly codeVerifier: string;
+  /** As validated before the browser opened. */
+  readonly issuer: string;
+  readonly resource: string;
+  readonly redirectUri: string;
+  /** As requested; absent: the parameter was left out. */
+  readonly scope?: readonly string[];
+  /** Sent if an ID token was asked for (scope openid). */
+  readonly nonce?: string;
+}
+
+export interface AuthorizationRequest {
+  readonly server: AuthorizationServer;
+  readonly registration: Registration;
+  /** Sent byte for byte. */
+  readonly resource: string;
+  readonly scope?: readonly string[];
+  /** Where the listener is; the registered URI unless given. May differ from it in a loopback port only. */
+  readonly redirectUri?: string;
+  readonly loginHint?: string;
+  /** Left out unless a server needs one, such as `consent`. */
+  readonly prompt?: string;
+}
+
+/** `url` is for the browser. Throws issuer_mismatch, insecure_url, metadata_invalid, or registration_failed. */
+export async function buildAuthorizationRequest(
+  request: AuthorizationRequest,
+): Promise<{ readonly url: string; readonly attempt: AuthorizationAttempt }> {
+  const { server, registration } = request;
+  requireRegistrationIssuer(registration, server);
+  const attempt = newAttempt(request);
+  const parameters = {
+    response_type: 'code',
+    client_id: registration.clientId,
+    redirect_uri: attempt.redirectUri,
+    // Mandatory security requirements 6: state, although PKCE protects the exchange too.
+    state: attempt.state,
+    code_challenge: await calculatePKCECodeChallenge(attempt.codeVerifier),
+    code_challenge_method: 'S256',
+    // RFC 8707 §2: always, whether or not the server supports it.
+    resource: attempt.resource,
+    ...(attempt.scope === undefined ? {} : { scope: formatScope(attempt.scope) }),
+    ...(attempt.nonce === undefined ? {} : { nonce: attempt.nonce }),
+    ...(request.loginHint === undefined ? {} : { login_hint: request.loginHint }),
+    ...(request.prompt === undefined ? {} : { prompt: request.prompt }),
+  };
+  return { url: authorizationUrl(server, parameters), attempt };
+}
+
+function authorizationUrl(server: AuthorizationServer, parameters: Readonly<Record<string, string>>): string {
+  // Checked with its metadata already; looked at once more, since this one goes to the browser.
+  const lastLook = { allowInsecureLoopback: true };
+  const url = requireSecureUrl(server.authorizationEndpoint, 'the authorization endpoint', lastLook);
+  requireFreeParameters(server, url, Object.keys(parameters));
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
+  return url.href;
+}
+
+function newAttempt(request: AuthorizationRequest): AuthorizationAttempt {
+  const { server, registration, scope } = request;
+  const redirectUri = request.redirectUri ?? registration.redirectUri;
+  requireRegisteredRedirect(registration, redirectUri);
+  return {
+    state: randomState(),
+    codeVerifier: randomPKCECodeVerifier(),
+    issuer: server.issuer,
+    resource: request.resource,
+    redirectUri,
+    ...(scope === undefined || scope.length === 0 ? {} : { scope }),
+    ...(scope?.includes('openid') ? { nonce: randomNonce() } : {}),
+  };
+}
+
+/** RFC 6749 §3.1: parameters MUST NOT be included more than once, so the endpoint's own query can't set ours. */
+function requireFreeParameters(server: AuthorizationServer, url: URL, names: readonly string[]): void {
+  const taken = names.find((name) => url.searchParams.has(name));
+  if (taken === undefined) return;
+  throw new RuleRefusal(
+    'metadata_invalid',
+    `The authorization endpoint of ${quoted(server.issuer)} already sets ${quoted(taken)} in its query.`,
+    { rule: 'RFC 6749 §3.1', hint: 'The server is set up wrongly. Tell whoever runs it.' },
+  );
+}
+
+/** RFC 8252 §7.3: on a loopback host the port may vary; anything else is compared as a string. */
+function requireRegisteredRedirect(registration: Registration, redirectUri: string): void {
+  const registered = registration.redirectUri;
+  if (redirectUri === registered || sameLoopbackRedirect(registered, redirectUri)) return;
+  throw new KeyturnError(
+    'registration_failed',
+    `The redirect URI ${quoted(redirectUri)} is not registered.`,
+    {
+      rule: 'OAuth 2.1 §2.3.1',
+      hint: `At ${quoted(registration.issuer)} it is ${quoted(registered)}. Register a client for the one that is used.`,
+    },
+  );
+}
+
+function sameLoopbackRedirect(registered: string, used: string): boolean {
+  const [one, other] = [URL.parse(registered), URL.parse(used)];
+  if (one === null || other === null || !isLoopbackHost(one.hostname)) return false;
+  one.port = '';
+  other.port = '';
+  return one.protocol === 'http:' && one.href === other.href;
+}
+
+/**
+ * The authorization code of the answer, after its checks in order. Throws state_mismatch,
+ * issuer_mismatch, access_denied, or login_failed.
+ */
+export function processAuthorizationResponse(
+  attempt: AuthorizationAttempt,
+  server: AuthorizationServer,
+  callbackUrl: URL,
+): { readonly code: string } {
+  const answer = callbackUrl.searchParams;
+  requireState(attempt, answer);
+  requireIssuer(attempt, server, answer);
+  refuseError(server, answer);
+  return { code: requireCode(server, answer) };
+}
+
+/** OAuth 2.1 §4.1.2: exactly the state that was sent. */
+function requireState(attempt: AuthorizationAttempt, answer: URLSearchParams): void {
+  const [state, ...more] = answer.getAll('state');
+  if (state !== undefined && more.length === 0 && sameText(state, attempt.state)) return;
+  throw new RuleRefusal(
+    'state_mismatch',
+    "The answer doesn't belong to this sign-in: its state is another.",
+    {
+      rule: 'OAuth 2.1 §4.1.2 (state)',
+      hint: 'It may come from an older tab. Start the sign-in again and use the page that then opens.',
+    },
+  );
+}
+
+function sameText(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** RFC 9207 §2.4: present → the recorded issuer, as a plain string; absent → only if not advertised. */
+function requireIssuer(
+  attempt: AuthorizationAttempt,
+  server: AuthorizationServer,
+  answer: URLSearchParams,
+): void {
+  const [issuer, ...more] = answer.getAll('iss');
+  const expected =
+    issuer === undefined ? !server.issParameterSupported : issuer === attempt.issuer && more.length === 0;
+  if (expected && server.issuer === attempt.issuer) return;
+  const problem =
+    issuer === undefined ? 'It names no issuer, though this server always does' : 'It names another issuer';
+  // Nothing else of the answer is shown: it may come from an attacker's server.
+  throw new RuleRefusal(
+    'issuer_mismatch',
+    `The answer of the sign-in at ${quoted(attempt.issuer)} was refused. ${problem}.`,
+    {
+      rule: 'RFC 9207 §2.4',
+      hint: 'Start the sign-in again. If it happens again, somebody may be mixing up servers on purpose.',
+    },
+  );
+}
+
+/** OAuth 2.1 §4.1.2.1. The page that error_uri names is never shown. */
+function refuseError(server: AuthorizationServer, answer: URLSearchParams): void {
+  const code = answer.get('error');
+  if (code === null) return;
+  const description = answer.get('error_description');
+  const shown = shownError(description === null ? { code } : { code, description });
+  if (code === 'access_denied') {
+    throw new KeyturnError('access_denied', `The sign-in was denied at ${quoted(server.issuer)}: ${shown}.`, {
+      rule: 'OAuth 2.1 §4.1.2.1',
+      hint: 'Start it again and allow it there, or ask whoever runs the server for access.',
+    });
+  }
+  throw new KeyturnError('login_failed', `${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
+    rule: 'OAuth 2.1 §4.1.2.1',
+    hint: hints[code] ?? 'Start the sign-in again. If it fails again, tell whoever runs the server.',
+  });
+}
+
+const hints: Readonly<Record<string, string>> = {
+  invalid_scope: 'Ask for other scopes: the server knows at least one of these not.',
+  invalid_target: "The authorization server doesn't know this protected server. Tell whoever runs them.",
+  unauthorized_client: 'The client that is registered there may not sign users in. Register another one.',
+  temporarily_unavailable: 'Try again later.',
+};
+
+function requireCode(server: AuthorizationServer, answer: URLSearchParams): string {
+  const [code, ...more] = answer.getAll('code');
+  if (code !== undefined && code !== '' && more.length === 0) return code;
+  throw new RuleRefusal(
+    'login_failed',
+    `The answer of ${quoted(server.issuer)} holds no authorization code.`,
+    {
+      rule: 'OAuth 2.1 §4.1.2',
+      hint: 'Start the sign-in again. If you pasted the URL, paste the whole of it.',
+    },
+  );
+}

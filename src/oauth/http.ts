@@ -1,0 +1,198 @@
+/**
+ * The one door from the client role to the network: bounded in size and time, redirects never
+ * followed by fetch itself.
+ *
+ * Invariant: every request goes to a URL that `requireSecureUrl` accepts, at most `maximumBytes` of
+ * an answer are read, and a failed connection becomes `Unreachable` without the library's error,
+ * which could hold a request's secrets.
+ */
+import { KeyturnError, quoted, Unreachable } from '../errors.ts';
+import { requireSecureUrl } from './secure-url.ts';
+
+export interface FetchInit {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+  /** A 3xx comes back as it is: each caller decides about redirects. */
+  readonly redirect: 'manual';
+  readonly signal: AbortSignal;
+}
+
+/** What is read of a response; undici's and the platform's `Response` both fit. */
+export interface FetchResponse {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  readonly body: (AsyncIterable<Uint8Array> & { cancel(): Promise<void> }) | null;
+}
+
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
+
+/** Everything the client role needs from outside. */
+export interface Http {
+  readonly fetch: Fetch;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** True: http is accepted for loopback hosts. */
+  readonly allowInsecureLoopback: boolean;
+  /** A signal that aborts after so many milliseconds; `AbortSignal.timeout` unless given. */
+  deadline?(milliseconds: number): AbortSignal;
+}
+
+export type UnreachableReason = 'protected_server_unreachable' | 'authorization_server_unreachable';
+
+export interface Outgoing {
+  readonly url: string;
+  /** Names the target in messages: "the token endpoint". */
+  readonly what: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+/** An answer, read to its end or to the bound. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: FetchResponse['headers'];
+  /** Text of the body; undefined if it was too long or is not UTF-8. */
+  readonly text: string | undefined;
+}
+
+/** 256 KiB: the design's bound for metadata; token answers are far smaller. */
+const maximumBytes = 256 * 1024;
+
+/** A day, in seconds: a server that asks for more shouldn't be able to switch itself off for good. */
+const longestRetryAfter = 24 * 60 * 60;
+
+export function deadline(http: Http, milliseconds: number): AbortSignal {
+  return http.deadline?.(milliseconds) ?? AbortSignal.timeout(milliseconds);
+}
+
+/** Sends and reads the answer, whatever its status. Throws insecure_url, or Unreachable with `reason`. */
+export async function send(http: Http, outgoing: Outgoing, reason: UnreachableReason): Promise<Reply> {
+  const response = await open(http, outgoing, reason);
+  try {
+    return { status: response.status, headers: response.headers, text: await boundedText(response.body) };
+  } catch (error) {
+    throw asUnreachable(error, outgoing, reason);
+  }
+}
+
+/** As `send`, but the body is thrown away unread: for an endpoint that may stream without end. */
+export async function sendForHead(
+  http: Http,
+  outgoing: Outgoing,
+  reason: UnreachableReason,
+): Promise<Omit<Reply, 'text'>> {
+  const response = await open(http, outgoing, reason);
+  // The answer's head is all we came for; a body that fails to close changes nothing about it.
+  await response.body?.cancel().catch(() => undefined);
+  return { status: response.status, headers: response.headers };
+}
+
+async function open(http: Http, outgoing: Outgoing, reason: UnreachableReason): Promise<FetchResponse> {
+  const url = requireSecureUrl(outgoing.url, outgoing.what, http);
+  try {
+    return await http.fetch(url.href, {
+      method: outgoing.method,
+      headers: outgoing.headers,
+      ...(outgoing.body === undefined ? {} : { body: outgoing.body }),
+      redirect: 'manual',
+      signal: outgoing.signal,
+    });
+  } catch (error) {
+    throw asUnreachable(error, outgoing, reason);
+  }
+}
+
+async function boundedText(body: FetchResponse['body']): Promise<string | undefined> {
+  if (body === null) return '';
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    // Leaving the loop cancels the stream.
+    if (size > maximumBytes) return undefined;
+    chunks.push(chunk);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for answers that say "not now": 408, 425, 429 and every 5xx. */
+export function isTransient(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}
+
+/** The error for an answer that means nothing now; obeys Retry-After (RFC 9110 §10.2.3). */
+export function unreachableReply(
+  http: Http,
+  reply: Omit<Reply, 'text'>,
+  outgoing: { readonly url: string; readonly what: string },
+  reason: UnreachableReason,
+  problem = `answered with status ${reply.status}`,
+): Unreachable {
+  const retryAfter = retryAfterSeconds(reply.headers.get('retry-after'), http.now());
+  return new Unreachable(reason, `${name(outgoing)} ${problem}.`, {
+    hint: 'This may pass by itself: nothing that is stored was changed. Try again later.',
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
+}
+
+/** Seconds, from either form of the header; `now` in ms. Undefined if it is absent or malformed. */
+export function retryAfterSeconds(value: string | null, now: number): number | undefined {
+  if (value === null) return undefined;
+  const text = value.trim();
+  // Only the two forms of RFC 9110: Date.parse alone would take "-5" or "1.5" for a year.
+  const seconds = /^\d+$/.test(text)
+    ? Number(text)
+    : /^[A-Za-z]/.test(text)
+      ? Math.ceil((Date.parse(text) - now) / 1000)
+      : Number.NaN;
+  if (Number.isNaN(seconds)) return undefined;
+  return Math.min(Math.max(seconds, 0), longestRetryAfter);
+}
+
+function asUnreachable(error: unknown, outgoing: Outgoing, reason: UnreachableReason): KeyturnError {
+  // The connector's own refusals (a forbidden address) reach us inside fetch's error.
+  const own = causes(error).find((cause) => cause instanceof KeyturnError);
+  if (own) return own;
+  const problem = networkProblem(error);
+  return new Unreachable(reason, `${name(outgoing)} can't be reached: ${problem}.`, {
+    hint: /CERT|SELF_SIGNED|VERIFY|ISSUER/.test(problem)
+      ? 'Its certificate is not trusted here. If it comes from an authority of your own, set NODE_EXTRA_CA_CERTS.'
+      : 'Check the network and the address, then try again. Nothing that is stored was changed.',
+  });
+}
+
+function networkProblem(error: unknown): string {
+  const chain = causes(error);
+  if (chain.some((cause) => cause.name === 'TimeoutError' || cause.name === 'AbortError')) {
+    return 'no complete answer in time';
+  }
+  const codes = chain.map((cause) => ('code' in cause ? cause.code : undefined));
+  // Only the code of a network error is repeated: its message may quote the request.
+  const code = codes.find((value) => typeof value === 'string' && /^[A-Z][A-Z0-9_]{1,60}$/.test(value));
+  return typeof code === 'string' ? code : 'the connection failed';
+}
+
+/** 8: deeper chains of causes than fetch → socket → TLS don't occur; a cycle must end. */
+const longestChain = 8;
+
+function causes(error: unknown): Error[] {
+  const chain: Error[] = [];
+  let at = error;
+  while (at instanceof Error && chain.length < longestChain) {
+    chain.push(at);
+    at = at.cause;
+  }
+  return chain;
+}
+
+function name(outgoing: { readonly url: string; readonly what: string }): string {
+  const origin = URL.parse(outgoing.url)?.origin ?? 'an invalid URL';
+  return `${outgoing.what[0]?.toUpperCase()}${outgoing.what.slice(1)} at ${quoted(origin)}`;
+}

@@ -1,0 +1,139 @@
+/**
+ * Keyturn as a client of one authorization server, in the OAuth library's terms.
+ *
+ * Invariant: every authenticated request is built by the library, sent by `send` (bounded, no
+ * redirects, secure URLs only), and judged by the caller's `judge` before the library sees an
+ * answer. The library is stricter with answers than real servers are (it refuses `"scope": null`,
+ * an error as a form, a 401 with a challenge), so it gets a clean one or none.
+ */
+import {
+  allowInsecureRequests,
+  clockSkew,
+  Configuration,
+  customFetch,
+  None,
+  ClientSecretPost,
+} from 'openid-client';
+import type { ClientAuth, CustomFetch } from 'openid-client';
+
+import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
+import type { AuthorizationServer } from './authorization-server.ts';
+import { deadline, send } from './http.ts';
+import type { Http, Reply } from './http.ts';
+import { requireRegistrationIssuer } from './registration.ts';
+import type { Registration } from './registration.ts';
+
+export interface OAuthClient {
+  readonly server: AuthorizationServer;
+  readonly registration: Registration;
+  readonly clientSecret?: string;
+}
+
+/**
+ * 30 s. Longer than for metadata: a refresh that we give up may have rotated the token at the server
+ * already, so patience is cheaper than the new sign-in.
+ */
+const timeLimit = 30_000;
+
+/**
+ * `what` names the endpoint; `judge` throws, or returns what the library shall see. Throws
+ * issuer_mismatch, and client_rejected where a secret is missing.
+ */
+export function clientConfiguration(
+  client: OAuthClient,
+  http: Http,
+  what: string,
+  judge: (reply: Reply) => Response,
+): Configuration {
+  const config = bareConfiguration(client, http);
+  config[customFetch] = requestThrough(http, what, judge);
+  // The library's own time-out is off: `deadline` bounds the whole exchange.
+  config.timeout = 0;
+  return config;
+}
+
+function bareConfiguration(client: OAuthClient, http: Http): Configuration {
+  const { server, registration } = client;
+  requireRegistrationIssuer(registration, server);
+  const config = new Configuration(
+    // The checked values last, over the document as it came.
+    {
+      ...server.metadata,
+      issuer: server.issuer,
+      authorization_endpoint: server.authorizationEndpoint,
+      token_endpoint: server.tokenEndpoint,
+      ...(server.revocationEndpoint === undefined ? {} : { revocation_endpoint: server.revocationEndpoint }),
+    },
+    registration.clientId,
+    // The library reads the machine's clock; this makes it ours (seconds).
+    { [clockSkew]: Math.round((http.now() - Date.now()) / 1000) },
+    authentication(client),
+  );
+  // Only lifts the library's check; `requireSecureUrl` has seen every URL and admits loopback hosts alone.
+  if (http.allowInsecureLoopback) allowInsecureRequests(config);
+  return config;
+}
+
+function authentication({ server, registration, clientSecret }: OAuthClient): ClientAuth {
+  const method = registration.tokenEndpointAuthMethod;
+  if (method === 'none') return None();
+  if (clientSecret === undefined) throw secretMissing(server);
+  return method === 'client_secret_post' ? ClientSecretPost(clientSecret) : basicAuthentication(clientSecret);
+}
+
+/**
+ * RFC 6749 §2.3.1, the form encoding as URLs have it. The library's own also escapes "-", "." and
+ * "_", and servers that forget to decode then don't know a client whose id is a UUID.
+ */
+function basicAuthentication(clientSecret: string): ClientAuth {
+  return (_server, client, _body, headers) => {
+    const credentials = `${formEncoded(client.client_id)}:${formEncoded(clientSecret)}`;
+    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+  };
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1);
+}
+
+function secretMissing(server: AuthorizationServer): KeyturnError {
+  return new KeyturnError('client_rejected', `The client secret for ${quoted(server.issuer)} is missing.`, {
+    hint: `Enter it again: keyturn register ${server.issuer} --client-id ID`,
+  });
+}
+
+function requestThrough(http: Http, what: string, judge: (reply: Reply) => Response): CustomFetch {
+  return async (url, { body, headers }) => {
+    const reply = await send(
+      http,
+      {
+        url,
+        what,
+        method: 'POST',
+        headers,
+        body: body instanceof URLSearchParams ? body.toString() : '',
+        signal: deadline(http, timeLimit),
+      },
+      'authorization_server_unreachable',
+    );
+    return judge(reply);
+  };
+}
+
+/**
+ * What the library threw, as an error of ours. Our own refusals come back wrapped by it; of its own
+ * only the code is kept, since its causes hold whole answers.
+ */
+export function libraryRefusal(error: unknown, server: AuthorizationServer): KeyturnError {
+  if (error instanceof KeyturnError) return error;
+  if (error instanceof Error && error.cause instanceof KeyturnError) return error.cause;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown failure';
+  return new RuleRefusal(
+    'token_invalid',
+    `The answer of ${quoted(server.issuer)} breaks a rule: ${quoted(code)}.`,
+    {
+      rule: 'OpenID Connect Core §3.1.3.7 (ID token validation)',
+      hint: 'Check the clock of this machine. If it is right, tell whoever runs the authorization server.',
+    },
+  );
+}

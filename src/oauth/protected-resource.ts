@@ -1,0 +1,178 @@
+/**
+ * What a protected server says about itself: its challenge and its metadata (RFC 9728).
+ *
+ * Invariant: metadata is used only if its `resource` names the server that was asked, so that one
+ * server can't have tokens for another fetched in its name.
+ */
+import type { JsonObject } from 'openid-client';
+import { z } from 'zod';
+
+import { quoted, RuleRefusal } from '../errors.ts';
+import { bearerChallenge } from './challenge.ts';
+import type { BearerChallenge } from './challenge.ts';
+import { deadline, isTransient, sendForHead, unreachableReply } from './http.ts';
+import type { Http, Reply } from './http.ts';
+import { fetchMetadata, firstMetadata } from './metadata-document.ts';
+import { canonicalResource, resourceCovers } from './resource.ts';
+import { readScope } from './scope.ts';
+
+const unreachable = 'protected_server_unreachable';
+
+export interface ProtectedResource {
+  /** The value of the `resource` parameter: byte for byte as the metadata gives it, when it gives one. */
+  readonly resource: string;
+  /** Issuers as written, in the server's order; each is checked when it is used. */
+  readonly authorizationServers: readonly [string, ...string[]];
+  /** Well-formed scopes only. */
+  readonly scopesSupported?: readonly string[];
+  /** Where the document was found. */
+  readonly metadataUrl: string;
+}
+
+const protectedResourceSchema = z.looseObject({
+  resource: z.string().min(1).optional(),
+  authorization_servers: z.tuple([z.string().min(1)], z.string().min(1)),
+  scopes_supported: z.array(z.string()).optional(),
+});
+
+/**
+ * The metadata of the protected server at `endpoint`. Undefined only if the server says at every
+ * location that there is none. Throws resource_mismatch, metadata_invalid, insecure_url, or
+ * Unreachable (protected_server_unreachable).
+ */
+export async function discoverProtectedResource(
+  endpoint: string,
+  challenge: BearerChallenge | undefined,
+  http: Http,
+): Promise<ProtectedResource | undefined> {
+  const named = challenge?.resourceMetadata;
+  const found =
+    named === undefined
+      ? await firstMetadata(protectedResourceLocations(endpoint), http, unreachable)
+      : await namedDocument(named, http);
+  return found && processProtectedResource(endpoint, found.url, found.json, http);
+}
+
+/** RFC 9728 §3.1: the well-known part stands between host and path; then the root form. */
+export function protectedResourceLocations(endpoint: string): string[] {
+  const { origin, pathname } = new URL(endpoint);
+  const root = `${origin}/.well-known/oauth-protected-resource`;
+  return pathname === '/' ? [root] : [root + pathname, root];
+}
+
+/** Spec, Discovery rule 1: when the challenge names the document, that one is used, and no other. */
+async function namedDocument(url: string, http: Http): Promise<{ url: string; json: JsonObject }> {
+  const answer = await fetchMetadata(url, http, unreachable);
+  if (answer.kind === 'found') return answer;
+  throw new RuleRefusal(
+    'metadata_invalid',
+    `The protected server's challenge names its metadata at ${quoted(withoutQuery(url))}, but there is none (status ${answer.status}).`,
+    {
+      rule: 'RFC 9728 §5.1',
+      hint: 'The server names the wrong document. Tell whoever runs it.',
+    },
+  );
+}
+
+function processProtectedResource(
+  endpoint: string,
+  metadataUrl: string,
+  json: JsonObject,
+  http: Http,
+): ProtectedResource {
+  const parsed = protectedResourceSchema.safeParse(json);
+  if (!parsed.success) throw malformed(metadataUrl, parsed.error);
+  const { resource, authorization_servers: authorizationServers, scopes_supported: scopes } = parsed.data;
+  // RFC 9728 §3.3: metadata for another resource MUST NOT be used.
+  if (resource !== undefined && !isUsable(resource, endpoint)) throw mismatch(endpoint, resource);
+  return {
+    resource: resource ?? canonicalResource(endpoint, http),
+    authorizationServers,
+    ...(scopes === undefined ? {} : { scopesSupported: scopes.flatMap(readScope) }),
+    metadataUrl,
+  };
+}
+
+/** RFC 8707 §2: no fragment; and no name before the host that hides where it leads. */
+function isUsable(resource: string, endpoint: string): boolean {
+  const url = URL.parse(resource);
+  if (url === null || resource.includes('#') || url.username !== '' || url.password !== '') return false;
+  return resourceCovers(resource, endpoint);
+}
+
+function mismatch(endpoint: string, resource: string): RuleRefusal {
+  return new RuleRefusal(
+    'resource_mismatch',
+    `The metadata of ${quoted(endpoint)} is about another resource, ${quoted(resource)}.`,
+    {
+      rule: 'RFC 9728 §3.3',
+      hint: 'Check the URL that you typed. If it is right, the server is set up wrongly: tell whoever runs it.',
+    },
+  );
+}
+
+function malformed(metadataUrl: string, error: z.ZodError): RuleRefusal {
+  const fields = error.issues.map((issue) => issue.path[0] ?? 'the document').join(', ');
+  return new RuleRefusal(
+    'metadata_invalid',
+    `The protected resource metadata at ${quoted(withoutQuery(metadataUrl))} is malformed: ${quoted(fields)}.`,
+    {
+      rule: 'RFC 9728 §2',
+      hint: 'The server has to name at least one authorization server. Tell whoever runs it.',
+    },
+  );
+}
+
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, '');
+}
+
+export interface Probe {
+  readonly status: number;
+  readonly challenge?: BearerChallenge;
+}
+
+/** 10 s, as for metadata: only the head of an answer is waited for. */
+const probeTimeLimit = 10_000;
+
+/** What either transport of the protocol may answer with; a server may refuse a request that takes less. */
+const accept = 'application/json, text/event-stream';
+
+/**
+ * An unauthenticated request, to see the server's challenge. GET first: it changes nothing. A server
+ * that knows no GET here answers so before it thinks of authorization; then a `ping` is POSTed,
+ * which has no effect either. Redirects are reported as they are. Throws Unreachable.
+ */
+export async function probe(endpoint: string, http: Http): Promise<Probe> {
+  const first = await probeWith({ url: endpoint, method: 'GET', headers: { accept } }, http);
+  if (first.challenge !== undefined || ![400, 404, 405, 406, 415].includes(first.status)) return first;
+  return probeWith(
+    {
+      url: endpoint,
+      method: 'POST',
+      headers: { accept, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+    },
+    http,
+  );
+}
+
+interface ProbeRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+
+async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
+  const outgoing = { ...request, what: 'the protected server', signal: deadline(http, probeTimeLimit) };
+  const reply = await sendForHead(http, outgoing, unreachable);
+  if (isTransient(reply.status)) throw unreachableReply(http, reply, outgoing, unreachable);
+  return { status: reply.status, ...challengeOf(reply) };
+}
+
+/** The spec's earlier revision sends challenges with 403 too, so the status doesn't matter. */
+function challengeOf(reply: Omit<Reply, 'text'>): { challenge?: BearerChallenge } {
+  const challenge = bearerChallenge(reply.headers.get('www-authenticate') ?? '');
+  return challenge === undefined ? {} : { challenge };
+}

@@ -1,0 +1,90 @@
+/**
+ * Scopes as literal sets: parse, write, join, compare, and choose what to ask for.
+ *
+ * Invariant: a scope is only ever compared as the exact string that a server wrote; nothing is
+ * inferred from its form.
+ */
+import { KeyturnError, quoted } from '../errors.ts';
+
+/** RFC 6749 §3.3: scope-token = 1*( %x21 / %x23-5B / %x5D-7E ). */
+const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+/** The distinct tokens of `text`, in order. Throws invalid_scope. */
+export function parseScope(text: string): string[] {
+  const tokens = split(text);
+  const wrong = tokens.find((token) => !scopeToken.test(token));
+  if (wrong !== undefined) {
+    throw new KeyturnError('invalid_scope', `${quoted(wrong)} is not a scope.`, {
+      rule: 'RFC 6749 §3.3',
+      hint: 'A scope is printable ASCII without spaces, quotation marks and backslashes; spaces stand between scopes.',
+    });
+  }
+  return tokens;
+}
+
+/** As `parseScope` for text from a server: what is no scope-token is left out instead of refused. */
+export function readScope(text: string): string[] {
+  return split(text).filter((token) => scopeToken.test(token));
+}
+
+function split(text: string): string[] {
+  return [...new Set(text.split(' ').filter((token) => token !== ''))];
+}
+
+/** The wire form: tokens with one space between. */
+export function formatScope(scope: readonly string[]): string {
+  return scope.join(' ');
+}
+
+/** Every scope of the given sets once, in order of first appearance. */
+export function union(...sets: ReadonlyArray<readonly string[]>): string[] {
+  return [...new Set(sets.flat())];
+}
+
+/** True if every scope of `part` is literally in `whole`. */
+export function isWithin(part: readonly string[], whole: readonly string[]): boolean {
+  const allowed = new Set(whole);
+  return part.every((token) => allowed.has(token));
+}
+
+export interface ScopeSources {
+  /** `scope` of the protected server's challenge. */
+  readonly challenge?: readonly string[];
+  /** What the caller asks for. */
+  readonly requested?: readonly string[];
+  /** `scopes_supported` of the protected resource metadata. */
+  readonly scopesSupported?: readonly string[];
+  /** `scopes_supported` of the authorization server's metadata. */
+  readonly authorizationServerScopes?: readonly string[];
+}
+
+/** The scopes of a first sign-in; never empty. Undefined means: leave the parameter out. */
+export function selectScope(sources: ScopeSources): string[] | undefined {
+  const base = baseScope(sources);
+  // An omitted scope stays omitted: offline_access alone would replace the server's default scopes.
+  return base.length === 0 ? undefined : withOfflineAccess(base, sources.authorizationServerScopes);
+}
+
+/** Spec, Scope selection: the challenge first, else what the caller wants, else scopes_supported, else none. */
+function baseScope({ challenge, requested, scopesSupported }: ScopeSources): readonly string[] {
+  if (challenge !== undefined && challenge.length > 0) return union(challenge, requested ?? []);
+  if (requested !== undefined && requested.length > 0) return union(requested);
+  return union(scopesSupported ?? []);
+}
+
+/**
+ * The scopes of a step-up: what was asked for before, and what the challenge wants. Asking for the
+ * challenge alone would lose what other requests need.
+ */
+export function stepUpScope(
+  requestedBefore: readonly string[],
+  challenge: readonly string[],
+  authorizationServerScopes?: readonly string[],
+): string[] {
+  return withOfflineAccess(union(requestedBefore, challenge), authorizationServerScopes);
+}
+
+/** Only a server that lists offline_access is asked for it: elsewhere it would be an invalid scope. */
+function withOfflineAccess(scope: readonly string[], offered: readonly string[] | undefined): string[] {
+  return offered?.includes('offline_access') ? union(scope, ['offline_access']) : [...scope];
+}

@@ -1,0 +1,193 @@
+/**
+ * A token endpoint's answer: what is taken from it, and what makes it unusable.
+ *
+ * Invariant: a `TokenAnswer` holds a Bearer token that can stand in a header, whose audience (if it
+ * can be seen) includes the resource it was asked for.
+ */
+import { z } from 'zod';
+
+import { quoted, RuleRefusal } from '../errors.ts';
+import type { Http, Reply } from './http.ts';
+import { parseJsonObject } from './metadata-document.ts';
+import { answerFields } from './oauth-error.ts';
+import { canonicalResource } from './resource.ts';
+import { readScope } from './scope.ts';
+
+export interface TokenAnswer {
+  readonly accessToken: string;
+  readonly tokenType: 'Bearer';
+  /** Milliseconds since the epoch: when the request was sent, so that a slow answer lives no longer. */
+  readonly issuedAt: number;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Seconds from `issuedAt`. */
+  readonly expiresIn: number;
+  /** False: the server gave no lifetime, and `assumedLifetime` stands in. */
+  readonly lifetimeStated: boolean;
+  /** Absent: none came; after a refresh the one that was used stays valid. */
+  readonly refreshToken?: string;
+  /** As granted; what was requested, if the server says nothing else (RFC 6749 §5.1). */
+  readonly scope: readonly string[];
+  /** False: the server didn't say, so that `scope` repeats the request. */
+  readonly scopeStated: boolean;
+  /** From a validated ID token. */
+  readonly subject?: { readonly issuer: string; readonly subject: string };
+}
+
+/** One hour, in seconds, for a server that gives no lifetime: what most servers give. */
+export const assumedLifetime = 3600;
+
+/** One year, in seconds: keeps the sum with a time exact, whatever number a server writes. */
+const longestLifetime = 365 * 24 * 60 * 60;
+
+/** RFC 6749 §5.1. Some servers write null or "" where they mean "none". */
+const answerSchema = z.object({
+  access_token: z.string().min(1),
+  token_type: z.string(),
+  expires_in: z.union([z.number(), z.string()]).nullish(),
+  refresh_token: z.string().nullish(),
+  scope: z.string().nullish(),
+  id_token: z.string().nullish(),
+});
+
+export type TokenFields = z.infer<typeof answerSchema>;
+
+/** The fields, if the body is a token answer at all. */
+export function readTokenFields(reply: Reply): TokenFields | undefined {
+  return answerSchema.safeParse(answerFields(reply)).data;
+}
+
+export interface Expected {
+  readonly issuer: string;
+  readonly resource: string;
+  /** Requested, or for a refresh without scopes, granted before. */
+  readonly scope: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly requestedAt: number;
+  readonly subject?: TokenAnswer['subject'];
+}
+
+/** The checks of one answer, in order. Throws token_invalid and audience_mismatch. */
+export function processTokenFields(
+  fields: TokenFields,
+  expected: Expected,
+  policy: Pick<Http, 'allowInsecureLoopback'>,
+): TokenAnswer {
+  requireBearer(fields, expected);
+  requireHeaderSafe(fields, expected);
+  const claims = jwtClaims(fields.access_token);
+  requireAudience(claims, expected, policy);
+  const lifetime = statedLifetime(fields, expected);
+  const scope = statedScope(fields, claims);
+  const expiresIn = lifetime ?? assumedLifetime;
+  return {
+    accessToken: fields.access_token,
+    tokenType: 'Bearer',
+    issuedAt: expected.requestedAt,
+    expiresAt: expected.requestedAt + expiresIn * 1000,
+    expiresIn,
+    lifetimeStated: lifetime !== undefined,
+    ...(fields.refresh_token ? { refreshToken: fields.refresh_token } : {}),
+    scope: scope ?? expected.scope,
+    scopeStated: scope !== undefined,
+    ...(expected.subject === undefined ? {} : { subject: expected.subject }),
+  };
+}
+
+/** RFC 6749 §7.1: a token of an unknown type MUST NOT be used. §5.1: the type is case-insensitive. */
+function requireBearer(fields: TokenFields, expected: Expected): void {
+  if (fields.token_type.toLowerCase() === 'bearer') return;
+  throw unusable(expected, `its type is ${quoted(fields.token_type)}, not Bearer`, 'RFC 6749 §7.1');
+}
+
+/** RFC 6750 §2.1: what can't stand in the Authorization header could end it early. */
+function requireHeaderSafe(fields: TokenFields, expected: Expected): void {
+  if (/^[\x21-\x7e]+$/.test(fields.access_token)) return;
+  throw unusable(expected, 'it has characters that no header can carry', 'RFC 6750 §2.1');
+}
+
+/** Whole seconds; undefined if the server gave none. A number as a string is accepted, as servers send it. */
+function statedLifetime(fields: TokenFields, expected: Expected): number | undefined {
+  const stated = fields.expires_in;
+  if (stated === undefined || stated === null || stated === '') return undefined;
+  const seconds = Number(stated);
+  if (Number.isNaN(seconds) || seconds < 0) {
+    throw unusable(expected, `its lifetime is ${quoted(String(stated))}`, 'RFC 6749 §5.1 (expires_in)');
+  }
+  return Math.floor(Math.min(seconds, longestLifetime));
+}
+
+/** The answer's own word, else the token's (RFC 9068 §2.2.3). */
+function statedScope(fields: TokenFields, claims: Claims | undefined): readonly string[] | undefined {
+  const stated = fields.scope || claims?.scope;
+  return stated ? readScope(stated) : undefined;
+}
+
+const claimsSchema = z.object({
+  aud: z.union([z.string(), z.array(z.string())]).optional(),
+  scope: z.string().optional().catch(undefined),
+});
+
+type Claims = z.infer<typeof claimsSchema>;
+
+/** The claims of a signed JWT; undefined for an opaque or encrypted token. Nothing is trusted for its signature. */
+function jwtClaims(token: string): Claims | undefined {
+  const [header, payload, ...rest] = token.split('.');
+  if (header === undefined || payload === undefined || rest.length !== 1) return undefined;
+  if (parseJsonObject(decoded(header))?.['alg'] === undefined) return undefined;
+  return claimsSchema.safeParse(parseJsonObject(decoded(payload))).data;
+}
+
+function decoded(part: string): string {
+  return Buffer.from(part, 'base64url').toString();
+}
+
+/**
+ * DESIGN invariant 4, RFC 9068 §4: a JWT that names audiences, but not our resource, is for somebody
+ * else. A spelling of the same canonical URI is the same audience. Without `aud` nothing is excluded.
+ */
+function requireAudience(
+  claims: Claims | undefined,
+  expected: Expected,
+  policy: Pick<Http, 'allowInsecureLoopback'>,
+): void {
+  if (claims?.aud === undefined) return;
+  const audiences = [claims.aud].flat();
+  if (audiences.some((audience) => sameResource(audience, expected.resource, policy))) return;
+  throw new RuleRefusal(
+    'audience_mismatch',
+    `${quoted(expected.issuer)} issued a token for ${audiences.map(quoted).join(', ').slice(0, mostShown)}, not for ${quoted(expected.resource)}.`,
+    {
+      rule: 'RFC 8707 §2, RFC 9068 §4',
+      hint: 'The authorization server ignores the resource parameter. Tell whoever runs it.',
+    },
+  );
+}
+
+/** 400 characters: two long audiences; the rest of a list helps nobody. */
+const mostShown = 400;
+
+function sameResource(
+  audience: string,
+  resource: string,
+  policy: Pick<Http, 'allowInsecureLoopback'>,
+): boolean {
+  if (audience === resource) return true;
+  try {
+    return canonicalResource(audience, policy) === canonicalResource(resource, policy);
+  } catch {
+    // Not a canonical URI at all, such as an identifier of the server's own: then only identity counts.
+    return false;
+  }
+}
+
+function unusable(expected: Expected, problem: string, rule: string): RuleRefusal {
+  return new RuleRefusal(
+    'token_invalid',
+    `The token that ${quoted(expected.issuer)} issued can't be used: ${problem}.`,
+    {
+      rule,
+      hint: 'The authorization server is set up wrongly. Tell whoever runs it.',
+    },
+  );
+}

@@ -1,0 +1,120 @@
+/**
+ * What a token endpoint's refusal means.
+ *
+ * Invariant: only an answer that says that the refresh token is dead becomes `login_required`. All
+ * that is not a clear refusal is `Unreachable`: it may pass by itself and never ends a grant.
+ */
+import { KeyturnError, quoted } from '../errors.ts';
+import type { AuthorizationServer } from './authorization-server.ts';
+import { isTransient, unreachableReply } from './http.ts';
+import type { Http, Reply } from './http.ts';
+import { oauthError, shownError } from './oauth-error.ts';
+import type { OAuthError } from './oauth-error.ts';
+
+/** Refusals that both grants share: about the client or the resource, not about the code or token. */
+function commonRefusal(server: AuthorizationServer, error: OAuthError | undefined): KeyturnError | undefined {
+  switch (error?.code) {
+    case 'invalid_client':
+    case 'unauthorized_client':
+    case 'unsupported_grant_type':
+      return clientRejected(server, error);
+    case 'invalid_target':
+      // RFC 8707 §2.
+      return new KeyturnError(
+        'resource_mismatch',
+        `${quoted(server.issuer)} issues no tokens for this protected server: ${shownError(error)}.`,
+        { rule: 'RFC 8707 §2', hint: 'Check the URL of the protected server, or tell whoever runs it.' },
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** RFC 6749 §5.2 and RFC 7009 §2.2.1: the server doesn't take our client identity. */
+export function clientRejected(server: AuthorizationServer, error: OAuthError): KeyturnError {
+  return new KeyturnError(
+    'client_rejected',
+    `${quoted(server.issuer)} no longer accepts the client that is registered there: ${shownError(error)}.`,
+    {
+      rule: 'RFC 6749 §5.2',
+      hint: `Sign in again; a client entered by hand is replaced with: keyturn register ${server.issuer} --client-id ID`,
+    },
+  );
+}
+
+/** For the exchange of a code. Whatever is refused, the code is gone: sign in again. */
+export function exchangeFailure(server: AuthorizationServer, reply: Reply, http: Http): KeyturnError {
+  const error = oauthError(reply);
+  if (isTransient(reply.status)) return unreachable(server, reply, http);
+  const common = commonRefusal(server, error);
+  if (common) return common;
+  const isRefusal = reply.status >= 400 || error !== undefined;
+  if (!isRefusal || (error === undefined && reply.text !== '')) return unreachable(server, reply, http);
+  const said = error === undefined ? `status ${reply.status}` : shownError(error);
+  return new KeyturnError(
+    'login_failed',
+    `${quoted(server.issuer)} refused the authorization code: ${said}.`,
+    {
+      rule: 'RFC 6749 §5.2',
+      hint: 'Start the sign-in again: a code works once and for a short time.',
+    },
+  );
+}
+
+/** For a refresh. */
+export function refreshFailure(server: AuthorizationServer, reply: Reply, http: Http): KeyturnError {
+  const error = oauthError(reply);
+  if (isTransient(reply.status)) return unreachable(server, reply, http);
+  if (refreshTokenIsDead(reply, error)) {
+    const said = error === undefined ? `status ${reply.status}` : shownError(error);
+    return new KeyturnError(
+      'login_required',
+      `${quoted(server.issuer)} no longer accepts the refresh token: ${said}.`,
+      {
+        rule: 'RFC 6749 §5.2 (invalid_grant)',
+        hint: 'Sign in again: keyturn login RESOURCE',
+      },
+    );
+  }
+  const common = commonRefusal(server, error);
+  if (common) return common;
+  if (error?.code === 'invalid_scope') {
+    return new KeyturnError(
+      'scope_insufficient',
+      `${quoted(server.issuer)} doesn't narrow the token: ${shownError(error)}.`,
+      {
+        rule: 'RFC 6749 §6',
+        hint: 'Widen the permission to all scopes of the grant, or sign in with just these scopes.',
+      },
+    );
+  }
+  return unreachable(server, reply, http, error);
+}
+
+/** Other names that servers in use have for invalid_grant. */
+const deadTokenCodes = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
+
+/** The shapes in which servers say that a refresh token is invalid, expired, used or revoked. */
+function refreshTokenIsDead(reply: Reply, error: OAuthError | undefined): boolean {
+  if (error !== undefined && deadTokenCodes.has(error.code)) return true;
+  if (reply.status === 401 && error?.code === 'invalid_request') return true;
+  return reply.status === 400 && reply.text?.trim() === '';
+}
+
+function unreachable(
+  server: AuthorizationServer,
+  reply: Reply,
+  http: Http,
+  error?: OAuthError,
+): KeyturnError {
+  const endpoint = { url: server.tokenEndpoint, what: 'the token endpoint' };
+  return unreachableReply(http, reply, endpoint, 'authorization_server_unreachable', problem(reply, error));
+}
+
+function problem(reply: Reply, error: OAuthError | undefined): string {
+  if (error !== undefined) return `answered with status ${reply.status}: ${shownError(error)}`;
+  if (reply.status === 200) return 'answered with something that is not a token answer';
+  // A redirected request would carry a code, token or secret to another place.
+  if (reply.status >= 300 && reply.status < 400) return 'redirects, which is never followed with a secret';
+  return `answered with status ${reply.status}`;
+}

@@ -1,0 +1,87 @@
+/**
+ * The demo world: one authorization server and one protected server that trusts it.
+ *
+ * Invariant: everything listens on 127.0.0.1, over TLS, with an authority made for this world alone;
+ * after `close` nothing of it is left.
+ */
+import {
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  startAuthorizationServer,
+} from './authorization-server.ts';
+import { throwAwayCertificates } from './certificate.ts';
+import { notebookScopes } from './notebook.ts';
+import {
+  basicScopes,
+  type ProtectedServer,
+  type RequestCounts,
+  startProtectedServer,
+} from './protected-server.ts';
+import type { Counts } from './provider-counts.ts';
+import { introspectionVerifier, signatureVerifier } from './token-verifier.ts';
+import { trustingFetch } from './trusting-fetch.ts';
+
+export interface DemoWorldOptions extends Pick<
+  AuthorizationServerOptions,
+  'accessTokenLifetime' | 'accessTokenFormat' | 'refreshTokens'
+> {
+  /** 0, the default, takes any free port. */
+  readonly authorizationServerPort?: number;
+  readonly protectedServerPort?: number;
+}
+
+export interface DemoWorld {
+  /** PEM text of the authority; a client has to trust it, by NODE_EXTRA_CA_CERTS for one. */
+  readonly ca: string;
+  readonly authorizationServer: AuthorizationServer;
+  readonly protectedServer: ProtectedServer;
+  /** Trusts this world's authority only. */
+  readonly fetch: typeof globalThis.fetch;
+  /** A copy of all numbers as they are now. */
+  counts(): { authorizationServer: Counts; protectedServer: RequestCounts };
+  close(): Promise<void>;
+}
+
+export async function startDemoWorld(options: DemoWorldOptions = {}): Promise<DemoWorld> {
+  const { authorizationServerPort = 0, protectedServerPort = 0, ...issuing } = options;
+  const certificates = await throwAwayCertificates();
+  const trusting = trustingFetch(certificates.ca);
+  const authorizationServer = await startAuthorizationServer({
+    ...issuing,
+    certificates,
+    port: authorizationServerPort,
+    scopes: notebookScopes,
+  });
+  const verifier =
+    options.accessTokenFormat === 'jwt'
+      ? signatureVerifier(authorizationServer, trusting.fetch)
+      : introspectionVerifier(authorizationServer.introspection, trusting.fetch);
+  const protectedServer = await startProtectedServer({
+    certificates,
+    issuer: authorizationServer.issuer,
+    verifier,
+    port: protectedServerPort,
+  }).catch(async (error: unknown) => {
+    await authorizationServer.close();
+    throw error;
+  });
+  authorizationServer.addResource({
+    resource: protectedServer.resource,
+    scopes: notebookScopes,
+    defaultScopes: basicScopes,
+  });
+  return {
+    ca: certificates.ca,
+    authorizationServer,
+    protectedServer,
+    fetch: trusting.fetch,
+    counts: () => ({
+      authorizationServer: { ...authorizationServer.counts },
+      protectedServer: { ...protectedServer.counts },
+    }),
+    async close() {
+      await trusting.close();
+      await Promise.all([authorizationServer.close(), protectedServer.close()]);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * What the authorization server remembers, in memory.
+ *
+ * Invariant: a store belongs to one server and dies with it; ids are unique within a kind; whatever
+ * was issued under a grant is found by that grant. Expiry is the provider's business: it compares
+ * `exp` itself at every read.
+ */
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+
+/** Kinds that a test or the demo may have forgotten, as if an administrator had ended them. */
+export type ForgettableKind = 'AccessToken' | 'RefreshToken' | 'Grant' | 'Client';
+
+export interface ProviderStore {
+  /** The provider's adapter for one kind of thing. */
+  adapter(kind: string): Adapter;
+  /** Removes everything of one kind; answers how many there were. */
+  forget(kind: ForgettableKind): number;
+}
+
+export function createProviderStore(): ProviderStore {
+  const kinds = new Map<string, Map<string, AdapterPayload>>();
+  const itemsOf = (kind: string): Map<string, AdapterPayload> => {
+    const known = kinds.get(kind);
+    if (known) return known;
+    const created = new Map<string, AdapterPayload>();
+    kinds.set(kind, created);
+    return created;
+  };
+  return {
+    adapter: (kind) => adapterOver(itemsOf(kind)),
+    forget(kind) {
+      const items = itemsOf(kind);
+      const count = items.size;
+      items.clear();
+      return count;
+    },
+  };
+}
+
+function adapterOver(items: Map<string, AdapterPayload>): Adapter {
+  const firstWith = (field: 'uid' | 'userCode', value: string): AdapterPayload | undefined =>
+    items.values().find((payload) => payload[field] === value);
+  return {
+    async upsert(id, payload) {
+      items.set(id, payload);
+    },
+    async find(id) {
+      return items.get(id);
+    },
+    async findByUid(uid) {
+      return firstWith('uid', uid);
+    },
+    async findByUserCode(userCode) {
+      return firstWith('userCode', userCode);
+    },
+    async consume(id) {
+      const payload = items.get(id);
+      if (payload) payload.consumed = Math.floor(Date.now() / 1000);
+    },
+    async destroy(id) {
+      items.delete(id);
+    },
+    async revokeByGrantId(grantId) {
+      for (const [id, payload] of items) {
+        if (payload.grantId === grantId) items.delete(id);
+      }
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/**
+ * One HTTPS listener on the loopback address.
+ *
+ * Invariant: it binds 127.0.0.1 and nothing else, and after `close` no socket of it is left. The port
+ * is known before anything is served, because an issuer and a resource have to name their own port.
+ */
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { KeyturnError } from '../errors.ts';
+import type { Certificates } from './certificate.ts';
+
+export interface TlsListener {
+  readonly port: number;
+  /** `https://127.0.0.1:PORT`, without a slash at its end. */
+  readonly origin: string;
+  serve(listener: RequestListener): void;
+  /** Ends every connection, idle or not, and frees the port. */
+  close(): Promise<void>;
+}
+
+/** @param port 0 lets the system choose. A port in use is a `conflict`. */
+export async function listenOnLoopback(certificates: Certificates, port: number): Promise<TlsListener> {
+  const server = createServer({ key: certificates.key, cert: certificates.cert });
+  // `closeAllConnections` overlooks a connection whose TLS handshake isn't finished.
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => {
+      reject(
+        new KeyturnError('conflict', `127.0.0.1:${port} can't be listened on.`, {
+          hint: 'Stop what uses this port, or choose another; 0 takes any free one.',
+          cause,
+        }),
+      );
+    });
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') {
+    throw new KeyturnError('internal', 'The listener has no port.');
+  }
+  return {
+    port: address.port,
+    origin: `https://127.0.0.1:${address.port}`,
+    serve(listener) {
+      server.on('request', listener);
+    },
+    async close() {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/**
+ * The vault that forgets at exit: for a first try, for machines without a keychain, and for tests.
+ *
+ * Invariant: nothing leaves this process's memory, and the edge refuses what any other vault refuses.
+ */
+import { KeyturnError, quoted } from '../errors.ts';
+import type { Vault } from './vault.ts';
+import { checkId, checkSecret, closedVault } from './vault.ts';
+
+class MemoryVault implements Vault {
+  readonly kind = 'memory';
+  readonly #secrets = new Map<string, string>();
+  #closed = false;
+
+  async find(id: string): Promise<string | undefined> {
+    checkId(id);
+    this.#checkOpen();
+    return this.#secrets.get(id);
+  }
+
+  async read(id: string): Promise<string> {
+    const secret = await this.find(id);
+    if (secret !== undefined) return secret;
+    throw new KeyturnError('vault_unreadable', `the memory vault no longer holds ${quoted(id)}`, {
+      hint: 'this vault forgets everything when the broker exits: sign in again, or use the keychain',
+    });
+  }
+
+  async write(id: string, secret: string): Promise<void> {
+    checkId(id);
+    checkSecret(secret);
+    this.#checkOpen();
+    this.#secrets.set(id, secret);
+  }
+
+  async remove(id: string): Promise<void> {
+    checkId(id);
+    this.#checkOpen();
+    this.#secrets.delete(id);
+  }
+
+  async probe(): Promise<void> {
+    this.#checkOpen();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#secrets.clear();
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw closedVault();
+  }
+}
+
+/** A new, empty vault in memory. */
+export function memoryVault(): Vault {
+  return new MemoryVault();
+}

@@ -1,0 +1,63 @@
+/**
+ * The contract every vault keeps, and the checks at its edge.
+ *
+ * Invariant: "absent" and "unreadable" are different answers. A vault that can't tell them apart at
+ * this moment throws; it never answers "absent" on a guess. No secret enters an error.
+ */
+import { KeyturnError, quoted } from '../errors.ts';
+
+export type VaultKind = 'keychain' | 'memory';
+
+/**
+ * Where secrets rest. Every method throws KeyturnError: `invalid_request` for an id or secret that no
+ * vault takes, `vault_unavailable` (nobody answers, or the vault is closed), `locked`, or
+ * `vault_unreadable` (something is there, but not readable or not whole).
+ */
+export interface Vault {
+  readonly kind: VaultKind;
+  /** The secret under `id`; undefined only when the vault answered and certainly has no such item. */
+  find(id: string): Promise<string | undefined>;
+  /** For an item that our own records say exists: its absence is `vault_unreadable`. */
+  read(id: string): Promise<string>;
+  /**
+   * Resolves only when the value is durable and was read back. After a rejection the item holds the
+   * old value or the new one, whole, never a mixture.
+   */
+  write(id: string, secret: string): Promise<void>;
+  /** Resolves only when nothing is left under `id`; an id that holds nothing is fine. */
+  remove(id: string): Promise<void>;
+  /** Proves by a write, a read-back and a removal that a secret could be kept now. Asked before a refresh token is spent. */
+  probe(): Promise<void>;
+  /** Ends what the vault started; later calls are `vault_unavailable`. */
+  close(): Promise<void>;
+}
+
+/** Lower case, because some stores fold case; a length that leaves room for the names we append to it. */
+const idPattern = /^[a-z0-9][a-z0-9.-]{0,127}$/;
+
+/** Bytes of UTF-8. A token response is bounded well below; more than this is a mistake, not a secret. */
+export const longestSecret = 1024 * 1024;
+
+/** Throws `invalid_request` unless `id` may name a vault item. */
+export function checkId(id: string): void {
+  if (idPattern.test(id)) return;
+  throw new KeyturnError('invalid_request', `${quoted(id)} can't name a vault item`, {
+    rule: 'vault: an id is 1 to 128 of a-z, 0-9, "." and "-", and starts with a letter or digit',
+  });
+}
+
+/** Throws `invalid_request` unless every vault keeps `secret` unchanged. The message never repeats it. */
+export function checkSecret(secret: string): void {
+  const whole = secret !== '' && !secret.includes('\0') && secret.isWellFormed();
+  if (whole && Buffer.byteLength(secret) <= longestSecret) return;
+  throw new KeyturnError('invalid_request', "this value can't be kept in a vault", {
+    rule: 'vault: a secret is non-empty, well-formed Unicode without NUL, at most 1 MiB of UTF-8',
+  });
+}
+
+/** What a closed vault answers to everything. */
+export function closedVault(): KeyturnError {
+  return new KeyturnError('vault_unavailable', 'the vault is closed: the broker is stopping', {
+    hint: 'start the broker again',
+  });
+}

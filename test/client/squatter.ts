@@ -1,0 +1,43 @@
+/** A program that listens where the broker should, answers as it likes, and writes down all it hears. */
+import net from 'node:net';
+
+import { onTestFinished } from 'vitest';
+
+import { listenAt, prepareSocket } from '../../src/ipc/endpoint.ts';
+import type { HomePaths } from '../../src/paths.ts';
+
+export interface Squatter {
+  readonly endpoint: string;
+  /** Everything any client ever said. */
+  heard(): string;
+}
+
+export async function squat(
+  paths: HomePaths,
+  answer: (line: string, connection: net.Socket) => string | undefined,
+): Promise<Squatter> {
+  let all = '';
+  const connections = new Set<net.Socket>();
+  const server = net.createServer((connection) => {
+    let text = '';
+    connections.add(connection);
+    connection.setEncoding('utf8');
+    connection.on('error', () => {});
+    connection.on('data', (piece: string) => {
+      all += piece;
+      text += piece;
+      const lines = text.split('\n');
+      text = lines.pop() ?? '';
+      for (const line of lines) {
+        const reply = answer(line, connection);
+        if (reply !== undefined) connection.write(`${reply}\n`);
+      }
+    });
+  });
+  const endpoint = await listenAt(server, prepareSocket(paths, {}));
+  onTestFinished(() => {
+    for (const connection of connections) connection.destroy();
+    server.close();
+  });
+  return { endpoint, heard: () => all };
+}

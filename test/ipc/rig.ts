@@ -1,0 +1,241 @@
+/** A real server on a real socket in a home of its own, with a clock that tests turn by hand. */
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { onTestFinished } from 'vitest';
+
+import { KeyturnError } from '../../src/errors.ts';
+import { prepareSocket } from '../../src/ipc/endpoint.ts';
+import { brokerProof, clientProof, keyFromText, newNonce, transcript } from '../../src/ipc/handshake.ts';
+import type { PairRequest } from '../../src/ipc/pairing.ts';
+import { type BrokerServer, type ServerDeps, type ServerEvent, startServer } from '../../src/ipc/server.ts';
+import type { After, Identity } from '../../src/ipc/wire.ts';
+import { type HomePaths, homePaths } from '../../src/paths.ts';
+
+/** A temporary folder that is removed when the test ends. Short: socket paths are bounded. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The paths of a home of its own. */
+export function temporaryHome(): HomePaths {
+  return homePaths({ KEYTURN_HOME: temporaryFolder() });
+}
+
+/** A clock that stands still until it is turned. */
+export class HandClock {
+  now = 1_700_000_000_000;
+  readonly #alarms = new Set<{ readonly at: number; readonly run: () => void }>();
+
+  readonly after: After = (ms, run) => {
+    const alarm = { at: this.now + ms, run };
+    this.#alarms.add(alarm);
+    return () => this.#alarms.delete(alarm);
+  };
+
+  turn(ms: number): void {
+    this.now += ms;
+    for (const alarm of this.#alarms) {
+      if (alarm.at > this.now) continue;
+      this.#alarms.delete(alarm);
+      alarm.run();
+    }
+  }
+}
+
+export const homeId = 'aG9tZS1mb3ItdGVzdHMtMQ';
+
+export interface Rig {
+  readonly paths: HomePaths;
+  readonly socket: string;
+  readonly server: BrokerServer;
+  readonly clock: HandClock;
+  readonly events: ServerEvent[];
+  readonly keys: Map<string, KeyObject>;
+  /** Adds a client that the broker knows. */
+  enrol(clientId?: string): Identity;
+  /** Waits until an event has been logged. */
+  seen(match: (event: ServerEvent) => boolean): Promise<ServerEvent>;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+type Overrides = Partial<Omit<ServerDeps, 'path' | 'homeId' | 'log' | 'now' | 'after'>>;
+
+export async function startRig(overrides: Overrides = {}): Promise<Rig> {
+  const paths = temporaryHome();
+  const socket = prepareSocket(paths, {});
+  const clock = new HandClock();
+  const keys = new Map<string, KeyObject>();
+  const events: ServerEvent[] = [];
+  const watchers = new Set<() => void>();
+  const start = async () =>
+    startServer({
+      path: socket,
+      homeId,
+      keyFor: async (clientId) => keys.get(clientId),
+      dispatch: async (caller, method, params) => ({ clientId: caller.clientId, method, params }),
+      pair: async (_request: PairRequest) => {
+        throw new KeyturnError('pairing_denied', 'no');
+      },
+      confirmPaired: async () => {},
+      log: (event) => {
+        events.push(event);
+        for (const watcher of watchers) watcher();
+      },
+      now: () => clock.now,
+      after: clock.after,
+      ...overrides,
+    });
+  let server = await start();
+  const stop = async () => {
+    const closed = server.close();
+    clock.turn(1000);
+    await closed;
+  };
+  onTestFinished(stop);
+  return {
+    paths,
+    socket,
+    clock,
+    events,
+    keys,
+    get server() {
+      return server;
+    },
+    stop,
+    start: async () => {
+      server = await start();
+    },
+    enrol: (clientId = randomBytes(16).toString('base64url')) => {
+      const key = randomBytes(32);
+      keys.set(clientId, createSecretKey(key));
+      return { clientId, key: key.toString('base64url'), brokerId: homeId };
+    },
+    seen: async (match) => {
+      const { promise, resolve } = Promise.withResolvers<ServerEvent>();
+      const look = () => {
+        const found = events.find(match);
+        if (found) resolve(found);
+      };
+      watchers.add(look);
+      look();
+      return promise.finally(() => watchers.delete(look));
+    },
+  };
+}
+
+type Answer = Record<string, unknown>;
+
+/** A client that says exactly what a test wants, right or wrong. */
+export class RawClient {
+  readonly socket: net.Socket;
+  readonly #lines: Answer[] = [];
+  readonly #waiting: ((line: Answer | undefined) => void)[] = [];
+  #text = '';
+  #closed = false;
+
+  constructor(socketPath: string) {
+    this.socket = net.connect(socketPath);
+    this.socket.setEncoding('utf8');
+    this.socket.on('data', (text: string) => this.#read(text));
+    this.socket.on('error', () => {});
+    this.socket.on('close', () => {
+      this.#closed = true;
+      for (const resolve of this.#waiting.splice(0)) resolve(undefined);
+    });
+    onTestFinished(() => {
+      this.socket.destroy();
+    });
+  }
+
+  #read(text: string): void {
+    const lines = (this.#text + text).split('\n');
+    this.#text = lines.pop() ?? '';
+    for (const line of lines) {
+      const answer: Answer = JSON.parse(line);
+      const resolve = this.#waiting.shift();
+      if (resolve) resolve(answer);
+      else this.#lines.push(answer);
+    }
+  }
+
+  send(message: object | string): void {
+    this.socket.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+  }
+
+  /** The next message of the broker, or undefined once it has closed the connection. */
+  async next(): Promise<Answer | undefined> {
+    const line = this.#lines.shift();
+    if (line || this.#closed) return line;
+    const { promise, resolve } = Promise.withResolvers<Answer | undefined>();
+    this.#waiting.push(resolve);
+    return promise;
+  }
+
+  /** The reason of the error that the broker sent before it closed the connection. */
+  async refusal(): Promise<unknown> {
+    const answer = await this.next();
+    const after = await this.next();
+    if (after !== undefined) throw new Error('the broker said more after its refusal');
+    const error = answer?.['error'];
+    const data = typeof error === 'object' && error && 'data' in error ? error.data : undefined;
+    return typeof data === 'object' && data && 'reason' in data ? data.reason : undefined;
+  }
+}
+
+export interface HelloChanges {
+  readonly versions?: readonly number[];
+  readonly endpoint?: string;
+  readonly clientId?: string;
+  readonly nonce?: string;
+}
+
+export function helloLine(identity: Identity, endpoint: string, changes: HelloChanges = {}): string {
+  const params = {
+    versions: [1],
+    clientId: identity.clientId,
+    nonce: newNonce(),
+    endpoint,
+    capabilities: [],
+    ...changes,
+  };
+  return JSON.stringify({ jsonrpc: '2.0', id: 'h', method: 'hello', params });
+}
+
+/** Both proofs for a hello and its answer. */
+export function proofsFor(identity: Identity, line: string, answer: Answer | undefined) {
+  const result = answer?.['result'];
+  if (typeof result !== 'object' || result === null || !('nonce' in result) || !('proof' in result)) {
+    throw new Error('the broker gave no proof');
+  }
+  const key = keyFromText(identity.key);
+  const t = transcript({
+    helloLine: Buffer.from(line),
+    version: 1,
+    brokerId: homeId,
+    brokerNonce: String(result.nonce),
+    capabilities: [],
+  });
+  const proofB = String(result.proof);
+  return { proofB, expectedB: brokerProof(key, t), proofC: clientProof(key, t, proofB) };
+}
+
+export function prove(proof: string): object {
+  return { jsonrpc: '2.0', id: 'p', method: 'prove', params: { proof } };
+}
+
+/** A raw client that has finished the handshake. */
+export async function admitted(rig: Rig, identity: Identity): Promise<RawClient> {
+  const client = new RawClient(rig.socket);
+  const line = helloLine(identity, rig.server.endpoint);
+  client.send(line);
+  client.send(prove(proofsFor(identity, line, await client.next()).proofC));
+  await client.next();
+  return client;
+}

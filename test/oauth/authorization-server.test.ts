@@ -1,0 +1,119 @@
+/** Metadata of authorization servers: where it is looked for, and what makes it unusable. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { RuleRefusal } from '../../src/errors.ts';
+import {
+  authorizationServerLocations,
+  discoverAuthorizationServer,
+} from '../../src/oauth/authorization-server.ts';
+import { refusalOf } from './refusal.ts';
+import { openSite } from './site.ts';
+import type { Site } from './site.ts';
+
+const oauthLocation = '/.well-known/oauth-authorization-server';
+const oidcLocation = '/.well-known/openid-configuration';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+const document = (changes: object = {}) => ({
+  body: {
+    issuer: site.origin,
+    authorization_endpoint: `${site.origin}/authorize`,
+    token_endpoint: `${site.origin}/token`,
+    code_challenge_methods_supported: ['S256'],
+    ...changes,
+  },
+});
+
+const discover = (issuer = site.origin) => discoverAuthorizationServer(issuer, site.http);
+
+describe('the locations', () => {
+  it.each([
+    ['https://a.example', [oauthLocation, oidcLocation]],
+    ['https://a.example/', [oauthLocation, oidcLocation]],
+    ['https://a.example/t', [`${oauthLocation}/t`, `${oidcLocation}/t`, `/t${oidcLocation}`]],
+    ['https://a.example/t/', [`${oauthLocation}/t`, `${oidcLocation}/t`, `/t${oidcLocation}`]],
+  ])('of %s are those of the specification, in its order', (issuer, paths) => {
+    const expected = paths.map((path) => `https://a.example${path}`);
+    expect(authorizationServerLocations(new URL(issuer))).toEqual(expected);
+  });
+
+  it('are tried until one has the document', async () => {
+    const issuer = `${site.origin}/t`;
+    site.lay(`${oauthLocation}/t`, { status: 401 });
+    site.lay(`/t${oidcLocation}`, document({ issuer }));
+    expect(await discover(issuer)).toMatchObject({ issuer, tokenEndpoint: `${site.origin}/token` });
+    expect(site.asked.map(({ path }) => path)).toEqual([
+      `${oauthLocation}/t`,
+      `${oidcLocation}/t`,
+      `/t${oidcLocation}`,
+    ]);
+  });
+
+  it('without a document anywhere give undefined', async () => {
+    expect(await discover()).toBeUndefined();
+  });
+});
+
+describe('a document', () => {
+  it('becomes plain data with what is optional left out', async () => {
+    site.lay(oauthLocation, document({ scopes_supported: ['a'], something_else: { deep: true } }));
+    const server = await discover();
+    expect(server).toMatchObject({ issParameterSupported: false, scopesSupported: ['a'] });
+    expect(server).not.toHaveProperty('registrationEndpoint');
+    expect(JSON.parse(JSON.stringify(server))).toEqual(server);
+  });
+
+  it('is refused if its issuer differs in a single slash', async () => {
+    site.lay(oauthLocation, document({ issuer: `${site.origin}/` }));
+    const refusal = await refusalOf(() => discover());
+    expect(refusal).toBeInstanceOf(RuleRefusal);
+    expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
+  });
+
+  it('is accepted from an issuer that ends in a slash, if it says so itself', async () => {
+    site.lay(oauthLocation, document({ issuer: `${site.origin}/` }));
+    expect(await discover(`${site.origin}/`)).toMatchObject({ issuer: `${site.origin}/` });
+  });
+
+  it.each([undefined, [], ['plain'], ['s256']])('is refused with PKCE methods %j', async (methods) => {
+    site.lay(oidcLocation, document({ code_challenge_methods_supported: methods }));
+    const refusal = await refusalOf(() => discover());
+    expect(refusal).toBeInstanceOf(RuleRefusal);
+    expect(refusal.reason).toBe('pkce_unsupported');
+  });
+
+  it.each(['authorization_endpoint', 'token_endpoint', 'registration_endpoint', 'revocation_endpoint'])(
+    'is refused if its %s is not https',
+    async (field) => {
+      for (const url of ['http://server.example/x', 'javascript:alert(1)', '/relative']) {
+        site.lay(oauthLocation, document({ [field]: url }));
+        expect((await refusalOf(() => discover())).reason).toBe('insecure_url');
+      }
+    },
+  );
+
+  it.each([{ token_endpoint: undefined }, { authorization_endpoint: 7 }, { scopes_supported: 'a' }])(
+    'is refused with %j',
+    async (changes) => {
+      site.lay(oauthLocation, document(changes));
+      expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
+    },
+  );
+});
+
+describe('an issuer', () => {
+  it.each([
+    ['http://server.example', 'insecure_url'],
+    ['not a url', 'insecure_url'],
+    ['https://server.example/#x', 'insecure_url'],
+    ['https://server.example/?x', 'metadata_invalid'],
+  ])('%s is refused', async (issuer, reason) => {
+    expect((await refusalOf(() => discover(issuer))).reason).toBe(reason);
+  });
+});

@@ -1,0 +1,128 @@
+/** The WWW-Authenticate header, well formed and not. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { bearerChallenge, parseChallenges } from '../../src/oauth/challenge.ts';
+
+/** Challenges in a form that is easy to compare. */
+function parsed(header: string) {
+  return parseChallenges(header).map(({ scheme, token68, parameters }) => ({
+    scheme,
+    ...(token68 === undefined ? {} : { token68 }),
+    ...Object.fromEntries(parameters),
+  }));
+}
+
+describe('parseChallenges', () => {
+  it.each([
+    ['Bearer', [{ scheme: 'bearer' }]],
+    ['Bearer realm="x"', [{ scheme: 'bearer', realm: 'x' }]],
+    ['bEARER ReAlM=x', [{ scheme: 'bearer', realm: 'x' }]],
+    ['Bearer realm = "x" , scope="a b"', [{ scheme: 'bearer', realm: 'x', scope: 'a b' }]],
+    [
+      'Newauth realm="apps", type=1, title="Login to \\"apps\\"", Basic realm="simple"',
+      [
+        { scheme: 'newauth', realm: 'apps', type: '1', title: 'Login to "apps"' },
+        { scheme: 'basic', realm: 'simple' },
+      ],
+    ],
+    ['Negotiate, Bearer realm="x"', [{ scheme: 'negotiate' }, { scheme: 'bearer', realm: 'x' }]],
+    [
+      'Negotiate YWJj/+==, Bearer realm="x"',
+      [
+        { scheme: 'negotiate', token68: 'YWJj/+==' },
+        { scheme: 'bearer', realm: 'x' },
+      ],
+    ],
+    ['Bearer realm="a, Basic realm=b"', [{ scheme: 'bearer', realm: 'a, Basic realm=b' }]],
+    ['Bearer realm="\\\\"', [{ scheme: 'bearer', realm: '\\' }]],
+    [',, Bearer ,, realm="x",', [{ scheme: 'bearer', realm: 'x' }]],
+    ['Bearer a="1", a="2"', [{ scheme: 'bearer', a: '1' }]],
+    ['Bearer a=""', [{ scheme: 'bearer', a: '' }]],
+  ])('reads %s', (header, challenges) => {
+    expect(parsed(header)).toEqual(challenges);
+  });
+
+  it.each([
+    ['', []],
+    [' , ,', []],
+    ['=x, "quoted"', []],
+    ['realm="x"', []],
+    ['Bearer scope=read write, error=e', [{ scheme: 'bearer', error: 'e' }]],
+    ['Bearer scope="read" junk, error=e', [{ scheme: 'bearer', error: 'e' }]],
+    ['Bearer scope="read', [{ scheme: 'bearer' }]],
+    ['Bearer error=e, scope="read', [{ scheme: 'bearer', error: 'e' }]],
+    ['Bearer junk junk "a, b", Basic realm=x', [{ scheme: 'bearer' }, { scheme: 'basic', realm: 'x' }]],
+    ['(Bearer realm=x, Basic realm=y', [{ scheme: 'basic', realm: 'y' }]],
+    ['Bearer\u0000realm=x', []],
+  ])('keeps what is well formed of %j', (header, challenges) => {
+    expect(parsed(header)).toEqual(challenges);
+  });
+
+  it('ignores a header longer than 16 KiB', () => {
+    expect(parseChallenges(`Bearer realm="${'x'.repeat(16 * 1024)}"`)).toEqual([]);
+  });
+
+  it('never throws, whatever the header', () => {
+    const pieces = fc.constantFrom(
+      'Bearer',
+      ' ',
+      ',',
+      '=',
+      '"',
+      '\\',
+      'realm',
+      'a68==',
+      '\t',
+      '\u0000',
+      '\u00e9',
+    );
+    const nearly = fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), nearly), (header) => void bearerChallenge(header)),
+    );
+  });
+
+  it('finds every value that a quoted-string can carry', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (one, other) => {
+        const quote = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`;
+        const header = `Basic a=${quote(one)}, Bearer a=${quote(other)}`;
+        expect(parsed(header)).toEqual([
+          { scheme: 'basic', a: one },
+          { scheme: 'bearer', a: other },
+        ]);
+      }),
+    );
+  });
+});
+
+describe('bearerChallenge', () => {
+  it('reads what RFC 6750 and RFC 9728 define', () => {
+    const header =
+      'Bearer error="insufficient_scope", error_description="More is needed", scope="a b a", resource_metadata="https://server.example/m"';
+    expect(bearerChallenge(header)).toEqual({
+      error: 'insufficient_scope',
+      errorDescription: 'More is needed',
+      scope: ['a', 'b'],
+      resourceMetadata: 'https://server.example/m',
+    });
+  });
+
+  it('prefers the challenge that names the metadata', () => {
+    expect(bearerChallenge('Bearer realm="x", Bearer resource_metadata="https://server.example/m"')).toEqual({
+      resourceMetadata: 'https://server.example/m',
+    });
+  });
+
+  it('is not there without the Bearer scheme', () => {
+    expect(
+      bearerChallenge('DPoP resource_metadata="https://server.example/m", Basic realm="Bearer scope=a"'),
+    ).toBeUndefined();
+  });
+
+  it('drops scopes that are none, and says nothing of an empty list', () => {
+    expect(bearerChallenge('Bearer scope="read caf\u00e9"')).toEqual({ scope: ['read'] });
+    expect(bearerChallenge('Bearer scope=""')).toEqual({});
+  });
+});

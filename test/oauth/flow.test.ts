@@ -1,0 +1,182 @@
+/** The whole way of a public client, against a real authorization server and a real protected server. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { Unreachable } from '../../src/errors.ts';
+import { discoverAuthorizationServer } from '../../src/oauth/authorization-server.ts';
+import type { AuthorizationServer } from '../../src/oauth/authorization-server.ts';
+import { buildAuthorizationRequest } from '../../src/oauth/authorization.ts';
+import type { Http } from '../../src/oauth/http.ts';
+import { discoverProtectedResource, probe } from '../../src/oauth/protected-resource.ts';
+import { chooseRegistration, registerDynamically } from '../../src/oauth/registration.ts';
+import type { Registration } from '../../src/oauth/registration.ts';
+import { revokeToken } from '../../src/oauth/revocation.ts';
+import { selectScope } from '../../src/oauth/scope.ts';
+import { exchangeCode, refresh } from '../../src/oauth/token.ts';
+import type { TokenAnswer } from '../../src/oauth/token.ts';
+import { openWorld } from '../support/world.ts';
+import type { TestWorld } from '../support/world.ts';
+import { refusalOf } from './refusal.ts';
+
+interface SignedIn {
+  readonly server: AuthorizationServer;
+  readonly registration: Registration;
+  readonly resource: string;
+  readonly answer: TokenAnswer;
+}
+
+const httpOf = (world: TestWorld): Http => ({
+  fetch: world.fetch,
+  now: Date.now,
+  allowInsecureLoopback: false,
+});
+
+/** Receives the one redirect of a sign-in. */
+async function loopback() {
+  const { promise: received, resolve } = Promise.withResolvers<URL>();
+  const listener = createServer((request, response) => {
+    resolve(new URL(request.url ?? '/', 'http://127.0.0.1'));
+    response.end('done');
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  const close = (): void => {
+    listener.close();
+    listener.closeAllConnections();
+  };
+  return { redirectUri: `http://127.0.0.1:${port}/callback`, received, close };
+}
+
+async function signIn(world: TestWorld, requested?: string[], person = {}): Promise<SignedIn> {
+  const http = httpOf(world);
+  const endpoint = world.protectedServer.url;
+  const { challenge } = await probe(endpoint, http);
+  const resource = await discoverProtectedResource(endpoint, challenge, http);
+  if (resource === undefined) throw new Error('the protected server has no metadata');
+  const server = await discoverAuthorizationServer(resource.authorizationServers[0], http);
+  if (server === undefined) throw new Error('the authorization server has no metadata');
+  expect(chooseRegistration(server, {}).mechanism).toBe('dynamic');
+  const registering = { redirectUris: ['http://127.0.0.1/callback'] as const, clientName: 'A test' };
+  const { registration } = await registerDynamically(server, registering, http);
+  const scope = selectScope({
+    ...(challenge?.scope === undefined ? {} : { challenge: challenge.scope }),
+    ...(requested === undefined ? {} : { requested }),
+    ...(server.scopesSupported === undefined ? {} : { authorizationServerScopes: server.scopesSupported }),
+  });
+  const { redirectUri, received, close } = await loopback();
+  try {
+    const { url, attempt } = await buildAuthorizationRequest({
+      server,
+      registration,
+      resource: resource.resource,
+      redirectUri,
+      ...(scope === undefined ? {} : { scope }),
+    });
+    await world.signIn(url, person);
+    const answer = await exchangeCode(attempt, server, registration, undefined, await received, http);
+    return { server, registration, resource: resource.resource, answer };
+  } finally {
+    close();
+  }
+}
+
+const refreshOf = (
+  world: TestWorld,
+  { server, registration, resource, answer }: SignedIn,
+  scope?: string[],
+) =>
+  refresh(
+    {
+      server,
+      registration,
+      resource,
+      refreshToken: answer.refreshToken ?? '',
+      grantedScope: answer.scope,
+      ...(scope === undefined ? {} : { scope }),
+    },
+    httpOf(world),
+  );
+
+async function statusWith(world: TestWorld, accessToken: string): Promise<number> {
+  const response = await world.fetch(world.protectedServer.url, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${accessToken}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+  });
+  await response.body?.cancel();
+  return response.status;
+}
+
+describe.each(['opaque', 'jwt'] as const)('a public client with %s access tokens', (accessTokenFormat) => {
+  let world: TestWorld;
+  beforeAll(async () => {
+    world = await openWorld({ accessTokenFormat });
+  });
+  afterAll(() => world.close());
+
+  it('signs in, and the protected server takes the token', async () => {
+    const { answer } = await signIn(world, ['openid']);
+    expect(answer).toMatchObject({ tokenType: 'Bearer', subject: { subject: 'alice' } });
+    expect(answer.scope).toContain('notes:read');
+    expect(await statusWith(world, answer.accessToken)).toBeLessThan(300);
+  });
+
+  it('refreshes, and each refresh token works once', async () => {
+    const signedIn = await signIn(world);
+    const next = await refreshOf(world, signedIn);
+    expect(next.refreshToken).not.toBe(signedIn.answer.refreshToken);
+    expect(await statusWith(world, next.accessToken)).toBeLessThan(300);
+    expect((await refusalOf(() => refreshOf(world, signedIn))).reason).toBe('login_required');
+  });
+
+  it('gets a narrower token by a refresh', async () => {
+    const signedIn = await signIn(world, ['notes:read', 'notes:write']);
+    expect(await refreshOf(world, signedIn, ['notes:read'])).toMatchObject({
+      scope: ['notes:read'],
+      scopeStated: true,
+    });
+  });
+
+  it('revokes its refresh token', async () => {
+    const signedIn = await signIn(world);
+    const token = signedIn.answer.refreshToken ?? '';
+    const revocation = await revokeToken({ ...signedIn, token, hint: 'refresh_token' }, httpOf(world));
+    expect(revocation).toBe('confirmed');
+    expect((await refusalOf(() => refreshOf(world, signedIn))).reason).toBe('login_required');
+  });
+
+  it('keeps its refresh token while the server is away', async () => {
+    const signedIn = await signIn(world);
+    world.failTokenRequests(1, { status: 503, retryAfter: 9 });
+    const error = await refusalOf(() => refreshOf(world, signedIn));
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.retryAfter).toBe(9);
+    expect((await refreshOf(world, signedIn)).accessToken).toBeTruthy();
+  });
+
+  it('is told apart when the person says no', async () => {
+    expect((await refusalOf(() => signIn(world, undefined, { deny: true }))).reason).toBe('access_denied');
+  });
+});
+
+describe('a client that the server has forgotten', () => {
+  let world: TestWorld;
+  beforeAll(async () => {
+    world = await openWorld();
+  });
+  afterAll(() => world.close());
+
+  it('is told that its registration is the problem, not its token', async () => {
+    const signedIn = await signIn(world);
+    world.authorizationServer.forget('Client');
+    expect((await refusalOf(() => refreshOf(world, signedIn))).reason).toBe('client_rejected');
+  });
+});

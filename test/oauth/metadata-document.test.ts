@@ -1,0 +1,148 @@
+/** Fetching a metadata document from a real server that does not always behave. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { RuleRefusal, Unreachable } from '../../src/errors.ts';
+import { retryAfterSeconds } from '../../src/oauth/http.ts';
+import { fetchMetadata, firstMetadata } from '../../src/oauth/metadata-document.ts';
+import { everyWordOf, refusalOf } from './refusal.ts';
+import { deadOrigin, now, openSite } from './site.ts';
+import type { Page, Site } from './site.ts';
+
+const reason = 'authorization_server_unreachable';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+const get = (path = '/doc', http = site.http) => fetchMetadata(site.origin + path, http, reason);
+
+function nested(depth: number): string {
+  return `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+}
+
+describe('a metadata document', () => {
+  it('is found as JSON, also as a +json type and after redirects of the same origin', async () => {
+    site.lay('/doc', { status: 302, headers: { location: '/two' } });
+    site.lay('/two', { status: 308, headers: { location: `${site.origin}/three` } });
+    site.lay('/three', { status: 307, headers: { location: 'four' } });
+    site.lay('/four', { headers: { 'content-type': 'application/x+json; charset=utf-8' }, body: '{"a":1}' });
+    expect(await get()).toEqual({ kind: 'found', url: `${site.origin}/four`, json: { a: 1 } });
+  });
+
+  it.each([400, 401, 403, 404, 405, 410])('is absent when the server answers %i', async (status) => {
+    site.lay('/doc', { status, body: { error: 'x' } });
+    expect(await get()).toEqual({ kind: 'absent', status });
+  });
+
+  it.each<[string, Page]>([
+    ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
+    ['JSON without a type', { body: '{}' }],
+    ['broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
+    ['a list', { body: [] }],
+    ['more than 256 KiB', { body: { a: 'x'.repeat(256 * 1024) } }],
+    [
+      'text that is not UTF-8',
+      { headers: { 'content-type': 'application/json; charset=latin1' }, body: '{"a":"\ud800"' },
+    ],
+    ['too deep a nesting', { headers: { 'content-type': 'application/json' }, body: nested(40) }],
+    ['another success', { status: 204 }],
+    ['a redirect to nowhere', { status: 302 }],
+    ['a redirect to another origin', { status: 302, headers: { location: 'https://localhost:1/doc' } }],
+    ['a redirect to http', { status: 302, headers: { location: 'http://127.0.0.1/doc' } }],
+    ['a redirect to itself', { status: 302, headers: { location: '/doc' } }],
+  ])('is refused when it is %s', async (_what, page) => {
+    site.lay('/doc', page);
+    const refusal = await refusalOf(() => get());
+    expect(refusal).toBeInstanceOf(RuleRefusal);
+    expect(refusal.reason).toBe('metadata_invalid');
+  });
+
+  it('may nest as deep as real ones do', async () => {
+    site.lay('/doc', { headers: { 'content-type': 'application/json' }, body: nested(10) });
+    expect((await get()).kind).toBe('found');
+  });
+
+  it('follows three redirects and no fourth', async () => {
+    site.lay('/doc', { status: 302, headers: { location: '/doc' } });
+    await refusalOf(() => get());
+    expect(site.asked).toHaveLength(4);
+  });
+
+  it.each([429, 500, 503])('is neither absent nor invalid when the server answers %i', async (status) => {
+    site.lay('/doc', { status, headers: { 'retry-after': '7' } });
+    const error = await refusalOf(() => get());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error).toMatchObject({ reason, retryAfter: 7 });
+  });
+
+  it('is unreachable when time runs out in the middle of it', async () => {
+    site.lay('/doc', { headers: { 'content-type': 'application/json' }, body: '{', hangs: true });
+    const ended = new AbortController();
+    const http = { ...site.http, deadline: () => ended.signal };
+    const waiting = refusalOf(() => get('/doc', http));
+    ended.abort();
+    expect(await waiting).toMatchObject({ reason, message: expect.stringContaining('in time') });
+  });
+
+  it('is unreachable when nobody listens, and the error names a code but no URL', async () => {
+    const dead = await deadOrigin();
+    const error = await refusalOf(() => fetchMetadata(`${dead}/doc?key=s3cret`, site.http, reason));
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.message).toContain('ECONNREFUSED');
+    expect(everyWordOf(error)).not.toContain('s3cret');
+  });
+
+  it('is unreachable under a certificate that is not trusted, with a hint', async () => {
+    const error = await refusalOf(() =>
+      get('/doc', { ...site.http, fetch: (url, init) => fetch(url, init) }),
+    );
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.hint).toContain('NODE_EXTRA_CA_CERTS');
+  });
+
+  it('is never fetched over plain http', async () => {
+    expect((await refusalOf(() => fetchMetadata('http://127.0.0.1:1/', site.http, reason))).reason).toBe(
+      'insecure_url',
+    );
+  });
+});
+
+describe('a list of locations', () => {
+  const first = (...paths: string[]) =>
+    firstMetadata(
+      paths.map((path) => site.origin + path),
+      site.http,
+      reason,
+    );
+
+  it('goes on past what is absent and what is invalid', async () => {
+    site.lay('/one', { headers: { 'content-type': 'text/html' }, body: '<html>' });
+    site.lay('/three', { body: { a: 1 } });
+    expect(await first('/one', '/two', '/three')).toMatchObject({ json: { a: 1 } });
+  });
+
+  it('is absent only if nothing was there, and invalid otherwise', async () => {
+    expect(await first('/one', '/two')).toBeUndefined();
+    site.lay('/one', { headers: { 'content-type': 'text/html' }, body: '<html>' });
+    expect((await refusalOf(() => first('/one', '/two'))).reason).toBe('metadata_invalid');
+  });
+});
+
+describe('Retry-After', () => {
+  it.each([
+    ['120', 120],
+    [' 0 ', 0],
+    ['Tue, 01 Jan 2030 00:01:30 GMT', 90],
+    ['Mon, 31 Dec 2029 23:59:00 GMT', 0],
+    ['99999999999', 86_400],
+    ['-5', undefined],
+    ['1.5', undefined],
+    ['soon', undefined],
+    ['', undefined],
+  ])('%j is %s seconds', (value, seconds) => {
+    expect(retryAfterSeconds(value, now)).toBe(seconds);
+  });
+});

@@ -1,0 +1,170 @@
+/** What a protected server says about itself, and when it is not believed. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { RuleRefusal, Unreachable } from '../../src/errors.ts';
+import {
+  discoverProtectedResource,
+  probe,
+  protectedResourceLocations,
+} from '../../src/oauth/protected-resource.ts';
+import { refusalOf } from './refusal.ts';
+import { deadOrigin, openSite } from './site.ts';
+import type { Site } from './site.ts';
+
+const pathSpecific = '/.well-known/oauth-protected-resource/mcp';
+const root = '/.well-known/oauth-protected-resource';
+
+let site: Site;
+let endpoint: string;
+beforeAll(async () => {
+  site = await openSite();
+  endpoint = `${site.origin}/mcp`;
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+const document = (changes: object = {}) => ({
+  body: { resource: endpoint, authorization_servers: ['https://issuer.example'], ...changes },
+});
+
+const discover = (resourceMetadata?: string) =>
+  discoverProtectedResource(
+    endpoint,
+    resourceMetadata === undefined ? undefined : { resourceMetadata },
+    site.http,
+  );
+
+describe('discoverProtectedResource', () => {
+  it('asks at the path-specific location, then at the root', async () => {
+    site.lay(root, document({ scopes_supported: ['a', 'b'] }));
+    expect(await discover()).toEqual({
+      resource: endpoint,
+      authorizationServers: ['https://issuer.example'],
+      scopesSupported: ['a', 'b'],
+      metadataUrl: site.origin + root,
+    });
+    expect(site.asked.map(({ path }) => path)).toEqual([pathSpecific, root]);
+  });
+
+  it('keeps a path and asks once for an endpoint without one', () => {
+    expect(protectedResourceLocations('https://server.example/a/b')).toEqual([
+      'https://server.example/.well-known/oauth-protected-resource/a/b',
+      'https://server.example/.well-known/oauth-protected-resource',
+    ]);
+    expect(protectedResourceLocations('https://server.example')).toHaveLength(1);
+  });
+
+  it('uses the document that the challenge names, and no other', async () => {
+    site.lay('/named', document());
+    site.lay(pathSpecific, document({ authorization_servers: ['https://other.example'] }));
+    expect(await discover(`${site.origin}/named`)).toMatchObject({
+      authorizationServers: ['https://issuer.example'],
+    });
+    expect(site.asked.map(({ path }) => path)).toEqual(['/named']);
+  });
+
+  it('refuses when the document that the challenge names is absent, though another is there', async () => {
+    site.lay(pathSpecific, document());
+    const refusal = await refusalOf(() => discover(`${site.origin}/named`));
+    expect(refusal).toMatchObject({ reason: 'metadata_invalid', message: expect.stringContaining('/named') });
+  });
+
+  it.each(['javascript:alert(1)', 'http://server.example/m', 'file:///m'])(
+    'refuses a challenge that names %s',
+    async (url) => {
+      expect((await refusalOf(() => discover(url))).reason).toBe('insecure_url');
+    },
+  );
+
+  it('is undefined only if every location is absent', async () => {
+    expect(await discover()).toBeUndefined();
+    site.lay(root, { status: 500 });
+    const error = await refusalOf(() => discover());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.reason).toBe('protected_server_unreachable');
+  });
+
+  it.each(['https://other.example/mcp', 'https://127.0.0.1/mcp', 'nonsense', '/mcp'])(
+    'refuses metadata whose resource is %s',
+    async (resource) => {
+      site.lay(pathSpecific, document({ resource }));
+      const refusal = await refusalOf(() => discover());
+      expect(refusal).toBeInstanceOf(RuleRefusal);
+      expect(refusal.reason).toBe('resource_mismatch');
+    },
+  );
+
+  it('refuses metadata for a part of the server that was not asked', async () => {
+    for (const resource of [`${endpoint}/deeper`, `${site.origin}/mc`, `${endpoint}#part`]) {
+      site.lay(pathSpecific, document({ resource }));
+      expect((await refusalOf(() => discover())).reason).toBe('resource_mismatch');
+    }
+  });
+
+  it.each(['/mcp/', '/', '', '/mcp?tenant=1'])(
+    'keeps a resource that ends in %j byte for byte',
+    async (end) => {
+      const resource = site.origin.replace('https', 'HTTPS') + end;
+      site.lay(pathSpecific, document({ resource }));
+      expect(await discover()).toMatchObject({ resource });
+    },
+  );
+
+  it('takes the canonical endpoint where the metadata names no resource', async () => {
+    site.lay(pathSpecific, { body: { authorization_servers: ['https://issuer.example'] } });
+    expect(await discover()).toMatchObject({ resource: endpoint });
+  });
+
+  it.each([
+    { authorization_servers: [] },
+    { authorization_servers: undefined },
+    { authorization_servers: 'https://issuer.example' },
+    { authorization_servers: [7] },
+    { resource: 7 },
+    { scopes_supported: 'a b' },
+  ])('refuses a document with %j', async (changes) => {
+    site.lay(pathSpecific, document(changes));
+    expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
+  });
+});
+
+describe('probe', () => {
+  const challenge = { 'www-authenticate': 'Bearer scope="a"' };
+
+  it('finds the challenge by GET, without a body and without authorization', async () => {
+    site.lay('/mcp', { status: 401, headers: challenge });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+    expect(site.asked).toMatchObject([{ method: 'GET', body: '' }]);
+    expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('asks by POST where GET is not known', async () => {
+    site.lay('/mcp', ({ method }) =>
+      method === 'GET' ? { status: 405 } : { status: 401, headers: challenge },
+    );
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+  });
+
+  it('reads the challenge of a 403 too', async () => {
+    site.lay('/mcp', { status: 403, headers: challenge });
+    expect(await probe(endpoint, site.http)).toMatchObject({ status: 403, challenge: {} });
+  });
+
+  it('does not wait for the end of a stream', async () => {
+    site.lay('/mcp', { headers: { 'content-type': 'text/event-stream' }, body: ':\n\n', hangs: true });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
+  });
+
+  it('follows no redirect', async () => {
+    site.lay('/mcp', { status: 307, headers: { location: '/other' } });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 307 });
+    expect(site.asked).toHaveLength(1);
+  });
+
+  it('tells an unreachable server from one that answers', async () => {
+    site.lay('/mcp', { status: 502 });
+    expect((await refusalOf(() => probe(endpoint, site.http))).reason).toBe('protected_server_unreachable');
+    const dead = await deadOrigin();
+    expect((await refusalOf(() => probe(dead, site.http))).reason).toBe('protected_server_unreachable');
+  });
+});

@@ -1,0 +1,194 @@
+/** Client identities: dynamic registration at a real endpoint, and the choice between mechanisms. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { Unreachable } from '../../src/errors.ts';
+import { chooseRegistration, registerDynamically, registrationSchema } from '../../src/oauth/registration.ts';
+import { registrationAt, serverAt } from './parties.ts';
+import { everyWordOf, refusalOf } from './refusal.ts';
+import { now, openSite } from './site.ts';
+import type { Site } from './site.ts';
+
+const loopback = 'http://127.0.0.1/callback';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+const register = (redirectUris: [string, ...string[]] = [loopback], changes = {}) =>
+  registerDynamically(serverAt(site.origin, changes), { redirectUris, clientName: 'Keyturn' }, site.http);
+
+const sent = (index = 0): unknown => JSON.parse(site.asked[index]?.body ?? '');
+
+describe('registerDynamically', () => {
+  it.each([200, 201])('accepts %i, and asks as a native public client', async (status) => {
+    site.lay('/register', { status, body: { client_id: 'c1' } });
+    const { registration, ...secrets } = await register();
+    expect(registration).toEqual({
+      issuer: site.origin,
+      clientId: 'c1',
+      source: 'dynamic',
+      tokenEndpointAuthMethod: 'none',
+      redirectUri: loopback,
+      registeredAt: now,
+    });
+    expect(secrets).toEqual({});
+    expect(registrationSchema.parse(registration)).toEqual(registration);
+    expect(sent()).toEqual({
+      client_name: 'Keyturn',
+      redirect_uris: [loopback],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    });
+  });
+
+  it('obeys the method that the server answers, and keeps secrets apart', async () => {
+    site.lay('/register', {
+      status: 201,
+      body: {
+        client_id: 'c1',
+        client_secret: 's3cret',
+        client_secret_expires_at: 2_000_000_000,
+        token_endpoint_auth_method: 'client_secret_post',
+        registration_access_token: 'managet0ken',
+        registration_client_uri: `${site.origin}/register/c1`,
+      },
+    });
+    const { registration, ...secrets } = await register();
+    expect(registration).toMatchObject({
+      tokenEndpointAuthMethod: 'client_secret_post',
+      secretExpiresAt: 2_000_000_000_000,
+    });
+    expect(secrets).toEqual({ clientSecret: 's3cret', registrationAccessToken: 'managet0ken' });
+    expect(JSON.stringify(registration)).not.toMatch(/s3cret|managet0ken/);
+  });
+
+  it('takes a secret without a method as client_secret_basic, and null as nothing', async () => {
+    site.lay('/register', {
+      status: 201,
+      body: { client_id: 'c1', client_secret: 's', client_secret_expires_at: 0 },
+    });
+    expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'client_secret_basic' });
+    site.lay('/register', { status: 201, body: { client_id: 'c1', client_secret: null } });
+    expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'none' });
+  });
+
+  it('asks for a method that the server lists', async () => {
+    site.lay('/register', { status: 201, body: { client_id: 'c1', client_secret: 's' } });
+    await register([loopback], { tokenEndpointAuthMethods: ['client_secret_post'] });
+    expect(sent()).toMatchObject({ token_endpoint_auth_method: 'client_secret_post' });
+  });
+
+  it.each([
+    { error: 'invalid_redirect_uri' },
+    { error: 'invalid_client_metadata', error_description: 'redirect_uris[0]' },
+  ])('tries the next redirect URI after %j', async (error) => {
+    site.lay('/register', ({ body }) =>
+      body.includes('localhost') ? { status: 201, body: { client_id: 'c1' } } : { status: 400, body: error },
+    );
+    const { registration } = await register([loopback, 'http://localhost/callback']);
+    expect(registration.redirectUri).toBe('http://localhost/callback');
+  });
+
+  it('says so when no redirect URI is accepted', async () => {
+    site.lay('/register', { status: 400, body: { error: 'invalid_redirect_uri' } });
+    const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
+    expect(refusal).toMatchObject({
+      reason: 'registration_failed',
+      message: expect.stringContaining('redirect URIs'),
+    });
+    expect(site.asked).toHaveLength(2);
+  });
+
+  it.each([
+    ['an error', { status: 400, body: { error: 'invalid_client_metadata', error_description: '\u202eno' } }],
+    [
+      'an error as a form',
+      { status: 400, headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'error=denied' },
+    ],
+    ['a closed door', { status: 403, body: '<html>' }],
+    ['a redirect', { status: 307, headers: { location: '/other' } }],
+    ['no client', { status: 201, body: {} }],
+    [
+      'a method we lack',
+      { status: 201, body: { client_id: 'c', token_endpoint_auth_method: 'private_key_jwt' } },
+    ],
+    [
+      'a method without its secret',
+      { status: 201, body: { client_id: 'c', token_endpoint_auth_method: 'client_secret_basic' } },
+    ],
+  ])('fails on %s, with what to do by hand, after one request', async (_what, page) => {
+    site.lay('/register', page);
+    const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
+    expect(refusal.reason).toBe('registration_failed');
+    expect(refusal.hint).toContain('keyturn register');
+    expect(refusal.message).not.toContain('\u202e');
+    expect(site.asked).toHaveLength(1);
+  });
+
+  it('repeats no secret of an answer that it refuses', async () => {
+    const body = { client_id: 'c', client_secret: 's3cret', token_endpoint_auth_method: 'private_key_jwt' };
+    site.lay('/register', { status: 201, body });
+    expect(everyWordOf(await refusalOf(() => register()))).not.toContain('s3cret');
+  });
+
+  it('calls a server that fails unreachable, not unwilling', async () => {
+    site.lay('/register', { status: 503, headers: { 'retry-after': '30' } });
+    const error = await refusalOf(() => register());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.retryAfter).toBe(30);
+  });
+
+  it('asks for a registration by hand where there is no endpoint', async () => {
+    const { registrationEndpoint: _none, ...server } = serverAt(site.origin);
+    const refusal = await refusalOf(() =>
+      registerDynamically(server, { redirectUris: [loopback], clientName: 'Keyturn' }, site.http),
+    );
+    expect(refusal.reason).toBe('registration_required');
+  });
+});
+
+describe('chooseRegistration', () => {
+  const issuer = 'https://issuer.example';
+  const everything = serverAt(issuer, { clientIdMetadataDocumentSupported: true });
+  const preregistered = registrationAt(issuer, { source: 'preregistered' });
+  const existing = registrationAt(issuer);
+  const metadataUrl = 'https://keyturn.example/client.json';
+
+  it('follows the order of the specification', () => {
+    expect(chooseRegistration(everything, { preregistered, existing, metadataUrl }).mechanism).toBe(
+      'preregistered',
+    );
+    expect(chooseRegistration(everything, { existing, metadataUrl }).mechanism).toBe('existing');
+    expect(chooseRegistration(everything, { metadataUrl })).toEqual({
+      mechanism: 'metadata_document',
+      clientId: metadataUrl,
+    });
+    expect(chooseRegistration(everything, {}).mechanism).toBe('dynamic');
+    expect(chooseRegistration(serverAt(issuer), { metadataUrl }).mechanism).toBe('dynamic');
+  });
+
+  it('never reuses a registration at another issuer, and tells a user who entered one', async () => {
+    const elsewhere = registrationAt('https://issuer.example/');
+    expect(chooseRegistration(everything, { existing: elsewhere }).mechanism).toBe('dynamic');
+    const refusal = await refusalOf(() => chooseRegistration(everything, { preregistered: elsewhere }));
+    expect(refusal.reason).toBe('issuer_mismatch');
+  });
+
+  it('leaves out a registration whose secret has expired', () => {
+    const expired = registrationAt(issuer, { secretExpiresAt: 1000 });
+    expect(chooseRegistration(everything, { existing: expired, now: 1000 }).mechanism).toBe('dynamic');
+    expect(chooseRegistration(everything, { existing: expired, now: 999 }).mechanism).toBe('existing');
+  });
+
+  it('asks the user where nothing is possible', async () => {
+    const { registrationEndpoint: _none, ...server } = serverAt(issuer);
+    const refusal = await refusalOf(() => chooseRegistration(server, {}));
+    expect(refusal.reason).toBe('registration_required');
+    expect(refusal.hint).toContain(`keyturn register ${issuer} --client-id`);
+  });
+});

@@ -1,0 +1,134 @@
+/**
+ * What every vault keeps, whatever it is made of. Each backend's test calls this with a way to open one.
+ *
+ * Invariant: nothing here knows the backend; what only one backend can do is tested beside it.
+ */
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Vault } from '../../src/vault/vault.ts';
+import { longestSecret } from '../../src/vault/vault.ts';
+
+const id = 'grant.1';
+
+/** Bytes that fill one chunk of the keychain exactly: 1,200 characters of base64url. */
+const chunkBytes = 900;
+
+export function vaultContract(name: string, open: () => Vault): void {
+  describe(`the ${name} vault`, () => {
+    let vault: Vault;
+    beforeEach(() => {
+      vault = open();
+    });
+    afterEach(() => vault.close());
+
+    test('says which kind it is', () => {
+      expect(vault.kind).toBe(name);
+    });
+
+    test.each([
+      ['one character', 'x'],
+      ['Unicode, line breaks and quotation marks', 'Schlüssel 🔑 "\\"\r\n\u2028\ufeff end'],
+      ['leading and trailing blanks', '  x \n'],
+      ['one byte less than a chunk', 'a'.repeat(chunkBytes - 1)],
+      ['a chunk exactly', 'b'.repeat(chunkBytes)],
+      ['one byte more than a chunk', 'c'.repeat(chunkBytes + 1)],
+      ['a character across a border', `${'d'.repeat(chunkBytes - 2)}🔑${'e'.repeat(chunkBytes)}`],
+      ['100 kB', '0123456789'.repeat(10_000)],
+    ])('gives back %s unchanged', async (_, secret) => {
+      await vault.write(id, secret);
+      expect(await vault.find(id)).toBe(secret);
+      expect(await vault.read(id)).toBe(secret);
+      await vault.remove(id);
+    });
+
+    test('gives back whatever well-formed text it was given', async () => {
+      const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 1500 });
+      const secrets = text.filter((secret) => !secret.includes('\0'));
+      await fc.assert(
+        fc.asyncProperty(secrets, async (secret) => {
+          await vault.write(id, secret);
+          expect(await vault.read(id)).toBe(secret);
+        }),
+        { numRuns: 15 },
+      );
+      await vault.remove(id);
+    });
+
+    test('keeps the last of several writes, longer or shorter', async () => {
+      for (const secret of ['first', 'x'.repeat(3 * chunkBytes), 'third']) await vault.write(id, secret);
+      expect(await vault.read(id)).toBe('third');
+      await vault.remove(id);
+    });
+
+    test('keeps the later of two writes at the same time', async () => {
+      await Promise.all([vault.write(id, 'earlier'.repeat(400)), vault.write(id, 'later')]);
+      expect(await vault.read(id)).toBe('later');
+      await vault.remove(id);
+    });
+
+    test('answers a read during a write with the old value or the new one', async () => {
+      await vault.write(id, 'old');
+      const [, seen] = await Promise.all([vault.write(id, 'new'), vault.read(id)]);
+      expect(['old', 'new']).toContain(seen);
+      await vault.remove(id);
+    });
+
+    test('keeps items apart, also where one id begins another', async () => {
+      await vault.write('grant', 'outer');
+      await vault.write('grant.a', 'inner');
+      await vault.remove('grant');
+      expect(await vault.find('grant')).toBeUndefined();
+      expect(await vault.read('grant.a')).toBe('inner');
+      await vault.remove('grant.a');
+    });
+
+    test('finds nothing under an id that was never written, and calls it unreadable where it must exist', async () => {
+      expect(await vault.find('never')).toBeUndefined();
+      await expect(vault.read('never')).rejects.toMatchObject({ reason: 'vault_unreadable' });
+    });
+
+    test('removes for good, and twice without complaint', async () => {
+      await vault.write(id, 'gone soon');
+      await vault.remove(id);
+      await vault.remove(id);
+      expect(await vault.find(id)).toBeUndefined();
+    });
+
+    test.each(['', 'A', '-a', '.a', '_witness', 'a/b', 'a b', 'a\n', 'é', 'a'.repeat(129)])(
+      'refuses the id %j everywhere',
+      async (bad) => {
+        const refused = { reason: 'invalid_request' };
+        await expect(vault.find(bad)).rejects.toMatchObject(refused);
+        await expect(vault.read(bad)).rejects.toMatchObject(refused);
+        await expect(vault.write(bad, 'x')).rejects.toMatchObject(refused);
+        await expect(vault.remove(bad)).rejects.toMatchObject(refused);
+      },
+    );
+
+    test.each([
+      ['an empty one', ''],
+      ['one with NUL', 'hidden\0tail'],
+      ['one with half a character', 'hidden\ud800'],
+      ['one beyond 1 MiB', 'hidden'.padEnd(longestSecret + 1, 'x')],
+    ])('refuses a secret it could not keep, %s, without repeating it', async (_, secret) => {
+      const error: unknown = await vault.write(id, secret).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ reason: 'invalid_request' });
+      expect(String(error)).not.toContain('hidden');
+      expect(await vault.find(id)).toBeUndefined();
+    });
+
+    test('passes its own probe, also several at once, and leaves nothing that changes an answer', async () => {
+      await Promise.all([vault.probe(), vault.probe(), vault.probe()]);
+      expect(await vault.find('probe')).toBeUndefined();
+    });
+
+    test('refuses everything once it is closed', async () => {
+      await vault.close();
+      const refused = { reason: 'vault_unavailable' };
+      await expect(vault.find(id)).rejects.toMatchObject(refused);
+      await expect(vault.write(id, 'x')).rejects.toMatchObject(refused);
+      await expect(vault.remove(id)).rejects.toMatchObject(refused);
+      await expect(vault.probe()).rejects.toMatchObject(refused);
+    });
+  });
+}
