@@ -8,6 +8,8 @@ const root = path.join(import.meta.dirname, '..');
 const compiler = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 
 rmSync(path.join(root, 'dist'), { recursive: true, force: true });
-execFileSync(process.execPath, [compiler, '-p', path.join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
+execFileSync(process.execPath, [compiler, '-p', path.join(root, 'tsconfig.build.json')], {
+  stdio: 'inherit',
+});
 // npm marks a package's commands as executable when it installs them; `npx keyturn` here runs ours in place.
 chmodSync(path.join(root, 'dist', 'cli', 'bin.js'), 0o755);

@@ -1,6 +1,6 @@
 /** `keyturn allow CLIENT RESOURCE`: gives a local client a permission. Works before any discovery. */
 import { exitCodes } from '../errors.ts';
-import { durationFrom, parse } from './arguments.ts';
+import { durationFrom, parse, resourceFrom, scopeFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 
@@ -31,9 +31,9 @@ export const command: Command = {
     const now = Math.floor(Date.now() / 1000);
     await ask('permission.set', {
       client,
-      resource,
+      resource: resourceFrom(resource),
       decision: 'allow',
-      ...(values.scope === undefined ? {} : { scope: values.scope }),
+      ...scopeFrom(values.scope),
       ...(values.for === undefined ? {} : { until: now + durationFrom(values.for, '--for', 'allow') }),
     });
     return exitCodes.ok;

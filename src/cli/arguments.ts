@@ -6,6 +6,8 @@
 import { parseArgs } from 'node:util';
 import type { ParseArgsConfig } from 'node:util';
 import { KeyturnError, quoted } from '../errors.ts';
+import { canonicalResource } from '../oauth/resource.ts';
+import { parseScope } from '../oauth/scope.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
@@ -41,21 +43,46 @@ export function usage(problem: string, command: string): KeyturnError {
   return new KeyturnError('invalid_request', `${problem}.`, { hint: `keyturn ${command} --help` });
 }
 
-/** A whole number of seconds. Throws `invalid_request`. */
-export function secondsFrom(text: string | undefined, flag: string, command: string): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw usage(`${flag} takes a whole number of seconds, not ${quoted(text)}`, command);
+/** `text`, if it can name a protected server. Whether http is allowed, the broker says. Throws `invalid_resource`. */
+export function resourceFrom(text: string): string {
+  canonicalResource(text, { allowInsecureLoopback: true });
+  return text;
+}
+
+/** The `scope` member of a request, empty without the flag. Throws `invalid_scope`. */
+export function scopeFrom(text: string | undefined): { readonly scope?: string } {
+  if (text === undefined) return {};
+  if (parseScope(text).length > 0) return { scope: text };
+  throw new KeyturnError('invalid_scope', '--scope names no scope.', {
+    rule: 'RFC 6749 §3.3',
+    hint: 'Name at least one, or leave the flag out.',
+  });
 }
 
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
+/** Seconds: what the wire takes (ipc/protocol.ts). Nobody waits longer than a day. */
+const longestWait = units.d;
+
+/** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
+const longestLease = 36_500 * units.d;
+
+/** A whole number of seconds, a day at most. Throws `invalid_request`. */
+export function secondsFrom(text: string | undefined, flag: string, command: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text) && Number(text) <= longestWait) return Number(text);
+  throw usage(
+    `${flag} takes a whole number of seconds up to ${longestWait} (a day), not ${quoted(text)}`,
+    command,
+  );
+}
+
 /** `8h`, `30m`, `2d`, `90s` or a number of seconds, as seconds. Throws `invalid_request`. */
 export function durationFrom(text: string, flag: string, command: string): number {
   const [, number, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
-  if (number === undefined)
-    throw usage(`${flag} takes a duration such as 8h or 30m, not ${quoted(text)}`, command);
-  return Number(number) * units[(unit || 's') as keyof typeof units];
+  const seconds = Number(number) * units[(unit || 's') as keyof typeof units];
+  if (seconds <= longestLease) return seconds;
+  throw usage(`${flag} takes a duration such as 8h or 30m, not ${quoted(text)}`, command);
 }
 
 function firstSentence(message: string): string {

@@ -13,7 +13,8 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAsOwner } from '../client/connect.ts';
 import type { Connection } from '../client/connection.ts';
-import { exitCodes, KeyturnError } from '../errors.ts';
+import { Unreachable } from '../errors.ts';
+import type { Reason } from '../errors.ts';
 import { homePaths } from '../paths.ts';
 import { isAbsent } from './connection.ts';
 import { say } from './output.ts';
@@ -44,7 +45,8 @@ export async function startBroker(): Promise<Connection> {
     try {
       return await connectAsOwner();
     } catch (error) {
-      if (!isAbsent(error) || Date.now() > deadline) throw error;
+      if (!isAbsent(error)) throw error;
+      if (Date.now() > deadline) throw notStarted('Another one holds the home and does not answer.');
       await sleep(lookEvery);
     }
   }
@@ -64,9 +66,7 @@ async function spawnBroker(): Promise<void> {
   try {
     const problem = await readiness(child);
     if (problem === undefined) return;
-    throw new KeyturnError('broker_unreachable', `The broker could not be started.\n${problem}`, {
-      hint: 'Run `keyturn daemon` in a terminal to see more.',
-    });
+    throw notStarted(problem);
   } finally {
     clearTimeout(slow);
     child.stdout.destroy();
@@ -83,8 +83,16 @@ async function readiness(child: ReturnType<typeof spawn>): Promise<string | unde
     child.stdout?.once('data', () => resolve(undefined));
     child.once('error', (error) => resolve(error.name));
     child.once('close', (code) => {
-      resolve(code === exitCodes.brokerUnreachable ? undefined : complaint.trim());
+      // Another start was faster: that broker serves as well. Any other refusal is what the person must read.
+      const isBeaten = complaint.includes(`reason: ${'broker_running' satisfies Reason}`);
+      resolve(isBeaten ? undefined : complaint.trim() || `It ended at once (${code ?? 'by a signal'}).`);
     });
+  });
+}
+
+function notStarted(problem: string): Unreachable {
+  return new Unreachable('broker_unreachable', `The broker could not be started.\n${problem}`, {
+    hint: 'Run `keyturn daemon` in a terminal to see more.',
   });
 }
 

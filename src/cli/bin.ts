@@ -2,7 +2,7 @@
 /**
  * The `keyturn` command. Checks the Node version before anything modern is loaded, then hands over.
  *
- * Invariant: `keyturn token` loads the client library and nothing else; its cold start is what scripts wait for.
+ * Invariant: `keyturn token` loads the client library and no package; its cold start is what scripts wait for.
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 

@@ -1,6 +1,6 @@
 /** `keyturn deny CLIENT RESOURCE`: refuses, and is remembered. */
 import { exitCodes } from '../errors.ts';
-import { parse } from './arguments.ts';
+import { parse, resourceFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 
@@ -16,7 +16,7 @@ export const command: Command = {
   async run(args) {
     const { positionals } = parse(args, {}, { names: ['CLIENT', 'RESOURCE'], command: 'deny' });
     const [client = '', resource = ''] = positionals;
-    await ask('permission.set', { client, resource, decision: 'deny' });
+    await ask('permission.set', { client, resource: resourceFrom(resource), decision: 'deny' });
     return exitCodes.ok;
   },
 };

@@ -1,6 +1,6 @@
 /** `keyturn login RESOURCE`: signs in on purpose, whatever failed before. */
 import { exitCodes } from '../errors.ts';
-import { parse, secondsFrom } from './arguments.ts';
+import { parse, resourceFrom, scopeFrom, secondsFrom } from './arguments.ts';
 import { call, interruptible } from './command.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
@@ -35,7 +35,8 @@ export const command: Command = {
       },
       { names: ['RESOURCE'], command: 'login' },
     );
-    const [resource = ''] = positionals;
+    const resource = resourceFrom(positionals[0] ?? '');
+    const scope = scopeFrom(values.scope);
     const timeout = secondsFrom(values.timeout, '--timeout', 'login');
     const connection = await connect();
     const { grant } = await interruptible(connection, async () => {
@@ -43,7 +44,7 @@ export const command: Command = {
       watchQuestions(connection, resource).catch(() => undefined);
       return call(connection, 'login.start', {
         resource,
-        ...(values.scope === undefined ? {} : { scope: values.scope }),
+        ...scope,
         ...(values.account === undefined ? {} : { account: values.account }),
         ...(values.issuer === undefined ? {} : { issuer: values.issuer }),
         ...(timeout === undefined ? {} : { timeout }),

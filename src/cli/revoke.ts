@@ -1,6 +1,6 @@
 /** `keyturn revoke RESOURCE|GRANT`: ends grants, and says what the issuer answered. */
 import { exitCodes } from '../errors.ts';
-import { parse } from './arguments.ts';
+import { parse, resourceFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 import { print, printJson } from './output.ts';
@@ -33,7 +33,7 @@ export const command: Command = {
     );
     const [named = ''] = positionals;
     const { revoked } = await ask('grant.revoke', {
-      ...(/^[0-9a-f]{16}$/.test(named) ? { grant: named } : { resource: named }),
+      ...(/^[0-9a-f]{16}$/.test(named) ? { grant: named } : { resource: resourceFrom(named) }),
       ...(values.account === undefined ? {} : { account: values.account }),
     });
     if (values.json) printJson(revoked);

@@ -1,5 +1,5 @@
 /**
- * `keyturn token RESOURCE`: prints an access token. The lean path: loads the client library only.
+ * `keyturn token RESOURCE`: prints an access token. The lean path: loads the client library and no package.
  *
  * Invariant: stdout gets the token and a newline, or the JSON answer, and nothing else ever. A refused
  * token comes in by standard input, never as an argument: argv is public.
@@ -7,7 +7,7 @@
 import type { Connection } from '../client/connection.ts';
 import { exitCodes } from '../errors.ts';
 import type { Challenge, TokenGetParams } from '../ipc/wire.ts';
-import { parse, secondsFrom, usage } from './arguments.ts';
+import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from './arguments.ts';
 import { connect } from './connection.ts';
 import { print, printJson, refuse } from './output.ts';
 
@@ -76,8 +76,8 @@ async function requestFrom(args: string[]): Promise<Asked> {
   const challenge = challengeFrom(values.status, values.challenge);
   return {
     params: {
-      resource,
-      ...(values.scope === undefined ? {} : { scope: values.scope }),
+      resource: resourceFrom(resource),
+      ...scopeFrom(values.scope),
       ...(values.account === undefined ? {} : { account: values.account }),
       ...(minimumValidity === undefined ? {} : { minimumValidity }),
       ...(timeout === undefined ? {} : { timeout }),

@@ -85,7 +85,8 @@ const handlers: Handlers = {
       ...(params.minimumValidity === undefined ? {} : { minimumValidity: params.minimumValidity * 1000 }),
       ...(params.challenge === undefined ? {} : { challenge: challengeFrom(params.challenge) }),
       ...(params.operation === undefined ? {} : { operation: params.operation }),
-      interaction: params.interaction ?? 'allow',
+      // Unattended requests wait for nobody: opening a page or a question is asked for in so many words.
+      interaction: params.interaction ?? 'never',
       timeout: (params.timeout ?? defaultTimeout.token) * 1000,
       signal: caller.signal,
     });

@@ -189,6 +189,10 @@ export class RawClient {
   }
 }
 
+export function request(id: number, method: string, params: object = {}): object {
+  return { jsonrpc: '2.0', id, method, params };
+}
+
 export interface HelloChanges {
   readonly versions?: readonly number[];
   readonly endpoint?: string;

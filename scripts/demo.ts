@@ -1,0 +1,234 @@
+/**
+ * `npm run demo`: Keyturn's main job on real parts, a line for each step, and the servers' own counts
+ * at the end. Exits 0 only if every count is as stated.
+ *
+ *   npm run demo                  asks you on the terminal
+ *   npm run demo -- --yes         answers for you, and says so
+ *   npm run demo -- --keep        leaves it all running, to try from a second terminal
+ */
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, KeyturnError } from 'keyturn/client';
+import { type Person, person } from './demo/person.ts';
+import { pairProgram, type Program } from './demo/program.ts';
+import { setStage, type Stage } from './demo/stage.ts';
+
+const args = process.argv.slice(2);
+const unknown = args.find((arg) => !['--yes', '--keep'].includes(arg));
+if (unknown !== undefined) {
+  process.stderr.write(`demo: unknown argument ${unknown}; there are --yes and --keep\n`);
+  process.exit(2);
+}
+
+interface Fact {
+  readonly what: string;
+  readonly expected: number | string;
+  readonly actual: number | string;
+}
+
+let step = 0;
+const facts: Fact[] = [];
+
+function tell(line: string): void {
+  step += 1;
+  process.stdout.write(`${String(step).padStart(2)}. ${line}\n`);
+}
+
+function expect(what: string, expected: Fact['expected'], actual: Fact['actual']): void {
+  facts.push({ what, expected, actual });
+}
+
+async function main(): Promise<boolean> {
+  const isPresent = process.stdin.isTTY === true && !args.includes('--yes');
+  const hasDisplay =
+    ['DISPLAY', 'WAYLAND_DISPLAY'].some((name) => process.env[name]) || process.platform !== 'linux';
+  const stage = await setStage(isPresent && hasDisplay);
+  const interrupted = (): void => void stage.close().finally(() => process.exit(130));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupted);
+  try {
+    await play(stage, person(stage, isPresent, tell));
+    const isGood = await summary(stage);
+    if (args.includes('--keep')) await keep(stage);
+    return isGood;
+  } finally {
+    await stage.close();
+  }
+}
+
+async function play(stage: Stage, you: Person): Promise<void> {
+  const { authorizationServer, protectedServer } = stage.world;
+  tell(
+    `started an authorization server at ${authorizationServer.issuer} and a protected server at ${protectedServer.url}`,
+  );
+  tell(`started the broker, home ${stage.home}; tokens rest in ${stage.vault}; ${stage.browser} signs in`);
+  await unauthorized(stage);
+  const reader = await paired(stage, you, 'notes-reader');
+  await firstToken(stage, you, reader);
+  const second = await paired(stage, you, 'notes-second');
+  await sharedGrant(stage, you, second);
+  await fiftyCallers(stage, reader);
+  await stepUp(stage, you, reader);
+  await narrowToken(stage, second);
+  await revoke(stage, reader);
+  await Promise.all([reader.close(), second.close()]);
+}
+
+async function unauthorized(stage: Stage): Promise<void> {
+  const { url } = stage.world.protectedServer;
+  const response = await stage.world.fetch(url, {
+    method: 'POST',
+    body: '{}',
+    headers: { 'content-type': 'application/json' },
+  });
+  const challenge = response.headers.get('www-authenticate') ?? 'no challenge';
+  tell(`a program calls ${url} without a token: ${response.status}, ${challenge.split(' ')[0]} challenge`);
+  expect('status without a token', 401, response.status);
+}
+
+async function paired(stage: Stage, you: Person, name: string): Promise<Program> {
+  const program = pairProgram(stage, name, (code) =>
+    tell(`${name} asks the broker to be paired and shows the code ${code}`),
+  );
+  // A refusal may come while the person's answer is still on its way; it is thrown below all the same.
+  program.catch(() => undefined);
+  await you.answer('pair');
+  return program;
+}
+
+async function firstToken(stage: Stage, you: Person, reader: Program): Promise<void> {
+  const call = reader.callTool('list-notes');
+  await Promise.race([you.answer('allow'), call]);
+  await call;
+  const { signIns } = stage.world.authorizationServer.counts;
+  tell(`signed in at ${stage.world.authorizationServer.issuer}; ${reader.name} called list-notes: 200`);
+  expect('sign-ins for the first program', 1, signIns);
+}
+
+async function sharedGrant(stage: Stage, you: Person, second: Program): Promise<void> {
+  const before = stage.world.authorizationServer.counts.signIns;
+  const call = second.callTool('list-notes');
+  await Promise.race([you.answer('allow'), call]);
+  await call;
+  tell(`${second.name} shares the grant and called list-notes: 200, with no second sign-in`);
+  expect(
+    'further sign-ins for the second program',
+    0,
+    stage.world.authorizationServer.counts.signIns - before,
+  );
+}
+
+async function fiftyCallers(stage: Stage, reader: Program): Promise<void> {
+  const resource = stage.world.protectedServer.url;
+  const { expires_at: expiresAt, tokenId } = await reader.connection.getToken({ resource });
+  const connections = await Promise.all(
+    Array.from({ length: 50 }, () => connect({ name: reader.name, env: stage.env })),
+  );
+  tell(`waiting ${Math.max(0, Math.ceil(expiresAt - Date.now() / 1000))} s for the access token to expire …`);
+  await sleep(Math.max(0, (expiresAt + 1) * 1000 - Date.now()));
+  const before = stage.world.authorizationServer.counts.refreshes;
+  const tokens = await Promise.all(connections.map((connection) => connection.getToken({ resource })));
+  const refreshes = stage.world.authorizationServer.counts.refreshes - before;
+  for (const connection of connections) connection.close();
+  const distinct = new Set(tokens.map((token) => token.tokenId)).size;
+  tell(
+    `50 callers asked at once: ${refreshes} refresh at the authorization server, which rotated the refresh token`,
+  );
+  expect('refreshes for 50 callers', 1, refreshes);
+  expect('tokens that the 50 callers got', 1, distinct);
+  expect('the old token among them', 0, tokens.filter((token) => token.tokenId === tokenId).length);
+}
+
+async function stepUp(stage: Stage, you: Person, reader: Program): Promise<void> {
+  const before = { ...stage.world.authorizationServer.counts };
+  const refused = stage.world.protectedServer.counts.insufficientScope;
+  const call = reader.callTool('add-note', { text: 'from the demo' });
+  await Promise.race([you.answer('allow'), call]);
+  await call;
+  tell(
+    `${reader.name} called add-note: 403 insufficient_scope, so it was allowed more, signed in again (step-up), and got 200`,
+  );
+  expect('sign-ins for the step-up', 1, stage.world.authorizationServer.counts.signIns - before.signIns);
+  expect('403 answers that led to it', 1, stage.world.protectedServer.counts.insufficientScope - refused);
+}
+
+async function narrowToken(stage: Stage, second: Program): Promise<void> {
+  const resource = stage.world.protectedServer.url;
+  const { scope } = await second.connection.getToken({ resource });
+  tell(`${second.name} may only read: its token carries "${scope}", although the grant has more`);
+  expect('scope of the narrow program', 'notes:read', scope);
+}
+
+async function revoke(stage: Stage, reader: Program): Promise<void> {
+  const { url } = stage.world.protectedServer;
+  const token = await reader.connection.getToken({ resource: url });
+  const { stdout } = await stage.keyturn('revoke', url, '--json');
+  const isConfirmed = stdout.includes('"confirmed"');
+  const headers = { authorization: `Bearer ${token.access_token}`, 'content-type': 'application/json' };
+  const after = await stage.world.fetch(url, { method: 'POST', body: '{}', headers });
+  const reason = await reader.connection.getToken({ resource: url, interaction: 'allow' }).then(
+    () => 'a token',
+    (error: unknown) => (error instanceof KeyturnError ? error.reason : 'an unknown error'),
+  );
+  tell(
+    `you revoked the grant: ${isConfirmed ? 'confirmed by the authorization server (RFC 7009)' : 'not confirmed'}`,
+  );
+  tell(`the old token now gets ${after.status}, and the broker refuses the next request: ${reason}`);
+  expect('revocation', 'confirmed', isConfirmed ? 'confirmed' : 'not confirmed');
+  expect('status of the revoked token', 401, after.status);
+  expect("the broker's answer after revocation", 'login_required', reason);
+}
+
+async function summary(stage: Stage): Promise<boolean> {
+  const { counts } = stage.world.authorizationServer;
+  const audit = await readFile(path.join(stage.home, 'state', 'audit.jsonl'), 'utf8');
+  const audited = audit
+    .split('\n')
+    .filter((line) => line.includes('"event":"refresh","outcome":"ok"')).length;
+  expect('sign-ins in all', 2, counts.signIns);
+  expect('registrations in all', 1, counts.registrations);
+  expect('refreshes in all (and rows of our audit log)', audited, counts.refreshes);
+  expect('refresh tokens used twice', 0, counts.refreshReuses);
+  expect('refresh tokens revoked, one a sign-in', 2, counts.revocations);
+  process.stdout.write("\nThe servers' own counts, and what each had to be:\n");
+  const width = Math.max(...facts.map(({ what }) => what.length));
+  for (const { what, expected, actual } of facts) {
+    const verdict = actual === expected ? 'ok' : `WRONG, expected ${expected}`;
+    process.stdout.write(`  ${what.padEnd(width)}  ${String(actual).padEnd(14)}  ${verdict}\n`);
+  }
+  const wrong = facts.filter(({ expected, actual }) => expected !== actual).length;
+  process.stdout.write(wrong === 0 ? '\nAll as stated.\n' : `\n${wrong} not as stated.\n`);
+  return wrong === 0;
+}
+
+/** Signs in once more, writes the lines for a second terminal, and waits for an interrupt. */
+async function keep(stage: Stage): Promise<void> {
+  const { url } = stage.world.protectedServer;
+  await stage.keyturn('allow', 'cli', url);
+  await stage.keyturn('login', url);
+  const lines = `export KEYTURN_HOME=${stage.home}\nexport NODE_EXTRA_CA_CERTS=${stage.caFile}\nexport NOTES=${url}\n`;
+  const file = path.join(import.meta.dirname, '..', '.demo.env');
+  await writeFile(file, lines, { mode: 0o600 });
+  process.stdout.write(
+    `\nIt all keeps running. In a second terminal, in this folder (or: . ./.demo.env):\n\n${lines}npx keyturn token "$NOTES"\n\n` +
+      `Signed in as you were above. Interrupt (Ctrl-C) to end it.\n`,
+  );
+  const wait = Promise.withResolvers<void>();
+  const alive = setInterval(() => undefined, 60_000);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.removeAllListeners(signal);
+    process.once(signal, () => wait.resolve());
+  }
+  await wait.promise;
+  clearInterval(alive);
+  await rm(file, { force: true });
+}
+
+try {
+  process.exitCode = (await main()) ? 0 : 1;
+} catch (error) {
+  // What the person refused, say; the broker's words are fit to show.
+  if (!(error instanceof KeyturnError)) throw error;
+  process.stderr.write(`demo: ${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,110 @@
+/**
+ * The demo's stage: real servers, a real daemon in a home of its own, and the `keyturn` command.
+ *
+ * Invariant: everything lies in one temporary folder and goes with it; the person's own home,
+ * keychain and browser profile are never touched.
+ */
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type DemoWorld, startDemoWorld } from '../../src/server/demo-world.ts';
+
+const root = path.join(import.meta.dirname, '..', '..');
+const bin = path.join(root, 'dist', 'cli', 'bin.js');
+
+/** Seconds an access token lives here: short, so that its end can be watched. */
+const tokenLifetime = 4;
+
+export interface Stage {
+  readonly world: DemoWorld;
+  readonly home: string;
+  readonly caFile: string;
+  /** Says where secrets rest and who signs in, for the first lines. */
+  readonly vault: string;
+  readonly browser: string;
+  /** The environment of programs that talk to this home. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Runs `keyturn ARGS` as a process of its own; resolves with its output and exit code. */
+  keyturn(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }>;
+  close(): Promise<void>;
+}
+
+export async function setStage(useBrowser: boolean): Promise<Stage> {
+  const world = await startDemoWorld({ accessTokenLifetime: tokenLifetime });
+  // A short name: a socket's path has room for 103 bytes.
+  const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-demo-'));
+  const caFile = path.join(folder, 'authority.pem');
+  await writeFile(caFile, world.ca);
+  const home = path.join(folder, 'home');
+  const keyring = hasKeyring();
+  const agent = `${process.execPath} ${path.join(root, 'scripts', 'user-agent.ts')}`;
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    KEYTURN_HOME: home,
+    KEYTURN_VAULT: keyring ? 'keychain' : 'memory',
+    NODE_EXTRA_CA_CERTS: caFile,
+    ...(useBrowser ? {} : { KEYTURN_BROWSER: agent }),
+  };
+  const daemon = startDaemon(env, keyring);
+  const keyturn = (...args: string[]) => runCommand(args, env);
+  await untilUp(keyturn);
+  return {
+    world,
+    home,
+    caFile,
+    vault: keyring ? 'a throw-away keyring (the real Secret Service)' : 'memory (no keychain here)',
+    browser: useBrowser ? 'your browser' : 'a headless user agent (no display, or nobody to watch one)',
+    env,
+    keyturn,
+    async close() {
+      await keyturn('daemon', '--stop');
+      await new Promise((resolve) => (daemon.exitCode === null ? daemon.once('close', resolve) : resolve(0)));
+      await world.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** In a private session with a keyring of its own where the machine can, so that nobody's own is written to. */
+function startDaemon(env: NodeJS.ProcessEnv, keyring: boolean): ReturnType<typeof spawn> {
+  const daemon = [process.execPath, bin, 'daemon'];
+  const [command = '', ...args] = keyring
+    ? ['sh', path.join(root, 'scripts', 'with-keyring.sh'), ...daemon]
+    : daemon;
+  // A group of its own: an interrupt at the terminal reaches the demo, which then stops the daemon in good order.
+  return spawn(command, args, { env, stdio: 'ignore', detached: true });
+}
+
+function hasKeyring(): boolean {
+  const tools = ['dbus-run-session', 'gnome-keyring-daemon', 'gdbus'];
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter);
+  if (!tools.every((tool) => folders.some((folder) => existsSync(path.join(folder, tool))))) return false;
+  const keytar = createRequire(import.meta.url).resolve('keytar/package.json');
+  return (
+    spawnSync(process.execPath, ['-e', `require(${JSON.stringify(path.dirname(keytar))})`], {
+      stdio: 'ignore',
+    }).status === 0
+  );
+}
+
+function runCommand(
+  args: string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [bin, ...args], { env }, (_error, stdout, stderr) => {
+      resolve({ code: child.exitCode ?? 1, stdout, stderr });
+    });
+  });
+}
+
+/** Looks for the daemon until it answers; 10 s is far beyond what a keyring session takes to start. */
+async function untilUp(keyturn: Stage['keyturn']): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while ((await keyturn('status')).code !== 0) {
+    if (Date.now() > deadline) throw new Error('The daemon did not come up within 10 s.');
+  }
+}

