@@ -40,7 +40,7 @@ function expect(what: string, expected: Fact['expected'], actual: Fact['actual']
 }
 
 async function main(): Promise<boolean> {
-  const isPresent = process.stdin.isTTY === true && !args.includes('--yes');
+  const isPresent = process.stdin.isTTY && !args.includes('--yes');
   const hasDisplay =
     ['DISPLAY', 'WAYLAND_DISPLAY'].some((name) => process.env[name]) || process.platform !== 'linux';
   const stage = await setStage(isPresent && hasDisplay);

@@ -86,14 +86,20 @@ export class AuditFile implements Audit {
       lines.push(`${JSON.stringify({ time: this.#now(), event: 'lost', rows: this.#lost })}\n`);
       this.#lost = 0;
     }
-    await mkdir(path.dirname(this.#path), { recursive: true, mode: 0o700 });
-    const file = await open(this.#path, 'a', 0o600);
     try {
-      await file.appendFile(lines.join(''));
-      await file.sync();
+      await this.#append(lines.join(''));
     } catch (error) {
       this.#buffer = [...lines, ...this.#buffer]; // not lost: the next flush tries again
       throw error;
+    }
+  }
+
+  async #append(text: string): Promise<void> {
+    await mkdir(path.dirname(this.#path), { recursive: true, mode: 0o700 });
+    const file = await open(this.#path, 'a', 0o600);
+    try {
+      await file.appendFile(text);
+      await file.sync();
     } finally {
       await file.close();
     }

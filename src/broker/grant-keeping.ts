@@ -1,15 +1,14 @@
 /**
  * The last step of a sign-in: tokens into the vault, then the grant.
  *
- * Invariant: a step-up that comes back as another subject never updates the grant it was for
+ * Invariants: a grant is active only once its tokens are in the vault. A step-up that comes back as another subject never updates the grant it was for
  * (DESIGN, Words: account); it is refused, and the grant stays as it was.
  */
 import { KeyturnError, quoted, reasonOf } from '../errors.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
-import type { Vault } from '../vault/vault.ts';
 import type { Audit } from './audit.ts';
 import type { Clock } from './clock.ts';
-import { mostSuperseded, readGrantSecret, writeGrantSecret } from './grant-secret.ts';
+import { mostSuperseded } from './grant-secret.ts';
 import type { GrantSecret } from './grant-secret.ts';
 import { defaultAccount } from './grant.ts';
 import type { Grant, Grants } from './grant.ts';
@@ -18,7 +17,6 @@ import { fullScope } from './token-cache.ts';
 import type { TokenCache } from './token-cache.ts';
 
 export interface KeepingParts {
-  readonly vault: Vault;
   readonly grants: Grants;
   readonly refresher: Refresher;
   readonly cache: TokenCache;
@@ -35,13 +33,16 @@ export interface Arrived {
   readonly answer: TokenAnswer;
   /** The label the user chose. */
   readonly account?: string;
+  /** A local client's request started it, not the user. */
+  readonly isAutomatic: boolean;
 }
 
+/** Throws `account_mismatch`; `conflict` when the user ended the grant meanwhile; and what the vault throws. */
 export async function keepGrant(parts: KeepingParts, arrived: Arrived): Promise<Grant> {
   const account = accountOf(arrived);
   const existing = parts.grants.find(arrived.resource, arrived.issuer, account);
-  const grant = existing ? await renew(parts, existing, arrived) : await create(parts, arrived, account);
-  parts.cache.put(grant.id, fullScope, arrived.answer);
+  const { id } = existing ?? (await addDraft(parts, arrived, account));
+  const grant = await parts.refresher.exclusive(id, () => store(parts, id, arrived));
   await parts.audit.record({
     event: 'login',
     outcome: existing ? 'renewed' : 'new',
@@ -68,10 +69,9 @@ function accountOf({ account, answer, endpoint }: Arrived): string {
   );
 }
 
-async function create(parts: KeepingParts, arrived: Arrived, account: string): Promise<Grant> {
-  const { vault, grants, clock } = parts;
-  // The record comes first but says loginRequired: a crash in between leaves nothing that looks usable.
-  const draft = await grants.add({
+/** The record comes first but says loginRequired: a crash before the vault has the token leaves nothing that looks usable. */
+async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, account: string): Promise<Grant> {
+  return grants.add({
     endpoints: [arrived.endpoint],
     resource: arrived.resource,
     issuer: arrived.issuer,
@@ -80,38 +80,66 @@ async function create(parts: KeepingParts, arrived: Arrived, account: string): P
     scope: [...arrived.answer.scope],
     requestedScope: [...arrived.requestedScope],
     state: { kind: 'loginRequired', why: 'the sign-in was not finished' },
-    hasRefreshToken: arrived.answer.refreshToken !== undefined,
+    hasRefreshToken: false,
     createdAt: clock.now(),
   });
-  await writeGrantSecret(vault, draft.id, secretFrom(arrived.answer, []));
-  return grants.change(draft, { state: { kind: 'active' } });
 }
 
-async function renew(parts: KeepingParts, existing: Grant, arrived: Arrived): Promise<Grant> {
-  const { vault, grants, refresher, cache } = parts;
-  return refresher.exclusive(existing.id, async () => {
-    const grant = grants.byId(existing.id) ?? existing;
-    const superseded = grant.state.kind === 'revoked' ? [] : await supersededBy(vault, grant);
-    await writeGrantSecret(vault, grant.id, secretFrom(arrived.answer, superseded));
-    cache.dropGrant(grant.id);
-    return grants.change(grant, {
-      endpoints: [...new Set([...grant.endpoints, arrived.endpoint])],
-      registrationId: arrived.registrationId,
-      scope: [...arrived.answer.scope],
-      requestedScope: [...arrived.requestedScope],
-      state: { kind: 'active' },
-      hasRefreshToken: arrived.answer.refreshToken !== undefined,
-    });
+/** In the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
+async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise<Grant> {
+  const { grants, refresher, cache } = parts;
+  const grant = grants.byId(id);
+  if (!grant) throw endedMeanwhile(arrived);
+  const superseded = await supersededBy(refresher, grant);
+  if (arrived.isAutomatic && grant.state.kind === 'revoked') {
+    await leaveToRevocation(parts, grant, arrived, superseded);
+    throw endedMeanwhile(arrived);
+  }
+  await refresher.secrets.write(id, secretFrom(arrived.answer, superseded));
+  // Refused where the user ended the grant while the vault wrote: the revocation finds the newest token there.
+  const kept = await grants.change(grant, {
+    endpoints: [...new Set([...grant.endpoints, arrived.endpoint])],
+    registrationId: arrived.registrationId,
+    scope: [...arrived.answer.scope],
+    requestedScope: [...arrived.requestedScope],
+    state: { kind: 'active' },
+    hasRefreshToken: arrived.answer.refreshToken !== undefined,
+  });
+  if (!grants.isCurrent(kept)) throw endedMeanwhile(arrived);
+  cache.dropGrant(id);
+  cache.put(id, fullScope, arrived.answer);
+  return kept;
+}
+
+/** What the user ended during an automatic sign-in stays ended; the token that came is revoked with the rest. */
+async function leaveToRevocation(
+  { grants, refresher }: KeepingParts,
+  grant: Grant,
+  { answer, registrationId }: Arrived,
+  superseded: string[],
+): Promise<void> {
+  await refresher.secrets.write(grant.id, secretFrom(answer, superseded));
+  await grants.change(grant, {
+    registrationId,
+    state: { kind: 'revoked', receipt: 'pending' },
+    hasRefreshToken: answer.refreshToken !== undefined,
   });
 }
 
-async function supersededBy(vault: Vault, grant: Grant): Promise<string[]> {
-  if (!grant.hasRefreshToken) return [];
+function endedMeanwhile({ endpoint }: Arrived): KeyturnError {
+  return new KeyturnError('conflict', `The grant for ${endpoint} was ended during the sign-in.`, {
+    rule: 'What the user ended, only the user starts again',
+    hint: `Sign in again: keyturn login ${endpoint}`,
+  });
+}
+
+/** Every refresh token that the server may still honour, for a later revocation. */
+async function supersededBy({ secrets }: Refresher, grant: Grant): Promise<string[]> {
   try {
-    const { refreshToken, superseded } = await readGrantSecret(vault, grant.id);
+    const { refreshToken, superseded } = await secrets.read(grant.id);
     return (refreshToken === undefined ? superseded : [...superseded, refreshToken]).slice(-mostSuperseded);
   } catch (error) {
-    // A new sign-in is how a lost item is mended, so its loss must not forbid the sign-in.
+    // None yet; or a lost item, which a new sign-in mends, so its loss must not forbid the sign-in.
     if (reasonOf(error) === 'vault_unreadable') return [];
     throw error;
   }

@@ -1,8 +1,10 @@
 /**
  * A grant's secret item in the vault: refresh token, and an access token only where no refresh token exists.
  *
- * Invariant: replacing a refresh token keeps the replaced one of an earlier sign-in until the grant
- * is revoked, so that "disconnect" reaches every token the server still honours.
+ * Invariants: replacing a refresh token keeps the replaced one of an earlier sign-in until the grant
+ * is revoked, so that "disconnect" reaches every token the server still honours. A rotated token that
+ * the vault refused stays in memory, and is what everybody reads from then on; a sign-in replaces it.
+ * Whoever writes holds the grant's turn (`Refresher.exclusive`).
  */
 import { z } from 'zod';
 import { KeyturnError } from '../errors.ts';
@@ -28,8 +30,47 @@ export type GrantSecret = z.infer<typeof schema>;
 /** Earlier sign-ins remembered for revocation; servers end older ones by themselves long before. */
 export const mostSuperseded = 8;
 
-/** Throws `vault_unreadable` when the item is missing, locked or of another shape. */
-export async function readGrantSecret(vault: Vault, grantId: string): Promise<GrantSecret> {
+export class GrantSecrets {
+  readonly #vault: Vault;
+  /** Rotated tokens that the vault refused to keep: newer than what it holds. */
+  readonly #unsaved = new Map<string, GrantSecret>();
+
+  constructor(vault: Vault) {
+    this.#vault = vault;
+  }
+
+  /** The newest secret; one that the vault refused before is written first. Throws `vault_unreadable` and what the vault throws. */
+  async read(grantId: string): Promise<GrantSecret> {
+    const unsaved = this.#unsaved.get(grantId);
+    if (!unsaved) return readItem(this.#vault, grantId);
+    await this.write(grantId, unsaved);
+    return unsaved;
+  }
+
+  /** After a sign-in. Until it resolves the grant keeps what it had. */
+  async write(grantId: string, secret: GrantSecret): Promise<void> {
+    await this.#vault.write(grantVaultId(grantId), JSON.stringify(secret));
+    this.#unsaved.delete(grantId);
+  }
+
+  /** After a rotation: the old refresh token is spent, so the new one counts even if the vault refuses it. */
+  async rotate(grantId: string, secret: GrantSecret): Promise<void> {
+    this.#unsaved.set(grantId, secret);
+    await this.write(grantId, secret);
+  }
+
+  async remove(grantId: string): Promise<void> {
+    await this.#vault.remove(grantVaultId(grantId));
+    this.#unsaved.delete(grantId);
+  }
+
+  /** A last try to write what the vault refused, before the process ends. Never throws. */
+  async flush(): Promise<void> {
+    await Promise.allSettled([...this.#unsaved].map(([grantId, secret]) => this.write(grantId, secret)));
+  }
+}
+
+async function readItem(vault: Vault, grantId: string): Promise<GrantSecret> {
   const text = await vault.read(grantVaultId(grantId));
   let json: unknown;
   try {
@@ -40,10 +81,6 @@ export async function readGrantSecret(vault: Vault, grantId: string): Promise<Gr
   const parsed = schema.safeParse(json);
   if (!parsed.success) throw unreadable(vault, grantId);
   return parsed.data;
-}
-
-export async function writeGrantSecret(vault: Vault, grantId: string, secret: GrantSecret): Promise<void> {
-  await vault.write(grantVaultId(grantId), JSON.stringify(secret));
 }
 
 function unreadable(vault: Vault, grantId: string): KeyturnError {

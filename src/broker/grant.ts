@@ -49,6 +49,11 @@ export const grantVaultId = (id: string): string => `grant.${id}`;
 /** Label for an account nobody named and no ID token identifies. */
 export const defaultAccount = 'default';
 
+/** The label that another sign-in of this account can ask for; `default` is only our word for "nobody named one". */
+export function accountLabel({ account }: Grant): string | undefined {
+  return account === defaultAccount ? undefined : account;
+}
+
 export class Grants {
   readonly #file: RecordFile<Grant>;
 

@@ -44,8 +44,13 @@ interface Open extends Interaction {
   readonly settle: (answer: Answer) => void;
 }
 
-/** More open questions than a person can mean; a further one is refused rather than queued. */
+/**
+ * More open cards than a person can mean; a further one is refused rather than queued. Sign-ins don't
+ * count: the user starts them, or they take turns.
+ */
 const mostOpen = 64;
+/** One program's part of them: a day's work touches fewer servers, and nobody else is crowded out. */
+const mostOfOneClient = 8;
 
 export class Interactions {
   readonly #open = new Map<string, Open>();
@@ -71,11 +76,7 @@ export class Interactions {
    */
   async ask(question: Question, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
-    if (this.#open.size >= mostOpen) {
-      throw new KeyturnError('rate_limited', `${mostOpen} questions are open already.`, {
-        hint: 'Answer some: `keyturn pending` lists them.',
-      });
-    }
+    this.#refuseTooMany(question);
     const id = randomBytes(4).toString('hex');
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#open.set(id, { id, question, createdAt: this.#now(), settle: resolve });
@@ -89,6 +90,22 @@ export class Interactions {
       this.#open.delete(id);
       this.#changed();
     }
+  }
+
+  #refuseTooMany(question: Question): void {
+    if (question.kind === 'login') return;
+    const cards = [...this.#open.values()].filter((open) => open.question.kind !== 'login');
+    const own = cards.filter(
+      (open) =>
+        question.kind === 'allow' &&
+        open.question.kind === 'allow' &&
+        open.question.clientId === question.clientId,
+    );
+    if (cards.length < mostOpen && own.length < mostOfOneClient) return;
+    throw new KeyturnError('rate_limited', `${cards.length} questions are open already.`, {
+      rule: `At most ${mostOpen} open questions, ${mostOfOneClient} of one program`,
+      hint: 'Answer some: `keyturn pending` lists them.',
+    });
   }
 
   /** Throws `not_found` for a question that is closed or never was. */

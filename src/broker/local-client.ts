@@ -51,7 +51,9 @@ export class LocalClients {
   /** The id for a name or an id a person typed. Throws `not_found`, or `conflict` for a shared name. */
   resolve(nameOrId: string): string {
     if (nameOrId === cliClientId) return cliClientId;
-    const found = this.#file.items.filter((c) => c.id === nameOrId || c.name === nameOrId);
+    // The id first: a program that calls itself by another's id must not make that one unreachable.
+    if (this.#file.items.some((c) => c.id === nameOrId)) return nameOrId;
+    const found = this.#file.items.filter((c) => c.name === nameOrId);
     if (found.length === 1 && found[0]) return found[0].id;
     if (found.length > 1) {
       throw new KeyturnError(

@@ -35,7 +35,8 @@ export function uidIn(
     const [, local, remote, , , , , uid] = line.trim().split(/\s+/);
     if (!local || !remote || uid === undefined) continue;
     if (!local.endsWith(`:${hexPort(remotePort)}`) || !remote.endsWith(`:${hexPort(localPort)}`)) continue;
-    if (isLoopback(local, remoteAddress)) return Number(uid);
+    // Both ends: a connection to another loopback address may share the ports.
+    if (isLoopback(local, remoteAddress) && isLoopback(remote, remoteAddress)) return Number(uid);
   }
   return undefined;
 }
@@ -43,8 +44,8 @@ export function uidIn(
 const hexPort = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0');
 
 /** The kernel prints addresses as little-endian words; loopback is all we ever look for. */
-function isLoopback(local: string, remoteAddress: string): boolean {
-  const address = local.slice(0, local.lastIndexOf(':'));
+function isLoopback(end: string, remoteAddress: string): boolean {
+  const address = end.slice(0, end.lastIndexOf(':'));
   if (remoteAddress.includes('.')) return address === '0100007F' || address.endsWith('FFFF00000100007F');
   return address === '00000000000000000000000001000000';
 }

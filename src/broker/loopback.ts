@@ -7,7 +7,7 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { timingSafeEqual } from 'node:crypto';
 import { KeyturnError } from '../errors.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
@@ -23,6 +23,15 @@ const longestTarget = 8192;
 /** Tries to find a port that is free on both addresses. */
 const portTries = 8;
 
+/** Milliseconds for a request to arrive whole: it is one line from this very machine. */
+const requestTime = 10_000;
+/** Milliseconds between looks for those that take longer; Node's own 30 s would hold their places for long. */
+const checkingInterval = 2000;
+/** A browser opens a handful; more would only help somebody who means to fill the door. */
+const mostConnections = 32;
+/** Milliseconds that an answer has to leave once the listener closes. */
+const closingGrace = 2000;
+
 export interface Reply {
   /** The redirect, as the browser brought it. Holds the authorization code: never log it. */
   readonly url: URL;
@@ -37,11 +46,17 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
+/** One address: its server and the connections that have asked nothing yet. */
+interface Door {
+  readonly server: Server;
+  readonly silent: Set<Socket>;
+}
+
 /** One port with its listeners, shared by the sign-ins that use the same redirect URI. */
 interface Listener {
   readonly redirectUri: string;
   readonly target: URL;
-  readonly servers: Server[];
+  readonly doors: readonly Door[];
   /** By state: who waits for which reply. */
   readonly expected: Map<string, (reply: Reply) => void>;
   users: number;
@@ -69,17 +84,17 @@ export class Loopback {
       return shared;
     }
     const given = redirectUri === undefined ? undefined : new URL(redirectUri);
-    const servers = given ? await listenOn(Number(given.port || 80)) : await listenAnywhere();
-    const target = given ?? new URL(`http://127.0.0.1:${portOf(servers)}${redirectPath}`);
+    const doors = given ? await listenOn(Number(given.port || 80)) : await listenAnywhere();
+    const target = given ?? new URL(`http://127.0.0.1:${portOf(doors[0])}${redirectPath}`);
     // Byte for byte as it was registered: the authorization server compares it exactly.
     const listener = {
       redirectUri: redirectUri ?? target.href,
       target,
-      servers,
+      doors,
       expected: new Map(),
       users: 1,
     };
-    for (const server of servers)
+    for (const { server } of doors)
       server.on('request', (request, response) => answer(listener, request, response));
     this.#listeners.set(listener.redirectUri, listener);
     return listener;
@@ -96,7 +111,7 @@ export class Loopback {
         listener.users -= 1;
         if (listener.users > 0) return;
         this.#listeners.delete(listener.redirectUri);
-        await Promise.all(listener.servers.map(closeServer));
+        await Promise.all(listener.doors.map(closeDoor));
       },
     };
   }
@@ -164,30 +179,30 @@ function end(response: ServerResponse, status: number, page: Page): void {
   response.end(renderPage(page));
 }
 
-async function listenAnywhere(): Promise<[Server, ...Server[]]> {
+async function listenAnywhere(): Promise<[Door, ...Door[]]> {
   for (let left = portTries; ; left -= 1) {
     const first = await listen('127.0.0.1', 0);
     try {
-      return [first, ...(await listenV6(portOf([first])))];
+      return [first, ...(await listenV6(portOf(first)))];
     } catch (error) {
-      await closeServer(first);
+      await closeDoor(first);
       if (left <= 1) throw error;
     }
   }
 }
 
-async function listenOn(port: number): Promise<[Server, ...Server[]]> {
+async function listenOn(port: number): Promise<[Door, ...Door[]]> {
   const first = await listen('127.0.0.1', port);
   try {
     return [first, ...(await listenV6(port))];
   } catch (error) {
-    await closeServer(first);
+    await closeDoor(first);
     throw error;
   }
 }
 
 /** A machine without IPv6 has no [::1]; nobody can squat there either. */
-async function listenV6(port: number): Promise<Server[]> {
+async function listenV6(port: number): Promise<Door[]> {
   try {
     return [await listen('::1', port)];
   } catch (error) {
@@ -196,14 +211,26 @@ async function listenV6(port: number): Promise<Server[]> {
   }
 }
 
-function listen(host: string, port: number): Promise<Server> {
-  const server = createServer({ maxHeaderSize: 16_384, requestTimeout: 10_000, keepAlive: false });
-  server.maxConnections = 32;
+function listen(host: string, port: number): Promise<Door> {
+  const server = createServer({
+    maxHeaderSize: 16_384,
+    requestTimeout: requestTime,
+    connectionsCheckingInterval: checkingInterval,
+    keepAlive: false,
+  });
+  server.maxConnections = mostConnections;
+  const silent = new Set<Socket>();
+  server.on('connection', (socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
+  });
+  server.on('request', ({ socket }) => silent.delete(socket));
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
+    // Stays: an error while it listens (no more descriptors, say) must not end the process.
+    server.on('error', (error: NodeJS.ErrnoException) => {
       reject(error.code === 'EADDRINUSE' || error.code === 'EACCES' ? portTaken(port) : error);
     });
-    server.listen({ host, port, exclusive: true }, () => resolve(server));
+    server.listen({ host, port, exclusive: true }, () => resolve({ server, silent }));
   });
 }
 
@@ -218,14 +245,20 @@ function portTaken(port: number): KeyturnError {
   );
 }
 
-function portOf([server]: readonly [Server, ...Server[]]): number {
+function portOf({ server }: Door): number {
   // A TCP server that listens has an address with a port.
   return (server.address() as AddressInfo).port;
 }
 
-function closeServer(server: Server): Promise<void> {
+/** Resolves when the port is free and what was answered has left. */
+function closeDoor({ server, silent }: Door): Promise<void> {
   return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
+    const late = setTimeout(() => server.closeAllConnections(), closingGrace).unref();
+    server.close(() => {
+      clearTimeout(late);
+      resolve();
+    });
+    // Browsers open a second connection in advance and leave it silent: nobody waits for that one.
+    for (const socket of silent) socket.destroy();
   });
 }

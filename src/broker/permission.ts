@@ -16,6 +16,8 @@ export const permissionSchema = z.object({
   decision: z.enum(['allow', 'deny']),
   /** The fixed set of scopes; absent: any scope that the user consents to at the issuer. */
   scope: z.array(z.string()).optional(),
+  /** Scopes beyond `scope` that the user refused on a card; nobody is asked about them again. */
+  refused: z.array(z.string()).optional(),
   /** The card named no scopes: the set is fixed to what the first token carries. */
   fixAtFirstToken: z.boolean().optional(),
   /** End of the lease, in milliseconds since the epoch. */

@@ -49,11 +49,6 @@ export class RecordFile<Item> {
     await writeFileAtomic(this.path, text, { mode: 0o600 });
   }
 
-  /** Writes what stands in memory, e.g. times of last use that were not worth a write by themselves. */
-  async flush(): Promise<void> {
-    if (this.#items) await this.save(this.#items);
-  }
-
   async #read(): Promise<Item[]> {
     let text: string;
     try {

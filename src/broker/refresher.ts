@@ -2,20 +2,22 @@
  * Refreshes grants: one at a time per grant, whatever the number who ask.
  *
  * Invariants (DESIGN 2, 3): the new refresh token is durable before any caller sees the new access
- * token; a refresh that lost a race with a sign-in or a revocation writes nothing; only the server's
+ * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation
+ * take turns at a grant's tokens, so that none writes over what is newer; only the server's
  * `invalid_grant` makes a grant `loginRequired`, and even that deletes no token.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError, quoted, reasonOf, Unreachable } from '../errors.ts';
 import type { Http } from '../oauth/http.ts';
 import { refresh } from '../oauth/token.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Audit } from './audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
-import { readGrantSecret, writeGrantSecret } from './grant-secret.ts';
+import { Backoff } from './backoff.ts';
+import { GrantSecrets } from './grant-secret.ts';
 import type { GrantSecret } from './grant-secret.ts';
 import type { Grant, Grants } from './grant.ts';
-import type { Registrations } from './registrations.ts';
+import type { RegistrationRecord, Registrations } from './registrations.ts';
 import { SharedWork } from './shared-work.ts';
 import { scopeKey } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
@@ -31,15 +33,17 @@ export interface RefresherParts {
 }
 
 export class Refresher {
+  readonly secrets: GrantSecrets;
   readonly #parts: RefresherParts;
-  readonly #shared = new SharedWork<AccessToken>();
+  readonly #shared = new SharedWork<AccessToken>({ finishes: true });
+  readonly #backoff: Backoff;
   /** The tail of each grant's queue: refreshes for different scope sets follow one another. */
   readonly #queues = new Map<string, Promise<unknown>>();
-  /** Rotated tokens that the vault refused to keep; written before anything else is tried. */
-  readonly #unsaved = new Map<string, GrantSecret>();
 
   constructor(parts: RefresherParts) {
     this.#parts = parts;
+    this.secrets = new GrantSecrets(parts.vault);
+    this.#backoff = new Backoff(() => parts.http.now());
   }
 
   isRefreshing(grantId: string): boolean {
@@ -48,8 +52,9 @@ export class Refresher {
 
   /**
    * A fresh access token, with the grant's scopes or, given `scope`, with just those (RFC 6749 §6).
-   * Throws `login_required` when the refresh token is dead, `Unreachable` when nobody knows, and the
-   * vault's own errors. The caller may stop waiting; the refresh goes on.
+   * Throws `login_required` when the refresh token is dead, `Unreachable` when nobody knows,
+   * `conflict` when the grant was ended meanwhile, and the vault's own errors. The caller may stop
+   * waiting; the refresh goes on.
    */
   async refresh(
     grantId: string,
@@ -63,6 +68,7 @@ export class Refresher {
   /** Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#queues.values());
+    await this.secrets.flush();
   }
 
   /** Runs `work` when nothing else touches the grant's tokens: sign-in and revocation take their turn here too. */
@@ -80,42 +86,24 @@ export class Refresher {
   async #run(grantId: string, scope: readonly string[] | undefined): Promise<AccessToken> {
     const { vault, grants, audit } = this.#parts;
     const grant = activeGrant(grants, grantId);
+    this.#obeyBackoff(grant);
     // DESIGN, Storage: a failed vault probe forbids a refresh, since the rotated token could not be kept.
     await vault.probe();
-    const secret = await this.#secretOf(grant);
-    if (secret.refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
-    let answer: TokenAnswer;
-    try {
-      answer = await this.#askServer(grant, secret.refreshToken, scope);
-    } catch (error) {
+    const answer = await this.#askServer(grant, scope).catch(async (error: unknown) => {
       await this.#failed(grant, error);
       throw error;
-    }
-    const token = await this.#keep(grant, secret, answer, scope);
-    audit.note({
-      event: 'refresh',
-      outcome: 'ok',
-      grant: grant.id,
-      issuer: grant.issuer,
-      scope: token.scope,
     });
+    this.#backoff.succeeded(grant.id);
+    const token = await this.#keep(grant, answer, scope);
+    const { id, issuer } = grant;
+    audit.note({ event: 'refresh', outcome: 'ok', grant: id, issuer, scope: token.scope });
     return token;
   }
 
-  async #secretOf(grant: Grant): Promise<GrantSecret> {
-    const unsaved = this.#unsaved.get(grant.id);
-    if (!unsaved) return readGrantSecret(this.#parts.vault, grant.id);
-    await writeGrantSecret(this.#parts.vault, grant.id, unsaved);
-    this.#unsaved.delete(grant.id);
-    return unsaved;
-  }
-
-  async #askServer(
-    grant: Grant,
-    refreshToken: string,
-    scope: readonly string[] | undefined,
-  ): Promise<TokenAnswer> {
+  async #askServer(grant: Grant, scope: readonly string[] | undefined): Promise<TokenAnswer> {
     const { registrations, servers, http } = this.#parts;
+    const secret = await this.secrets.read(grant.id);
+    if (secret.refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
     const record = registrations.byId(grant.registrationId);
     if (!record) throw loginRequired(grant, 'its registration is gone');
     const clientSecret = await registrations.secret(record);
@@ -124,45 +112,60 @@ export class Refresher {
         server: await servers.get(grant.issuer),
         registration: record.registration,
         ...(clientSecret === undefined ? {} : { clientSecret }),
-        refreshToken,
+        refreshToken: secret.refreshToken,
         // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
         resource: grant.resource,
         grantedScope: grant.scope,
         ...(scope === undefined ? {} : { scope }),
+        onRotation: (refreshToken) => this.#rotate(grant, secret, refreshToken),
       },
       http,
-    );
+    ).catch((error: unknown) => this.#clientRejected(record, error));
   }
 
-  async #keep(
-    grant: Grant,
-    secret: GrantSecret,
-    answer: TokenAnswer,
-    scope: readonly string[] | undefined,
-  ): Promise<AccessToken> {
-    const { vault, grants, cache, http } = this.#parts;
-    if (!grants.isCurrent(grant)) throw stale(grant);
-    if (answer.refreshToken !== undefined && answer.refreshToken !== secret.refreshToken) {
-      const rotated = { ...secret, refreshToken: answer.refreshToken };
-      this.#unsaved.set(grant.id, rotated);
-      await writeGrantSecret(vault, grant.id, rotated);
-      this.#unsaved.delete(grant.id);
-    }
-    // A sign-in or a revocation may have come while the vault wrote.
-    if (!grants.isCurrent(grant)) throw stale(grant);
+  /** In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile waits. */
+  async #rotate(grant: Grant, secret: GrantSecret, refreshToken: string): Promise<void> {
+    if (refreshToken === secret.refreshToken) return;
+    await this.secrets.rotate(grant.id, { ...secret, refreshToken });
+  }
+
+  /** The grant stays: with another registration the next sign-in mends it. */
+  async #clientRejected(record: RegistrationRecord, error: unknown): Promise<never> {
+    if (reasonOf(error) === 'client_rejected') await this.#parts.registrations.reject(record);
+    throw error;
+  }
+
+  async #keep(grant: Grant, answer: TokenAnswer, scope: readonly string[] | undefined): Promise<AccessToken> {
+    const { grants, cache, http } = this.#parts;
     const granted = scope === undefined ? { scope: [...answer.scope] } : {};
-    await grants.change(grant, { ...granted, lastRefreshedAt: http.now() });
+    // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.
+    const kept = await grants.change(grant, { ...granted, lastRefreshedAt: http.now() });
+    if (!grants.isCurrent(kept)) throw ended(grant);
     return cache.put(grant.id, scopeKey(scope), answer);
   }
 
   async #failed(grant: Grant, error: unknown): Promise<void> {
     const { grants, audit } = this.#parts;
-    const reason = error instanceof KeyturnError ? error.reason : 'internal';
+    const reason = reasonOf(error);
     audit.note({ event: 'refresh', outcome: reason, grant: grant.id, issuer: grant.issuer });
+    if (error instanceof Unreachable) this.#backoff.failed(grant.id, error.retryAfter);
     if (reason !== 'login_required' || !grants.isCurrent(grant)) return;
-    await grants.change(grant, {
-      state: { kind: 'loginRequired', why: 'the server ended the refresh token' },
-    });
+    const why = 'the server ended the refresh token, or it is gone';
+    await grants.change(grant, { state: { kind: 'loginRequired', why } });
+  }
+
+  /** DESIGN, Numbers: a server in trouble isn't asked with every request of every program. */
+  #obeyBackoff(grant: Grant): void {
+    const left = this.#backoff.left(grant.id);
+    if (left === 0) return;
+    throw new Unreachable(
+      'authorization_server_unreachable',
+      `${quoted(grant.issuer)} could not refresh the token a moment ago.`,
+      {
+        hint: 'Keyturn waits before it asks again; nothing that is stored was changed.',
+        retryAfter: Math.ceil(left / 1000),
+      },
+    );
   }
 }
 
@@ -182,8 +185,8 @@ function loginRequired(grant: Grant, why: string): KeyturnError {
   });
 }
 
-function stale(grant: Grant): KeyturnError {
-  return new KeyturnError('conflict', `The grant ${grant.id} changed while it was refreshed.`, {
+function ended(grant: Grant): KeyturnError {
+  return new KeyturnError('conflict', `The grant ${grant.id} was ended while it was refreshed.`, {
     hint: 'Try again: the newer state is used.',
   });
 }

@@ -15,6 +15,8 @@ export const registrationRecordSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{16}$/),
   registration: registrationSchema,
   hasSecret: z.boolean(),
+  /** The server said that it no longer knows this client. Grants still name it, sign-ins no longer use it. */
+  isRejected: z.boolean().optional(),
 });
 
 export type RegistrationRecord = z.infer<typeof registrationRecordSchema>;
@@ -38,9 +40,15 @@ export class Registrations {
     return this.#file.items.find((record) => record.id === id);
   }
 
-  /** What the issuer knows us as: the one the user entered first, else the newest of our own. */
-  for(issuer: string): RegistrationRecord | undefined {
-    const own = this.#file.items.filter((record) => record.registration.issuer === issuer);
+  /**
+   * What the issuer knows us as at `now` (milliseconds): the one the user entered first, else the newest
+   * of our own. One that the server rejected, or whose secret has run out, is of no use for a sign-in.
+   */
+  for(issuer: string, now: number): RegistrationRecord | undefined {
+    const own = this.#file.items.filter(
+      ({ registration, isRejected }) =>
+        registration.issuer === issuer && !isRejected && (registration.secretExpiresAt ?? Infinity) > now,
+    );
     return own.find((r) => r.registration.source === 'preregistered') ?? own.at(-1);
   }
 
@@ -60,7 +68,13 @@ export class Registrations {
     return record.hasSecret ? this.#vault.read(vaultId(record.id)) : undefined;
   }
 
-  /** Throws a registration away, e.g. when its port is taken or the server no longer knows it. */
+  /** The server no longer takes it. The next sign-in registers anew; what the user entered is the user's to replace. */
+  async reject({ id, registration }: RegistrationRecord): Promise<void> {
+    if (registration.source !== 'dynamic') return;
+    await this.#file.save(this.#file.items.map((r) => (r.id === id ? { ...r, isRejected: true } : r)));
+  }
+
+  /** Throws a registration away, e.g. when the user enters another. */
   async remove(record: RegistrationRecord): Promise<void> {
     await this.#file.save(this.#file.items.filter(({ id }) => id !== record.id));
     if (record.hasSecret) await this.#vault.remove(vaultId(record.id));

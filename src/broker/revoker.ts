@@ -5,15 +5,13 @@
  * can't keep it alive; its secret leaves the vault only when the server confirmed, or offers no
  * revocation.
  */
-import { reasonOf } from '../errors.ts';
+import { KeyturnError, quoted, reasonOf } from '../errors.ts';
 import type { Http } from '../oauth/http.ts';
 import { revokeToken } from '../oauth/revocation.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { Revocation, RevocationRequest } from '../oauth/revocation.ts';
 import type { Audit } from './audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
-import { readGrantSecret } from './grant-secret.ts';
 import type { GrantSecret } from './grant-secret.ts';
-import { grantVaultId } from './grant.ts';
 import type { Grant, Grants, GrantState } from './grant.ts';
 import type { Refresher } from './refresher.ts';
 import type { Registrations } from './registrations.ts';
@@ -21,7 +19,6 @@ import type { AccessToken, TokenCache } from './token-cache.ts';
 
 export interface RevokerParts {
   readonly http: Http;
-  readonly vault: Vault;
   readonly grants: Grants;
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
@@ -32,32 +29,53 @@ export interface RevokerParts {
 
 export type Receipt = Extract<GrantState, { kind: 'revoked' }>['receipt'];
 
+/** Throws `not_found`, and what the vault throws where the secret can't be removed after the server confirmed. */
 export async function revokeGrant(
   parts: RevokerParts,
   named: Grant,
 ): Promise<{ grant: Grant; receipt: Receipt }> {
-  const { grants, refresher, cache, audit } = parts;
-  return refresher.exclusive(named.id, async () => {
-    const handedOut = cache.of(named.id);
-    cache.dropGrant(named.id);
-    const ended = await grants.change(grants.byId(named.id) ?? named, {
-      state: { kind: 'revoked', receipt: 'pending' },
-    });
+  // Before our turn: a slow refresh must not keep the grant alive for those who wait for it.
+  const ending = endHere(parts, named.id);
+  // The turn below reports it; until then it may be rejected without anybody listening.
+  ending.catch(() => undefined);
+  // Queued before anything is waited for: of two revocations the one that has the access tokens goes first.
+  return parts.refresher.exclusive(named.id, async () => {
+    const inUse = await ending;
+    // Again: a sign-in that was in the queue before us may have revived it, and this came later.
+    const handedOut = [...inUse, ...(await endHere(parts, named.id))];
+    const ended = current(parts, named.id);
+    if (ended.state.kind === 'revoked' && ended.state.receipt !== 'pending') {
+      return { grant: ended, receipt: ended.state.receipt };
+    }
     const receipt = await tellServer(parts, ended, handedOut);
     const grant = receipt === 'pending' ? ended : await forget(parts, ended, receipt);
-    await audit.record({
-      event: 'revoke',
-      outcome: receipt,
-      grant: grant.id,
-      resource: grant.resource,
-      issuer: grant.issuer,
-    });
+    const { id, resource, issuer } = grant;
+    await parts.audit.record({ event: 'revoke', outcome: receipt, grant: id, resource, issuer });
     return { grant, receipt };
   });
 }
 
-async function forget({ grants, vault }: RevokerParts, grant: Grant, receipt: Receipt): Promise<Grant> {
-  await vault.remove(grantVaultId(grant.id));
+/** Over on this machine, from this moment. Answers the access tokens that were in use. */
+async function endHere(parts: RevokerParts, grantId: string): Promise<AccessToken[]> {
+  const grant = current(parts, grantId);
+  const handedOut = parts.cache.of(grantId);
+  parts.cache.dropGrant(grantId);
+  if (grant.state.kind !== 'revoked') {
+    await parts.grants.change(grant, { state: { kind: 'revoked', receipt: 'pending' } });
+  }
+  return handedOut;
+}
+
+function current({ grants }: RevokerParts, grantId: string): Grant {
+  const grant = grants.byId(grantId);
+  if (grant) return grant;
+  throw new KeyturnError('not_found', `There is no grant ${quoted(grantId)} any more.`, {
+    hint: '`keyturn list` shows the grants there are.',
+  });
+}
+
+async function forget({ grants, refresher }: RevokerParts, grant: Grant, receipt: Receipt): Promise<Grant> {
+  await refresher.secrets.remove(grant.id);
   return grants.change(grant, { state: { kind: 'revoked', receipt }, hasRefreshToken: false });
 }
 
@@ -68,13 +86,22 @@ async function tellServer(
   handedOut: readonly AccessToken[],
 ): Promise<Receipt> {
   try {
-    const secret = await readGrantSecret(parts.vault, grant.id);
-    const results = await tellEach(parts, grant, secret, handedOut);
+    const results = await tellEach(parts, grant, await secretOf(parts, grant), handedOut);
     return results.includes('confirmed') ? 'confirmed' : 'notOffered';
   } catch (error) {
     const reason = reasonOf(error);
     parts.audit.note({ event: 'revoke', outcome: reason, grant: grant.id, issuer: grant.issuer });
     return 'pending';
+  }
+}
+
+/** A grant whose record knows of no refresh token may have no item at all: then there is nothing to tell. */
+async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<GrantSecret> {
+  try {
+    return await refresher.secrets.read(grant.id);
+  } catch (error) {
+    if (!grant.hasRefreshToken && reasonOf(error) === 'vault_unreadable') return { superseded: [] };
+    throw error;
   }
 }
 
@@ -84,7 +111,7 @@ async function tellEach(
   grant: Grant,
   secret: GrantSecret,
   handedOut: readonly AccessToken[],
-): Promise<('confirmed' | 'not_offered')[]> {
+): Promise<Revocation[]> {
   const record = registrations.byId(grant.registrationId);
   if (!record) return ['not_offered'];
   const clientSecret = await registrations.secret(record);
@@ -94,18 +121,27 @@ async function tellEach(
     registration: record.registration,
     ...(clientSecret === undefined ? {} : { clientSecret }),
   };
-  const refreshTokens = [secret.refreshToken, ...secret.superseded].filter((token) => token !== undefined);
+  const told = await endRefreshTokens(identity, secret, http);
   const accessTokens = [secret.accessToken?.value, ...handedOut.map((token) => token.accessToken)];
-  const results: ('confirmed' | 'not_offered')[] = [];
-  for (const token of refreshTokens) {
-    results.push(await revokeToken({ ...identity, token, hint: 'refresh_token' }, http));
-  }
   for (const token of accessTokens.filter((value) => value !== undefined)) {
     // Not every server can end an access token (a JWT, say): the refresh token's end is what counts.
     const ended = await revokeToken({ ...identity, token, hint: 'access_token' }, http).catch(
       () => undefined,
     );
-    if (ended !== undefined) results.push(ended);
+    if (secret.refreshToken === undefined && ended !== undefined) told.push(ended);
   }
-  return results;
+  return told;
+}
+
+/** The answer for the current one first, which is what the receipt is about; then those of earlier sign-ins. */
+async function endRefreshTokens(
+  identity: Omit<RevocationRequest, 'token' | 'hint'>,
+  { refreshToken, superseded }: GrantSecret,
+  http: Http,
+): Promise<Revocation[]> {
+  const results: Revocation[] = [];
+  for (const token of [refreshToken, ...superseded].filter((value) => value !== undefined)) {
+    results.push(await revokeToken({ ...identity, token, hint: 'refresh_token' }, http));
+  }
+  return refreshToken === undefined ? results : results.slice(0, 1);
 }

@@ -1,9 +1,10 @@
 /**
- * Work that several callers wait for together: one question, one sign-in, whatever the number who need it.
+ * Work that several callers wait for together: one question, one sign-in, one refresh, whatever the
+ * number who need it.
  *
- * Invariant: per key one run at a time. A caller that leaves ends only its own waiting; the run is
- * cancelled when the last caller left by interruption, and goes on when one merely ran out of time,
- * so that an answer that comes late still counts.
+ * Invariant: per key one run at a time. A caller that leaves ends only its own waiting. Where runs
+ * can be withdrawn, one is cancelled when all its callers left by interruption, and goes on when one
+ * merely ran out of time, so that an answer that comes late still counts. Nobody joins a cancelled run.
  */
 import { KeyturnError } from '../errors.ts';
 
@@ -11,25 +12,30 @@ interface Run<T> {
   readonly promise: Promise<T>;
   readonly cancel: AbortController;
   waiters: number;
+  /** Somebody ran out of time and may come back for the answer. */
+  isKept: boolean;
 }
+
+/** `isAwaited` tells whether anybody still waits; `signal` aborts when the run is withdrawn. */
+export type Start<T> = (signal: AbortSignal, isAwaited: () => boolean) => Promise<T>;
 
 export class SharedWork<T> {
   readonly #runs = new Map<string, Run<T>>();
+  readonly #finishes: boolean;
 
-  /** True while a run of this key is under way. */
-  has(key: string): boolean {
-    return this.#runs.has(key);
+  /** `finishes`: a run goes on whoever leaves, as a refresh must. */
+  constructor({ finishes = false }: { readonly finishes?: boolean } = {}) {
+    this.#finishes = finishes;
   }
 
   /** Joins the run of `key`, or starts it. Rejects with the caller's reason when it leaves. */
-  async join(key: string, start: (signal: AbortSignal) => Promise<T>, caller: AbortSignal): Promise<T> {
+  async join(key: string, start: Start<T>, caller: AbortSignal): Promise<T> {
     caller.throwIfAborted();
     const run = this.#runs.get(key) ?? this.#start(key, start);
     run.waiters += 1;
     const left = Promise.withResolvers<never>();
     const leave = (): void => {
-      run.waiters -= 1;
-      if (run.waiters === 0 && isInterruption(caller.reason)) run.cancel.abort(caller.reason);
+      this.#leave(key, run, caller.reason);
       left.reject(caller.reason);
     };
     caller.addEventListener('abort', leave, { once: true });
@@ -40,14 +46,26 @@ export class SharedWork<T> {
     }
   }
 
-  #start(key: string, start: (signal: AbortSignal) => Promise<T>): Run<T> {
+  #start(key: string, start: Start<T>): Run<T> {
     const cancel = new AbortController();
-    const promise = start(cancel.signal).finally(() => this.#runs.delete(key));
+    const promise = start(cancel.signal, () => run.waiters > 0).finally(() => this.#forget(key, run));
     // Nobody may be waiting any more when it fails; those who are get the rejection by themselves.
     promise.catch(() => undefined);
-    const run: Run<T> = { promise, cancel, waiters: 0 };
+    const run: Run<T> = { promise, cancel, waiters: 0, isKept: false };
     this.#runs.set(key, run);
     return run;
+  }
+
+  #leave(key: string, run: Run<T>, reason: unknown): void {
+    run.waiters -= 1;
+    if (!isInterruption(reason)) run.isKept = true;
+    if (run.waiters > 0 || run.isKept || this.#finishes) return;
+    this.#forget(key, run);
+    run.cancel.abort(reason);
+  }
+
+  #forget(key: string, run: Run<T>): void {
+    if (this.#runs.get(key) === run) this.#runs.delete(key);
   }
 }
 

@@ -6,7 +6,7 @@
  * a sign-in is kept unless its last step succeeded; the refresh token is in the vault before the
  * grant says that it is active.
  */
-import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
+import { KeyturnError, quoted, reasonOf, RuleRefusal } from '../errors.ts';
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
 import { buildAuthorizationRequest, processAuthorizationResponse } from '../oauth/authorization.ts';
 import type { AuthorizationAttempt } from '../oauth/authorization.ts';
@@ -14,7 +14,6 @@ import type { BearerChallenge } from '../oauth/challenge.ts';
 import type { Http } from '../oauth/http.ts';
 import { discoverProtectedResource, probe } from '../oauth/protected-resource.ts';
 import type { ProtectedResource } from '../oauth/protected-resource.ts';
-import { chooseRegistration, registerDynamically } from '../oauth/registration.ts';
 import { selectScope, union } from '../oauth/scope.ts';
 import { exchangeCode } from '../oauth/token.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
@@ -26,6 +25,7 @@ import { keepGrant } from './grant-keeping.ts';
 import type { Grant, Grants } from './grant.ts';
 import type { Interactions } from './interaction.ts';
 import type { Loopback, Receiver, Reply } from './loopback.ts';
+import { prepareRedirect } from './redirect.ts';
 import type { Refresher } from './refresher.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 import type { TokenCache } from './token-cache.ts';
@@ -56,13 +56,12 @@ export interface SignInRequest {
   readonly bound?: readonly string[];
   readonly account?: string;
   readonly issuer?: string;
+  /** A local client's request started it, not the user. */
+  readonly isAutomatic: boolean;
 }
 
 /** How long a sign-in waits for the person, in milliseconds: time for a password manager and a second factor. */
 export const signInPatience = 600_000;
-
-/** The name that consent pages show. */
-const clientName = 'Keyturn';
 
 /** Waits for its turn where pages are opened one after another; `opened` tells that the page is up. */
 export type OnPage = (work: (opened: () => void) => Promise<Grant>) => Promise<Grant>;
@@ -118,7 +117,8 @@ async function discover(http: Http, request: SignInRequest): Promise<Discovered>
       },
     );
   }
-  const scope = hinted?.scope ?? own?.scope;
+  // DESIGN invariant 11: what a local client says counts only within its permission, which `bound` is.
+  const scope = (request.bound && hinted?.scope) ?? own?.scope;
   return { resource, challenge: { ...challenge, ...(scope === undefined ? {} : { scope }) } };
 }
 
@@ -142,47 +142,9 @@ function chooseIssuer(resource: ProtectedResource, request: SignInRequest, parts
     );
   }
   const granted = parts.grants.forEndpoint(request.endpoint, request.account).map((grant) => grant.issuer);
-  const known = offered.find((issuer) => granted.includes(issuer) || parts.registrations.for(issuer));
+  const now = parts.clock.now();
+  const known = offered.find((issuer) => granted.includes(issuer) || parts.registrations.for(issuer, now));
   return known ?? offered[0];
-}
-
-/** A registration and a listener on its port; registers where there is none, or anew where its port is taken. */
-async function prepareRedirect(
-  parts: SignInParts,
-  server: AuthorizationServer,
-): Promise<{ receiver: Receiver; record: RegistrationRecord }> {
-  const existing = parts.registrations.for(server.issuer);
-  if (existing) {
-    try {
-      return { receiver: await parts.loopback.open(existing.registration.redirectUri), record: existing };
-    } catch (error) {
-      const isOurs = existing.registration.source === 'dynamic';
-      if (!isOurs || !(error instanceof KeyturnError) || error.reason !== 'redirect_port_taken') throw error;
-      // The old registration stays while grants use it: their refresh tokens belong to it.
-    }
-  }
-  chooseRegistration(server, {}); // refuses where no mechanism is offered
-  const receiver = await parts.loopback.open();
-  try {
-    return { receiver, record: await register(parts, server, receiver.redirectUri) };
-  } catch (error) {
-    await receiver.close();
-    throw error;
-  }
-}
-
-async function register(
-  parts: SignInParts,
-  server: AuthorizationServer,
-  redirectUri: string,
-): Promise<RegistrationRecord> {
-  const { registration, clientSecret } = await registerDynamically(
-    server,
-    { redirectUris: [redirectUri], clientName },
-    parts.http,
-  );
-  await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
-  return parts.registrations.add(registration, clientSecret);
 }
 
 function scopeFor(
@@ -218,6 +180,8 @@ async function visit(
   { request, server, url, attempt, receiver }: Visit,
   signal: AbortSignal,
 ): Promise<Reply> {
+  // No page for a program that went away in the meantime.
+  signal.throwIfAborted();
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
   const question = { kind: 'login', endpoint: request.endpoint, issuer: server.issuer, url } as const;
@@ -234,8 +198,9 @@ async function visit(
   const reply = receiver.receive(attempt.state, either);
   for (const pending of [refused, tooLate, reply]) pending.catch(() => undefined);
   try {
-    // Without a browser the person still has the URL: the question carries it.
-    await parts.openBrowser(url).catch(() => undefined);
+    // Without a browser the person still has the URL: the question carries it. Not waited for: one
+    // that takes long to start must not keep a program that went away from calling the sign-in off.
+    parts.openBrowser(url).catch(() => undefined);
     return await Promise.race([reply, refused, tooLate]);
   } finally {
     over.abort();
@@ -261,6 +226,7 @@ async function finish(parts: SignInParts, arrival: Arrival): Promise<Grant> {
       registrationId: arrival.record.id,
       requestedScope: arrival.attempt.scope ?? [],
       answer: await redeem(parts, arrival),
+      isAutomatic: request.isAutomatic,
       ...(request.account === undefined ? {} : { account: request.account }),
     });
     reply.show('done');
@@ -274,5 +240,11 @@ async function finish(parts: SignInParts, arrival: Arrival): Promise<Grant> {
 async function redeem(parts: SignInParts, { server, record, attempt, reply }: Arrival): Promise<TokenAnswer> {
   processAuthorizationResponse(attempt, server, reply.url);
   const clientSecret = await parts.registrations.secret(record);
-  return exchangeCode(attempt, server, record.registration, clientSecret, reply.url, parts.http);
+  try {
+    return await exchangeCode(attempt, server, record.registration, clientSecret, reply.url, parts.http);
+  } catch (error) {
+    // A stale registration is thrown away, or every later sign-in would fail on it too.
+    if (reasonOf(error) === 'client_rejected') await parts.registrations.reject(record);
+    throw error;
+  }
 }

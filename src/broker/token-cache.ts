@@ -26,27 +26,44 @@ const longestMargin = 300_000;
 /** … or less than this part of the lifetime, whichever is less: a 30-second token stays usable. */
 const marginPart = 1 / 5;
 
-/** The key of the token with all the grant's scopes. */
-export const fullScope = '*';
+/** A token younger than this (milliseconds) is just issued: it satisfies any minimum, so that no caller sets off a refresh with each request. */
+const justIssued = 10_000;
+
+/** The key of the token with all the grant's scopes: a space, which no set of scopes yields. */
+export const fullScope = ' ';
 
 /** The key of a scope set: order and repetition don't matter. */
 export function scopeKey(scope: readonly string[] | undefined): string {
   return scope === undefined ? fullScope : [...new Set(scope)].toSorted().join(' ');
 }
 
+type Times = Pick<AccessToken, 'issuedAt' | 'expiresAt'>;
+
 /** True while the token needs no refresh: enough is left for its margin and for what the caller asks (ms). */
-export function isFresh(token: AccessToken, now: number, minimumValidity = 0): boolean {
+export function isFresh(token: Times, now: number, minimumValidity = 0): boolean {
+  const left = token.expiresAt - now;
   const margin = Math.min(longestMargin, (token.expiresAt - token.issuedAt) * marginPart);
-  return token.expiresAt - now > Math.max(margin, minimumValidity);
+  return left > margin && (left > minimumValidity || now - token.issuedAt < justIssued);
+}
+
+/**
+ * True while a token that only a new sign-in could replace is good enough (ms). A minimum beyond the
+ * whole lifetime is met by no other token either, so it is no reason for a sign-in.
+ */
+export function suffices(token: Times, now: number, minimumValidity = 0): boolean {
+  const reachable = token.expiresAt - token.issuedAt - justIssued;
+  return token.expiresAt - now > (minimumValidity < reachable ? minimumValidity : 0);
 }
 
 /** True while the protected server should still take it, for a caller that can't have a fresher one. */
-export function isAlive(token: AccessToken, now: number, minimumValidity = 0): boolean {
+export function isAlive(token: Times, now: number, minimumValidity = 0): boolean {
   return token.expiresAt - now > minimumValidity;
 }
 
 export class TokenCache {
   readonly #grants = new Map<string, Map<string, AccessToken>>();
+  /** By grant, the last access token that its protected server refused: it must not come back from the vault. */
+  readonly #refused = new Map<string, string>();
 
   get(grantId: string, key: string): AccessToken | undefined {
     return this.#grants.get(grantId)?.get(key);
@@ -67,17 +84,24 @@ export class TokenCache {
     return [...(this.#grants.get(grantId)?.values() ?? [])];
   }
 
-  /** Drops one token, wherever it stands. */
-  drop(grantId: string, tokenId: string): void {
+  /** True while this very token stands here: its grant has not ended since it was taken out. */
+  holds(grantId: string, token: AccessToken): boolean {
+    return this.of(grantId).includes(token);
+  }
+
+  /** The protected server refused this token: it is dropped, wherever it stands. */
+  refuse(grantId: string, refused: AccessToken): void {
     const sets = this.#grants.get(grantId);
-    for (const [key, token] of sets ?? []) if (token.tokenId === tokenId) sets?.delete(key);
+    for (const [key, token] of sets ?? []) if (token === refused) sets?.delete(key);
+    this.#refused.set(grantId, refused.accessToken);
+  }
+
+  isRefused(grantId: string, accessToken: string): boolean {
+    return this.#refused.get(grantId) === accessToken;
   }
 
   dropGrant(grantId: string): void {
     this.#grants.delete(grantId);
-  }
-
-  clear(): void {
-    this.#grants.clear();
+    this.#refused.delete(grantId);
   }
 }

@@ -1,5 +1,6 @@
 /** What a local client asks and what it gets. The wire's names are the ipc layer's business. */
 import type { BearerChallenge } from '../oauth/challenge.ts';
+import { union } from '../oauth/scope.ts';
 
 export interface TokenRequest {
   /** Who asks, as the socket proved it. */
@@ -36,4 +37,13 @@ export interface Token {
   readonly resource: string;
   readonly account: string;
   readonly issuer: string;
+}
+
+/** The caller's scopes, and those of an insufficient_scope challenge (RFC 6750 §3.1). */
+export function neededScope({ scope = [], challenge }: TokenRequest): string[] {
+  return union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []);
+}
+
+function isStepUp(challenge: ClientChallenge | undefined): boolean {
+  return challenge?.status === 403 && challenge.bearer?.error === 'insufficient_scope';
 }

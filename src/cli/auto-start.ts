@@ -31,25 +31,34 @@ const recordedAtCreation = [
   /^(BROWSER|NODE_EXTRA_CA_CERTS|HTTPS_PROXY|https_proxy|NO_PROXY|no_proxy)$/,
 ];
 
-/** A cold start takes a quarter of a second; a loaded machine may need a hundred times that. */
+/** Milliseconds. A cold start takes a quarter of a second; a loaded machine may need a hundred times that. */
 const startPatience = 20_000;
 
 /** Milliseconds between two looks for a broker that somebody else is starting. */
 const lookEvery = 25;
 
+/** Milliseconds. A broker that holds the home and doesn't answer for so long is about to end: start anew. */
+const answerPatience = 1000;
+
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
 export async function startBroker(): Promise<Connection> {
-  await spawnBroker();
-  const deadline = Date.now() + startPatience;
-  for (;;) {
+  for (const deadline = Date.now() + startPatience; Date.now() < deadline;) {
+    await spawnBroker();
+    const connection = await connectSoon();
+    if (connection) return connection;
+  }
+  throw notStarted('Another one holds the home and does not answer.');
+}
+
+async function connectSoon(): Promise<Connection | undefined> {
+  for (const deadline = Date.now() + answerPatience; Date.now() < deadline; await sleep(lookEvery)) {
     try {
       return await connectAsOwner();
     } catch (error) {
       if (!isAbsent(error)) throw error;
-      if (Date.now() > deadline) throw notStarted('Another one holds the home and does not answer.');
-      await sleep(lookEvery);
     }
   }
+  return undefined;
 }
 
 /** Resolves when a broker is up, ours or one that was faster. */
@@ -79,7 +88,11 @@ async function spawnBroker(): Promise<void> {
 async function readiness(child: ReturnType<typeof spawn>): Promise<string | undefined> {
   let complaint = '';
   child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
-  return new Promise((resolve) => {
+  const late = setTimeout(() => {
+    complaint += `It was not ready within ${startPatience / 1000} s.`;
+    child.kill('SIGKILL');
+  }, startPatience);
+  return new Promise<string | undefined>((resolve) => {
     child.stdout?.once('data', () => resolve(undefined));
     child.once('error', (error) => resolve(error.name));
     child.once('close', (code) => {
@@ -87,7 +100,7 @@ async function readiness(child: ReturnType<typeof spawn>): Promise<string | unde
       const isBeaten = complaint.includes(`reason: ${'broker_running' satisfies Reason}`);
       resolve(isBeaten ? undefined : complaint.trim() || `It ended at once (${code ?? 'by a signal'}).`);
     });
-  });
+  }).finally(() => clearTimeout(late));
 }
 
 function notStarted(problem: string): Unreachable {

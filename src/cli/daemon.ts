@@ -1,5 +1,5 @@
 /** `keyturn daemon`: the headless broker, in the foreground; or stops the one that runs. */
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, readFileSync } from 'node:fs';
 import type { WriteStream } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -94,8 +94,14 @@ async function stop(): Promise<number> {
 
 function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    return process.kill(pid, 0) && !isZombie(pid);
   } catch {
     return false;
   }
+}
+
+/** Ended, but its parent hasn't collected it: in a container without an init nobody ever may. */
+function isZombie(pid: number): boolean {
+  if (process.platform !== 'linux') return false;
+  return /^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }

@@ -92,7 +92,8 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   const subscribers = new Set<Caller>();
   const parts = assemble({ options, home, settings, vault, net, records, subscribers });
   await loadRecords(records, options.log);
-  if (vault.kind === 'memory') await forgetMemoryVault(parts);
+  // A record of grants that can't be read stays as it is, and refuses its own requests only.
+  if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);
   const broker = new Broker(parts);
   const keys = new Keys({
     home,

@@ -2,7 +2,8 @@
  * What an authorization server says about itself (RFC 8414, OpenID Connect Discovery 1.0).
  *
  * Invariant: an `AuthorizationServer` exists only for metadata whose issuer is the one that was
- * asked for, whose endpoints are secure, and which offers PKCE with S256.
+ * asked for, whose endpoints are secure, and which offers PKCE with S256; the two exceptions are
+ * overrides that its owner set (overrides.ts).
  */
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
@@ -10,24 +11,44 @@ import { z } from 'zod';
 import { quoted, RuleRefusal } from '../errors.ts';
 import type { Http } from './http.ts';
 import { firstMetadata } from './metadata-document.ts';
+import type { FoundDocument } from './metadata-document.ts';
+import type { Overrides } from './overrides.ts';
 import { readScope } from './scope.ts';
 import { requireSecureUrl } from './secure-url.ts';
 
-/** Plain data: may be written down and read again. */
-export interface AuthorizationServer {
+/** What a request to a token endpoint needs to know of its server. */
+export interface TokenServer {
   readonly issuer: string;
-  readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
-  readonly registrationEndpoint?: string;
   readonly revocationEndpoint?: string;
+  readonly deviceAuthorizationEndpoint?: string;
+  /** The document as it came, for what the OAuth library reads of it. */
+  readonly metadata: JsonObject;
+}
+
+/** Plain data: may be written down and read again. */
+export interface AuthorizationServer extends TokenServer {
+  /**
+   * The identifier that led to the metadata, where the owner's override let it state another issuer:
+   * the one to discover it by again.
+   */
+  readonly discoveredAs?: string;
+  readonly authorizationEndpoint: string;
+  readonly registrationEndpoint?: string;
   readonly scopesSupported?: readonly string[];
+  /** Undefined: not stated. */
+  readonly grantTypesSupported?: readonly string[];
+  /** `authorization_grant_profiles_supported`; undefined: not stated. */
+  readonly grantProfilesSupported?: readonly string[];
   /** Undefined: not stated. */
   readonly tokenEndpointAuthMethods?: readonly string[];
   /** RFC 9207 §3: an authorization response without `iss` is refused. */
   readonly issParameterSupported: boolean;
   readonly clientIdMetadataDocumentSupported: boolean;
-  /** The document as it came, for what the OAuth library reads of it. */
-  readonly metadata: JsonObject;
+  /** True: there is no metadata; these are the earlier revision's default endpoints. */
+  readonly isDefault?: true;
+  /** Milliseconds since the epoch: until when this may be kept; undefined: not known. */
+  readonly freshUntil?: number;
 }
 
 const authorizationServerSchema = z.looseObject({
@@ -36,6 +57,9 @@ const authorizationServerSchema = z.looseObject({
   token_endpoint: z.string(),
   registration_endpoint: z.string().optional(),
   revocation_endpoint: z.string().optional(),
+  device_authorization_endpoint: z.string().optional(),
+  grant_types_supported: z.array(z.string()).optional(),
+  authorization_grant_profiles_supported: z.array(z.string()).optional(),
   scopes_supported: z.array(z.string()).optional(),
   code_challenge_methods_supported: z.array(z.string()).optional(),
   token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
@@ -48,20 +72,23 @@ const authorizationServerSchema = z.looseObject({
 type Document = z.infer<typeof authorizationServerSchema>;
 
 /**
- * The metadata of the server that `issuer` names. Undefined if it publishes none anywhere. Throws
- * issuer_mismatch, pkce_unsupported, metadata_invalid, insecure_url, or Unreachable
- * (authorization_server_unreachable).
+ * The metadata of the server that `issuer` names. Undefined only if it says at every location that
+ * there is none. Throws issuer_mismatch, pkce_unsupported, metadata_invalid, insecure_url, or
+ * Unreachable (authorization_server_unreachable).
  */
 export async function discoverAuthorizationServer(
   issuer: string,
   http: Http,
+  overrides: Overrides = {},
 ): Promise<AuthorizationServer | undefined> {
   const locations = authorizationServerLocations(requireIssuer(issuer, http));
   const found = await firstMetadata(locations, http, 'authorization_server_unreachable');
-  return found && processAuthorizationServer(issuer, found.json, http);
+  return (
+    found && processAuthorizationServer({ identifier: issuer, issuers: [issuer] }, found, http, overrides)
+  );
 }
 
-function requireIssuer(issuer: string, http: Http): URL {
+export function requireIssuer(issuer: string, http: Pick<Http, 'allowInsecureLoopback'>): URL {
   const url = requireSecureUrl(issuer, 'the issuer', http);
   // RFC 8414 §2: an issuer has no query (and no fragment, which is refused above).
   if (!issuer.includes('?')) return url;
@@ -80,31 +107,52 @@ export function authorizationServerLocations({ origin, pathname }: URL): string[
   return path === '' ? locations : [...locations, `${origin}${path}/.well-known/openid-configuration`];
 }
 
+export interface ExpectedIssuer {
+  /** What the well-known URLs were built from. */
+  readonly identifier: string;
+  /** What the document may state; compared as strings. */
+  readonly issuers: readonly string[];
+}
+
 /** The checks of one document, in order. */
 export function processAuthorizationServer(
-  issuer: string,
-  json: JsonObject,
+  expected: ExpectedIssuer,
+  { json, freshUntil }: FoundDocument,
   http: Pick<Http, 'allowInsecureLoopback'>,
+  overrides: Overrides,
 ): AuthorizationServer {
-  requireSameIssuer(issuer, json);
+  const { identifier } = expected;
+  requireExpectedIssuer(expected, json, overrides);
   const parsed = authorizationServerSchema.safeParse(json);
   if (!parsed.success) {
     const fields = parsed.error.issues.map((issue) => issue.path[0] ?? 'the document').join(', ');
-    throw malformed(issuer, `it is wrong in ${quoted(fields)}`, 'RFC 8414 §2');
+    throw malformed(identifier, `it is wrong in ${quoted(fields)}`, 'RFC 8414 §2');
   }
+  requireIssuer(parsed.data.issuer, http);
   requireSecureEndpoints(parsed.data, http);
-  requirePkce(issuer, parsed.data);
-  return toAuthorizationServer(parsed.data, json);
+  requirePkce(identifier, parsed.data, overrides);
+  const isOverridden = !expected.issuers.includes(parsed.data.issuer);
+  return {
+    ...toAuthorizationServer(parsed.data, json),
+    ...(isOverridden ? { discoveredAs: identifier } : {}),
+    freshUntil,
+  };
 }
 
 /** RFC 8414 §3.3: identical as strings, or the document MUST NOT be used. */
-function requireSameIssuer(issuer: string, json: JsonObject): void {
+export function requireExpectedIssuer(
+  { identifier, issuers }: ExpectedIssuer,
+  json: JsonObject,
+  overrides: Overrides,
+): void {
   const stated = json['issuer'];
-  if (stated === issuer) return;
+  if (typeof stated === 'string' && issuers.includes(stated)) return;
+  // Breaks RFC 8414 §3.3, "MUST be identical": the owner waived it for this server.
+  if (overrides.issuerMismatch === true && typeof stated === 'string') return;
   const shown = typeof stated === 'string' ? quoted(stated) : 'none';
   throw new RuleRefusal(
     'issuer_mismatch',
-    `The metadata of ${quoted(issuer)} states another issuer: ${shown}.`,
+    `The metadata of ${quoted(identifier)} states another issuer: ${shown}.`,
     {
       rule: 'RFC 8414 §3.3',
       hint: 'The server is set up wrongly, or somebody else answers in its place. Tell whoever runs it.',
@@ -118,6 +166,7 @@ function requireSecureEndpoints(document: Document, http: Pick<Http, 'allowInsec
     'the token endpoint': document.token_endpoint,
     'the registration endpoint': document.registration_endpoint,
     'the revocation endpoint': document.revocation_endpoint,
+    'the device authorization endpoint': document.device_authorization_endpoint,
   };
   for (const [what, url] of Object.entries(endpoints)) {
     if (url !== undefined) requireSecureUrl(url, what, http);
@@ -125,8 +174,12 @@ function requireSecureEndpoints(document: Document, http: Pick<Http, 'allowInsec
 }
 
 /** Spec, Mandatory security requirements 1: without a stated S256 the client MUST refuse to proceed. */
-function requirePkce(issuer: string, document: Document): void {
-  if (document.code_challenge_methods_supported?.includes('S256')) return;
+function requirePkce(issuer: string, document: Document, overrides: Overrides): void {
+  const methods = document.code_challenge_methods_supported;
+  if (methods?.includes('S256')) return;
+  // Breaks "if that field is absent, the client MUST refuse to proceed": the owner waived it for this
+  // server. S256 is sent all the same, and a list that lacks it is still a refusal.
+  if (methods === undefined && overrides.noPkceMetadata === true) return;
   throw new RuleRefusal(
     'pkce_unsupported',
     `${quoted(issuer)} doesn't say that it supports PKCE with S256.`,
@@ -138,20 +191,32 @@ function requirePkce(issuer: string, document: Document): void {
 }
 
 function toAuthorizationServer(document: Document, metadata: JsonObject): AuthorizationServer {
-  const { registration_endpoint, revocation_endpoint, scopes_supported } = document;
-  const authMethods = document.token_endpoint_auth_methods_supported;
+  const scopes = document.scopes_supported;
   return {
     issuer: document.issuer,
     authorizationEndpoint: document.authorization_endpoint,
     tokenEndpoint: document.token_endpoint,
-    ...(registration_endpoint === undefined ? {} : { registrationEndpoint: registration_endpoint }),
-    ...(revocation_endpoint === undefined ? {} : { revocationEndpoint: revocation_endpoint }),
-    ...(scopes_supported === undefined ? {} : { scopesSupported: scopes_supported.flatMap(readScope) }),
-    ...(authMethods === undefined ? {} : { tokenEndpointAuthMethods: authMethods }),
+    ...ifStated('registrationEndpoint', document.registration_endpoint),
+    ...ifStated('revocationEndpoint', document.revocation_endpoint),
+    ...ifStated('deviceAuthorizationEndpoint', document.device_authorization_endpoint),
+    ...ifStated('scopesSupported', scopes?.flatMap(readScope)),
+    ...ifStated('grantTypesSupported', document.grant_types_supported),
+    ...ifStated('grantProfilesSupported', document.authorization_grant_profiles_supported),
+    ...ifStated('tokenEndpointAuthMethods', document.token_endpoint_auth_methods_supported),
     issParameterSupported: document.authorization_response_iss_parameter_supported === true,
     clientIdMetadataDocumentSupported: document.client_id_metadata_document_supported === true,
     metadata,
   };
+}
+
+/** The property, if the document states it. */
+function ifStated<Key extends string, Value>(
+  key: Key,
+  value: Value | undefined,
+): Partial<Record<Key, Value>> {
+  const entry: Partial<Record<Key, Value>> = {};
+  if (value !== undefined) entry[key] = value;
+  return entry;
 }
 
 function malformed(issuer: string, problem: string, rule: string): RuleRefusal {

@@ -10,6 +10,8 @@ import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, random
 import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { shownError } from './oauth-error.ts';
+import { resourceParameter } from './overrides.ts';
+import type { Overrides } from './overrides.ts';
 import { requireRegistrationIssuer } from './registration.ts';
 import type { Registration } from './registration.ts';
 import { formatScope } from './scope.ts';
@@ -27,6 +29,8 @@ export interface AuthorizationAttempt {
   readonly scope?: readonly string[];
   /** Sent if an ID token was asked for (scope openid). */
   readonly nonce?: string;
+  /** What the owner had waived for this server when it began. */
+  readonly overrides?: Overrides;
 }
 
 export interface AuthorizationRequest {
@@ -40,6 +44,8 @@ export interface AuthorizationRequest {
   readonly loginHint?: string;
   /** Left out unless a server needs one, such as `consent`. */
   readonly prompt?: string;
+  /** What the owner waived for this server. */
+  readonly overrides?: Overrides;
 }
 
 /** `url` is for the browser. Throws issuer_mismatch, insecure_url, metadata_invalid, or registration_failed. */
@@ -57,8 +63,8 @@ export async function buildAuthorizationRequest(
     state: attempt.state,
     code_challenge: await calculatePKCECodeChallenge(attempt.codeVerifier),
     code_challenge_method: 'S256',
-    // RFC 8707 §2: always, whether or not the server supports it.
-    resource: attempt.resource,
+    // RFC 8707 §2: whether or not the server supports it.
+    ...resourceParameter(attempt.resource, attempt.overrides),
     ...(attempt.scope === undefined ? {} : { scope: formatScope(attempt.scope) }),
     ...(attempt.nonce === undefined ? {} : { nonce: attempt.nonce }),
     ...(request.loginHint === undefined ? {} : { login_hint: request.loginHint }),
@@ -88,6 +94,7 @@ function newAttempt(request: AuthorizationRequest): AuthorizationAttempt {
     redirectUri,
     ...(scope === undefined || scope.length === 0 ? {} : { scope }),
     ...(scope?.includes('openid') ? { nonce: randomNonce() } : {}),
+    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
   };
 }
 

@@ -7,6 +7,7 @@
  * which could hold a request's secrets.
  */
 import { KeyturnError, quoted, Unreachable } from '../errors.ts';
+import { retryAfterSeconds } from './http-time.ts';
 import { requireSecureUrl } from './secure-url.ts';
 
 export interface FetchInit {
@@ -34,6 +35,8 @@ export interface Http {
   now(): number;
   /** True: http is accepted for loopback hosts. */
   readonly allowInsecureLoopback: boolean;
+  /** Header that tells servers of the earlier revision which one is spoken, e.g. `2025-03-26`; absent: none. */
+  readonly protocolVersion?: { readonly header: string; readonly value: string };
   /** A signal that aborts after so many milliseconds; `AbortSignal.timeout` unless given. */
   deadline?(milliseconds: number): AbortSignal;
 }
@@ -60,9 +63,6 @@ export interface Reply {
 
 /** 256 KiB: the design's bound for metadata; token answers are far smaller. */
 const maximumBytes = 256 * 1024;
-
-/** A day, in seconds: a server that asks for more shouldn't be able to switch itself off for good. */
-const longestRetryAfter = 24 * 60 * 60;
 
 export function deadline(http: Http, milliseconds: number): AbortSignal {
   return http.deadline?.(milliseconds) ?? AbortSignal.timeout(milliseconds);
@@ -135,25 +135,11 @@ export function unreachableReply(
   reason: UnreachableReason,
   problem = `answered with status ${reply.status}`,
 ): Unreachable {
-  const retryAfter = retryAfterSeconds(reply.headers.get('retry-after'), http.now());
+  const retryAfter = retryAfterSeconds(reply.headers, http.now());
   return new Unreachable(reason, `${name(outgoing)} ${problem}.`, {
     hint: 'This may pass by itself: nothing that is stored was changed. Try again later.',
     ...(retryAfter === undefined ? {} : { retryAfter }),
   });
-}
-
-/** Seconds, from either form of the header; `now` in ms. Undefined if it is absent or malformed. */
-export function retryAfterSeconds(value: string | null, now: number): number | undefined {
-  if (value === null) return undefined;
-  const text = value.trim();
-  // Only the two forms of RFC 9110: Date.parse alone would take "-5" or "1.5" for a year.
-  const seconds = /^\d+$/.test(text)
-    ? Number(text)
-    : /^[A-Za-z]/.test(text)
-      ? Math.ceil((Date.parse(text) - now) / 1000)
-      : Number.NaN;
-  if (Number.isNaN(seconds)) return undefined;
-  return Math.min(Math.max(seconds, 0), longestRetryAfter);
 }
 
 function asUnreachable(error: unknown, outgoing: Outgoing, reason: UnreachableReason): KeyturnError {

@@ -1,8 +1,9 @@
 /**
  * Fetching a JSON document that a server publishes about itself, within bounds.
  *
- * Invariant: "absent" (the server says there is none) and "invalid" (something is there that breaks
- * a rule) are different answers, and an unreachable server is neither.
+ * Invariant: "absent" (the server says there is none), "unclear" (it says something else) and
+ * "invalid" (something is there that breaks a rule) are different answers, and an unreachable server
+ * is none of them. Only "absent" everywhere lets a caller go on without the document.
  */
 import type { JsonObject } from 'openid-client';
 
@@ -10,11 +11,28 @@ import { quoted, RuleRefusal } from '../errors.ts';
 import type { KeyturnError } from '../errors.ts';
 import { deadline, isTransient, send, unreachableReply } from './http.ts';
 import type { Http, Reply, UnreachableReason } from './http.ts';
+import { freshUntil } from './http-time.ts';
 import { requireSecureUrl } from './secure-url.ts';
 
 export type MetadataAnswer =
-  | { readonly kind: 'found'; readonly url: string; readonly json: JsonObject }
-  | { readonly kind: 'absent'; readonly status: number };
+  | FoundDocument
+  | {
+      /** `unclear`: a 4xx that doesn't say that there is nothing. */
+      readonly kind: 'absent' | 'unclear';
+      readonly status: number;
+    };
+
+export interface FoundDocument {
+  readonly kind: 'found';
+  /** Where it was, after redirects. */
+  readonly url: string;
+  readonly json: JsonObject;
+  /** Milliseconds since the epoch: until when its HTTP headers let it be kept, a day at most. */
+  readonly freshUntil: number;
+}
+
+/** What servers answer where there is no document: 404, and 401 or 403 from those that guard everything. */
+const absentStatuses: readonly number[] = [401, 403, 404];
 
 /** 10 s for the document and all its redirects, the design's bound. */
 const timeLimit = 10_000;
@@ -25,14 +43,12 @@ const mostRedirects = 3;
 /** 16 levels: the documents of RFC 8414, RFC 9728 and OpenID Connect need three; extensions may nest. */
 const deepestNesting = 16;
 
-/**
- * GET `url`. Throws insecure_url, metadata_invalid (RuleRefusal), or Unreachable with `reason`.
- * A 4xx is "absent": servers answer 401 or 403, and sometimes 400 or 405, where 404 is meant.
- */
+/** GET `url`, with `headers` of the caller's. Throws insecure_url, metadata_invalid (RuleRefusal), or Unreachable with `reason`. */
 export async function fetchMetadata(
   url: string,
   http: Http,
   reason: UnreachableReason,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<MetadataAnswer> {
   const signal = deadline(http, timeLimit);
   let at = requireSecureUrl(url, 'the metadata document', http);
@@ -40,7 +56,7 @@ export async function fetchMetadata(
     const outgoing = { url: at.href, what: 'the metadata document', signal };
     const reply = await send(
       http,
-      { ...outgoing, method: 'GET', headers: { accept: 'application/json' } },
+      { ...outgoing, method: 'GET', headers: { ...headers, accept: 'application/json' } },
       reason,
     );
     if (isTransient(reply.status)) throw unreachableReply(http, reply, outgoing, reason);
@@ -49,26 +65,32 @@ export async function fetchMetadata(
       at = redirectTarget(at, reply, http);
       continue;
     }
-    if (reply.status >= 400) return { kind: 'absent', status: reply.status };
+    if (reply.status >= 400) {
+      return { kind: absentStatuses.includes(reply.status) ? 'absent' : 'unclear', status: reply.status };
+    }
     if (reply.status !== 200) throw invalid(at, `was answered with status ${reply.status}`);
-    return { kind: 'found', url: at.href, json: readDocument(at, reply) };
+    const json = readDocument(at, reply);
+    return { kind: 'found', url: at.href, json, freshUntil: freshUntil(reply.headers, http.now()) };
   }
 }
 
 /**
- * The first document that exists among `urls`, in order. An invalid one (say, a web page where the
- * document should be) doesn't hide the next location, but is reported if no other is found.
+ * The first document that exists among `urls`, in order; undefined only if the server says at each
+ * that there is none. An invalid one (say, a web page where the document should be) or an unclear
+ * answer doesn't hide the next location, but is reported if no document is found.
  */
 export async function firstMetadata(
   urls: readonly string[],
   http: Http,
   reason: UnreachableReason,
-): Promise<Extract<MetadataAnswer, { kind: 'found' }> | undefined> {
+  headers: Readonly<Record<string, string>> = {},
+): Promise<FoundDocument | undefined> {
   let refused: KeyturnError | undefined;
   for (const url of urls) {
     try {
-      const answer = await fetchMetadata(url, http, reason);
+      const answer = await fetchMetadata(url, http, reason, headers);
       if (answer.kind === 'found') return answer;
+      if (answer.kind === 'unclear') refused ??= unclear(url, answer.status);
     } catch (error) {
       if (!(error instanceof RuleRefusal && error.reason === 'metadata_invalid')) throw error;
       refused ??= error;
@@ -76,6 +98,10 @@ export async function firstMetadata(
   }
   if (refused !== undefined) throw refused;
   return undefined;
+}
+
+function unclear(url: string, status: number): RuleRefusal {
+  return invalid(new URL(url), `was answered with status ${status}, which doesn't say whether there is one`);
 }
 
 function isRedirect(status: number): boolean {

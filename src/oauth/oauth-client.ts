@@ -6,28 +6,18 @@
  * answer. The library is stricter with answers than real servers are (it refuses `"scope": null`,
  * an error as a form, a 401 with a challenge), so it gets a clean one or none.
  */
-import {
-  allowInsecureRequests,
-  clockSkew,
-  Configuration,
-  customFetch,
-  None,
-  ClientSecretPost,
-} from 'openid-client';
-import type { ClientAuth, CustomFetch } from 'openid-client';
+import { allowInsecureRequests, clockSkew, clockTolerance, Configuration, customFetch } from 'openid-client';
+import type { CustomFetch } from 'openid-client';
 
 import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
-import type { AuthorizationServer } from './authorization-server.ts';
+import type { TokenServer } from './authorization-server.ts';
+import { clientAuthentication } from './client-authentication.ts';
+import type { OAuthClient } from './client-authentication.ts';
 import { deadline, send } from './http.ts';
 import type { Http, Reply } from './http.ts';
 import { requireRegistrationIssuer } from './registration.ts';
-import type { Registration } from './registration.ts';
 
-export interface OAuthClient {
-  readonly server: AuthorizationServer;
-  readonly registration: Registration;
-  readonly clientSecret?: string;
-}
+export type { OAuthClient } from './client-authentication.ts';
 
 /**
  * 30 s. Longer than for metadata: a refresh that we give up may have rotated the token at the server
@@ -36,8 +26,14 @@ export interface OAuthClient {
 const timeLimit = 30_000;
 
 /**
+ * 65 minutes, in seconds: a clock an hour off (a wrong time zone, summer time) is the common mistake.
+ * An ID token comes straight from the token endpoint and bound to this request, so its age decides little.
+ */
+const idTokenTolerance = 65 * 60;
+
+/**
  * `what` names the endpoint; `judge` throws, or returns what the library shall see. Throws
- * issuer_mismatch, and client_rejected where a secret is missing.
+ * issuer_mismatch, and client_rejected where a secret or key is missing or doesn't fit.
  */
 export function clientConfiguration(
   client: OAuthClient,
@@ -60,46 +56,20 @@ function bareConfiguration(client: OAuthClient, http: Http): Configuration {
     {
       ...server.metadata,
       issuer: server.issuer,
-      authorization_endpoint: server.authorizationEndpoint,
       token_endpoint: server.tokenEndpoint,
       ...(server.revocationEndpoint === undefined ? {} : { revocation_endpoint: server.revocationEndpoint }),
+      ...(server.deviceAuthorizationEndpoint === undefined
+        ? {}
+        : { device_authorization_endpoint: server.deviceAuthorizationEndpoint }),
     },
     registration.clientId,
     // The library reads the machine's clock; this makes it ours (seconds).
-    { [clockSkew]: Math.round((http.now() - Date.now()) / 1000) },
-    authentication(client),
+    { [clockSkew]: Math.round((http.now() - Date.now()) / 1000), [clockTolerance]: idTokenTolerance },
+    clientAuthentication(client),
   );
   // Only lifts the library's check; `requireSecureUrl` has seen every URL and admits loopback hosts alone.
   if (http.allowInsecureLoopback) allowInsecureRequests(config);
   return config;
-}
-
-function authentication({ server, registration, clientSecret }: OAuthClient): ClientAuth {
-  const method = registration.tokenEndpointAuthMethod;
-  if (method === 'none') return None();
-  if (clientSecret === undefined) throw secretMissing(server);
-  return method === 'client_secret_post' ? ClientSecretPost(clientSecret) : basicAuthentication(clientSecret);
-}
-
-/**
- * RFC 6749 §2.3.1, the form encoding as URLs have it. The library's own also escapes "-", "." and
- * "_", and servers that forget to decode then don't know a client whose id is a UUID.
- */
-function basicAuthentication(clientSecret: string): ClientAuth {
-  return (_server, client, _body, headers) => {
-    const credentials = `${formEncoded(client.client_id)}:${formEncoded(clientSecret)}`;
-    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
-  };
-}
-
-function formEncoded(text: string): string {
-  return new URLSearchParams({ '': text }).toString().slice(1);
-}
-
-function secretMissing(server: AuthorizationServer): KeyturnError {
-  return new KeyturnError('client_rejected', `The client secret for ${quoted(server.issuer)} is missing.`, {
-    hint: `Enter it again: keyturn register ${server.issuer} --client-id ID`,
-  });
 }
 
 function requestThrough(http: Http, what: string, judge: (reply: Reply) => Response): CustomFetch {
@@ -124,7 +94,7 @@ function requestThrough(http: Http, what: string, judge: (reply: Reply) => Respo
  * What the library threw, as an error of ours. Our own refusals come back wrapped by it; of its own
  * only the code is kept, since its causes hold whole answers.
  */
-export function libraryRefusal(error: unknown, server: AuthorizationServer): KeyturnError {
+export function libraryRefusal(error: unknown, server: Pick<TokenServer, 'issuer'>): KeyturnError {
   if (error instanceof KeyturnError) return error;
   if (error instanceof Error && error.cause instanceof KeyturnError) return error.cause;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown failure';

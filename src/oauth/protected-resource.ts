@@ -1,20 +1,20 @@
 /**
- * What a protected server says about itself: its challenge and its metadata (RFC 9728).
+ * What a protected server says about itself in its metadata (RFC 9728).
  *
  * Invariant: metadata is used only if its `resource` names the server that was asked, so that one
  * server can't have tokens for another fetched in its name.
  */
-import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
 
 import { quoted, RuleRefusal } from '../errors.ts';
-import { bearerChallenge } from './challenge.ts';
 import type { BearerChallenge } from './challenge.ts';
-import { deadline, isTransient, sendForHead, unreachableReply } from './http.ts';
-import type { Http, Reply } from './http.ts';
+import type { Http } from './http.ts';
 import { fetchMetadata, firstMetadata } from './metadata-document.ts';
+import type { FoundDocument } from './metadata-document.ts';
 import { canonicalResource, resourceCovers } from './resource.ts';
 import { readScope } from './scope.ts';
+
+export { probe } from './probe.ts';
 
 const unreachable = 'protected_server_unreachable';
 
@@ -27,6 +27,8 @@ export interface ProtectedResource {
   readonly scopesSupported?: readonly string[];
   /** Where the document was found. */
   readonly metadataUrl: string;
+  /** Milliseconds since the epoch: until when this may be kept. */
+  readonly freshUntil: number;
 }
 
 const protectedResourceSchema = z.looseObject({
@@ -50,7 +52,7 @@ export async function discoverProtectedResource(
     named === undefined
       ? await firstMetadata(protectedResourceLocations(endpoint), http, unreachable)
       : await namedDocument(named, http);
-  return found && processProtectedResource(endpoint, found.url, found.json, http);
+  return found && processProtectedResource(endpoint, found, http);
 }
 
 /** RFC 9728 §3.1: the well-known part stands between host and path; then the root form. */
@@ -61,12 +63,12 @@ export function protectedResourceLocations(endpoint: string): string[] {
 }
 
 /** Spec, Discovery rule 1: when the challenge names the document, that one is used, and no other. */
-async function namedDocument(url: string, http: Http): Promise<{ url: string; json: JsonObject }> {
+async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
   const answer = await fetchMetadata(url, http, unreachable);
   if (answer.kind === 'found') return answer;
   throw new RuleRefusal(
     'metadata_invalid',
-    `The protected server's challenge names its metadata at ${quoted(withoutQuery(url))}, but there is none (status ${answer.status}).`,
+    `The protected server's challenge names its metadata at ${quoted(withoutQuery(url))}, but it is not there (status ${answer.status}).`,
     {
       rule: 'RFC 9728 §5.1',
       hint: 'The server names the wrong document. Tell whoever runs it.',
@@ -76,8 +78,7 @@ async function namedDocument(url: string, http: Http): Promise<{ url: string; js
 
 function processProtectedResource(
   endpoint: string,
-  metadataUrl: string,
-  json: JsonObject,
+  { url: metadataUrl, json, freshUntil }: FoundDocument,
   http: Http,
 ): ProtectedResource {
   const parsed = protectedResourceSchema.safeParse(json);
@@ -90,6 +91,7 @@ function processProtectedResource(
     authorizationServers,
     ...(scopes === undefined ? {} : { scopesSupported: scopes.flatMap(readScope) }),
     metadataUrl,
+    freshUntil,
   };
 }
 
@@ -125,54 +127,4 @@ function malformed(metadataUrl: string, error: z.ZodError): RuleRefusal {
 
 function withoutQuery(url: string): string {
   return url.replace(/[?#].*$/s, '');
-}
-
-export interface Probe {
-  readonly status: number;
-  readonly challenge?: BearerChallenge;
-}
-
-/** 10 s, as for metadata: only the head of an answer is waited for. */
-const probeTimeLimit = 10_000;
-
-/** What either transport of the protocol may answer with; a server may refuse a request that takes less. */
-const accept = 'application/json, text/event-stream';
-
-/**
- * An unauthenticated request, to see the server's challenge. GET first: it changes nothing. A server
- * that knows no GET here answers so before it thinks of authorization; then a `ping` is POSTed,
- * which has no effect either. Redirects are reported as they are. Throws Unreachable.
- */
-export async function probe(endpoint: string, http: Http): Promise<Probe> {
-  const first = await probeWith({ url: endpoint, method: 'GET', headers: { accept } }, http);
-  if (first.challenge !== undefined || ![400, 404, 405, 406, 415].includes(first.status)) return first;
-  return probeWith(
-    {
-      url: endpoint,
-      method: 'POST',
-      headers: { accept, 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
-    },
-    http,
-  );
-}
-
-interface ProbeRequest {
-  readonly url: string;
-  readonly method: 'GET' | 'POST';
-  readonly headers: Record<string, string>;
-  readonly body?: string;
-}
-
-async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
-  const outgoing = { ...request, what: 'the protected server', signal: deadline(http, probeTimeLimit) };
-  const reply = await sendForHead(http, outgoing, unreachable);
-  if (isTransient(reply.status)) throw unreachableReply(http, reply, outgoing, unreachable);
-  return { status: reply.status, ...challengeOf(reply) };
-}
-
-/** The spec's earlier revision sends challenges with 403 too, so the status doesn't matter. */
-function challengeOf(reply: Omit<Reply, 'text'>): { challenge?: BearerChallenge } {
-  const challenge = bearerChallenge(reply.headers.get('www-authenticate') ?? '');
-  return challenge === undefined ? {} : { challenge };
 }

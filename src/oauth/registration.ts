@@ -15,14 +15,22 @@ import { answerFields, oauthError, shownError } from './oauth-error.ts';
 import type { OAuthError } from './oauth-error.ts';
 import { formatScope } from './scope.ts';
 
+/** What dynamic registration may end in: a key would have to be ours before, and there is none. */
 const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+
+/** JWS algorithms for private_key_jwt: ES256 and RS256 are what servers know, the others what newer ones ask for. */
+export const signingAlgs = ['ES256', 'RS256', 'PS256', 'EdDSA'] as const;
+
+export type SigningAlg = (typeof signingAlgs)[number];
 
 /** What may be written down in the open: no secret is part of it. */
 export const registrationSchema = z.object({
   issuer: z.string().min(1),
   clientId: z.string().min(1),
   source: z.enum(['preregistered', 'metadata_document', 'dynamic']),
-  tokenEndpointAuthMethod: z.enum(authMethods),
+  tokenEndpointAuthMethod: z.enum([...authMethods, 'private_key_jwt']),
+  /** For private_key_jwt; absent: what a key of that kind usually signs with. */
+  signingAlg: z.enum(signingAlgs).optional(),
   /** As it was registered. On a loopback host only its port may differ in use (RFC 8252 §7.3). */
   redirectUri: z.string().min(1),
   /** Milliseconds since the epoch. */
@@ -81,7 +89,8 @@ export async function registerDynamically(
     refusal = oauthError(reply);
     if (!refusesRedirect(refusal)) throw failed(server, describe(reply, refusal));
   }
-  throw failed(server, `it accepts none of the redirect URIs offered: ${describe(undefined, refusal)}`);
+  const offered = request.redirectUris.map(quoted).join(', ');
+  throw failed(server, `it accepts none of the redirect URIs ${offered}: ${describe(undefined, refusal)}`);
 }
 
 function registrationBody(
@@ -102,7 +111,7 @@ function registrationBody(
 }
 
 /** "none" unless the server lists methods and leaves it out: a program on a desk keeps no secret well. */
-function preferredAuthMethod(server: AuthorizationServer): Registration['tokenEndpointAuthMethod'] {
+function preferredAuthMethod(server: AuthorizationServer): (typeof authMethods)[number] {
   const offered = server.tokenEndpointAuthMethods ?? ['none'];
   return authMethods.find((method) => offered.includes(method)) ?? 'none';
 }
@@ -240,7 +249,10 @@ function isExpired(registration: Registration, now: number): boolean {
 }
 
 /** Credentials belong to an issuer: they are never shown to another. */
-export function requireRegistrationIssuer(registration: Registration, server: AuthorizationServer): void {
+export function requireRegistrationIssuer(
+  registration: Pick<Registration, 'issuer' | 'clientId'>,
+  server: Pick<AuthorizationServer, 'issuer'>,
+): void {
   if (registration.issuer === server.issuer) return;
   throw new RuleRefusal(
     'issuer_mismatch',

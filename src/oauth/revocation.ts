@@ -6,10 +6,10 @@
  */
 import { tokenRevocation } from 'openid-client';
 
+import type { OAuthClient } from './client-authentication.ts';
 import { isTransient, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
 import { clientConfiguration, libraryRefusal } from './oauth-client.ts';
-import type { OAuthClient } from './oauth-client.ts';
 import { oauthError } from './oauth-error.ts';
 import { clientRejected } from './token-failure.ts';
 

@@ -56,6 +56,8 @@ export interface ScopeSources {
   readonly scopesSupported?: readonly string[];
   /** `scopes_supported` of the authorization server's metadata. */
   readonly authorizationServerScopes?: readonly string[];
+  /** True: the server follows the earlier revision, whose order is another (spec, Versioning 3). */
+  readonly earlierRevision?: boolean;
 }
 
 /** The scopes of a first sign-in; never empty. Undefined means: leave the parameter out. */
@@ -66,10 +68,18 @@ export function selectScope(sources: ScopeSources): string[] | undefined {
 }
 
 /** Spec, Scope selection: the challenge first, else what the caller wants, else scopes_supported, else none. */
-function baseScope({ challenge, requested, scopesSupported }: ScopeSources): readonly string[] {
+function baseScope(sources: ScopeSources): readonly string[] {
+  const { challenge, requested } = sources;
   if (challenge !== undefined && challenge.length > 0) return union(challenge, requested ?? []);
   if (requested !== undefined && requested.length > 0) return union(requested);
-  return union(scopesSupported ?? []);
+  return union(supportedScope(sources));
+}
+
+/** Only the earlier revision selects from the authorization server's scopes_supported (Versioning 3). */
+function supportedScope(sources: ScopeSources): readonly string[] {
+  const ofResource = sources.scopesSupported ?? [];
+  const ofServer = sources.authorizationServerScopes ?? [];
+  return sources.earlierRevision === true && ofServer.length > 0 ? ofServer : ofResource;
 }
 
 /**

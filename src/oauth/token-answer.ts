@@ -40,14 +40,20 @@ export const assumedLifetime = 3600;
 /** One year, in seconds: keeps the sum with a time exact, whatever number a server writes. */
 const longestLifetime = 365 * 24 * 60 * 60;
 
-/** RFC 6749 §5.1. Some servers write null or "" where they mean "none". */
+/**
+ * RFC 6749 §5.1. Some servers write null or "" where they mean "none". A field of a wrong type makes
+ * the answer unusable, but not unreadable: a rotated refresh token in it must not be lost.
+ */
+const optionalText = z.string().nullish().catch(undefined);
 const answerSchema = z.object({
   access_token: z.string().min(1),
-  token_type: z.string(),
-  expires_in: z.union([z.number(), z.string()]).nullish(),
-  refresh_token: z.string().nullish(),
-  scope: z.string().nullish(),
-  id_token: z.string().nullish(),
+  token_type: optionalText,
+  /** RFC 8693 §2.2.1, of a token exchange. */
+  issued_token_type: optionalText,
+  expires_in: z.unknown().optional(),
+  refresh_token: optionalText,
+  scope: optionalText,
+  id_token: optionalText,
 });
 
 export type TokenFields = z.infer<typeof answerSchema>;
@@ -96,8 +102,9 @@ export function processTokenFields(
 
 /** RFC 6749 §7.1: a token of an unknown type MUST NOT be used. §5.1: the type is case-insensitive. */
 function requireBearer(fields: TokenFields, expected: Expected): void {
-  if (fields.token_type.toLowerCase() === 'bearer') return;
-  throw unusable(expected, `its type is ${quoted(fields.token_type)}, not Bearer`, 'RFC 6749 §7.1');
+  const type = fields.token_type ?? '';
+  if (type.toLowerCase() === 'bearer') return;
+  throw unusable(expected, `its type is ${quoted(type)}, not Bearer`, 'RFC 6749 §7.1');
 }
 
 /** RFC 6750 §2.1: what can't stand in the Authorization header could end it early. */
@@ -107,14 +114,20 @@ function requireHeaderSafe(fields: TokenFields, expected: Expected): void {
 }
 
 /** Whole seconds; undefined if the server gave none. A number as a string is accepted, as servers send it. */
-function statedLifetime(fields: TokenFields, expected: Expected): number | undefined {
+export function statedLifetime(fields: TokenFields, expected: Pick<Expected, 'issuer'>): number | undefined {
   const stated = fields.expires_in;
   if (stated === undefined || stated === null || stated === '') return undefined;
-  const seconds = Number(stated);
+  const seconds = typeof stated === 'number' ? stated : decimal(stated);
   if (Number.isNaN(seconds) || seconds < 0) {
-    throw unusable(expected, `its lifetime is ${quoted(String(stated))}`, 'RFC 6749 §5.1 (expires_in)');
+    const shown = typeof stated === 'string' ? stated : JSON.stringify(stated);
+    throw unusable(expected, `its lifetime is ${quoted(shown)}`, 'RFC 6749 §5.1 (expires_in)');
   }
   return Math.floor(Math.min(seconds, longestLifetime));
+}
+
+/** Number() alone would read "", "0x10" and "Infinity", and turn true and [] into numbers. */
+function decimal(value: unknown): number {
+  return typeof value === 'string' && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : Number.NaN;
 }
 
 /** The answer's own word, else the token's (RFC 9068 §2.2.3). */
@@ -181,7 +194,7 @@ function sameResource(
   }
 }
 
-function unusable(expected: Expected, problem: string, rule: string): RuleRefusal {
+export function unusable(expected: Pick<Expected, 'issuer'>, problem: string, rule: string): RuleRefusal {
   return new RuleRefusal(
     'token_invalid',
     `The token that ${quoted(expected.issuer)} issued can't be used: ${problem}.`,

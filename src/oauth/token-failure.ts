@@ -5,14 +5,14 @@
  * that is not a clear refusal is `Unreachable`: it may pass by itself and never ends a grant.
  */
 import { KeyturnError, quoted } from '../errors.ts';
-import type { AuthorizationServer } from './authorization-server.ts';
+import type { TokenServer } from './authorization-server.ts';
 import { isTransient, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
 import { oauthError, shownError } from './oauth-error.ts';
 import type { OAuthError } from './oauth-error.ts';
 
 /** Refusals that both grants share: about the client or the resource, not about the code or token. */
-function commonRefusal(server: AuthorizationServer, error: OAuthError | undefined): KeyturnError | undefined {
+function commonRefusal(server: TokenServer, error: OAuthError | undefined): KeyturnError | undefined {
   switch (error?.code) {
     case 'invalid_client':
     case 'unauthorized_client':
@@ -31,7 +31,7 @@ function commonRefusal(server: AuthorizationServer, error: OAuthError | undefine
 }
 
 /** RFC 6749 §5.2 and RFC 7009 §2.2.1: the server doesn't take our client identity. */
-export function clientRejected(server: AuthorizationServer, error: OAuthError): KeyturnError {
+export function clientRejected(server: TokenServer, error: OAuthError): KeyturnError {
   return new KeyturnError(
     'client_rejected',
     `${quoted(server.issuer)} no longer accepts the client that is registered there: ${shownError(error)}.`,
@@ -43,7 +43,7 @@ export function clientRejected(server: AuthorizationServer, error: OAuthError): 
 }
 
 /** For the exchange of a code. Whatever is refused, the code is gone: sign in again. */
-export function exchangeFailure(server: AuthorizationServer, reply: Reply, http: Http): KeyturnError {
+export function exchangeFailure(server: TokenServer, reply: Reply, http: Http): KeyturnError {
   const error = oauthError(reply);
   if (isTransient(reply.status)) return unreachable(server, reply, http);
   const common = commonRefusal(server, error);
@@ -62,7 +62,7 @@ export function exchangeFailure(server: AuthorizationServer, reply: Reply, http:
 }
 
 /** For a refresh. */
-export function refreshFailure(server: AuthorizationServer, reply: Reply, http: Http): KeyturnError {
+export function refreshFailure(server: TokenServer, reply: Reply, http: Http): KeyturnError {
   const error = oauthError(reply);
   if (isTransient(reply.status)) return unreachable(server, reply, http);
   if (refreshTokenIsDead(reply, error)) {
@@ -91,6 +91,36 @@ export function refreshFailure(server: AuthorizationServer, reply: Reply, http: 
   return unreachable(server, reply, http, error);
 }
 
+/**
+ * For every other grant: a device code, client credentials, an assertion, an exchanged token.
+ * `renewal` says what to do about a credential that is no longer good.
+ */
+export function grantFailure(
+  renewal: string,
+): (server: TokenServer, reply: Reply, http: Http) => KeyturnError {
+  return (server, reply, http) => {
+    const error = oauthError(reply);
+    if (isTransient(reply.status) || error === undefined) return unreachable(server, reply, http);
+    const common = commonRefusal(server, error);
+    if (common) return common;
+    if (error.code === 'invalid_scope') {
+      return new KeyturnError(
+        'scope_insufficient',
+        `${quoted(server.issuer)} grants this client other scopes: ${shownError(error)}.`,
+        { rule: 'RFC 6749 §5.2', hint: 'Ask for other scopes, or have them granted to this client there.' },
+      );
+    }
+    return new KeyturnError(
+      'login_failed',
+      `${quoted(server.issuer)} issued no token: ${shownError(error)}.`,
+      {
+        rule: 'RFC 6749 §5.2',
+        hint: renewal,
+      },
+    );
+  };
+}
+
 /** Other names that servers in use have for invalid_grant. */
 const deadTokenCodes = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
 
@@ -101,12 +131,7 @@ function refreshTokenIsDead(reply: Reply, error: OAuthError | undefined): boolea
   return reply.status === 400 && reply.text?.trim() === '';
 }
 
-function unreachable(
-  server: AuthorizationServer,
-  reply: Reply,
-  http: Http,
-  error?: OAuthError,
-): KeyturnError {
+function unreachable(server: TokenServer, reply: Reply, http: Http, error?: OAuthError): KeyturnError {
   const endpoint = { url: server.tokenEndpoint, what: 'the token endpoint' };
   return unreachableReply(http, reply, endpoint, 'authorization_server_unreachable', problem(reply, error));
 }

@@ -1,24 +1,24 @@
 /**
  * The token requests: a code for tokens, and a refresh token for a new access token (OAuth 2.1 §4.1.3, §4.3).
  *
- * Invariant: `resource` is in every request, byte for byte; no token of an answer is returned before
+ * Invariant: `resource` is in every request, byte for byte (but for an override); no token of an answer is returned before
  * all checks of it passed; and a rotated refresh token is handed over even if the rest is refused.
  */
-import { genericGrantRequest } from 'openid-client';
-
-import type { KeyturnError } from '../errors.ts';
 import { quoted, RuleRefusal } from '../errors.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { processAuthorizationResponse } from './authorization.ts';
 import type { AuthorizationAttempt } from './authorization.ts';
-import type { Http, Reply } from './http.ts';
-import { clientConfiguration, libraryRefusal } from './oauth-client.ts';
-import type { OAuthClient } from './oauth-client.ts';
+import type { OAuthClient } from './client-authentication.ts';
+import type { Http } from './http.ts';
+import { resourceParameter } from './overrides.ts';
+import type { Overrides } from './overrides.ts';
 import type { Registration } from './registration.ts';
 import { formatScope } from './scope.ts';
-import { processTokenFields, readTokenFields } from './token-answer.ts';
-import type { TokenAnswer, TokenFields } from './token-answer.ts';
+import { processTokenFields } from './token-answer.ts';
+import type { TokenAnswer } from './token-answer.ts';
 import { exchangeFailure, refreshFailure } from './token-failure.ts';
+import { accepted, requestToken, subjectOf } from './token-request.ts';
+import type { Outcome } from './token-request.ts';
 
 export type { TokenAnswer } from './token-answer.ts';
 
@@ -46,7 +46,7 @@ export async function exchangeCode(
         code,
         code_verifier: attempt.codeVerifier,
         redirect_uri: attempt.redirectUri,
-        resource: attempt.resource,
+        ...resourceParameter(attempt.resource, attempt.overrides),
       },
       failure: exchangeFailure,
     },
@@ -72,6 +72,8 @@ export interface RefreshRequest extends OAuthClient {
   readonly grantedScope: readonly string[];
   /** A subset of the grant's, for a narrower token; absent: all of them (RFC 6749 §6). */
   readonly scope?: readonly string[];
+  /** What the owner waived for this server. */
+  readonly overrides?: Overrides;
   /**
    * Called with a refresh token that came, before the access token is judged: an answer that is then
    * refused has used up the old one all the same.
@@ -91,7 +93,7 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
     grantType: 'refresh_token',
     parameters: {
       refresh_token: request.refreshToken,
-      resource,
+      ...resourceParameter(resource, request.overrides),
       ...(scope === undefined ? {} : { scope: formatScope(scope) }),
     },
     failure: refreshFailure,
@@ -111,59 +113,6 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
   );
 }
 
-interface TokenRequest {
-  readonly grantType: string;
-  readonly parameters: Record<string, string>;
-  readonly failure: (server: AuthorizationServer, reply: Reply, http: Http) => KeyturnError;
-}
-
-interface Outcome {
-  /** What the server answered, if that was a token answer. */
-  readonly fields?: TokenFields;
-  /** Claims of the ID token that were checked. */
-  readonly claims?: { readonly iss: string; readonly sub: string; readonly nonce?: unknown };
-  /** Why `fields` may not be used, or why there are none. */
-  readonly refusal?: KeyturnError;
-}
-
-/**
- * One request, without throwing: a refused answer may still hold a refresh token that must not be lost.
- * The generic grant of the library serves both: its own for codes takes the redirect URI from the
- * callback URL, where ours is the recorded one, byte for byte.
- */
-async function requestToken(client: OAuthClient, http: Http, request: TokenRequest): Promise<Outcome> {
-  const answer: { fields?: TokenFields } = {};
-  const judge = (reply: Reply): Response => {
-    const fields = reply.status === 200 ? readTokenFields(reply) : undefined;
-    if (fields === undefined) throw request.failure(client.server, reply, http);
-    answer.fields = fields;
-    return forLibrary(fields);
-  };
-  try {
-    const config = clientConfiguration(client, http, 'the token endpoint', judge);
-    const result = await genericGrantRequest(config, request.grantType, request.parameters);
-    const claims = result.claims();
-    return { ...answer, ...(claims === undefined ? {} : { claims }) };
-  } catch (error) {
-    return { ...answer, refusal: libraryRefusal(error, client.server) };
-  }
-}
-
-/** All that the library shall look at is the ID token: the rest is checked by `processTokenFields`. */
-function forLibrary(fields: TokenFields): Response {
-  return Response.json({
-    access_token: fields.access_token,
-    token_type: 'Bearer',
-    ...(fields.id_token ? { id_token: fields.id_token } : {}),
-  });
-}
-
-function accepted(outcome: Outcome): TokenFields {
-  if (outcome.refusal !== undefined) throw outcome.refusal;
-  if (outcome.fields !== undefined) return outcome.fields;
-  throw new TypeError('a token request ended without an answer and without a refusal');
-}
-
 /** OpenID Connect Core §3.1.3.7 rule 11: the nonce that was sent, if an ID token came. */
 function requireNonce(attempt: AuthorizationAttempt, { claims }: Outcome): void {
   if (claims === undefined || attempt.nonce === undefined || claims.nonce === attempt.nonce) return;
@@ -175,8 +124,4 @@ function requireNonce(attempt: AuthorizationAttempt, { claims }: Outcome): void 
       hint: 'Start the sign-in again. If it happens again, tell whoever runs the authorization server.',
     },
   );
-}
-
-function subjectOf({ claims }: Outcome): { subject?: { issuer: string; subject: string } } {
-  return claims === undefined ? {} : { subject: { issuer: claims.iss, subject: claims.sub } };
 }

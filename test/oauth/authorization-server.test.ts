@@ -7,7 +7,7 @@ import {
   discoverAuthorizationServer,
 } from '../../src/oauth/authorization-server.ts';
 import { refusalOf } from './refusal.ts';
-import { openSite } from './site.ts';
+import { now, openSite } from './site.ts';
 import type { Site } from './site.ts';
 
 const oauthLocation = '/.well-known/oauth-authorization-server';
@@ -58,6 +58,16 @@ describe('the locations', () => {
   it('without a document anywhere give undefined', async () => {
     expect(await discover()).toBeUndefined();
   });
+
+  it('that fail or are unclear never give undefined', async () => {
+    for (const [status, reason] of [
+      [500, 'authorization_server_unreachable'],
+      [400, 'metadata_invalid'],
+    ] as const) {
+      site.lay(oauthLocation, { status });
+      expect((await refusalOf(() => discover())).reason).toBe(reason);
+    }
+  });
 });
 
 describe('a document', () => {
@@ -67,6 +77,37 @@ describe('a document', () => {
     expect(server).toMatchObject({ issParameterSupported: false, scopesSupported: ['a'] });
     expect(server).not.toHaveProperty('registrationEndpoint');
     expect(JSON.parse(JSON.stringify(server))).toEqual(server);
+  });
+
+  it('says what else the server offers, and until when all that may be kept', async () => {
+    site.lay(oauthLocation, {
+      ...document({
+        device_authorization_endpoint: `${site.origin}/device`,
+        grant_types_supported: ['authorization_code'],
+        authorization_grant_profiles_supported: ['urn:p'],
+      }),
+      headers: { 'cache-control': 'max-age=60' },
+    });
+    expect(await discover()).toMatchObject({
+      deviceAuthorizationEndpoint: `${site.origin}/device`,
+      grantTypesSupported: ['authorization_code'],
+      grantProfilesSupported: ['urn:p'],
+      freshUntil: now + 60_000,
+    });
+  });
+
+  it('is asked for without the header of the earlier revision', async () => {
+    site.lay(oauthLocation, document());
+    const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' };
+    await discoverAuthorizationServer(site.origin, { ...site.http, protocolVersion });
+    expect(site.asked[0]?.headers).not.toHaveProperty('ctx-protocol-version');
+  });
+
+  it('is refused from another issuer of the same host, and from another host', async () => {
+    for (const issuer of [`${site.origin}/other`, 'https://evil.example', site.origin.toUpperCase()]) {
+      site.lay(oauthLocation, document({ issuer }));
+      expect((await refusalOf(() => discover())).reason).toBe('issuer_mismatch');
+    }
   });
 
   it('is refused if its issuer differs in a single slash', async () => {
@@ -88,15 +129,18 @@ describe('a document', () => {
     expect(refusal.reason).toBe('pkce_unsupported');
   });
 
-  it.each(['authorization_endpoint', 'token_endpoint', 'registration_endpoint', 'revocation_endpoint'])(
-    'is refused if its %s is not https',
-    async (field) => {
-      for (const url of ['http://server.example/x', 'javascript:alert(1)', '/relative']) {
-        site.lay(oauthLocation, document({ [field]: url }));
-        expect((await refusalOf(() => discover())).reason).toBe('insecure_url');
-      }
-    },
-  );
+  it.each([
+    'authorization_endpoint',
+    'token_endpoint',
+    'registration_endpoint',
+    'revocation_endpoint',
+    'device_authorization_endpoint',
+  ])('is refused if its %s is not https', async (field) => {
+    for (const url of ['http://server.example/x', 'javascript:alert(1)', '/relative']) {
+      site.lay(oauthLocation, document({ [field]: url }));
+      expect((await refusalOf(() => discover())).reason).toBe('insecure_url');
+    }
+  });
 
   it.each([{ token_endpoint: undefined }, { authorization_endpoint: 7 }, { scopes_supported: 'a' }])(
     'is refused with %j',

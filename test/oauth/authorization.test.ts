@@ -72,6 +72,11 @@ describe('buildAuthorizationRequest', () => {
     }
   });
 
+  it('asks for offline_access without forcing a consent page', async () => {
+    const { url } = await build({ scope: ['a', 'offline_access'] });
+    expect(new URL(url).searchParams.has('prompt')).toBe(false);
+  });
+
   it('lets a loopback redirect differ in its port and in nothing else', async () => {
     const { attempt } = await build({ redirectUri: 'http://127.0.0.1:9/callback' });
     expect(attempt.redirectUri).toBe('http://127.0.0.1:9/callback');
@@ -153,6 +158,54 @@ describe('processAuthorizationResponse', () => {
   ])('refuses an answer whose issuer is %s', async (_what, at, query) => {
     const refusal = await refusalOf(() => answer(`code=c0de&state=st4te&${query}`, at));
     expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9207 §2.4' });
+  });
+
+  it.each([
+    // advertised, iss of the answer, accepted
+    [true, issuer, true],
+    [true, 'https://evil.example', false],
+    [true, undefined, false],
+    [false, issuer, true],
+    [false, 'https://evil.example', false],
+    [false, undefined, true],
+  ])(
+    'with iss advertised: %s, iss: %s, is accepted: %s, as a code and as an error',
+    async (advertised, iss, accepted) => {
+      const at = advertised ? names : server;
+      const part = iss === undefined ? '' : `&iss=${encodeURIComponent(iss)}`;
+      const denied = await refusalOf(() => answer(`error=access_denied&state=st4te${part}`, at));
+      expect(denied.reason).toBe(accepted ? 'access_denied' : 'issuer_mismatch');
+      if (accepted) expect(answer(`code=c0de&state=st4te${part}`, at)).toEqual({ code: 'c0de' });
+      else
+        expect((await refusalOf(() => answer(`code=c0de&state=st4te${part}`, at))).reason).toBe(
+          'issuer_mismatch',
+        );
+    },
+  );
+
+  it.each([
+    ['issuer.example', 'no scheme'],
+    ['https://issuer.example:443', 'a default port'],
+    ['https://issuer.example/.', 'a dot segment'],
+    ['https://issuer%2eexample', 'an escape'],
+    ['https://issuer.example\u0000', 'a NUL'],
+    [' https://issuer.example', 'a space'],
+  ])('compares the issuer %j as a plain string (%s)', async (iss) => {
+    const query = `code=c0de&state=st4te&iss=${encodeURIComponent(iss)}`;
+    expect((await refusalOf(() => answer(query))).reason).toBe('issuer_mismatch');
+  });
+
+  it.each([
+    ['two codes', 'code=c0de&code=c0de&state=st4te', 'login_failed'],
+    ['two states', 'code=c0de&state=st4te&state=st4te', 'state_mismatch'],
+    ['two issuers', `code=c0de&state=st4te&iss=${issuer}&iss=${issuer}`, 'issuer_mismatch'],
+    [
+      'a right and a wrong issuer',
+      `code=c0de&state=st4te&iss=${issuer}&iss=https://evil.example`,
+      'issuer_mismatch',
+    ],
+  ])('refuses %s', async (_what, query, reason) => {
+    expect((await refusalOf(() => answer(query))).reason).toBe(reason);
   });
 
   it('neither acts on nor shows an error from a wrong issuer', async () => {

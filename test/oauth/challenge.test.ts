@@ -97,6 +97,84 @@ describe('parseChallenges', () => {
   });
 });
 
+/** A challenge list, as a model and in one of the many spellings that RFC 9110 §11.6.1 allows it. */
+const token = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/);
+const blank = fc.constantFrom('', ' ', '\t', '  ');
+const parameter = fc
+  .record({
+    name: token,
+    value: fc.oneof(fc.string({ unit: 'binary' }), token),
+    before: blank,
+    after: blank,
+    bare: fc.boolean(),
+  })
+  .map(({ name, value, before, after, bare }) => {
+    const isToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value);
+    const written = bare && isToken ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;
+    return { name, value, text: `${name}${before}=${after}${written}` };
+  });
+const challengeModel = fc
+  .record({
+    scheme: token,
+    parameters: fc.array(parameter, { maxLength: 4 }),
+    between: fc.constantFrom(',', ', ', ' ,\t', ', ,'),
+  })
+  .map(({ scheme, parameters, between }) => ({
+    expected: {
+      scheme: scheme.toLowerCase(),
+      // The first of two with one name counts: written later entries must not win.
+      parameters: parameters.reduceRight<Record<string, string>>(
+        (all, { name, value }) => ({ ...all, [`_${name.toLowerCase()}`]: value }),
+        {},
+      ),
+    },
+    text: [
+      `${scheme}${parameters.length === 0 ? '' : ' '}${parameters[0]?.text ?? ''}`,
+      ...parameters.slice(1).map(({ text }) => text),
+    ].join(between),
+  }));
+
+describe('a list of challenges', () => {
+  it('is read back as it was meant, in every spelling', () => {
+    fc.assert(
+      fc.property(
+        fc.array(challengeModel, { maxLength: 4 }),
+        fc.constantFrom(',', ', ', ' , ,'),
+        (models, between) => {
+          const header = models.map(({ text }) => text).join(between);
+          fc.pre(header.length <= 16 * 1024);
+          const read = parseChallenges(header).map(({ scheme, parameters }) => ({
+            scheme,
+            parameters: Object.fromEntries([...parameters].map(([name, value]) => [`_${name}`, value])),
+          }));
+          expect(read).toEqual(models.map(({ expected }) => expected));
+        },
+      ),
+    );
+  });
+
+  it('loses nothing before a broken piece, and nothing after the comma that ends it', () => {
+    const broken = fc.constantFrom('scope=a b', '=x', '(', 'a="x" y', '@', 'a=b=c', 'x=');
+    fc.assert(
+      fc.property(challengeModel, broken, challengeModel, (one, piece, other) => {
+        const header = `${one.text}, ${piece}, ${other.text}`;
+        const read = parseChallenges(header);
+        expect(read[0]?.scheme).toBe(one.expected.scheme);
+        expect(read.at(-1)?.scheme).toBe(other.expected.scheme);
+        const parameters = [...(read.at(-1)?.parameters ?? [])].map(([name, value]) => [`_${name}`, value]);
+        expect(Object.fromEntries(parameters)).toEqual(other.expected.parameters);
+      }),
+    );
+  });
+
+  it('takes time in proportion to its length, whatever is in it', () => {
+    const steps = (header: string): number => parseChallenges(header).length;
+    for (const piece of ['"', '\\"', 'a=', 'a="', ' ', ',', 'Bearer ', '=', 'x=y,']) {
+      expect(steps(piece.repeat(Math.floor((16 * 1024) / piece.length)))).toBeLessThanOrEqual(16 * 1024);
+    }
+  });
+});
+
 describe('bearerChallenge', () => {
   it('reads what RFC 6750 and RFC 9728 define', () => {
     const header =

@@ -1,8 +1,9 @@
 /** Fetching a metadata document from a real server that does not always behave. */
+import { gzipSync } from 'node:zlib';
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../src/errors.ts';
-import { retryAfterSeconds } from '../../src/oauth/http.ts';
 import { fetchMetadata, firstMetadata } from '../../src/oauth/metadata-document.ts';
 import { everyWordOf, refusalOf } from './refusal.ts';
 import { deadOrigin, now, openSite } from './site.ts';
@@ -29,12 +30,36 @@ describe('a metadata document', () => {
     site.lay('/two', { status: 308, headers: { location: `${site.origin}/three` } });
     site.lay('/three', { status: 307, headers: { location: 'four' } });
     site.lay('/four', { headers: { 'content-type': 'application/x+json; charset=utf-8' }, body: '{"a":1}' });
-    expect(await get()).toEqual({ kind: 'found', url: `${site.origin}/four`, json: { a: 1 } });
+    expect(await get()).toMatchObject({ kind: 'found', url: `${site.origin}/four`, json: { a: 1 } });
   });
 
-  it.each([400, 401, 403, 404, 405, 410])('is absent when the server answers %i', async (status) => {
+  it.each([401, 403, 404])('is absent when the server answers %i', async (status) => {
     site.lay('/doc', { status, body: { error: 'x' } });
     expect(await get()).toEqual({ kind: 'absent', status });
+  });
+
+  it.each([400, 402, 405, 406, 410, 418, 451])('is neither absent nor there after a %i', async (status) => {
+    site.lay('/doc', { status });
+    expect(await get()).toEqual({ kind: 'unclear', status });
+  });
+
+  it('may be kept as long as its HTTP headers say', async () => {
+    site.lay('/doc', { headers: { 'cache-control': 'max-age=120' }, body: {} });
+    expect(await get()).toMatchObject({ freshUntil: now + 120_000 });
+    site.lay('/doc', { headers: { 'cache-control': 'no-store' }, body: {} });
+    expect(await get()).toMatchObject({ freshUntil: now });
+  });
+
+  it('is cut off at its bound even if it never ends', async () => {
+    const headers = { 'content-type': 'application/json' };
+    site.lay('/doc', { headers, body: `"${'x'.repeat(300 * 1024)}`, hangs: true });
+    expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
+  });
+
+  it('is bounded by what it unpacks to', async () => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    site.lay('/doc', { headers, body: gzipSync(JSON.stringify({ a: 'x'.repeat(10_000_000) })) });
+    expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
   });
 
   it.each<[string, Page]>([
@@ -46,6 +71,17 @@ describe('a metadata document', () => {
     [
       'text that is not UTF-8',
       { headers: { 'content-type': 'application/json; charset=latin1' }, body: '{"a":"\ud800"' },
+    ],
+    [
+      'a tower of lists',
+      { headers: { 'content-type': 'application/json' }, body: `{"a":${'['.repeat(99_999)}` },
+    ],
+    [
+      'a tower of lists that ends',
+      {
+        headers: { 'content-type': 'application/json' },
+        body: `{"a":${'['.repeat(99_999)}${']'.repeat(99_999)}}`,
+      },
     ],
     ['too deep a nesting', { headers: { 'content-type': 'application/json' }, body: nested(40) }],
     ['another success', { status: 204 }],
@@ -129,20 +165,18 @@ describe('a list of locations', () => {
     site.lay('/one', { headers: { 'content-type': 'text/html' }, body: '<html>' });
     expect((await refusalOf(() => first('/one', '/two'))).reason).toBe('metadata_invalid');
   });
-});
 
-describe('Retry-After', () => {
-  it.each([
-    ['120', 120],
-    [' 0 ', 0],
-    ['Tue, 01 Jan 2030 00:01:30 GMT', 90],
-    ['Mon, 31 Dec 2029 23:59:00 GMT', 0],
-    ['99999999999', 86_400],
-    ['-5', undefined],
-    ['1.5', undefined],
-    ['soon', undefined],
-    ['', undefined],
-  ])('%j is %s seconds', (value, seconds) => {
-    expect(retryAfterSeconds(value, now)).toBe(seconds);
+  it('remembers an unclear answer: later locations count, but absence is not believed', async () => {
+    site.lay('/one', { status: 400 });
+    const refusal = await refusalOf(() => first('/one', '/two'));
+    expect(refusal).toMatchObject({ reason: 'metadata_invalid', message: expect.stringContaining('400') });
+    site.lay('/two', { body: { a: 1 } });
+    expect(await first('/one', '/two')).toMatchObject({ json: { a: 1 } });
+  });
+
+  it('ends at a server that fails, whatever a later location holds', async () => {
+    site.lay('/one', { status: 500 });
+    site.lay('/two', { body: { a: 1 } });
+    expect(await refusalOf(() => first('/one', '/two'))).toBeInstanceOf(Unreachable);
   });
 });

@@ -2,13 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../src/errors.ts';
-import {
-  discoverProtectedResource,
-  probe,
-  protectedResourceLocations,
-} from '../../src/oauth/protected-resource.ts';
+import type { FetchInit } from '../../src/oauth/http.ts';
+import { discoverProtectedResource, protectedResourceLocations } from '../../src/oauth/protected-resource.ts';
 import { refusalOf } from './refusal.ts';
-import { deadOrigin, openSite } from './site.ts';
+import { now, openSite } from './site.ts';
 import type { Site } from './site.ts';
 
 const pathSpecific = '/.well-known/oauth-protected-resource/mcp';
@@ -42,6 +39,7 @@ describe('discoverProtectedResource', () => {
       authorizationServers: ['https://issuer.example'],
       scopesSupported: ['a', 'b'],
       metadataUrl: site.origin + root,
+      freshUntil: now + 3_600_000,
     });
     expect(site.asked.map(({ path }) => path)).toEqual([pathSpecific, root]);
   });
@@ -75,6 +73,50 @@ describe('discoverProtectedResource', () => {
       expect((await refusalOf(() => discover(url))).reason).toBe('insecure_url');
     },
   );
+
+  it('takes the named document from another origin, if it is about this server', async () => {
+    const elsewhere = await openSite();
+    try {
+      elsewhere.lay('/m', document());
+      const http = {
+        ...site.http,
+        fetch: (url: string, init: FetchInit) =>
+          (url.startsWith(elsewhere.origin) ? elsewhere : site).http.fetch(url, init),
+      };
+      const challenge = { resourceMetadata: `${elsewhere.origin}/m` };
+      expect(await discoverProtectedResource(endpoint, challenge, http)).toMatchObject({
+        resource: endpoint,
+        metadataUrl: `${elsewhere.origin}/m`,
+      });
+      elsewhere.lay('/m', document({ resource: `${elsewhere.origin}/mcp` }));
+      const refusal = await refusalOf(() => discoverProtectedResource(endpoint, challenge, http));
+      expect(refusal.reason).toBe('resource_mismatch');
+    } finally {
+      await elsewhere.close();
+    }
+  });
+
+  it.each([401, 403, 404, 405])(
+    'refuses by name when the document that the challenge names answers %i',
+    async (status) => {
+      site.lay('/named', { status });
+      site.lay(pathSpecific, document());
+      const refusal = await refusalOf(() => discover(`${site.origin}/named`));
+      expect(refusal).toMatchObject({
+        reason: 'metadata_invalid',
+        message: expect.stringContaining('/named'),
+      });
+      expect(site.asked).toHaveLength(1);
+    },
+  );
+
+  it('goes on to the root where the path-specific location answers 401, 403 or 404', async () => {
+    site.lay(root, document());
+    for (const status of [401, 403, 404]) {
+      site.lay(pathSpecific, { status });
+      expect(await discover()).toMatchObject({ resource: endpoint });
+    }
+  });
 
   it('is undefined only if every location is absent', async () => {
     expect(await discover()).toBeUndefined();
@@ -125,46 +167,5 @@ describe('discoverProtectedResource', () => {
   ])('refuses a document with %j', async (changes) => {
     site.lay(pathSpecific, document(changes));
     expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
-  });
-});
-
-describe('probe', () => {
-  const challenge = { 'www-authenticate': 'Bearer scope="a"' };
-
-  it('finds the challenge by GET, without a body and without authorization', async () => {
-    site.lay('/mcp', { status: 401, headers: challenge });
-    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
-    expect(site.asked).toMatchObject([{ method: 'GET', body: '' }]);
-    expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
-  });
-
-  it('asks by POST where GET is not known', async () => {
-    site.lay('/mcp', ({ method }) =>
-      method === 'GET' ? { status: 405 } : { status: 401, headers: challenge },
-    );
-    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
-  });
-
-  it('reads the challenge of a 403 too', async () => {
-    site.lay('/mcp', { status: 403, headers: challenge });
-    expect(await probe(endpoint, site.http)).toMatchObject({ status: 403, challenge: {} });
-  });
-
-  it('does not wait for the end of a stream', async () => {
-    site.lay('/mcp', { headers: { 'content-type': 'text/event-stream' }, body: ':\n\n', hangs: true });
-    expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
-  });
-
-  it('follows no redirect', async () => {
-    site.lay('/mcp', { status: 307, headers: { location: '/other' } });
-    expect(await probe(endpoint, site.http)).toEqual({ status: 307 });
-    expect(site.asked).toHaveLength(1);
-  });
-
-  it('tells an unreachable server from one that answers', async () => {
-    site.lay('/mcp', { status: 502 });
-    expect((await refusalOf(() => probe(endpoint, site.http))).reason).toBe('protected_server_unreachable');
-    const dead = await deadOrigin();
-    expect((await refusalOf(() => probe(dead, site.http))).reason).toBe('protected_server_unreachable');
   });
 });

@@ -99,7 +99,9 @@ describe('registerDynamically', () => {
     const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
     expect(refusal).toMatchObject({
       reason: 'registration_failed',
-      message: expect.stringContaining('redirect URIs'),
+      message: expect.stringContaining(
+        'none of the redirect URIs "http://127.0.0.1/callback", "http://localhost/callback"',
+      ),
     });
     expect(site.asked).toHaveLength(2);
   });
@@ -128,6 +130,46 @@ describe('registerDynamically', () => {
     expect(refusal.hint).toContain('keyturn register');
     expect(refusal.message).not.toContain('\u202e');
     expect(site.asked).toHaveLength(1);
+  });
+
+  it('is not tried with another redirect URI after any other error', async () => {
+    site.lay('/register', {
+      status: 400,
+      body: { error: 'invalid_client_metadata', error_description: 'name' },
+    });
+    await refusalOf(() => register([loopback, 'http://localhost/callback']));
+    expect(site.asked).toHaveLength(1);
+  });
+
+  it('sends every redirect URI exactly as it was given, a fixed port too', async () => {
+    const fixed = 'http://127.0.0.1:53123/callback';
+    site.lay('/register', ({ body }) =>
+      body.includes(':53123')
+        ? { status: 201, body: { client_id: 'c1' } }
+        : { status: 400, body: { error: 'invalid_redirect_uri' } },
+    );
+    const { registration } = await register([loopback, 'http://localhost/callback', fixed]);
+    expect(registration.redirectUri).toBe(fixed);
+    expect([0, 1, 2].map((index) => (sent(index) as { redirect_uris: string[] }).redirect_uris)).toEqual([
+      [loopback],
+      ['http://localhost/callback'],
+      [fixed],
+    ]);
+  });
+
+  it('refuses private_key_jwt, since no key of ours is there', async () => {
+    site.lay('/register', {
+      status: 201,
+      body: { client_id: 'c', token_endpoint_auth_method: 'private_key_jwt' },
+    });
+    const refusal = await refusalOf(() =>
+      register([loopback], { tokenEndpointAuthMethods: ['private_key_jwt'] }),
+    );
+    expect(refusal).toMatchObject({
+      reason: 'registration_failed',
+      message: expect.stringContaining('private_key_jwt'),
+    });
+    expect(sent()).toMatchObject({ token_endpoint_auth_method: 'none' });
   });
 
   it('repeats no secret of an answer that it refuses', async () => {

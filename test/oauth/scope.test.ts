@@ -73,4 +73,49 @@ describe('the scopes to ask for', () => {
     expect(stepUpScope(['a', 'b'], ['b', 'c'])).toEqual(['a', 'b', 'c']);
     expect(stepUpScope(['a'], ['c'], ['offline_access'])).toEqual(['a', 'c', 'offline_access']);
   });
+
+  it('after a step-up have lost nothing, whatever the two sets are to each other', () => {
+    fc.assert(
+      fc.property(scopes, scopes, fc.option(scopes, { nil: undefined }), (before, challenge, offered) => {
+        const asked = stepUpScope(before, challenge, offered);
+        expect(isWithin(before, asked)).toBe(true);
+        expect(isWithin(challenge, asked)).toBe(true);
+        const added = asked.filter((scope) => !before.includes(scope) && !challenge.includes(scope));
+        expect(added.every((scope) => scope === 'offline_access' && offered?.includes(scope))).toBe(true);
+      }),
+    );
+  });
+
+  it('never bring scopes_supported in beside a challenge, whatever the two sets are to each other', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1 }),
+        scopes,
+        (challenge, scopesSupported) => {
+          expect(selectScope({ challenge, scopesSupported })).toEqual(union(challenge));
+        },
+      ),
+    );
+  });
+
+  it('come from the scopes_supported of the authorization server for the earlier revision only', () => {
+    const sources = { scopesSupported: ['s'], authorizationServerScopes: ['x', 'y'] };
+    expect(selectScope(sources)).toEqual(['s']);
+    expect(selectScope({ authorizationServerScopes: ['x', 'y'] })).toBeUndefined();
+    expect(selectScope({ ...sources, earlierRevision: true })).toEqual(['x', 'y']);
+    expect(selectScope({ scopesSupported: ['s'], earlierRevision: true })).toEqual(['s']);
+    expect(selectScope({ earlierRevision: true })).toBeUndefined();
+  });
+
+  it("for the earlier revision are the challenge's first, then the caller's", () => {
+    const sources = { authorizationServerScopes: ['x'], earlierRevision: true };
+    expect(selectScope({ ...sources, challenge: ['c'], requested: ['r'] })).toEqual(['c', 'r']);
+    expect(selectScope({ ...sources, requested: ['r'] })).toEqual(['r']);
+  });
+
+  it('keep an offline_access that somebody named, and add none of our own', () => {
+    expect(selectScope({ challenge: ['a', 'offline_access'] })).toEqual(['a', 'offline_access']);
+    expect(stepUpScope(['a'], ['b'], ['openid'])).toEqual(['a', 'b']);
+    expect(stepUpScope(['a'], ['b'])).toEqual(['a', 'b']);
+  });
 });

@@ -14,8 +14,8 @@ import { trustingFetch } from '../../src/server/trusting-fetch.ts';
 export interface Page {
   readonly status?: number;
   readonly headers?: Record<string, string>;
-  /** An object is written as JSON, with its content type. */
-  readonly body?: string | object;
+  /** An object is written as JSON, with its content type; a Buffer as it is. */
+  readonly body?: string | Buffer | object;
   /** The head is sent and the answer never ends. */
   readonly hangs?: boolean;
 }
@@ -47,6 +47,11 @@ export async function deadOrigin(): Promise<string> {
 /** The time of every test, in ms: 2030-01-01. */
 export const now = Date.UTC(2030, 0, 1);
 
+function bytesOf(body: Page['body']): string | Buffer {
+  if (typeof body !== 'object' || Buffer.isBuffer(body)) return body ?? '';
+  return JSON.stringify(body);
+}
+
 export async function openSite(): Promise<Site> {
   const certificates = await throwAwayCertificates();
   const listener = await listenOnLoopback(certificates, 0);
@@ -60,12 +65,12 @@ export async function openSite(): Promise<Site> {
     asked.push(one);
     const laid = pages.get(path.split('?')[0] ?? path) ?? { status: 404 };
     const page = typeof laid === 'function' ? laid(one) : laid;
-    const isJson = typeof page.body === 'object';
+    const isJson = typeof page.body === 'object' && !Buffer.isBuffer(page.body);
     response.writeHead(page.status ?? 200, {
       ...(isJson ? { 'content-type': 'application/json' } : {}),
       ...page.headers,
     });
-    response.write(isJson ? JSON.stringify(page.body) : (page.body ?? ''));
+    response.write(bytesOf(page.body));
     if (!page.hangs) response.end();
   };
   listener.serve((request, response) => void answer(request, response));

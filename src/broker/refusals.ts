@@ -1,0 +1,124 @@
+/**
+ * Why a request gets no token, in words: each says which rule was kept and what to do next.
+ *
+ * Invariant: what is named here is the endpoint, the program, scopes and the issuer, never a token.
+ */
+import { KeyturnError, RuleRefusal, Unreachable } from '../errors.ts';
+import type { Grant } from './grant.ts';
+import type { Interaction } from './interaction.ts';
+import type { Permission } from './permission.ts';
+
+/** A token that carries more than the permission is never handed out (DESIGN invariant 10). */
+export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
+  return new KeyturnError(
+    'scope_insufficient',
+    `The token for ${endpoint} carries more than this program may have, and ${grant.issuer} does not narrow it.`,
+    {
+      rule: 'A program gets a token only within its permission',
+      hint:
+        `It may have: ${scope.join(' ') || 'nothing the grant has'}. Allow it all with: ` +
+        `keyturn allow ${clientId} ${endpoint} --scope "${grant.scope.join(' ')}"`,
+    },
+  );
+}
+
+export function notGranted(endpoint: string, needed: readonly string[], grant: Grant): KeyturnError {
+  const missing = needed.filter((scope) => !grant.scope.includes(scope));
+  return new KeyturnError(
+    'scope_insufficient',
+    `${grant.issuer} was asked for ${(missing.length > 0 ? missing : needed).join(' ')} and did not grant it.`,
+    {
+      hint: `If that was a mistake, sign in again: keyturn login ${endpoint} --scope "${needed.join(' ')}"`,
+    },
+  );
+}
+
+export function stepUpExhausted(endpoint: string): KeyturnError {
+  return new KeyturnError('step_up_exhausted', `${endpoint} asked for more scopes too often.`, {
+    rule: 'Step-up is tried at most 3 times in 10 minutes; then it is the user’s turn',
+    hint: `If it is meant, sign in with the scopes: keyturn login ${endpoint} --scope "…"`,
+  });
+}
+
+export function tokensRefused(endpoint: string): KeyturnError {
+  return new KeyturnError('token_refused', `${endpoint} refused several fresh tokens in a row.`, {
+    rule: 'Retries are bounded',
+    hint: `Ask whoever runs the server; then start anew with: keyturn login ${endpoint}`,
+  });
+}
+
+export function otherResource(endpoint: string, grant: Grant): RuleRefusal {
+  return new RuleRefusal('resource_mismatch', `${endpoint} now names another resource, ${grant.resource}.`, {
+    rule: 'A permission is bound to the resource it was given for',
+    hint: 'If the server really moved, allow the program again.',
+  });
+}
+
+export function grantRevoked(endpoint: string): KeyturnError {
+  return new KeyturnError('login_required', `The grant for ${endpoint} was revoked.`, {
+    rule: 'What the user ended, only the user starts again',
+    hint: `Sign in again: keyturn login ${endpoint}`,
+  });
+}
+
+export function noSignIn(endpoint: string, why: string): KeyturnError {
+  return new KeyturnError('login_required', `No token for ${endpoint}: ${why}.`, {
+    hint: `Sign in with: keyturn login ${endpoint}`,
+  });
+}
+
+export function lastPageFailed(endpoint: string): KeyturnError {
+  return new KeyturnError('login_required', `No token for ${endpoint}: the last sign-in came to nothing.`, {
+    rule: 'One automatic sign-in page; the next one is the user’s to start',
+    hint: `Sign in with: keyturn login ${endpoint}`,
+  });
+}
+
+export function uselessSignIn(endpoint: string): KeyturnError {
+  return new KeyturnError('token_invalid', `The sign-in for ${endpoint} gave a token that is already over.`, {
+    rule: 'One sign-in page for one request',
+    hint: 'Check the clock of this machine. If it is right, tell whoever runs the authorization server.',
+  });
+}
+
+export function changesTooFast(endpoint: string): KeyturnError {
+  return new KeyturnError('conflict', `The grant for ${endpoint} changes too fast to be used.`, {
+    hint: 'Look at `keyturn list`, then try again.',
+  });
+}
+
+export function anotherPageFirst(endpoint: string): KeyturnError {
+  return new KeyturnError(
+    'login_pending',
+    `The sign-in for ${endpoint} waits for another one to be finished.`,
+    {
+      rule: 'One automatic sign-in page at a time',
+      hint: 'Finish the one that `keyturn pending` shows, then ask again.',
+    },
+  );
+}
+
+/** What a request whose time is over was waiting for: the question that is open for it, if there is one. */
+export function stillPending(
+  interactions: readonly Interaction[],
+  clientId: string | undefined,
+  endpoint: string,
+): KeyturnError {
+  for (const { id, question } of interactions) {
+    if (question.kind === 'allow' && question.clientId === clientId && question.endpoint === endpoint) {
+      return new KeyturnError(
+        'consent_pending',
+        `Nobody has answered yet whether ${question.clientName} may reach ${endpoint}.`,
+        { hint: `Answer with: keyturn answer ${id} yes   (or no, or later)` },
+      );
+    }
+    if (question.kind === 'login' && question.endpoint === endpoint) {
+      return new KeyturnError('login_pending', `The sign-in at ${question.issuer} is not finished.`, {
+        hint: 'Finish it in the browser, then ask again. `keyturn pending` shows its address.',
+      });
+    }
+  }
+  return new Unreachable('authorization_server_unreachable', `No answer for ${endpoint} in the time given.`, {
+    hint: 'Ask again, or give a longer --timeout.',
+  });
+}

@@ -1,0 +1,108 @@
+/**
+ * The sign-ins under way: those that requests start by themselves, and those that the user starts.
+ *
+ * Invariants (DESIGN 5): automatic pages take turns, one in all; when its turn comes a page opens
+ * only if somebody still waits for it and some program may still reach the endpoint; one that came to
+ * nothing was the last until the user acts. When the user signs in, waiting pages for it are withdrawn.
+ */
+import { KeyturnError } from '../errors.ts';
+import type { Grant } from './grant.ts';
+import { PageQueue } from './page-queue.ts';
+import type { Permissions } from './permission.ts';
+import { SharedWork } from './shared-work.ts';
+import { signIn } from './sign-in.ts';
+import type { SignInParts, SignInRequest } from './sign-in.ts';
+
+export interface SignInsParts extends SignInParts {
+  readonly permissions: Permissions;
+}
+
+type Asked = Omit<SignInRequest, 'isAutomatic'>;
+
+export class SignIns {
+  readonly #parts: SignInsParts;
+  readonly #runs = new SharedWork<Grant>();
+  readonly #pages = new PageQueue();
+  /** Automatic sign-ins that a sign-in of the user makes needless, by endpoint and account. */
+  readonly #needless = new Map<string, AbortController>();
+
+  constructor(parts: SignInsParts) {
+    this.#parts = parts;
+  }
+
+  /** True when the last automatic page came to nothing and the user has not acted since. */
+  needsUser(endpoint: string): boolean {
+    return this.#pages.needsUser(endpoint);
+  }
+
+  isQueued(endpoint: string): boolean {
+    return this.#pages.isQueued(endpoint);
+  }
+
+  userActed(endpoint: string): void {
+    this.#pages.userActed(endpoint);
+  }
+
+  /** Under a permission. Throws `conflict` when the page is no longer needed: look at the grant again. */
+  async automatic(asked: Asked, caller: AbortSignal): Promise<Grant> {
+    const key = keyOf(asked.endpoint, asked.account);
+    return this.#runs.join(
+      key,
+      (signal, isAwaited) => this.#inTurn(key, { ...asked, isAutomatic: true }, signal, isAwaited),
+      caller,
+    );
+  }
+
+  async #inTurn(
+    key: string,
+    request: SignInRequest,
+    signal: AbortSignal,
+    isAwaited: () => boolean,
+  ): Promise<Grant> {
+    const { endpoint } = request;
+    const ownEnd = new AbortController();
+    this.#needless.set(key, ownEnd);
+    const either = AbortSignal.any([signal, ownEnd.signal]);
+    const turn = (work: (opened: () => void) => Promise<Grant>): Promise<Grant> =>
+      this.#pages.run(endpoint, either, (opened) => {
+        if (!isAwaited() || !this.#isAllowed(endpoint)) throw needless(endpoint);
+        return work(opened);
+      });
+    try {
+      return await signIn(this.#parts, request, turn, either);
+    } finally {
+      if (this.#needless.get(key) === ownEnd) this.#needless.delete(key);
+    }
+  }
+
+  /** On purpose: no turn to wait for. */
+  async byUser(asked: Asked, caller: AbortSignal): Promise<Grant> {
+    const request = { ...asked, isAutomatic: false };
+    return this.#runs.join(
+      `user ${JSON.stringify(request)}`,
+      (signal) => this.#atOnce(request, signal),
+      caller,
+    );
+  }
+
+  async #atOnce(request: SignInRequest, signal: AbortSignal): Promise<Grant> {
+    const grant = await signIn(this.#parts, request, (work) => work(() => undefined), signal);
+    for (const account of [undefined, grant.account]) {
+      this.#needless.get(keyOf(request.endpoint, account))?.abort(needless(request.endpoint));
+    }
+    return grant;
+  }
+
+  #isAllowed(endpoint: string): boolean {
+    const { permissions, clock } = this.#parts;
+    return permissions.forEndpoint(endpoint, clock.now()).length > 0;
+  }
+}
+
+const keyOf = (endpoint: string, account: string | undefined): string => `${endpoint} ${account ?? ''}`;
+
+function needless(endpoint: string): KeyturnError {
+  return new KeyturnError('conflict', `The automatic sign-in for ${endpoint} is no longer needed.`, {
+    hint: 'Ask again: the newer state is used.',
+  });
+}

@@ -1,0 +1,165 @@
+/**
+ * The command line's grammar: every command with its operands and flags, for the completion scripts.
+ *
+ * Invariant: says what the commands' own help texts say, summary for summary; test/docs holds the two
+ * against each other. Texts are plain words, so that they stand in any shell's quotes.
+ */
+
+export interface Flag {
+  /** Long name without dashes. */
+  readonly name: string;
+  readonly summary: string;
+  /** What the value is called in the help; absent: the flag takes none. */
+  readonly value?: string;
+  /** The values there are, where they can be listed. */
+  readonly values?: readonly string[];
+}
+
+export interface Operand {
+  readonly name: string;
+  readonly values?: readonly string[];
+}
+
+export interface CommandGrammar {
+  readonly name: string;
+  readonly summary: string;
+  readonly operands: readonly Operand[];
+  readonly flags: readonly Flag[];
+}
+
+/** Shells that a completion script can be had for. */
+export const shells = ['bash', 'zsh', 'fish'] as const;
+
+const json = (summary: string): Flag => ({ name: 'json', summary });
+
+const resource: Operand = { name: 'RESOURCE' };
+const client: Operand = { name: 'CLIENT' };
+
+/** In the order of `keyturn --help`. Every command takes `--help` besides. */
+export const grammar: readonly CommandGrammar[] = [
+  {
+    name: 'token',
+    summary: 'print an access token',
+    operands: [resource],
+    flags: [
+      { name: 'scope', value: '"A B"', summary: 'scopes the token must carry' },
+      { name: 'account', value: 'ACCOUNT', summary: 'which account, where you have several' },
+      { name: 'min-validity', value: 'SECONDS', summary: 'the token must live at least this long' },
+      {
+        name: 'status',
+        value: '401|403',
+        values: ['401', '403'],
+        summary: 'the protected server answered this to the last token',
+      },
+      { name: 'challenge', value: 'TEXT', summary: 'the WWW-Authenticate header of that answer' },
+      { name: 'rejected-stdin', summary: 'read the refused token from standard input' },
+      { name: 'no-interaction', summary: 'never ask, never open a browser' },
+      { name: 'timeout', value: 'SECONDS', summary: 'how long to wait for you' },
+      json('print the whole answer'),
+    ],
+  },
+  {
+    name: 'login',
+    summary: 'sign in at a protected server',
+    operands: [resource],
+    flags: [
+      { name: 'scope', value: '"A B"', summary: 'ask for these scopes besides those the server names' },
+      { name: 'account', value: 'LABEL', summary: 'your name for this account, where you have several' },
+      {
+        name: 'issuer',
+        value: 'ISSUER',
+        summary: 'which authorization server, where the server names several',
+      },
+      { name: 'timeout', value: 'SECONDS', summary: 'how long to wait for you' },
+      json('print the grant'),
+    ],
+  },
+  {
+    name: 'list',
+    summary: 'the grants: where you are signed in',
+    operands: [],
+    flags: [json('print the grants as JSON')],
+  },
+  {
+    name: 'revoke',
+    summary: 'end a grant, here and at its issuer',
+    operands: [{ name: 'RESOURCE|GRANT' }],
+    flags: [
+      { name: 'account', value: 'ACCOUNT', summary: "only this account's grant" },
+      json('print the receipts as JSON'),
+    ],
+  },
+  {
+    name: 'allow',
+    summary: 'let a program have tokens (the command line is "cli")',
+    operands: [client, resource],
+    flags: [
+      { name: 'scope', value: '"A B"', summary: 'exactly these scopes' },
+      { name: 'for', value: 'TIME', summary: 'for so long: 90s, 30m, 8h, 2d' },
+    ],
+  },
+  {
+    name: 'deny',
+    summary: 'refuse a program, and remember it',
+    operands: [client, resource],
+    flags: [],
+  },
+  {
+    name: 'clients',
+    summary: 'the paired programs and what they may reach',
+    operands: [],
+    flags: [json('print them as JSON')],
+  },
+  {
+    name: 'unpair',
+    summary: 'forget a program, its key and its permissions',
+    operands: [client],
+    flags: [],
+  },
+  {
+    name: 'pending',
+    summary: 'questions that wait for you',
+    operands: [],
+    flags: [json('print them as JSON')],
+  },
+  {
+    name: 'answer',
+    summary: 'answer one',
+    operands: [{ name: 'ID' }, { name: 'yes|no|later', values: ['yes', 'no', 'later'] }],
+    flags: [],
+  },
+  {
+    name: 'register',
+    summary: 'enter client information you obtained at an issuer',
+    operands: [{ name: 'ISSUER' }],
+    flags: [
+      { name: 'client-id', value: 'ID', summary: 'the client id' },
+      { name: 'client-secret-stdin', summary: 'read the client secret from standard input' },
+      { name: 'redirect-uri', value: 'URI', summary: 'the redirect URI as registered' },
+    ],
+  },
+  {
+    name: 'status',
+    summary: 'the broker: what runs, and with which settings',
+    operands: [],
+    flags: [json('print it as JSON')],
+  },
+  {
+    name: 'daemon',
+    summary: 'run the broker in this terminal, or stop it',
+    operands: [],
+    flags: [{ name: 'stop', summary: 'stop the broker of this home' }],
+  },
+  {
+    name: 'completion',
+    summary: 'a completion script for bash, zsh or fish',
+    operands: [{ name: 'SHELL', values: shells }],
+    flags: [],
+  },
+];
+
+/** What every command takes. */
+export const helpFlag: Flag = { name: 'help', summary: 'show this' };
+
+/** Flags in place of a command. */
+export const topFlags: readonly Flag[] = [helpFlag, { name: 'version', summary: 'show the version' }];

@@ -1,0 +1,74 @@
+/**
+ * Times in HTTP headers: when to come back, and how long an answer may be kept.
+ *
+ * Invariant: what a server writes is measured by the server's own clock (its Date header), so that a
+ * clock an hour off changes no duration; and every duration is bounded.
+ */
+
+/** What is read of an answer's headers. */
+export interface HttpHeaders {
+  get(name: string): string | null;
+}
+
+/** A day, in seconds: a server that asks for more shouldn't be able to switch itself off for good. */
+const longestRetryAfter = 24 * 60 * 60;
+
+/** A day, in ms: an endpoint that moved, or a key that was taken away, is noticed a day later at worst. */
+const longestFreshness = 24 * 60 * 60 * 1000;
+
+/** An hour, in ms, where the server says nothing: metadata changes rarely, and a sign-in asks anew. */
+const usualFreshness = 60 * 60 * 1000;
+
+/** Milliseconds since the epoch. RFC 9110 §5.6.7 dates start with a day's name: Date.parse alone would take "-5" for a year. */
+function httpDate(value: string | null): number | undefined {
+  const time = /^[A-Za-z]{3}/.test(value?.trim() ?? '') ? Date.parse(value ?? '') : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** Seconds, from either form of Retry-After (RFC 9110 §10.2.3); `now` in ms. Undefined if it is absent or malformed. */
+export function retryAfterSeconds(headers: HttpHeaders, now: number): number | undefined {
+  const text = headers.get('retry-after')?.trim() ?? '';
+  const seconds = /^\d+$/.test(text) ? Number(text) : secondsUntil(text, headers, now);
+  return seconds === undefined ? undefined : Math.min(Math.max(seconds, 0), longestRetryAfter);
+}
+
+function secondsUntil(text: string, headers: HttpHeaders, now: number): number | undefined {
+  const until = millisecondsUntil(text, headers, now);
+  return until === undefined ? undefined : Math.ceil(until / 1000);
+}
+
+function millisecondsUntil(text: string | null, headers: HttpHeaders, now: number): number | undefined {
+  const time = httpDate(text);
+  return time === undefined ? undefined : time - (httpDate(headers.get('date')) ?? now);
+}
+
+/**
+ * Until when an answer that came at `now` may be kept; both in ms since the epoch. RFC 9111 §4.2.1:
+ * max-age before Expires; `now` itself for no-store, no-cache, and what is expired already.
+ */
+export function freshUntil(headers: HttpHeaders, now: number): number {
+  const lifetime = freshness(headers, now);
+  return now + Math.min(Math.max(lifetime, 0), longestFreshness);
+}
+
+function freshness(headers: HttpHeaders, now: number): number {
+  const directives = (headers.get('cache-control') ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((part) => part.trim());
+  // RFC 9111 §5.2.2: with or without an argument.
+  if (directives.some((directive) => /^no-(?:store|cache)(?:=|$)/.test(directive))) return 0;
+  const ages = directives.flatMap((directive) => /^max-age="?(\d+)"?$/.exec(directive)?.[1] ?? []);
+  // Of several, the strictest.
+  if (ages.length > 0) return Math.min(...ages.map(Number)) * 1000 - age(headers);
+  const expires = headers.get('expires');
+  if (expires === null) return usualFreshness;
+  // RFC 9111 §5.3: an invalid date, above all "0", means expired.
+  return millisecondsUntil(expires, headers, now) ?? 0;
+}
+
+/** RFC 9111 §5.1: how long the answer lay in a cache on the way, in ms. */
+function age(headers: HttpHeaders): number {
+  const text = headers.get('age')?.trim() ?? '';
+  return /^\d+$/.test(text) ? Number(text) * 1000 : 0;
+}

@@ -1,0 +1,24 @@
+/**
+ * What a user may waive for one server that errs.
+ *
+ * Invariant: each of these breaks a MUST, so each is off unless the owner set it for this server, and
+ * nothing here ever switches PKCE itself off. Where one is read, a comment names the rule it breaks.
+ */
+
+export interface Overrides {
+  /** Metadata may state another issuer than the one asked for; from then on that one counts, for `iss` too. */
+  readonly issuerMismatch?: boolean;
+  /** The `resource` parameter is left out, for a server that refuses requests with it. */
+  readonly noResource?: boolean;
+  /** Metadata may be silent about PKCE. A list without S256 is refused all the same. */
+  readonly noPkceMetadata?: boolean;
+}
+
+/** RFC 8707 §2 and the specification say MUST: sent, byte for byte, unless the owner waived it here. */
+export function resourceParameter(
+  resource: string,
+  overrides: Overrides | undefined,
+): { readonly resource?: string } {
+  // Breaks "the client MUST send the resource parameter" (Resource indicators 1).
+  return overrides?.noResource === true ? {} : { resource };
+}

@@ -1,0 +1,31 @@
+/** A clock that stands still until a test turns its hands; whoever sleeps wakes by that alone. */
+import type { Clock } from '../../src/broker/clock.ts';
+
+interface Sleeper {
+  readonly until: number;
+  readonly wake: () => void;
+}
+
+export class HandClock implements Clock {
+  /** The machine's time at the start: certificates and ID tokens are checked against it. */
+  #now = Date.now();
+  readonly #sleepers = new Set<Sleeper>();
+
+  now(): number {
+    return this.#now;
+  }
+
+  async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const sleeper = { until: this.#now + milliseconds, wake: resolve };
+    this.#sleepers.add(sleeper);
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    await promise.finally(() => this.#sleepers.delete(sleeper));
+  }
+
+  advance(milliseconds: number): void {
+    this.#now += milliseconds;
+    for (const sleeper of this.#sleepers) if (sleeper.until <= this.#now) sleeper.wake();
+  }
+}

@@ -1,0 +1,256 @@
+/**
+ * The broker's real parts, put together as the daemon does it, over a temporary folder.
+ *
+ * Invariant: nothing is faked but time and the person: requests go to a real server, tokens into a
+ * real vault, redirects to a real listener. All of it ends with the test.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { AuditFile } from '../../src/broker/audit.ts';
+import { AuthorizationServers } from '../../src/broker/authorization-servers.ts';
+import { Broker } from '../../src/broker/broker.ts';
+import { Grants, grantSchema } from '../../src/broker/grant.ts';
+import type { Grant } from '../../src/broker/grant.ts';
+import { Interactions } from '../../src/broker/interaction.ts';
+import type { Interaction, Question } from '../../src/broker/interaction.ts';
+import { LocalClients, localClientSchema } from '../../src/broker/local-client.ts';
+import { Loopback } from '../../src/broker/loopback.ts';
+import type { BrokerParts } from '../../src/broker/parts.ts';
+import { Permissions, permissionSchema } from '../../src/broker/permission.ts';
+import { RecordFile } from '../../src/broker/record-file.ts';
+import { Refresher } from '../../src/broker/refresher.ts';
+import { registrationRecordSchema, Registrations } from '../../src/broker/registrations.ts';
+import { TokenCache } from '../../src/broker/token-cache.ts';
+import type { Token, TokenRequest } from '../../src/broker/token-request.ts';
+import type { Fetch, Http } from '../../src/oauth/http.ts';
+import type { TestWorld } from '../support/world.ts';
+import { HandClock } from './hand-clock.ts';
+import { watchedVault } from './watched-vault.ts';
+import type { WatchedVault } from './watched-vault.ts';
+
+/** Where a rig's broker lives: the network it reaches, and who sits at the browser. */
+export interface Surroundings {
+  readonly fetch: Fetch;
+  /** The endpoint that requests are for unless they say otherwise. */
+  readonly endpoint: string;
+  /** Signs in at an authorization URL, as a person would. */
+  visit(url: string, person: Person): Promise<unknown>;
+}
+
+export interface Person {
+  account: string;
+  deny: boolean;
+  /** False: looks at the page and does nothing. */
+  isThere: boolean;
+}
+
+export interface Rig {
+  readonly broker: Broker;
+  readonly parts: BrokerParts;
+  readonly clock: HandClock;
+  readonly vault: WatchedVault;
+  readonly endpoint: string;
+  readonly folder: string;
+  /** URLs of all requests that left, in order. */
+  readonly fetched: string[];
+  /** Those whose answer was read to its end. */
+  readonly readUp: string[];
+  /** Authorization URLs that were shown. */
+  readonly pages: string[];
+  readonly person: Person;
+  /** Ends the pages' visits that are still under way. */
+  visited(): Promise<void>;
+  /** A program asks. `editor`, all that its permission gives, and a minute, unless told otherwise. */
+  ask(request?: Partial<TokenRequest>): Promise<Token>;
+  allow(clientId?: string, scope?: readonly string[], endpoint?: string): Promise<void>;
+  login(changes?: { scope?: string[]; account?: string; timeout?: number }): Promise<Grant>;
+  /** The one grant there is. */
+  grant(): Grant;
+  /** Resolves with the first open question of this kind. */
+  question(kind: Question['kind']): Promise<Interaction>;
+  /** What was written to disk: every file of the state folder with its inode and size. */
+  footprint(): Record<string, string>;
+  /** The text of every file of the state folder. */
+  texts(): string[];
+}
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-broker-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export const inWorld = (world: TestWorld): Surroundings => ({
+  fetch: world.fetch,
+  endpoint: world.protectedServer.url,
+  visit: (url, { account, deny }) => world.signIn(url, { account, deny }),
+});
+
+export async function brokerRig(surroundings: Surroundings): Promise<Rig> {
+  const folder = temporaryFolder();
+  const clock = new HandClock();
+  const vault = watchedVault();
+  const fetched: string[] = [];
+  const readUp: string[] = [];
+  const pages: string[] = [];
+  const person: Person = { account: 'alice', deny: false, isThere: true };
+  const visits: Promise<unknown>[] = [];
+  const changes = new EventTarget();
+  const parts = await assemble({
+    folder,
+    clock,
+    vault,
+    fetch: async (url, init) => {
+      fetched.push(url);
+      const response = await surroundings.fetch(url, init);
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: noting(response.body, () => readUp.push(url)),
+      };
+    },
+    changed: () => void changes.dispatchEvent(new Event('change')),
+    openBrowser: async (url) => {
+      pages.push(url);
+      if (person.isThere) visits.push(surroundings.visit(url, { ...person }));
+    },
+  });
+  const broker = new Broker(parts);
+  const visited = async (): Promise<void> => void (await Promise.allSettled(visits));
+  const gone = new AbortController();
+  onTestFinished(async () => {
+    gone.abort();
+    await visited();
+    await parts.refresher.settled();
+    await parts.audit.flush();
+  });
+  const { endpoint } = surroundings;
+  return {
+    broker,
+    parts,
+    clock,
+    vault,
+    endpoint,
+    folder,
+    fetched,
+    readUp,
+    pages,
+    person,
+    visited,
+    ask: (request = {}) =>
+      broker.getToken({
+        clientId: 'editor',
+        resource: endpoint,
+        interaction: 'allow',
+        timeout: 60_000,
+        signal: gone.signal,
+        ...request,
+      }),
+    allow: (clientId = 'editor', scope, where = endpoint) =>
+      broker.consent.decide({
+        clientId,
+        endpoint: where,
+        decision: 'allow',
+        createdAt: clock.now(),
+        ...(scope ? { scope: [...scope] } : {}),
+      }),
+    login: (asked = {}) =>
+      broker.login({ resource: endpoint, timeout: 60_000, signal: gone.signal, ...asked }),
+    grant: () => only(parts.grants.all()),
+    question: async (kind) => {
+      for (;;) {
+        const open = parts.interactions.list().find(({ question }) => question.kind === kind);
+        if (open) return open;
+        await new Promise((resolve) => changes.addEventListener('change', resolve, { once: true }));
+      }
+    },
+    footprint: () =>
+      Object.fromEntries(
+        readdirSync(folder).map((name) => {
+          const { ino, size } = statSync(path.join(folder, name));
+          return [name, `${ino} ${size}`];
+        }),
+      ),
+    texts: () => readdirSync(folder).map((name) => readFileSync(path.join(folder, name), 'utf8')),
+  };
+}
+
+type Body = Awaited<ReturnType<Fetch>>['body'];
+
+/** The same body, telling when it has been read. */
+function noting(body: Body, onEnd: () => void): Body {
+  return (
+    body && {
+      async *[Symbol.asyncIterator]() {
+        yield* body;
+        onEnd();
+      },
+      cancel: () => body.cancel(),
+    }
+  );
+}
+
+interface Assembly {
+  readonly folder: string;
+  readonly clock: HandClock;
+  readonly vault: WatchedVault;
+  readonly fetch: Fetch;
+  readonly changed: () => void;
+  readonly openBrowser: (url: string) => Promise<void>;
+}
+
+async function assemble(input: Assembly): Promise<BrokerParts> {
+  const { folder, clock, vault } = input;
+  const now = (): number => clock.now();
+  const file = (name: string): string => path.join(folder, `${name}.json`);
+  const http: Http = { fetch: input.fetch, now, allowInsecureLoopback: false };
+  const files = {
+    grants: new RecordFile(file('grants'), grantSchema),
+    registrations: new RecordFile(file('registrations'), registrationRecordSchema),
+    clients: new RecordFile(file('clients'), localClientSchema),
+    permissions: new RecordFile(file('permissions'), permissionSchema),
+  };
+  for (const records of Object.values(files)) await records.load();
+  const grants = new Grants(files.grants);
+  const registrations = new Registrations(files.registrations, vault);
+  const servers = new AuthorizationServers(http);
+  const cache = new TokenCache();
+  const audit = new AuditFile(path.join(folder, 'audit.jsonl'), now);
+  return {
+    http,
+    clock,
+    vault,
+    grants,
+    registrations,
+    servers,
+    cache,
+    audit,
+    refresher: new Refresher({ http, vault, grants, registrations, servers, cache, audit }),
+    interactions: new Interactions(now, input.changed),
+    loopback: new Loopback(),
+    clients: new LocalClients(files.clients),
+    permissions: new Permissions(files.permissions),
+    openBrowser: input.openBrowser,
+  };
+}
+
+function only<T>(items: readonly T[]): T {
+  const [item, ...more] = items;
+  if (item === undefined || more.length > 0) throw new Error(`there are ${items.length}, not one`);
+  return item;
+}
+
+/** Lets everything that is ready to run, run: for "nothing has happened yet". */
+export async function turnOfEvents(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The refusal of a promise that must be refused. */
+export async function refusal(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => Promise.reject(new Error('it was not refused')),
+    (error: unknown) => error,
+  );
+}

@@ -1,0 +1,283 @@
+/** Scopes: a program gets no more than it was allowed (DESIGN 10), and more only with the user (11, step-up). */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSite } from '../oauth/site.ts';
+import type { Site } from '../oauth/site.ts';
+import { openWorld } from '../support/world.ts';
+import type { TestWorld } from '../support/world.ts';
+import { oddServer } from './odd-server.ts';
+import type { OddServer } from './odd-server.ts';
+import { brokerRig, inWorld, refusal } from './rig.ts';
+import type { Rig } from './rig.ts';
+
+let world: TestWorld;
+let site: Site;
+beforeAll(async () => {
+  [world, site] = await Promise.all([openWorld(), openSite()]);
+});
+afterAll(async () => Promise.all([world.close(), site.close()]));
+
+const both = ['notes:read', 'notes:write'];
+
+/** A grant with both scopes, and an editor that may only read. */
+async function readerBesideWriter(): Promise<Rig> {
+  const rig = await brokerRig(inWorld(world));
+  await rig.login({ scope: both });
+  await rig.allow('editor', ['notes:read']);
+  return rig;
+}
+
+const refreshes = (): number => world.counts().authorizationServer.refreshes;
+
+const scopeAsked = (page: string | undefined): string[] =>
+  (new URL(page ?? '').searchParams.get('scope') ?? '').split(' ').filter((s) => s !== 'offline_access');
+
+const stepUp = (...scope: string[]) => ({
+  challenge: { status: 403, bearer: { error: 'insufficient_scope', scope } } as const,
+});
+
+describe('a program with a narrow permission', () => {
+  it('gets a narrowed token, never the broad one that is in memory', async () => {
+    const rig = await readerBesideWriter();
+    await rig.allow('agent', both);
+    const before = refreshes();
+    const broad = await rig.ask({ clientId: 'agent' });
+    const narrow = await rig.ask();
+    expect(broad.scope).toEqual(both);
+    expect(narrow.scope).toEqual(['notes:read']);
+    expect(narrow.accessToken).not.toBe(broad.accessToken);
+    expect(refreshes()).toBe(before + 1);
+  });
+
+  it('gets its own token from memory the next time, and leaves the broad one as it is', async () => {
+    const rig = await readerBesideWriter();
+    await rig.allow('agent', both);
+    const [broad, narrow] = [await rig.ask({ clientId: 'agent' }), await rig.ask()];
+    const before = refreshes();
+    expect((await rig.ask()).accessToken).toBe(narrow.accessToken);
+    expect((await rig.ask({ clientId: 'agent' })).accessToken).toBe(broad.accessToken);
+    expect(refreshes()).toBe(before);
+    expect(rig.grant().scope).toEqual(both);
+  });
+
+  it('gets a narrowed token again when its own is over, while the broad one still works', async () => {
+    const rig = await readerBesideWriter();
+    await rig.ask();
+    rig.clock.advance(3_600_000);
+    expect((await rig.ask()).scope).toEqual(['notes:read']);
+    expect(rig.grant().scope).toEqual(both);
+  });
+
+  it('gets none from a server that does not narrow', async () => {
+    const server = oddServer(site);
+    server.answer = (_form, usual) => ({ ...usual, scope: 'read write' });
+    const rig = await brokerRig(server);
+    await rig.login({ scope: ['read', 'write'] });
+    await rig.allow('editor', ['read']);
+    const error = { reason: 'scope_insufficient', hint: expect.stringContaining('keyturn allow editor') };
+    expect(await refusal(rig.ask())).toMatchObject(error);
+    expect(await refusal(rig.ask())).toMatchObject(error);
+    // Not asked twice: what the server answered stands in memory.
+    expect(server.tokenRequests.map((form) => form.get('scope'))).toEqual([null, 'read']);
+  });
+
+  it('gets none from a server that refuses to narrow, and the grant stays', async () => {
+    const server = oddServer(site);
+    server.answer = (form, usual) =>
+      form.get('scope') === 'read' ? { status: 400, body: { error: 'invalid_scope' } } : usual;
+    const rig = await brokerRig(server);
+    await rig.login({ scope: ['read', 'write'] });
+    await rig.allow('editor', ['read']);
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'scope_insufficient' });
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+  });
+
+  it('gets none where the grant has nothing that it may have', async () => {
+    const rig = await brokerRig(inWorld(world));
+    await rig.login({ scope: ['notes:write'] });
+    await rig.allow('editor', ['other']);
+    const before = refreshes();
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'scope_insufficient' });
+    expect(refreshes()).toBe(before);
+  });
+
+  it('gets none of a grant that can’t be narrowed for want of a refresh token', async () => {
+    const server = oddServer(site);
+    server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
+    const rig = await brokerRig(server);
+    await rig.login({ scope: ['read', 'write'] });
+    await rig.allow('editor', ['read']);
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'scope_insufficient' });
+  });
+
+  it('whose only scope is named like our word for all gets no other', async () => {
+    const server = oddServer(site);
+    const rig = await brokerRig(server);
+    await rig.login({ scope: ['*', 'write'] });
+    await rig.allow('editor', ['*']);
+    expect((await rig.ask()).scope).toEqual(['*']);
+  });
+
+  it('signs in for no more than it may have', async () => {
+    const rig = await brokerRig(inWorld(world));
+    await rig.allow('editor', ['notes:read']);
+    await rig.ask();
+    expect(scopeAsked(rig.pages[0])).toEqual(['notes:read']);
+  });
+});
+
+describe('a refresh that comes back with fewer scopes', () => {
+  it('is not handed out for a request that needs them', async () => {
+    const server = oddServer(site);
+    const rig = await brokerRig(server);
+    await rig.login({ scope: ['read', 'write'] });
+    await rig.allow('editor', ['read', 'write']);
+    server.answer = (_form, usual) => ({ ...usual, scope: 'read' });
+    rig.clock.advance(3_600_000);
+    expect(await refusal(rig.ask({ scope: ['write'] }))).toMatchObject({ reason: 'scope_insufficient' });
+    expect((await rig.ask()).scope).toEqual(['read']);
+  });
+});
+
+describe('a step-up', () => {
+  it('asks for what was asked for before together with what is needed now', async () => {
+    const rig = await brokerRig(inWorld(world));
+    await rig.allow('editor', both);
+    await rig.login({ scope: ['notes:read'] });
+    const token = await rig.ask(stepUp('notes:write'));
+    expect(token.scope.toSorted()).toEqual(both);
+    expect(scopeAsked(rig.pages.at(-1)).toSorted()).toEqual(both);
+    expect(rig.parts.grants.all()).toHaveLength(1);
+  });
+
+  it('keeps for other programs what they have', async () => {
+    const rig = await brokerRig(inWorld(world));
+    await rig.login({ scope: ['notes:read'] });
+    await rig.allow('agent', ['notes:read']);
+    await rig.allow('editor', ['notes:write']);
+    await rig.ask({ clientId: 'agent' });
+    expect((await rig.ask(stepUp('notes:write'))).scope).toEqual(['notes:write']);
+    expect((await rig.ask({ clientId: 'agent' })).scope).toEqual(['notes:read']);
+    expect(rig.grant().scope.toSorted()).toEqual(both);
+  });
+
+  it('beyond the permission raises a card before anything is fetched', async () => {
+    const rig = await brokerRig(inWorld(world));
+    await rig.allow('editor', ['notes:read']);
+    await rig.ask();
+    const fetched = rig.fetched.length;
+    const asked = rig.ask(stepUp('notes:write'));
+    const card = await rig.question('allow');
+    expect(card.question).toMatchObject({ scope: both });
+    expect(rig.fetched).toHaveLength(fetched);
+    rig.parts.interactions.answer(card.id, 'yes');
+    expect((await asked).scope.toSorted()).toEqual(both);
+  });
+
+  it('is refused at once when nobody may be asked', async () => {
+    const rig = await brokerRig(inWorld(world));
+    await rig.allow('editor', both);
+    await rig.login({ scope: ['notes:read'] });
+    const request = { ...stepUp('notes:write'), interaction: 'never' } as const;
+    expect(await refusal(rig.ask(request))).toMatchObject({ reason: 'login_required' });
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('does not ask twice for scopes that were asked for and not granted', async () => {
+    const server = oddServer(site);
+    server.answer = (_form, usual) => ({ ...usual, scope: 'read' });
+    const rig = await brokerRig(server);
+    await rig.allow('editor', ['read', 'write']);
+    await rig.login({ scope: ['read'] });
+    const error = { reason: 'scope_insufficient', message: expect.stringContaining('write') };
+    expect(await refusal(rig.ask(stepUp('write')))).toMatchObject(error);
+    expect(rig.pages).toHaveLength(2);
+    expect(await refusal(rig.ask(stepUp('write')))).toMatchObject(error);
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  describe('that is asked for again and again', () => {
+    const wanted = ['s1', 's2', 's3', 's4', 's5'];
+
+    async function insatiable(): Promise<{
+      server: OddServer;
+      rig: Rig;
+      want: (n: number) => Promise<unknown>;
+    }> {
+      const server = oddServer(site);
+      const rig = await brokerRig(server);
+      await rig.allow('editor', ['read', ...wanted]);
+      await rig.login({ scope: ['read'] });
+      const want = (n: number): Promise<unknown> => rig.ask({ ...stepUp(`s${n}`), operation: 'POST /a' });
+      return { server, rig, want };
+    }
+
+    it('is tried three times, then refused until the user signs in', async () => {
+      const { rig, want } = await insatiable();
+      for (const n of [1, 2, 3]) await want(n);
+      const pages = rig.pages.length;
+      expect(await refusal(want(4))).toMatchObject({ reason: 'step_up_exhausted' });
+      rig.clock.advance(24 * 3_600_000);
+      expect(await refusal(want(4))).toMatchObject({ reason: 'step_up_exhausted' });
+      expect(rig.pages).toHaveLength(pages);
+      await rig.login({ scope: ['read', 's1', 's2', 's3'] });
+      expect(await want(4)).toMatchObject({ scope: expect.arrayContaining(['s4']) });
+    });
+
+    it('is tried again after ten minutes as long as it was not too often', async () => {
+      const { rig, want } = await insatiable();
+      for (const n of [1, 2]) await want(n);
+      rig.clock.advance(600_000);
+      for (const n of [3, 4]) await want(n);
+      expect(rig.pages).toHaveLength(5);
+    });
+
+    it('locks out no other program', async () => {
+      const { rig, want } = await insatiable();
+      for (const n of [1, 2, 3]) await want(n);
+      await rig.allow('agent', ['read', ...wanted]);
+      expect(await rig.ask({ clientId: 'agent', ...stepUp('s4') })).toMatchObject({
+        scope: expect.arrayContaining(['s4']),
+      });
+    });
+  });
+});
+
+describe('a program that lies about its challenge', () => {
+  it('leads us to no foreign metadata', async () => {
+    const rig = await brokerRig(inWorld(world));
+    await rig.allow();
+    const foreign = 'https://127.0.0.1:1/.well-known/oauth-protected-resource';
+    const bearer = { resourceMetadata: foreign };
+    await rig.ask({ challenge: { status: 401, bearer } });
+    const origins = new Set(rig.fetched.map((url) => new URL(url).origin));
+    expect(origins).not.toContain('https://127.0.0.1:1');
+    expect(origins.size).toBe(2);
+  });
+
+  it('leads us to no foreign metadata where the server itself names none', async () => {
+    const server = oddServer(site, { scopesSupported: ['read'] });
+    site.lay('/a', { status: 401 });
+    const rig = await brokerRig(server);
+    await rig.allow();
+    const bearer = { resourceMetadata: 'https://127.0.0.1:1/metadata' };
+    await rig.ask({ challenge: { status: 401, bearer } });
+    expect(new Set(rig.fetched.map((url) => new URL(url).origin))).toEqual(new Set([site.origin]));
+  });
+
+  it('gets no scope beyond its permission, nor is it asked for', async () => {
+    const rig = await brokerRig(inWorld(world));
+    await rig.allow('editor', ['notes:read']);
+    const bearer = { scope: ['notes:read', 'notes:write'] };
+    const token = await rig.ask({ challenge: { status: 401, bearer } });
+    expect(token.scope).toEqual(['notes:read']);
+    expect(scopeAsked(rig.pages[0])).toEqual(['notes:read']);
+  });
+
+  it('widens no permission whose scopes are still open', async () => {
+    const rig = await brokerRig(inWorld(world));
+    const asked = rig.ask({ challenge: { status: 401, bearer: { scope: both } } });
+    rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');
+    expect((await asked).scope).toEqual(['notes:read']);
+    expect(scopeAsked(rig.pages[0])).toEqual(['notes:read']);
+  });
+});

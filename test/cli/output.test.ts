@@ -1,0 +1,67 @@
+/** What is printed where, and how a refusal reads. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { printJson, printTable, refuse, when } from '../../src/cli/output.ts';
+import { KeyturnError, reasons, RuleRefusal } from '../../src/errors.ts';
+
+let stdout: string;
+let stderr: string;
+
+beforeEach(() => {
+  [stdout, stderr] = ['', ''];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += text)));
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text)));
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('a refusal', () => {
+  it('says what happened, which rule, what to do, and its reason, on stderr', () => {
+    const refusal = new RuleRefusal('issuer_mismatch', 'Another issuer answered.', {
+      rule: 'RFC 9207 §2.4',
+      hint: 'Sign in again.',
+      retryAfter: 30,
+    });
+    expect(refuse(refusal)).toBe(5);
+    expect(stdout).toBe('');
+    expect(stderr).toBe(
+      'keyturn: Another issuer answered.\n  rule: RFC 9207 §2.4\n  hint: Sign in again.\n  again in: 30 s\n  reason: issuer_mismatch\n',
+    );
+  });
+
+  it.each(Object.entries(reasons))('with reason %s exits as the table says', (reason, { exit }) => {
+    expect(refuse(new KeyturnError(reason as keyof typeof reasons, 'no'))).toBe(exit);
+    expect([1, 2, 3, 4, 5, 6, 7, 8, 130]).toContain(exit);
+  });
+
+  it('that nobody meant shows the name of the error and none of its text', () => {
+    expect(refuse(new TypeError('token ey.secret is not iterable'))).toBe(1);
+    expect(stderr).toContain('internal error (TypeError)');
+    expect(stderr).not.toContain('secret');
+    expect(refuse('ey.secret')).toBe(1);
+    expect(stderr).not.toContain('secret');
+  });
+});
+
+describe('an answer', () => {
+  it('is aligned for a person', () => {
+    printTable(
+      ['A', 'LONGER', 'C'],
+      [
+        ['1', '2', '3'],
+        ['wide cell', '', ''],
+      ],
+    );
+    expect(stdout).toBe('A          LONGER  C\n1          2       3\nwide cell\n');
+  });
+
+  it('is one line of JSON for a program', () => {
+    printJson([{ a: 1 }]);
+    expect(stdout).toBe('[{"a":1}]\n');
+  });
+
+  it('shows a time to the minute', () => {
+    expect(when(0)).toMatch(/^19(69|70)-\d\d-\d\d \d\d:\d\d$/);
+  });
+});

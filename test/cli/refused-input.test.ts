@@ -1,0 +1,84 @@
+/** What the command line can't understand: refused with exit 2 before a broker is looked for. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import { run } from '../../src/cli/token.ts';
+
+const resource = 'https://notes.example/mcp';
+
+let folder: string;
+let stdout: string;
+let stderr: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  vi.stubEnv('KEYTURN_HOME', path.join(folder, 'home'));
+  [stdout, stderr] = ['', ''];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += text)));
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text)));
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+/** As bin.ts dispatches. */
+async function keyturn([name, ...args]: string[]): Promise<number> {
+  return name === 'token' ? run(args) : main(name, args);
+}
+
+describe('exit 2, with nothing on stdout and nothing started', () => {
+  it.each([
+    ['a word in place of a URL', ['token', 'notes']],
+    ['a URL without a host', ['token', 'https:notes']],
+    ['a scheme that is no web server', ['token', 'ftp://notes.example/']],
+    ['plain http to another machine', ['token', 'http://notes.example/mcp']],
+    ['a name and a password in the URL', ['allow', 'cli', 'https://me:secret@notes.example/mcp']],
+    ['a fragment', ['login', 'https://notes.example/mcp#top']],
+    ['a line break in the URL', ['deny', 'cli', 'https://notes.example/m\ncp']],
+    ['no such grant and no URL', ['revoke', 'notes']],
+    ['a quotation mark in a scope', ['token', resource, '--scope', 'notes:"read"']],
+    ['a control character in a scope', ['allow', 'cli', resource, '--scope', 'notes\u0007read']],
+    ['an empty scope', ['login', resource, '--scope', ' ']],
+    ['a timeout in words', ['token', resource, '--timeout', 'soon']],
+    ['a negative timeout', ['token', resource, '--timeout=-1']],
+    ['a timeout of years', ['token', resource, '--timeout', '99999999']],
+    ['a fraction of a second', ['token', resource, '--min-validity', '1.5']],
+    ['a lease without a unit that exists', ['allow', 'cli', resource, '--for', '3 weeks']],
+    ['a lease of a thousand years', ['allow', 'cli', resource, '--for', '365000d']],
+    ['another status than 401 and 403', ['token', resource, '--status', '500']],
+    ['an answer that isn’t one', ['answer', 'abcd1234', 'maybe']],
+    ['a registration without a client id', ['register', 'https://login.example']],
+    ['a flag that doesn’t exist', ['token', resource, '--verbose']],
+    ['too many operands', ['token', resource, resource]],
+    ['no operand', ['token']],
+    ['no command', []],
+    ['an unknown command', ['tokens']],
+  ])('for %s', async (_what, args) => {
+    expect(await keyturn(args)).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).not.toBe('');
+    expect(stderr).not.toContain('secret');
+    expect(existsSync(path.join(folder, 'home'))).toBe(false);
+  });
+});
+
+describe('help', () => {
+  it('goes to stdout with exit 0, for the whole and for each command', async () => {
+    expect(await keyturn(['--help'])).toBe(0);
+    const commands = [...stdout.matchAll(/^ {2}([a-z]+) .* {2,}/gm)].map(([, name]) => name ?? '');
+    expect(commands).toContain('token');
+    expect(commands.length).toBeGreaterThan(10);
+    for (const name of commands) {
+      stdout = '';
+      expect(await keyturn([name, '--help'])).toBe(0);
+      expect(stdout).toMatch(new RegExp(`^Usage: keyturn ${name}\\b`));
+    }
+    expect(stderr).toBe('');
+    expect(existsSync(path.join(folder, 'home'))).toBe(false);
+  });
+});

@@ -1,0 +1,53 @@
+/** The daemon's fetch: whom it trusts, and what never goes through a proxy. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { daemonFetch } from '../../src/daemon/fetch.ts';
+import { openWorld, type TestWorld } from '../support/world.ts';
+
+let world: TestWorld;
+let url: string;
+
+beforeAll(async () => {
+  world = await openWorld();
+  url = `${world.authorizationServer.issuer}/.well-known/openid-configuration`;
+});
+
+afterAll(() => world.close());
+
+async function statusWith(options: Parameters<typeof daemonFetch>[0]): Promise<number> {
+  const net = daemonFetch(options);
+  try {
+    const signal = new AbortController().signal;
+    const response = await net.fetch(url, { method: 'GET', headers: {}, redirect: 'manual', signal });
+    await response.body?.cancel();
+    return response.status;
+  } finally {
+    await net.close();
+  }
+}
+
+describe('the daemon’s fetch', () => {
+  it('trusts an authority that the user named, and no other', async () => {
+    expect(await statusWith({ extraAuthorities: world.caFile })).toBe(200);
+    await expect(statusWith({})).rejects.toMatchObject({
+      cause: { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
+    });
+  });
+
+  it('never sends a request to this machine through a proxy', async () => {
+    // Nothing listens on the discard port: a request that went there would fail.
+    const httpsProxy = 'http://127.0.0.1:9';
+    expect(await statusWith({ extraAuthorities: world.caFile, httpsProxy })).toBe(200);
+    expect(await statusWith({ extraAuthorities: world.caFile, httpsProxy, noProxy: 'intern.example' })).toBe(
+      200,
+    );
+  });
+
+  it('says at once which file of authorities can’t be read', () => {
+    expect(() => daemonFetch({ extraAuthorities: '/nonexistent/ca.pem' })).toThrow(
+      expect.objectContaining({
+        reason: 'file_unreadable',
+        message: expect.stringContaining('/nonexistent/ca.pem'),
+      }),
+    );
+  });
+});

@@ -1,0 +1,259 @@
+/**
+ * The layers (DESIGN, Layers): who may import whom, and why. A rule that no file could break would
+ * prove nothing, so the checker itself is tried on trees that break each one.
+ */
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  importCycles,
+  parseTree,
+  readTree,
+  staticClosure,
+  type Tree,
+  unknownTarget,
+} from './support/imports.ts';
+
+const tree = readTree(path.join(import.meta.dirname, '..', 'src'));
+
+interface Layer {
+  /** Beginnings of the paths in src/ that this layer may import, besides itself. */
+  readonly mayImport: readonly string[];
+  /** Packages it may import; `undefined`: any. */
+  readonly packages?: readonly string[];
+  readonly why: string;
+}
+
+/** The wire's own files, which both ends load. */
+const wire = ['ipc/wire.ts', 'ipc/framing.ts', 'ipc/handshake.ts', 'ipc/endpoint.ts'];
+const base = ['errors.ts', 'paths.ts'];
+
+/** By folder or single file; a file belongs to the longest name that fits. */
+const layers: Readonly<Record<string, Layer>> = {
+  'errors.ts': { mayImport: [], packages: [], why: 'everything imports it, so it imports nothing' },
+  'paths.ts': {
+    mayImport: [],
+    packages: [],
+    why: 'a function of the environment, for both ends of the socket',
+  },
+  'oauth/': {
+    mayImport: ['errors.ts'],
+    packages: ['openid-client', 'zod'],
+    why: 'the protocol is pure: fetch and clock are passed in',
+  },
+  'vault/': {
+    mayImport: ['errors.ts'],
+    packages: ['zod', 'keytar'],
+    why: 'keeps secrets and knows not what they are',
+  },
+  'broker/': {
+    mayImport: ['errors.ts', 'oauth/', 'vault/'],
+    packages: ['zod', 'write-file-atomic'],
+    why: 'joins oauth and vault; who asks through which socket is not its business',
+  },
+  ...Object.fromEntries(
+    wire.map((file): [string, Layer] => [
+      file,
+      {
+        mayImport: [...base, ...wire],
+        packages: [],
+        why: 'loaded by every local client: no schema library, no native code',
+      },
+    ]),
+  ),
+  'ipc/': {
+    mayImport: base,
+    packages: ['zod', 'koffi'],
+    why: 'carries requests and knows nothing of grants',
+  },
+  'client/': {
+    mayImport: [...base, ...wire],
+    packages: [],
+    why: 'other programs load it: it brings nothing of the broker along',
+  },
+  'daemon/': {
+    mayImport: [...base, 'oauth/', 'vault/', 'broker/', 'ipc/'],
+    packages: ['zod', 'conf', 'koffi', 'undici', 'write-file-atomic'],
+    why: 'the composition root; hosts import it, it imports no host',
+  },
+  'cli/': {
+    mayImport: [...base, 'oauth/', 'ipc/', 'client/', 'daemon/'],
+    packages: ['zod'],
+    why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',
+  },
+  'server/': {
+    mayImport: ['errors.ts', 'oauth/'],
+    why: 'the server roles owe nothing to the broker, and are not in the package',
+  },
+};
+
+interface Confined {
+  readonly names: (target: string) => boolean;
+  readonly only: (file: string) => boolean;
+  readonly why: string;
+}
+
+/** What is imported in few places, or in none. */
+const confined: Readonly<Record<string, Confined>> = {
+  keytar: {
+    names: (target) => target === 'keytar',
+    only: (file) => file === 'vault/keychain-worker.ts',
+    why: 'it can crash and hang, so it is loaded only in a process of its own',
+  },
+  conf: {
+    names: (target) => target === 'conf',
+    only: (file) => file.startsWith('daemon/'),
+    why: 'settings are read by the composition root and passed on',
+  },
+  koffi: {
+    names: (target) => target === 'koffi',
+    only: (file) => file === 'ipc/peer.ts' || file === 'daemon/single-instance.ts',
+    why: 'native calls: one for the peer, one for the lock',
+  },
+  'the world outside': {
+    names: (target) => /^node:(fs|net|tls|dns|http2?|https|child_process|worker_threads)(\/|$)/.test(target),
+    only: (file) => !file.startsWith('oauth/'),
+    why: 'oauth is pure: a test can give it any server and any clock',
+  },
+};
+
+/** Everything the tree breaks of the rules above, as sentences. */
+function violations(files: Tree): string[] {
+  return [...files].flatMap(([file, { imports }]) => {
+    const layer = layers[layerOf(file)];
+    if (!layer) return [`${file} belongs to no layer: give its folder a row`];
+    return imports.flatMap(({ target, kind }) => [
+      ...(isAllowed(file, target, layer) ? [] : [`${file} imports ${target} (${kind}): ${layer.why}`]),
+      ...Object.values(confined)
+        .filter((rule) => rule.names(target) && !rule.only(file))
+        .map((rule) => `${file} imports ${target} (${kind}): ${rule.why}`),
+    ]);
+  });
+}
+
+function layerOf(file: string): string {
+  const fitting = Object.keys(layers).filter((name) =>
+    name.endsWith('/') ? file.startsWith(name) : file === name,
+  );
+  return fitting.toSorted((a, b) => b.length - a.length)[0] ?? '';
+}
+
+function isAllowed(file: string, target: string, { mayImport, packages }: Layer): boolean {
+  if (target === unknownTarget) return file === 'vault/keychain-worker.ts';
+  if (isBuiltin(target)) return true;
+  if (!target.endsWith('.ts')) return packages === undefined || packages.includes(packageOf(target));
+  const own = layerOf(file);
+  return (own.endsWith('/') && target.startsWith(own)) || mayImport.some((start) => target.startsWith(start));
+}
+
+function packageOf(target: string): string {
+  return target.split('/', target.startsWith('@') ? 2 : 1).join('/');
+}
+
+/** The packages that loading a file loads. */
+function packagesBehind(files: Tree, file: string): string[] {
+  return [...staticClosure(files, file)].filter((target) => !files.has(target) && !isBuiltin(target));
+}
+
+describe('the layers', () => {
+  it('are kept by every import of every file', () => {
+    expect(tree.size).toBeGreaterThan(80);
+    expect(violations(tree)).toEqual([]);
+  });
+
+  it('have no cycle, not even of types', () => {
+    expect(importCycles(tree)).toEqual([]);
+  });
+
+  it('let only the keychain worker choose a module at run time, and only it writes the name keytar', () => {
+    const choosing = [...tree].filter(([, { imports }]) =>
+      imports.some(({ target }) => target === unknownTarget),
+    );
+    const naming = [...tree].filter(([, { strings }]) => strings.has('keytar'));
+    expect(choosing.map(([file]) => file)).toEqual(['vault/keychain-worker.ts']);
+    expect(naming.map(([file]) => file)).toEqual(['vault/keychain-worker.ts']);
+  });
+
+  it('keep every package out of `keyturn token` and of the client library', () => {
+    // Cold start is what scripts wait for, and a program that imports us must not inherit our dependencies.
+    expect(packagesBehind(tree, 'cli/bin.ts')).toEqual([]);
+    expect(packagesBehind(tree, 'cli/token.ts')).toEqual([]);
+    expect(packagesBehind(tree, 'client/index.ts')).toEqual([]);
+  });
+
+  it('keep the broker, its schemas and the daemon out of the client library', () => {
+    const loaded = [...staticClosure(tree, 'client/index.ts')].filter((file) => tree.has(file));
+    const allowed = [...base, ...wire];
+    expect(loaded.filter((file) => !file.startsWith('client/') && !allowed.includes(file))).toEqual([]);
+    expect(loaded).toContain('ipc/wire.ts');
+    expect(loaded).not.toContain('ipc/protocol.ts');
+  });
+
+  it('let nobody import the server roles', () => {
+    const importing = [...tree].filter(
+      ([file, { imports }]) =>
+        !file.startsWith('server/') && imports.some(({ target }) => target.startsWith('server/')),
+    );
+    expect(importing.map(([file]) => file)).toEqual([]);
+  });
+});
+
+describe('every source file', () => {
+  it('opens with a header that says what it is for', () => {
+    const bare = [...tree].filter(([, { text }]) => !/^(#!.*\n)?\/\*\*\s/.test(text));
+    expect(bare.map(([file]) => file)).toEqual([]);
+  });
+
+  it('leaves the terminal to the command line', () => {
+    const talking = [...tree].filter(([, { identifiers }]) => identifiers.has('console'));
+    expect(talking.map(([file]) => file)).toEqual([]);
+  });
+
+  it('leaves nothing to be done later', () => {
+    const unfinished = [...tree].filter(([, { text }]) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text));
+    expect(unfinished.map(([file]) => file)).toEqual([]);
+  });
+});
+
+describe('the checker', () => {
+  const errors = { 'errors.ts': '/** */ export const x = 1;' };
+
+  it.each([
+    ['a static import against the order', 'oauth/a.ts', "import { b } from '../broker/b.ts';"],
+    ['an import of a type against the order', 'oauth/a.ts', "import type { B } from '../broker/b.ts';"],
+    ['a type named in place', 'oauth/a.ts', "let b: import('../broker/b.ts').B;"],
+    ['a dynamic import against the order', 'client/a.ts', "await import('../ipc/protocol.ts');"],
+    ['a re-export against the order', 'client/a.ts', "export { b } from '../ipc/protocol.ts';"],
+    ['a re-export of everything', 'client/a.ts', "export * from '../daemon/b.ts';"],
+    ['the wire reaching for a schema', 'ipc/wire.ts', "import { b } from './protocol.ts';"],
+    ['the wire reaching for a package', 'ipc/framing.ts', "import { z } from 'zod';"],
+    ['a package in the client library', 'client/a.ts', "import { z } from 'zod/mini';"],
+    ['a server role in the daemon', 'daemon/a.ts', "await import('../server/b.ts');"],
+    ['a file opened by the protocol', 'oauth/a.ts', "import { readFile } from 'node:fs/promises';"],
+    ['a keychain in the broker process', 'vault/keychain.ts', "import keytar from 'keytar';"],
+    ['a module chosen at run time', 'vault/keychain.ts', 'await import(name);'],
+    ['a folder without a row', 'helpers/a.ts', 'export const a = 1;'],
+  ])('refuses %s', (_what, file, text) => {
+    expect(violations(parseTree({ ...errors, [file]: text }))).not.toEqual([]);
+  });
+
+  it('accepts what the order allows', () => {
+    const allowed = parseTree({
+      ...errors,
+      'oauth/a.ts': "import { x } from '../errors.ts'; import { z } from 'zod';",
+      'daemon/b.ts': "import { a } from '../oauth/a.ts'; import { open } from 'node:fs/promises';",
+      'client/c.ts': "import { w } from '../ipc/wire.ts'; import type { P } from '../paths.ts';",
+    });
+    expect(violations(allowed)).toEqual([]);
+  });
+
+  it('finds a cycle, and what lies behind an import', () => {
+    const files = parseTree({
+      'client/a.ts': "import { b } from './b.ts'; import type { Z } from 'zod'; void import('conf');",
+      'client/b.ts': "export { c } from './c.ts';",
+      'client/c.ts': "import { type A } from './a.ts'; import undici from 'undici';",
+    });
+    expect(importCycles(files)).toEqual(['client/a.ts → client/b.ts → client/c.ts → client/a.ts']);
+    expect(packagesBehind(files, 'client/a.ts')).toEqual(['undici']);
+  });
+});

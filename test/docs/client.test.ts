@@ -1,0 +1,93 @@
+/**
+ * The example of docs/client.md runs as it stands there: a program of its own, a real broker, a real
+ * protected server.
+ */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Question } from '../../src/broker/interaction.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import type { Daemon } from '../../src/daemon/daemon.ts';
+import { homePaths } from '../../src/paths.ts';
+import { until } from '../support/home.ts';
+import { openWorld } from '../support/world.ts';
+import type { TestWorld } from '../support/world.ts';
+import { codeBlocks, page, root } from './pages.ts';
+
+const run = promisify(execFile);
+
+let folder: string;
+let world: TestWorld;
+let daemon: Daemon;
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  // A short name: a socket's path has room for 103 bytes.
+  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  installExample();
+  world = await openWorld();
+  const home = { KEYTURN_HOME: path.join(folder, 'home') };
+  env = { ...home, PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: world.caFile };
+  daemon = await startDaemon({
+    paths: homePaths(home),
+    env: { ...env, KEYTURN_VAULT: 'memory' },
+    autoStarted: false,
+    openBrowser: async (url) => void world.signIn(url).catch(() => undefined),
+    log: () => undefined,
+  });
+});
+
+afterAll(async () => {
+  await daemon.stop();
+  await world.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** The example in a folder where `keyturn/client` is what the source is now. */
+function installExample(): void {
+  const [example = ''] = codeBlocks(page('docs/client.md'), 'ts');
+  writeFileSync(path.join(folder, 'example.mts'), example);
+  const installed = path.join(folder, 'node_modules', 'keyturn');
+  mkdirSync(installed, { recursive: true });
+  symlinkSync(path.join(root, 'src'), path.join(installed, 'src'));
+  const manifest = { name: 'keyturn', type: 'module', exports: { './client': './src/client/index.ts' } };
+  writeFileSync(path.join(installed, 'package.json'), JSON.stringify(manifest));
+}
+
+async function runExample(...args: string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [path.join(folder, 'example.mts'), ...args], { env });
+  return stdout;
+}
+
+/** Says yes to the next question of this kind, as `keyturn answer` would. */
+async function sayYes<K extends Question['kind']>(kind: K): Promise<Extract<Question, { kind: K }>> {
+  const { interactions } = daemon.broker.parts;
+  const open = await until(`a question: ${kind}`, () =>
+    interactions.list().find(({ question }) => question.kind === kind),
+  );
+  interactions.answer(open.id, 'yes');
+  // Found by its kind.
+  return open.question as Extract<Question, { kind: K }>;
+}
+
+// Where the broker's side fails first, that failure is the one to show: hence the empty catches.
+it('pairs by the code that the broker shows, then calls the protected server', async () => {
+  const pairing = runExample('pair');
+  pairing.catch(() => undefined);
+  const { code, clientName } = await sayYes('pair');
+  expect(clientName).toBe('notes-example');
+  expect(await pairing).toBe(`Compare this code: ${code}\nPaired.\n`);
+
+  const calling = runExample('list', world.protectedServer.url);
+  calling.catch(() => undefined);
+  expect(await sayYes('allow')).toMatchObject({ clientName, endpoint: world.protectedServer.url });
+  expect(await calling).toBe('200\n');
+  expect(world.counts().authorizationServer.signIns).toBe(1);
+
+  // Neither a question nor a sign-in the second time.
+  expect(await runExample('list', world.protectedServer.url)).toBe('200\n');
+  expect(world.counts().authorizationServer.signIns).toBe(1);
+});

@@ -1,0 +1,37 @@
+/** docs/errors.md is the published table of reasons: it and src/errors.ts say the same. */
+import { expect, it } from 'vitest';
+import { exitCodes, isReason, reasons } from '../../src/errors.ts';
+import { page, section, tableRows } from './pages.ts';
+
+const rows = tableRows(page('docs/errors.md').text).slice(2);
+
+it('lists every reason once, with its code and exit code', () => {
+  const documented = rows.map(([reason = '', code, exit]) => ({
+    reason: reason.replaceAll('`', ''),
+    code: Number(code),
+    exit: Number(exit),
+  }));
+  const stated = Object.entries(reasons).map(([reason, numbers]) => ({ reason, ...numbers }));
+  const byName = (a: { reason: string }, b: { reason: string }): number => a.reason.localeCompare(b.reason);
+  expect(documented.toSorted(byName)).toEqual(stated.toSorted(byName));
+});
+
+it.each(rows.map((row): [string, string[]] => [row[0] ?? '', row]))(
+  'says what %s means and what to do, in sentences',
+  (_reason, [, , , meaning = '', advice = '']) => {
+    for (const text of [meaning, advice]) expect(text).toMatch(/^[A-Z`].{15,}\.$/);
+  },
+);
+
+it('gives each reason a JSON-RPC code of its own', () => {
+  const codes = Object.values(reasons).map(({ code }) => code);
+  expect(new Set(codes).size).toBe(codes.length);
+  expect(isReason('internal')).toBe(true);
+});
+
+it('lists every exit code in docs/cli.md', () => {
+  const listed = tableRows(section(page('docs/cli.md'), 'Exit status'))
+    .slice(2)
+    .map(([code]) => Number(code));
+  expect(listed).toEqual(Object.values(exitCodes));
+});

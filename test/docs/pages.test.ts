@@ -1,0 +1,134 @@
+/** The pages are true where a program can tell: links, shell lines, names, versions. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { grammar } from '../../src/cli/grammar.ts';
+import { anchors, codeBlocks, page, pages, prose, root, section, tableRows } from './pages.ts';
+
+interface Manifest {
+  readonly version: string;
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as Manifest;
+
+const all = pages().map((found): [string, typeof found] => [found.name, found]);
+
+/** A command of a shell line, cut at what ends a command. */
+function commandsOf(code: string): string[][] {
+  return code
+    .split(/\n|&&|[|;<>]|\$\(|\)/)
+    .map((command) => command.trim().split(/\s+/))
+    .map((words) => (words[0] === 'npx' ? words.slice(1) : words))
+    .map((words) => words.slice(words.findIndex((word) => !/^[A-Z_]+=/.test(word))));
+}
+
+const shellCommands = (name: string): string[][] => codeBlocks(page(name), 'sh').flatMap(commandsOf);
+
+describe.each(all)('%s', (_name, here) => {
+  it('links only to what is there', () => {
+    const targets = [...prose(here).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+    const broken = targets
+      .filter((target) => !/^[a-z]+:/.test(target))
+      .filter((target) => {
+        const [file = '', anchor] = target.split('#');
+        const name = file === '' ? here.name : path.posix.join(path.posix.dirname(here.name), file);
+        if (!existsSync(path.join(root, name))) return true;
+        return anchor !== undefined && !anchors(page(name)).includes(anchor);
+      });
+    expect(broken).toEqual([]);
+  });
+
+  it('runs only npm scripts that exist', () => {
+    const missing = shellCommands(here.name)
+      .filter(([program]) => program === 'npm')
+      .map(([, verb, name]) => (verb === 'run' ? name : verb))
+      .filter((name) => !Object.hasOwn(manifest.scripts, name ?? ''));
+    expect(missing).toEqual([]);
+  });
+
+  it('runs only keyturn commands and flags that exist', () => {
+    const wrong = shellCommands(here.name)
+      .filter(([program]) => program === 'keyturn')
+      .filter(([, name, ...words]) => {
+        if (name === '--help') return false;
+        const command = grammar.find((entry) => entry.name === name);
+        const flags = words.filter((word) => word.startsWith('--')).map((word) => word.slice(2));
+        return !command || flags.some((flag) => !command.flags.some((known) => known.name === flag));
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  it('names source files, test files and scripts that exist', () => {
+    const named = [...here.text.matchAll(/`((?:src|test|scripts|docs|\.ci)\/[\w./-]*\w\/?)`/g)].map(
+      ([, file = '']) => file,
+    );
+    expect(named.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
+  });
+
+  it('names neither a package registry nor a path of the machine it was written on', () => {
+    expect(here.text).not.toMatch(/\bregistry\.[a-z]|\bnpmjs\.|artifactory|verdaccio/i);
+    expect(here.text).not.toMatch(/(?<![\w.~])\/(?:home|Users|root|work|tmp|mnt)\/\w/);
+    expect(here.text).not.toContain(root);
+  });
+});
+
+describe('README.md', () => {
+  it('shows the demo and the tests as its first two commands', () => {
+    expect(codeBlocks(page('README.md'), 'sh')[0]).toBe('npm run demo\nnpm test\n');
+  });
+});
+
+describe('ARCHITECTURE.md', () => {
+  it('has a row for every folder and file of src/', () => {
+    const rows = tableRows(section(page('ARCHITECTURE.md'), 'Layers')).map(([name = '']) => name);
+    const there = readdirSync(path.join(root, 'src'), { withFileTypes: true }).map((entry) =>
+      entry.isDirectory() ? `\`${entry.name}/\`` : `\`${entry.name}\``,
+    );
+    expect(rows.slice(2).toSorted()).toEqual(there.toSorted());
+  });
+
+  it('names files of the layers that exist', () => {
+    const named = [
+      ...page('ARCHITECTURE.md').text.matchAll(
+        /`((?:oauth|vault|broker|ipc|client|daemon|cli|server)\/[\w-]+\.ts)`/g,
+      ),
+    ].map(([, file = '']) => file);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((file) => !existsSync(path.join(root, 'src', file)))).toEqual([]);
+  });
+});
+
+describe('CHANGELOG.md', () => {
+  it('has an entry for this version', () => {
+    expect(section(page('CHANGELOG.md'), manifest.version).split('\n').length).toBeGreaterThan(3);
+  });
+});
+
+describe('docs/dependencies.md', () => {
+  it('has every dependency in its tables, and no other', () => {
+    const documented = tableRows(page('docs/dependencies.md').text).flatMap(([cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    );
+    const { dependencies, devDependencies, optionalDependencies } = manifest;
+    const wanted = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies });
+    expect(documented.toSorted()).toEqual(wanted.toSorted());
+  });
+});
+
+describe('docs/settings.md', () => {
+  const text = page('docs/settings.md').text;
+
+  it('names every KEYTURN_ variable that the code reads', () => {
+    const source = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => readFileSync(path.join(root, 'src', file), 'utf8'))
+      .join('\n');
+    const read = new Set([...source.matchAll(/\bKEYTURN_[A-Z_]*[A-Z]\b/g)].map(([name]) => name));
+    expect(read.size).toBeGreaterThan(3);
+    expect([...read].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  });
+});

@@ -1,0 +1,166 @@
+/** The broker as a process: how it starts, stops, stays alone, and what others can see of it. */
+import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { homeInWorld, isAlive, newHome, processFacts, until } from '../support/home.ts';
+
+interface Status {
+  pid: number;
+  vault: string;
+}
+
+describe('in the foreground', () => {
+  it('runs until it is told to stop, and leaves no socket behind', async () => {
+    const home = newHome();
+    const broker = home.start(['daemon']);
+    await broker.says('the broker listens on');
+    const socket = path.join(home.paths.run, 'broker.sock');
+    expect((await home.json<Status>('status')).pid).toBe(broker.pid);
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    expect(statSync(home.paths.run).mode & 0o777).toBe(0o700);
+
+    expect(await home.keyturn(['daemon', '--stop'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(isAlive(broker.pid)).toBe(false);
+    expect(await broker.ended).toMatchObject({ code: 0, stdout: '' });
+    expect(existsSync(socket)).toBe(false);
+    expect(await home.keyturn(['status'])).toMatchObject({ code: 8 });
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends in order on %s', async (signal) => {
+    const home = newHome();
+    const broker = home.start(['daemon']);
+    await broker.says('the broker listens on');
+    broker.signal(signal);
+    expect(await broker.ended).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('is the only one: a second exits 8 and says why, and the first goes on', async () => {
+    const home = newHome();
+    const first = home.start(['daemon']);
+    await first.says('the broker listens on');
+    const second = await home.keyturn(['daemon']);
+    expect(second).toMatchObject({ code: 8, stdout: '' });
+    expect(second.stderr).toContain('A broker already runs for this home');
+    expect(second.stderr).toContain('keyturn daemon --stop');
+    expect(second.stderr).toContain('reason: broker_running');
+    expect((await home.json<Status>('status')).pid).toBe(first.pid);
+  });
+});
+
+describe('in the middle of something', () => {
+  it('ends when told to, though a sign-in page is open and a question waits', async () => {
+    const { home, resource } = await homeInWorld({ browser: 'true' });
+    expect(await home.keyturn(['token', resource, '--timeout', '1'])).toMatchObject({ code: 3 });
+    expect(await home.keyturn(['login', resource, '--timeout', '2'])).toMatchObject({ code: 3 });
+    const waiting = await home.json<{ kind: string }[]>('pending');
+    expect(new Set(waiting.map(({ kind }) => kind))).toEqual(new Set(['allow', 'login']));
+    const pid = (await home.brokerPid()) ?? 0;
+    expect(await home.keyturn(['daemon', '--stop'])).toMatchObject({ code: 0 });
+    expect(isAlive(pid)).toBe(false);
+  });
+});
+
+describe('started by a command', () => {
+  it('is one, however many commands find none at the same moment', async () => {
+    const home = newHome();
+    const runs = await Promise.all(Array.from({ length: 10 }, () => home.keyturn(['list', '--json'])));
+    for (const run of runs) expect(run).toMatchObject({ code: 0, stdout: '[]\n' });
+    expect(home.brokers()).toEqual([await home.brokerPid()]);
+  });
+
+  it('comes back by itself after it was killed, with what it had on disk', async () => {
+    const home = newHome();
+    await home.ok(['allow', 'cli', 'https://notes.example/mcp']);
+    const killed = (await home.brokerPid()) ?? 0;
+    process.kill(killed, 'SIGKILL');
+    await until('it is gone', () => !isAlive(killed));
+    expect(await home.ok(['clients'])).toContain('https://notes.example/mcp');
+    expect(await home.brokerPid()).not.toBe(killed);
+  });
+
+  it('waits for one that is finishing a refresh, so that no rotated token is lost', async () => {
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['allow', 'cli', resource]);
+    const old = await home.ok(['token', resource]);
+    const before = (await home.brokerPid()) ?? 0;
+    const held = world.holdTokenRequests();
+    const asking = home.start(['token', resource, '--rejected-stdin'], { stdin: old });
+    await held.arrived;
+    process.kill(before, 'SIGTERM');
+    await asking.ended;
+    const next = home.start(['list', '--json']);
+    await until('a second broker starts', () => home.brokers().length > 1);
+    await until('it is refused, since the first still holds the home', () => home.brokers().length === 1);
+    expect(home.brokers()).toEqual([before]);
+    held.release();
+
+    const [grant] = JSON.parse((await next.ended).stdout) as { state: string }[];
+    expect(grant?.state).toBe('active');
+    expect(isAlive(before)).toBe(false);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
+  });
+
+  it('gets of the environment only what DESIGN allows, and never shows a token there or in its arguments', async () => {
+    const keyLog = '/nonexistent/keyturn-tls-keys';
+    const { home, resource } = await homeInWorld({
+      env: {
+        NODE_OPTIONS: '--no-warnings',
+        NODE_TLS_REJECT_UNAUTHORIZED: '0',
+        SSLKEYLOGFILE: keyLog,
+        LD_LIBRARY_PATH: '/nonexistent',
+        LD_PRELOAD: '',
+        DYLD_INSERT_LIBRARIES: '/nonexistent',
+        ELECTRON_RUN_AS_NODE: '1',
+        AWS_SECRET_ACCESS_KEY: 'not-for-the-broker',
+        LC_ALL: 'C.UTF-8',
+        TZ: 'UTC',
+      },
+    });
+    await home.ok(['allow', 'cli', resource]);
+    const token = (await home.ok(['token', resource])).trim();
+    const { argv, environ } = processFacts((await home.brokerPid()) ?? 0);
+    const names = environ.map((entry) => entry.split('=', 1)[0] ?? '');
+    expect(new Set(names)).toEqual(
+      new Set([
+        'HOME',
+        'KEYTURN_BROWSER',
+        'KEYTURN_HOME',
+        'KEYTURN_VAULT',
+        'LC_ALL',
+        'NODE_EXTRA_CA_CERTS',
+        'PATH',
+        'TZ',
+      ]),
+    );
+    expect(argv.slice(2)).toEqual(['daemon', '--auto-started']);
+    expect([...argv, ...environ].join('\n')).not.toContain(token);
+  });
+
+  it('keeps to what the home was made with, whatever a later environment says', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['daemon', '--stop']);
+    const env = { KEYTURN_VAULT: 'keychain', KEYTURN_BROWSER: 'false', NODE_EXTRA_CA_CERTS: undefined };
+    expect(await home.keyturn(['token', resource], { env })).toMatchObject({ code: 0 });
+    expect((await home.json<Status>('status')).vault).toBe('memory');
+    const { environ } = processFacts((await home.brokerPid()) ?? 0);
+    expect(
+      environ.filter((entry) => /^(KEYTURN_VAULT|KEYTURN_BROWSER|NODE_EXTRA_CA_CERTS)=/.test(entry)),
+    ).toEqual([]);
+  });
+
+  it('forgets the tokens of a memory vault when it ends, says so, and signs in anew when asked', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['token', resource]);
+    await home.ok(['daemon', '--stop']);
+    expect(await home.json('list')).toMatchObject([{ state: 'loginRequired', resource }]);
+    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+      code: 3,
+      stdout: '',
+    });
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 1 });
+  });
+});

@@ -1,0 +1,96 @@
+/** Files of a home that can't be read: reported with what to do, kept as they are, never taken for empty. */
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { newHome, type TestHome } from '../support/home.ts';
+
+interface Status {
+  unreadable: string[];
+}
+
+const resource = 'https://notes.example/mcp';
+
+describe('a file that can’t be read', () => {
+  const garbage = '{"version":1,"items":[{"half a rec';
+
+  /** A home that was used and stopped. */
+  async function usedHome(): Promise<TestHome> {
+    const home = newHome();
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['daemon', '--stop']);
+    return home;
+  }
+
+  it('(the grants) refuses what needs it, is shown by status, and hinders nothing else', async () => {
+    const home = await usedHome();
+    const file = path.join(home.paths.state, 'grants.json');
+    writeFileSync(file, garbage);
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain(`${file} can't be read`);
+    expect(run.stderr).toContain('hint: Keyturn left the file as it is.');
+    expect((await home.json<Status>('status')).unreadable).toEqual([file]);
+    expect(await home.ok(['status'])).toContain(`UNREADABLE ${file}`);
+    expect(await home.ok(['clients'])).toContain(resource);
+    await home.ok(['deny', 'cli', 'https://other.example/mcp']);
+    await home.ok(['daemon', '--stop']);
+    expect(readFileSync(file, 'utf8')).toBe(garbage);
+  });
+
+  it('(all records) stops every token, and each stays as it is', async () => {
+    const home = await usedHome();
+    const files = ['grants', 'registrations', 'clients', 'permissions'].map((name) =>
+      path.join(home.paths.state, `${name}.json`),
+    );
+    for (const file of files) writeFileSync(file, garbage);
+    for (const args of [
+      ['token', resource],
+      ['allow', 'cli', resource],
+      ['deny', 'cli', resource],
+      ['clients'],
+    ]) {
+      expect(await home.keyturn(args), args.join(' ')).toMatchObject({ code: 7, stdout: '' });
+    }
+    expect((await home.json<Status>('status')).unreadable).toEqual(files);
+    await home.ok(['daemon', '--stop']);
+    for (const file of files) expect(readFileSync(file, 'utf8'), file).toBe(garbage);
+  });
+
+  it.each([
+    ['settings.json', (home: TestHome) => path.join(home.paths.config, 'settings.json')],
+    ['home.json', (home: TestHome) => path.join(home.paths.state, 'home.json')],
+  ])('(%s) keeps the broker from starting, and is left alone', async (name, fileOf) => {
+    const home = await usedHome();
+    writeFileSync(fileOf(home), garbage);
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 8, stdout: '' });
+    expect(run.stderr).toContain(name);
+    expect(run.stderr).toMatch(/hint: Keyturn left it as it is/);
+    expect(readFileSync(fileOf(home), 'utf8')).toBe(garbage);
+  });
+
+  it('(settings with a value nobody knows) names the setting', async () => {
+    const home = await usedHome();
+    const file = path.join(home.paths.config, 'settings.json');
+    writeFileSync(file, '{"vault":"shoebox"}');
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 8, stdout: '' });
+    expect(run.stderr).toContain(`${file}: vault has a bad value`);
+    expect(readFileSync(file, 'utf8')).toBe('{"vault":"shoebox"}');
+  });
+
+  it('(an owner’s key that others may read) opens nothing until its mode is mended', async () => {
+    const home = await usedHome();
+    const file = path.join(home.paths.config, 'owner.key');
+    const key = readFileSync(file, 'utf8');
+    chmodSync(file, 0o644);
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain(`chmod 600 '${file}'`);
+    expect(await home.keyturn(['daemon'])).toMatchObject({ code: 8, stdout: '' });
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    expect(readFileSync(file, 'utf8')).toBe(key);
+    chmodSync(file, 0o600);
+    expect(await home.keyturn(['list'])).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,160 @@
+/** What the user sees and ends: login, list, clients, status, revoke; and a registration of the user's own. */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { filesBelow, homeInWorld } from '../support/home.ts';
+import { verdictOn } from '../support/notebook.ts';
+import type { TestWorld } from '../support/world.ts';
+
+describe('a grant', () => {
+  it('is made by login, and shown as text and as JSON, never with a token', async () => {
+    const { home, world, resource } = await homeInWorld();
+    const { issuer } = world.authorizationServer;
+    expect(await home.keyturn(['list'])).toMatchObject({ code: 0, stdout: '' });
+    const login = JSON.parse(await home.ok(['login', resource, '--account', 'work', '--json'])) as unknown;
+    expect(login).toMatchObject({ resource, issuer, account: 'work', scope: 'notes:read', state: 'active' });
+
+    await home.ok(['allow', 'cli', resource]);
+    const token = (await home.ok(['token', resource, '--account', 'work'])).trim();
+    const text = await home.ok(['list']);
+    const [header = '', row = ''] = text.split('\n');
+    expect(header).toMatch(/^GRANT +SERVER +ISSUER +ACCOUNT +STATE +TOKEN UNTIL +SCOPES +PROGRAMS$/);
+    for (const part of [resource, issuer, 'work', 'active', 'notes:read', 'cli']) expect(row).toContain(part);
+    const grants = await home.json<unknown[]>('list');
+    expect(grants).toMatchObject([{ endpoint: resource, issuer, account: 'work', clients: ['cli'] }]);
+    expect(text + JSON.stringify(grants)).not.toContain(token);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 0 });
+  });
+
+  it('ends with a receipt from its issuer, and what was handed out ends with it', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource]);
+    const token = (await home.ok(['token', resource])).trim();
+    expect(await home.ok(['revoke', resource])).toBe(
+      `${resource} at ${world.authorizationServer.issuer}: confirmed by the issuer\n`,
+    );
+    expect((await verdictOn(world, token)).status).toBe(401);
+    expect(world.counts().authorizationServer.revocations).toBeGreaterThan(0);
+    expect(await home.json('list')).toMatchObject([{ state: 'revoked', receipt: 'confirmed' }]);
+
+    const refused = await home.keyturn(['token', resource]);
+    expect(refused).toMatchObject({ code: 3, stdout: '' });
+    expect(refused.stderr).toContain('rule: What the user ended, only the user starts again');
+    // Nothing is left to end; saying so twice is no failure.
+    expect(await home.ok(['revoke', resource, '--json'])).toBe('[]\n');
+
+    await home.ok(['login', resource]);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
+  });
+
+  it('is ended by its id too', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['login', resource]);
+    const [grant] = await home.json<{ id: string }[]>('list');
+    const receipts = JSON.parse(await home.ok(['revoke', grant?.id ?? '', '--json'])) as unknown;
+    expect(receipts).toMatchObject([{ id: grant?.id, resource, receipt: 'confirmed' }]);
+    expect(await home.keyturn(['revoke', '0123456789abcdef'])).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  it('wants a new sign-in when the issuer ended it, and says so to a caller that can’t', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource]);
+    const old = await home.ok(['token', resource]);
+    world.endGrants();
+    const args = ['token', resource, '--rejected-stdin', '--no-interaction'];
+    const refused = await home.keyturn(args, { stdin: old });
+    expect(refused).toMatchObject({ code: 3, stdout: '' });
+    expect(refused.stderr).toContain(`keyturn login ${resource}`);
+    expect(await home.json('list')).toMatchObject([{ state: 'loginRequired' }]);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 1 });
+  });
+});
+
+describe('the overviews', () => {
+  it('show the programs with their permissions, and the broker with its settings', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource, '--scope', 'notes:read', '--for', '8h']);
+    await home.ok(['deny', 'cli', 'https://other.example/mcp']);
+    const clients = await home.ok(['clients']);
+    expect(clients).toMatch(/^CLIENT +ID +SERVER +DECISION +SCOPES +UNTIL +LAST USED\n/);
+    expect(clients).toMatch(new RegExp(`\ncli +cli +${resource} +allow +notes:read +\\d{4}-`));
+    expect(clients).toMatch(/\ncli +cli +https:\/\/other\.example\/mcp +deny +any +- /);
+    expect(await home.json('clients')).toMatchObject([
+      {
+        clientId: 'cli',
+        permissions: [{ resource, decision: 'allow', scope: 'notes:read' }, { decision: 'deny' }],
+      },
+    ]);
+
+    const status = await home.json<{ pid: number }>('status');
+    expect(status).toMatchObject({ vault: 'memory', insecureLoopback: false, grants: 0, unreadable: [] });
+    expect(await home.ok(['status'])).toContain(`pid ${status.pid}\nhome       ${home.paths.state}\n`);
+  });
+});
+
+describe('a registration of the user’s own', () => {
+  it('is used in place of a new one, and its secret stands in no file', async () => {
+    const { home, world, resource } = await homeInWorld();
+    const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
+    const { clientId, clientSecret } = await confidentialClient(world, redirectUri);
+    const { issuer } = world.authorizationServer;
+    const printed = await home.ok(
+      ['register', issuer, '--client-id', clientId, '--client-secret-stdin', '--redirect-uri', redirectUri],
+      { stdin: `${clientSecret}\n` },
+    );
+    expect(printed).toBe(`${redirectUri}\n`);
+
+    await home.ok(['allow', 'cli', resource]);
+    const token = (await home.ok(['token', resource])).trim();
+    expect((await verdictOn(world, token)).status).toBe(200);
+    const fresh = (await home.ok(['token', resource, '--rejected-stdin'], { stdin: token })).trim();
+    expect((await verdictOn(world, fresh)).status).toBe(200);
+    // The one registration is this test's.
+    expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, refreshes: 1 });
+    for (const file of filesBelow(home.folder)) {
+      if (!file.endsWith('.sock')) expect(readFileSync(file, 'utf8'), file).not.toContain(clientSecret);
+    }
+  });
+
+  it('is refused with a redirect URI that no program on this machine can serve', async () => {
+    const { home, world } = await homeInWorld();
+    const run = await home.keyturn([
+      'register',
+      world.authorizationServer.issuer,
+      '--client-id=abc',
+      '--redirect-uri=https://elsewhere.example/callback',
+    ]);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toContain('rule: RFC 8252');
+  });
+});
+
+/** A client with a secret, as its owner would have obtained one at the issuer (RFC 7591). */
+async function confidentialClient(world: TestWorld, redirectUri: string) {
+  const response = await world.fetch(`${world.authorizationServer.issuer}/reg`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      redirect_uris: [redirectUri],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'client_secret_basic',
+    }),
+  });
+  expect(response.status).toBe(201);
+  const registered = (await response.json()) as { client_id: string; client_secret: string };
+  return { clientId: registered.client_id, clientSecret: registered.client_secret };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

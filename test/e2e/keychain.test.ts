@@ -1,0 +1,125 @@
+/** The keychain as the vault of real processes: what survives a restart, what a locked one says, and where no secret may be. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { keychainVault } from '../../src/vault/keychain.ts';
+import { filesBelow, homeInWorld, newHome, type TestHome, userAgent } from '../support/home.ts';
+import { verdictOn } from '../support/notebook.ts';
+import { openWorld } from '../support/world.ts';
+import { ownKeyring } from '../vault/keyring.ts';
+
+describe('the keychain', () => {
+  it('keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['allow', 'cli', resource]);
+    const first = await home.ok(['token', resource]);
+    for (const restart of [1, 2]) {
+      await home.ok(['daemon', '--stop']);
+      const token = await home.ok(['token', resource, '--no-interaction']);
+      expect(token).not.toBe(first);
+      expect((await verdictOn(world, token.trim())).status).toBe(200);
+      expect(world.counts().authorizationServer).toMatchObject({
+        signIns: 1,
+        registrations: 1,
+        refreshes: restart,
+        refreshReuses: 0,
+      });
+    }
+  });
+
+  it('locked: refuses with exit 7, spends no refresh token, and goes on once it is open', async () => {
+    const keyring = await ownKeyring();
+    onTestFinished(() => keyring.end());
+    const { DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = keyring.env;
+    const { home, world, resource } = await homeInWorld({
+      env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR },
+    });
+    await home.ok(['allow', 'cli', resource]);
+    const old = await home.ok(['token', resource]);
+    await keyring.lock();
+    const run = await home.keyturn(['token', resource, '--rejected-stdin'], { stdin: old });
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toMatch(/hint: .*unlock/);
+    expect(world.counts().authorizationServer.tokenRequests).toBe(1);
+
+    await keyring.restartUnlocked();
+    const token = await home.ok(['token', resource, '--no-interaction']);
+    expect((await verdictOn(world, token.trim())).status).toBe(200);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });
+  });
+
+  it('absent: refuses before any sign-in, and takes nothing else in its place', async () => {
+    const { home, world, resource } = await homeInWorld({
+      env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' },
+    });
+    await home.ok(['allow', 'cli', resource]);
+    const run = await home.keyturn(['token', resource]);
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain('reason: vault_unavailable');
+    expect(run.stderr).toContain('KEYTURN_VAULT=memory');
+    expect(world.counts().authorizationServer.signIns).toBe(0);
+  });
+});
+
+describe('no secret', () => {
+  it('stands in a file or a line of output, after everything that a user does', async () => {
+    const world = await openWorld();
+    onTestFinished(() => world.close());
+    const resource = world.protectedServer.resource;
+    const visited = path.join(path.dirname(world.caFile), 'visited.txt');
+    const browser = userAgent(world, visited, 'test/support/recording-browser.ts');
+    const home = newHome({ world, vault: 'keychain', browser });
+    await home.ok(['allow', 'cli', resource]);
+    const first = (await home.ok(['token', resource])).trim();
+    const refreshTokens = [await refreshTokenOf(home)];
+    const fresh = (await home.ok(['token', resource, '--rejected-stdin'], { stdin: first })).trim();
+    refreshTokens.push(await refreshTokenOf(home));
+    const wide = (await home.ok(['token', resource, '--scope', 'notes:write'])).trim();
+    refreshTokens.push(await refreshTokenOf(home));
+    for (const command of ['list', 'clients', 'status', 'pending']) {
+      await home.ok([command]);
+      await home.ok([command, '--json']);
+    }
+    world.failTokenRequests(1);
+    await home.keyturn(['token', resource, '--rejected-stdin'], { stdin: wide });
+    await home.keyturn(['token', resource, '--status', '500', '--rejected-stdin'], { stdin: wide });
+    await home.ok(['revoke', resource]);
+    await home.ok(['daemon', '--stop']);
+
+    const codes = readFileSync(visited, 'utf8').matchAll(/[?&]code=([^&\s]+)/g);
+    const secrets = [first, fresh, wide, ...refreshTokens, ...[...codes].map(([, code]) => code ?? '')];
+    // Two sign-ins, two codes; all secrets differ and none is empty.
+    expect(new Set(secrets).size).toBe(8);
+    for (const secret of secrets) expect(secret.length).toBeGreaterThan(20);
+    expect(placesOf(home, secrets)).toEqual([]);
+  });
+});
+
+/** Straight from the keychain, as the broker left it. */
+async function refreshTokenOf(home: TestHome): Promise<string> {
+  const { homeId } = JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as {
+    homeId: string;
+  };
+  const [grant] = await home.json<{ id: string }[]>('list');
+  const vault = keychainVault({ service: `keyturn/${homeId}` });
+  try {
+    const secret = JSON.parse(await vault.read(`grant.${grant?.id}`)) as { refreshToken: string };
+    return secret.refreshToken;
+  } finally {
+    await vault.close();
+  }
+}
+
+/** Where a secret stands that mustn't: every file of the home, and every line but the token itself. */
+function placesOf(home: TestHome, secrets: readonly string[]): string[] {
+  const files = filesBelow(home.folder).filter((file) => !file.endsWith('.sock'));
+  const texts = new Map(files.map((file) => [file, readFileSync(file, 'latin1')]));
+  expect([...texts.keys()].map((file) => path.basename(file))).toContain('audit.jsonl');
+  home.printed.forEach(({ stdout, stderr }, n) => {
+    texts.set(`stderr of command ${n}`, stderr);
+    if (!secrets.includes(stdout.trim())) texts.set(`stdout of command ${n}`, stdout);
+  });
+  return [...texts]
+    .filter(([, text]) => secrets.some((secret) => text.includes(secret)))
+    .map(([place]) => place);
+}

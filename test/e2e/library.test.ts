@@ -1,0 +1,128 @@
+/** `keyturn/client` as other programs import it: the built library against the built broker. */
+import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
+import { useNotebook, verdictOn } from '../support/notebook.ts';
+
+type Library = typeof import('../../src/client/index.ts');
+
+/** A path in a variable: the compiler must not look for what may not be built yet. */
+const built: string = path.join(import.meta.dirname, '..', '..', 'dist', 'client', 'index.js');
+const { connect, createFetch, pair } = (await import(built)) as Library;
+
+interface PairQuestion {
+  id: string;
+  kind: string;
+  client: string;
+  code: string;
+}
+
+/** Pairs a program and answers its card from the command line, once the codes agree. */
+async function paired(home: TestHome, name: string, answer: 'yes' | 'no' = 'yes') {
+  const shown = Promise.withResolvers<string>();
+  const pairing = pair({ name, env: home.env, onCode: shown.resolve });
+  pairing.catch(() => undefined);
+  const code = await shown.promise;
+  const card = await until('the card', async () =>
+    (await home.json<PairQuestion[]>('pending')).find(({ kind }) => kind === 'pair'),
+  );
+  expect(card).toMatchObject({ client: name, code });
+  await home.ok(['answer', card.id, answer]);
+  return pairing;
+}
+
+describe('a program that pairs', () => {
+  it('gets tokens within its permission, renews a refused one, and steps up', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    await paired(home, 'notes-app');
+    const keyFile = path.join(home.paths.config, 'clients', 'notes-app.key');
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    expect(await home.ok(['clients'])).toMatch(/\nnotes-app /);
+
+    const connection = await connect({ name: 'notes-app', env: home.env });
+    await expect(connection.getToken({ resource, interaction: 'never' })).rejects.toMatchObject({
+      reason: 'consent_required',
+    });
+    await home.ok(['allow', 'notes-app', resource]);
+    const token = await connection.getToken({ resource, interaction: 'allow' });
+    expect((await verdictOn(world, token.access_token)).status).toBe(200);
+
+    const fetch = createFetch(connection, { resource, fetch: world.fetch, interaction: 'allow' });
+    expect(await useNotebook(world, { fetch })).toContain('alice');
+    const { unauthorized } = world.counts().protectedServer;
+    world.expireAccessTokens();
+    expect(await useNotebook(world, { fetch })).toContain('alice');
+    expect(world.counts().protectedServer.unauthorized).toBe(unauthorized + 1);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1 });
+
+    expect(await useNotebook(world, { fetch }, 'add-note')).toContain('milk');
+    expect(world.counts().protectedServer.insufficientScope).toBe(1);
+    expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
+    connection.close();
+  });
+
+  it('shares the grant with a second program, each within its own permission', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['login', resource, '--scope', 'notes:read notes:write']);
+    await paired(home, 'writer');
+    await paired(home, 'reader');
+    await home.ok(['allow', 'writer', resource]);
+    await home.ok(['allow', 'reader', resource, '--scope', 'notes:read']);
+    const [writer, reader] = await Promise.all(
+      ['writer', 'reader'].map(async (name) => connect({ name, env: home.env })),
+    );
+    expect((await writer?.getToken({ resource }))?.scope.split(' ')).toContain('notes:write');
+    expect((await reader?.getToken({ resource }))?.scope).toBe('notes:read');
+    await expect(
+      reader?.getToken({ resource, scope: 'notes:write', interaction: 'never' }),
+    ).rejects.toMatchObject({
+      reason: 'consent_required',
+    });
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
+    expect(await home.json('list')).toMatchObject([{ clients: ['writer', 'reader'] }]);
+    writer?.close();
+    reader?.close();
+  });
+
+  it('does not do what is the owner’s to do', async () => {
+    const home = newHome();
+    await home.ok(['list']);
+    await paired(home, 'curious');
+    const connection = await connect({ name: 'curious', env: home.env });
+    for (const method of [
+      'permission.set',
+      'interaction.list',
+      'client.list',
+      'settings.get',
+      'daemon.stop',
+    ]) {
+      await expect(connection.request(method), method).rejects.toMatchObject({ reason: 'not_permitted' });
+    }
+    connection.close();
+  });
+
+  it('is told no, and has nothing', async () => {
+    const home = newHome();
+    await home.ok(['list']);
+    await expect(paired(home, 'stranger', 'no')).rejects.toMatchObject({ reason: 'pairing_denied' });
+    expect(existsSync(path.join(home.paths.config, 'clients', 'stranger.key'))).toBe(false);
+    await expect(connect({ name: 'stranger', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
+    expect(await home.ok(['clients'])).not.toContain('stranger');
+  });
+
+  it('loses its connections the moment it is unpaired, and keeps a key that opens nothing', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    await paired(home, 'former');
+    await home.ok(['allow', 'former', resource]);
+    const connection = await connect({ name: 'former', env: home.env });
+    await connection.getToken({ resource, interaction: 'allow' });
+    await home.ok(['unpair', 'former']);
+    await until('the connection ends', () => !connection.isOpen);
+    await expect(connection.getToken({ resource })).rejects.toMatchObject({ reason: 'unpaired' });
+    await expect(connect({ name: 'former', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
+    expect(existsSync(path.join(home.paths.config, 'clients', 'former.key'))).toBe(true);
+  });
+});

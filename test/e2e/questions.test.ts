@@ -1,0 +1,150 @@
+/** Permissions and questions: what waits for the user, from which process it is answered, and how it ends. */
+import { describe, expect, it } from 'vitest';
+import { homeInWorld, type TestHome, until } from '../support/home.ts';
+
+interface Question {
+  id: string;
+  kind: 'allow' | 'pair' | 'login';
+  client?: string;
+  resource?: string;
+  url?: string;
+}
+
+/** The one question that waits, as another process sees it. */
+async function onlyQuestion(home: TestHome, kind: Question['kind']): Promise<Question> {
+  return until(`a question of kind ${kind}`, async () => {
+    const waiting = await home.json<Question[]>('pending');
+    return waiting.length === 1 && waiting[0]?.kind === kind ? waiting[0] : undefined;
+  });
+}
+
+const nothingWaits = { code: 0, stdout: '', stderr: 'Nothing waits for you.\n' };
+
+describe('without a permission', () => {
+  it('refuses at once when nobody may be asked, and says how to allow it', async () => {
+    const { home, world, resource } = await homeInWorld();
+    const run = await home.keyturn(['token', resource, '--no-interaction']);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('reason: consent_required');
+    expect(run.stderr).toContain(`hint: Allow it with: keyturn allow cli ${resource}`);
+    // DESIGN invariant 11: nothing is fetched for a resource before there is a permission for it.
+    expect(world.counts().protectedServer.requests).toBe(0);
+  });
+
+  it('waits for an answer, which a second process gives', async () => {
+    const { home, world, resource } = await homeInWorld();
+    const asking = home.start(['token', resource]);
+    const question = await onlyQuestion(home, 'allow');
+    expect(question).toMatchObject({ client: 'cli', resource });
+    expect(await home.ok(['pending'])).toContain(`keyturn answer ${question.id} yes|no|later`);
+    expect(world.counts().protectedServer.requests).toBe(0);
+
+    await home.ok(['answer', question.id, 'yes']);
+    expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+    expect(await home.keyturn(['pending'])).toEqual(nothingWaits);
+    expect(await home.keyturn(['answer', question.id, 'yes'])).toMatchObject({ code: 2 });
+  });
+
+  it('remembers a no, until the user allows it', async () => {
+    const { home, resource } = await homeInWorld();
+    const asking = home.start(['token', resource]);
+    await home.ok(['answer', (await onlyQuestion(home, 'allow')).id, 'no']);
+    const denied = await asking.ended;
+    expect(denied).toMatchObject({ code: 4, stdout: '' });
+    expect(denied.stderr).toContain('reason: consent_denied');
+
+    // Once more: no question, the denial stands.
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 4, stdout: '' });
+    await home.ok(['allow', 'cli', resource]);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
+  });
+
+  it('takes "later" for neither', async () => {
+    const { home, resource } = await homeInWorld();
+    const asking = home.start(['token', resource]);
+    await home.ok(['answer', (await onlyQuestion(home, 'allow')).id, 'later']);
+    expect(await asking.ended).toMatchObject({ code: 3, stdout: '' });
+    expect(await home.json('clients')).toMatchObject([{ name: 'cli', permissions: [] }]);
+  });
+
+  it('stops waiting after --timeout and leaves the question open, so that a late yes counts', async () => {
+    const { home, resource } = await homeInWorld();
+    const run = await home.keyturn(['token', resource, '--timeout', '1']);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('reason: consent_pending');
+    const { id } = await onlyQuestion(home, 'allow');
+    expect(run.stderr).toContain(`keyturn answer ${id} yes`);
+    await home.ok(['answer', id, 'yes']);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
+  });
+
+  it('withdraws the question when it is interrupted', async () => {
+    const { home, resource } = await homeInWorld();
+    const asking = home.start(['token', resource]);
+    await onlyQuestion(home, 'allow');
+    asking.signal('SIGINT');
+    expect(await asking.ended).toMatchObject({ code: 130, stdout: '' });
+    await until(
+      'the question is withdrawn',
+      async () => (await home.json<Question[]>('pending')).length === 0,
+    );
+    expect(await home.json('clients')).toMatchObject([{ name: 'cli', permissions: [] }]);
+  });
+});
+
+describe('a denial and a lease', () => {
+  it('refuses what was denied, without a question and without a request', async () => {
+    const { home, world, resource } = await homeInWorld();
+    expect(await home.ok(['deny', 'cli', resource])).toBe('');
+    const run = await home.keyturn(['token', resource]);
+    expect(run).toMatchObject({ code: 4, stdout: '' });
+    expect(run.stderr).toContain('rule: A denial is remembered until the user changes it');
+    expect(world.counts().protectedServer.requests).toBe(0);
+  });
+
+  it('counts a lease that ran out as no permission', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource, '--for', '8h']);
+    await home.ok(['token', resource]);
+    await home.ok(['allow', 'cli', resource, '--for', '0s']);
+    const run = await home.keyturn(['token', resource, '--no-interaction']);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('reason: consent_required');
+  });
+});
+
+describe('a sign-in that waits', () => {
+  it('shows its address to another process, which may call it off', async () => {
+    const { home, world, resource } = await homeInWorld({ browser: 'true' });
+    const signingIn = home.start(['login', resource]);
+    const question = await onlyQuestion(home, 'login');
+    expect(new URL(question.url ?? '').origin).toBe(world.authorizationServer.issuer);
+    await signingIn.says(question.url ?? '');
+
+    await home.ok(['answer', question.id, 'no']);
+    const run = await signingIn.ended;
+    expect(run).toMatchObject({ code: 5, stdout: '' });
+    expect(run.stderr).toContain('reason: login_failed');
+    expect(await home.keyturn(['pending'])).toEqual(nothingWaits);
+  });
+
+  it('goes on in whatever browser the person opens the printed address with', async () => {
+    const { home, world, resource } = await homeInWorld({ browser: '/nonexistent/browser' });
+    const signingIn = home.start(['login', resource]);
+    const { url = '' } = await onlyQuestion(home, 'login');
+    expect(await world.signIn(url)).toMatchObject({ status: 200 });
+    expect(await signingIn.ended).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('ends with the command that was interrupted', async () => {
+    const { home, resource } = await homeInWorld({ browser: 'true' });
+    const signingIn = home.start(['login', resource]);
+    await onlyQuestion(home, 'login');
+    signingIn.signal('SIGINT');
+    expect(await signingIn.ended).toMatchObject({ code: 130, stdout: '' });
+    await until(
+      'the sign-in is withdrawn',
+      async () => (await home.json<Question[]>('pending')).length === 0,
+    );
+  });
+});

@@ -1,0 +1,71 @@
+/** Asking a protected server without a token. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { probe } from '../../src/oauth/probe.ts';
+import { refusalOf } from './refusal.ts';
+import { deadOrigin, openSite } from './site.ts';
+import type { Site } from './site.ts';
+
+let site: Site;
+let endpoint: string;
+beforeAll(async () => {
+  site = await openSite();
+  endpoint = `${site.origin}/mcp`;
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+describe('probe', () => {
+  const challenge = { 'www-authenticate': 'Bearer scope="a"' };
+
+  it('finds the challenge by GET, without a body and without authorization', async () => {
+    site.lay('/mcp', { status: 401, headers: challenge });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+    expect(site.asked).toMatchObject([{ method: 'GET', body: '' }]);
+    expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('asks by POST where GET is not known', async () => {
+    site.lay('/mcp', ({ method }) =>
+      method === 'GET' ? { status: 405 } : { status: 401, headers: challenge },
+    );
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+  });
+
+  it('reads the challenge of a 403 too', async () => {
+    site.lay('/mcp', { status: 403, headers: challenge });
+    expect(await probe(endpoint, site.http)).toMatchObject({ status: 403, challenge: {} });
+  });
+
+  it('asks by POST where GET is open to all', async () => {
+    site.lay('/mcp', ({ method }) =>
+      method === 'GET' ? { body: '<html>' } : { status: 401, headers: challenge },
+    );
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+    site.lay('/mcp', ({ method }) => (method === 'GET' ? { body: '<html>' } : { status: 400 }));
+    expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
+  });
+
+  it.each([200, 404, 418])('reads no challenge of a %i', async (status) => {
+    site.lay('/mcp', { status, headers: challenge });
+    expect(await probe(endpoint, site.http)).toEqual({ status });
+  });
+
+  it('does not wait for the end of a stream', async () => {
+    site.lay('/mcp', { headers: { 'content-type': 'text/event-stream' }, body: ':\n\n', hangs: true });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
+  });
+
+  it('follows no redirect', async () => {
+    site.lay('/mcp', { status: 307, headers: { location: '/other' } });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 307 });
+    expect(site.asked).toHaveLength(1);
+  });
+
+  it('tells an unreachable server from one that answers', async () => {
+    site.lay('/mcp', { status: 502 });
+    expect((await refusalOf(() => probe(endpoint, site.http))).reason).toBe('protected_server_unreachable');
+    const dead = await deadOrigin();
+    expect((await refusalOf(() => probe(dead, site.http))).reason).toBe('protected_server_unreachable');
+  });
+});

@@ -1,0 +1,172 @@
+/** The real browser, in this process and as a command, against the demo world and the bent one. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import * as client from 'openid-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { throwAwayCertificates } from '../../src/server/certificate.ts';
+import { type BentWorld, openBentWorld } from '../support/bent-world.ts';
+import { openBentServer } from '../support/bent-server.ts';
+import { type BrowserAgent, browserCommand } from '../support/browser-command.ts';
+import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { openWorld, type TestWorld } from '../support/world.ts';
+import { register } from '../server/sign-in.ts';
+import { configured } from './bent-client.ts';
+
+let world: TestWorld;
+let bent: BentWorld;
+let browser: BrowserProfile;
+/** What the loopback address received and what it answers. */
+const loopback = { origin: '', requests: [] as URL[], status: 200 };
+const listener = createServer((request, response) => {
+  const url = new URL(request.url ?? '/', loopback.origin);
+  if (url.pathname === '/callback') loopback.requests.push(url);
+  response.writeHead(loopback.status, { 'content-type': 'text/html' }).end('<h1>Signed in</h1>');
+});
+
+beforeAll(async () => {
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  loopback.origin = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
+  world = await openWorld();
+  bent = await openBentWorld();
+});
+afterAll(async () => {
+  await browser?.close();
+  await Promise.all([world.close(), bent.close()]);
+  listener.close();
+  listener.closeAllConnections();
+});
+
+async function authorizationUrl(config: client.Configuration, resource: string): Promise<string> {
+  return client.buildAuthorizationUrl(config, {
+    redirect_uri: `${loopback.origin}/callback`,
+    code_challenge: await client.calculatePKCECodeChallenge(client.randomPKCECodeVerifier()),
+    code_challenge_method: 'S256',
+    state: 'the-state',
+    scope: 'read',
+    resource,
+  }).href;
+}
+
+async function demoUrl(): Promise<string> {
+  const config = await register(world);
+  return (await authorizationUrl(config, world.protectedServer.resource)).replace(
+    'scope=read',
+    'scope=notes%3Aread',
+  );
+}
+
+async function bentUrl(): Promise<string> {
+  const added = bent.authorizationServer.addClient({ redirectUris: [`${loopback.origin}/callback`] });
+  return authorizationUrl(await configured(bent, added), bent.protectedServer.url);
+}
+
+/** As a daemon starts it: words at spaces, the URL last, an environment with next to nothing. */
+async function run(agent: BrowserAgent, caFile: string, url: string, ...flags: string[]) {
+  const home = mkdtempSync(path.join(tmpdir(), 'keyturn-agent-'));
+  const [program = '', ...args] = browserCommand(agent, caFile, ...flags).split(' ');
+  const child = spawn(program, [...args, url], {
+    env: { PATH: process.env['PATH'], HOME: home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  const left = readdirSync(home);
+  rmSync(home, { recursive: true });
+  return { out, err, code: code as number, left };
+}
+
+const clean = { out: '', err: '', code: 0, left: [] };
+const last = () => loopback.requests.at(-1)?.searchParams;
+
+describe('a browser profile', () => {
+  beforeAll(async () => {
+    const origins = [world.authorizationServer.issuer];
+    browser = await openBrowserProfile({ ca: world.ca, origins });
+  });
+
+  it("signs in and consents at the demo's pages", async () => {
+    const page = await browser.open(await demoUrl(), { account: 'bob' });
+    expect(page).toMatchObject({ status: 200, text: 'Signed in' });
+    expect(last()?.get('code')).toBeTypeOf('string');
+    expect(last()?.get('state')).toBe('the-state');
+  });
+
+  it('denies when it is told to', async () => {
+    await browser.open(await demoUrl(), { deny: true });
+    expect(last()?.get('error')).toBe('access_denied');
+  });
+
+  it('does not wait for a loopback address where nobody listens', async () => {
+    bent.authorizationServer.settings.consent = 'page';
+    const nobody = 'http://127.0.0.1:9/callback';
+    const { clientId } = bent.authorizationServer.addClient({ redirectUris: [nobody] });
+    const url = new URL(await bentUrl());
+    url.searchParams.set('client_id', clientId);
+    url.searchParams.set('redirect_uri', nobody);
+    const other = await openBrowserProfile({ ca: bent.ca, origins: [url.origin] });
+    await expect(other.open(url.href)).rejects.toThrow(/a page did not load|ERR_UNSAFE_PORT/);
+    await other.close();
+  });
+
+  it('opens no server that the authority does not vouch for', async () => {
+    const stranger = await openBentServer({ certificates: await throwAwayCertificates() });
+    await expect(browser.open(stranger.origin)).rejects.toThrow('ERR_CERT_AUTHORITY_INVALID');
+    expect(stranger.requests).toEqual([]);
+    await expect(openBrowserProfile({ ca: world.ca, origins: [stranger.origin] })).rejects.toThrow();
+    await stranger.close();
+  });
+});
+
+describe('the browser as a command', () => {
+  it("signs in at the demo's pages and leaves nothing in the home", async () => {
+    expect(await run('chromium-agent', world.caFile, await demoUrl(), '--account', 'bob')).toEqual(clean);
+    expect(last()?.get('code')).toBeTypeOf('string');
+  });
+
+  it.each(['auto', 'page'] as const)('gets through the bent server with consent "%s"', async (consent) => {
+    bent.authorizationServer.settings.consent = consent;
+    expect(await run('chromium-agent', bent.caFile, await bentUrl())).toEqual(clean);
+    expect(last()?.get('iss')).toBe(bent.authorizationServer.issuer);
+    expect(last()?.has('code')).toBe(true);
+  });
+
+  it('brings a denial of the bent consent page', async () => {
+    bent.authorizationServer.settings.consent = 'page';
+    expect(await run('chromium-agent', bent.caFile, await bentUrl(), '--deny')).toEqual(clean);
+    expect(last()?.get('error')).toBe('access_denied');
+  });
+
+  it('fails in one sentence when the loopback page refuses, or the server does', async () => {
+    bent.authorizationServer.settings.consent = 'auto';
+    loopback.status = 400;
+    const refused = await run('chromium-agent', bent.caFile, await bentUrl());
+    loopback.status = 200;
+    expect(refused).toMatchObject({ err: 'The loopback page answered 400.\n', code: 1 });
+    const unknown = `${bent.authorizationServer.issuer}/authorize?client_id=nobody&state=the-state`;
+    const ended = await run('chromium-agent', bent.caFile, unknown);
+    expect(ended).toMatchObject({
+      code: 1,
+      err: 'The sign-in ended at 127.0.0.1, not at the loopback address.\n',
+    });
+  });
+});
+
+describe('the agent that only follows redirects', () => {
+  it('brings a code, and fails in one sentence', async () => {
+    bent.authorizationServer.settings.consent = 'auto';
+    expect(await run('redirect-agent', bent.caFile, await bentUrl())).toEqual(clean);
+    expect(last()?.has('code')).toBe(true);
+    const failed = await run('redirect-agent', bent.caFile, `${bent.protectedServer.url}?state=s`);
+    expect(failed).toMatchObject({ err: 'The last page answered 401.\n', code: 1 });
+    expect(await run('redirect-agent', bent.caFile, 'https://127.0.0.1:9/?state=s')).toMatchObject({
+      err: 'The sign-in broke off.\n',
+      code: 1,
+    });
+  });
+});

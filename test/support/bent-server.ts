@@ -1,0 +1,198 @@
+/**
+ * A real server on the loopback address whose every answer a test can bend.
+ *
+ * Invariant: every request that arrives is recorded before it is answered; the newest route that
+ * answers wins, and what no route answers is 404. A route that throws is answered 500 and makes
+ * `close` throw, so that a mistake in a test never looks like a hostile server.
+ */
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
+import { text } from 'node:stream/consumers';
+import { type Certificates, throwAwayCertificates } from '../../src/server/certificate.ts';
+import { listenOnLoopback } from '../../src/server/tls-listener.ts';
+import { type Answer, send } from './bent/answer.ts';
+
+export * from './bent/answer.ts';
+
+export interface RecordedRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly url: URL;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** The body as a form; empty if it isn't one. */
+  readonly form: URLSearchParams;
+  /** The body as JSON; undefined if it isn't JSON. */
+  readonly json: unknown;
+}
+
+/** An answer, or what decides on one; undefined passes the request on to the route before. */
+export type Route = Answer | ((request: RecordedRequest) => Answer | undefined | Promise<Answer | undefined>);
+
+export interface BentServer {
+  /** `https://127.0.0.1:PORT`. */
+  readonly origin: string;
+  /** `http://127.0.0.1:PORT` with the same routes; undefined unless asked for. */
+  readonly plainOrigin: string | undefined;
+  /** The origin that the server's own documents name: the plain one if there is one. */
+  readonly base: string;
+  /** PEM text of the authority to trust. */
+  readonly ca: string;
+  /** In the order of their arrival. */
+  readonly requests: RecordedRequest[];
+  /** `*` stands for any method or any path. The result takes the route away again. */
+  on(method: string, path: string, route: Route): () => void;
+  /** As `on`, for the next `times` requests only. */
+  next(method: string, path: string, route: Route, times?: number): void;
+  /** The recorded requests for a path. */
+  asked(path: string, method?: string): RecordedRequest[];
+  /** The recorded requests that hold this text anywhere: target, header or body, decoded or not. */
+  holding(text: string): RecordedRequest[];
+  /** Ends every connection. Throws what a route threw. */
+  close(): Promise<void>;
+}
+
+export interface BentServerOptions {
+  /** One authority for all bent servers of a process unless given. */
+  readonly certificates?: Certificates;
+  /** Listens for http too, at another port. */
+  readonly plain?: boolean;
+}
+
+let shared: Promise<Certificates> | undefined;
+
+/** Made once for a process, so that one file of authorities covers all its bent servers. */
+export async function sharedCertificates(): Promise<Certificates> {
+  shared ??= throwAwayCertificates();
+  return shared;
+}
+
+interface Listener {
+  readonly origin: string;
+  close(): Promise<void>;
+}
+
+interface Entry {
+  readonly method: string;
+  readonly path: string;
+  readonly route: Route;
+}
+
+export async function openBentServer(options: BentServerOptions = {}): Promise<BentServer> {
+  const certificates = options.certificates ?? (await sharedCertificates());
+  const entries: Entry[] = [];
+  const requests: RecordedRequest[] = [];
+  const failures: unknown[] = [];
+  const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const request = await record(incoming);
+    requests.push(request);
+    await send(incoming, response, await decide(entries, request));
+  };
+  const serve: RequestListener = (incoming, response) => {
+    void answer(incoming, response).catch((error: unknown) => {
+      // A client that left while it sent is no mistake of the test.
+      if (!incoming.socket.destroyed) failures.push(error);
+      if (!response.headersSent) response.writeHead(500).end();
+    });
+  };
+  const secure = await listenOnLoopback(certificates, 0);
+  secure.serve(serve);
+  const plain = options.plain ? await listenPlainly(serve) : undefined;
+  const on = (method: string, path: string, route: Route): (() => void) => {
+    const entry = { method, path, route };
+    entries.push(entry);
+    return () => void entries.splice(entries.indexOf(entry), entries.includes(entry) ? 1 : 0);
+  };
+  return {
+    origin: secure.origin,
+    plainOrigin: plain?.origin,
+    base: plain?.origin ?? secure.origin,
+    ca: certificates.ca,
+    requests,
+    on,
+    next(method, path, route, times = 1) {
+      let left = times;
+      on(method, path, (request) => {
+        if (left <= 0) return undefined;
+        left -= 1;
+        return typeof route === 'function' ? route(request) : route;
+      });
+    },
+    asked: (path, method) =>
+      requests.filter((request) => request.path === path && (method ?? request.method) === request.method),
+    holding: (wanted) => requests.filter((request) => holds(request, wanted)),
+    async close() {
+      await Promise.all([secure.close(), plain?.close()]);
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}
+
+async function decide(entries: readonly Entry[], request: RecordedRequest): Promise<Answer> {
+  // The newest first; and a copy, since a route may add routes.
+  for (const { method, path, route } of entries.toReversed()) {
+    if ((method !== '*' && method !== request.method) || (path !== '*' && path !== request.path)) continue;
+    const answer = typeof route === 'function' ? await route(request) : route;
+    if (answer !== undefined) return answer;
+  }
+  return { status: 404, headers: { 'content-type': 'text/plain' }, body: 'not found\n' };
+}
+
+async function record(incoming: IncomingMessage): Promise<RecordedRequest> {
+  const body = await text(incoming);
+  const url = new URL(
+    `${'encrypted' in incoming.socket ? 'https' : 'http'}://${incoming.headers.host ?? '127.0.0.1'}${incoming.url ?? '/'}`,
+  );
+  const isForm = incoming.headers['content-type']?.startsWith('application/x-www-form-urlencoded') ?? false;
+  return {
+    method: incoming.method ?? '',
+    path: url.pathname,
+    url,
+    query: url.searchParams,
+    headers: incoming.headers,
+    body,
+    form: new URLSearchParams(isForm ? body : ''),
+    json: parsed(body),
+  };
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function holds(request: RecordedRequest, wanted: string): boolean {
+  const { url, query, form, headers, body } = request;
+  const places = [url.href, ...query.values(), ...form.values(), body, ...Object.values(headers).flat()];
+  return places.some((place) => place?.includes(wanted));
+}
+
+async function listenPlainly(serve: RequestListener): Promise<Listener> {
+  const server = createServer(serve);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    async close() {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

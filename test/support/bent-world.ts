@@ -1,0 +1,94 @@
+/**
+ * A bent world for a test: one authorization server, one protected server, one file of authorities.
+ *
+ * Invariant: all its servers share one authority, so that one file covers them; after `close`
+ * nothing of it is left, and a mistake in a route has been reported.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { trustingFetch } from '../../src/server/trusting-fetch.ts';
+import {
+  type BentAuthorizationServer,
+  type BentAuthorizationServerOptions,
+  openBentAuthorizationServer,
+} from './bent-authorization-server.ts';
+import {
+  type BentProtectedServer,
+  type BentProtectedServerOptions,
+  openBentProtectedServer,
+} from './bent-protected-server.ts';
+import {
+  type BentServer,
+  type BentServerOptions,
+  openBentServer,
+  sharedCertificates,
+} from './bent-server.ts';
+import { browserCommand } from './browser-command.ts';
+
+export interface BentWorldOptions {
+  readonly authorization?: BentAuthorizationServerOptions;
+  readonly protection?: Omit<BentProtectedServerOptions, 'authorizationServers'>;
+  /** Both on one origin, as the earlier revision has them by default. */
+  readonly oneOrigin?: boolean;
+  /** Everything over http. */
+  readonly plain?: boolean;
+}
+
+export interface BentWorld {
+  /** PEM text, and the same as a file for NODE_EXTRA_CA_CERTS. */
+  readonly ca: string;
+  readonly caFile: string;
+  readonly authorizationServer: BentAuthorizationServer;
+  readonly protectedServer: BentProtectedServer;
+  /** Trusts this world's authority only. Follows redirects as the platform's does. */
+  readonly fetch: typeof globalThis.fetch;
+  /** What a process needs to live in this world: NODE_EXTRA_CA_CERTS and a KEYTURN_BROWSER that follows redirects. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Another server, e.g. a hostile one; it ends with the world. */
+  openServer(options?: BentServerOptions): Promise<BentServer>;
+  openAuthorizationServer(options?: BentAuthorizationServerOptions): Promise<BentAuthorizationServer>;
+  openProtectedServer(options?: BentProtectedServerOptions): Promise<BentProtectedServer>;
+  close(): Promise<void>;
+}
+
+export async function openBentWorld(options: BentWorldOptions = {}): Promise<BentWorld> {
+  const { ca } = await sharedCertificates();
+  const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-bent-'));
+  const caFile = path.join(folder, 'ca.pem');
+  await writeFile(caFile, ca);
+  const trusting = trustingFetch(ca);
+  const opened: { close(): Promise<void> }[] = [];
+  const kept = <T extends { close(): Promise<void> }>(one: T): T => {
+    opened.push(one);
+    return one;
+  };
+  const plain = options.plain ? { plain: true } : {};
+  const authorizationServer = kept(await openBentAuthorizationServer({ ...plain, ...options.authorization }));
+  const protectedServer = kept(
+    await openBentProtectedServer({
+      ...plain,
+      ...(options.oneOrigin ? { server: authorizationServer.server } : {}),
+      ...options.protection,
+      authorizationServers: [authorizationServer],
+    }),
+  );
+  return {
+    ca,
+    caFile,
+    authorizationServer,
+    protectedServer,
+    fetch: trusting.fetch,
+    env: { NODE_EXTRA_CA_CERTS: caFile, KEYTURN_BROWSER: browserCommand('redirect-agent', caFile) },
+    openServer: async (more) => kept(await openBentServer(more)),
+    openAuthorizationServer: async (more) => kept(await openBentAuthorizationServer(more)),
+    openProtectedServer: async (more) => kept(await openBentProtectedServer(more)),
+    async close() {
+      await trusting.close();
+      await rm(folder, { recursive: true });
+      const ends = await Promise.allSettled(opened.map((one) => one.close()));
+      const failed = ends.find((end) => end.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * The authorization endpoint of a bent authorization server.
+ *
+ * Invariant: nothing is redirected to a URI that isn't the client's (OAuth 2.1 §4.1.2.1), whatever is
+ * bent later; and no code is made without an S256 challenge.
+ */
+import { consentPage } from '../../../src/server/pages.ts';
+import { type Answer, html, type RecordedRequest, redirectTo } from '../bent-server.ts';
+import { findClient } from './client-authentication.ts';
+import { type BentClient, type Parts, Refusal, refuseRepeated, scopesOf } from './parties.ts';
+import { randomValue } from './token-store.ts';
+
+const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** GET of a browser, and the POST of its consent page to the same target. */
+export function authorize(parts: Parts, request: RecordedRequest): Answer {
+  const { query } = request;
+  const client = findClient(parts, query.get('client_id') ?? '');
+  const redirectUri = query.get('redirect_uri') ?? '';
+  if (client === undefined) return html('<h1>invalid_client</h1>', 400);
+  if (!mayRedirect(parts, client, redirectUri))
+    return html('<h1>The redirect URI is not registered</h1>', 400);
+  const asksPerson = parts.settings.consent === 'page' && request.method === 'GET';
+  const failure = errorOf(parts, request);
+  if (failure === undefined && asksPerson)
+    return html(consentPage(request.url.pathname + request.url.search, questionOf(parts, client, request)));
+  const parameters = new URLSearchParams(failure ?? { code: newCode(parts, client, request) });
+  const state = query.get('state');
+  if (state !== null) parameters.set('state', state);
+  if (parts.settings.issInResponse) parameters.set('iss', parts.issuer);
+  const bent = parts.bend.authorizeResponse?.(parameters, request) ?? parameters;
+  const target = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${bent.toString()}`;
+  const reply = redirectTo(target);
+  return parts.bend.authorizeAnswer?.(reply, request) ?? reply;
+}
+
+/** Parameters of an error redirect; undefined where a code may be given. */
+function errorOf(
+  { bend, settings }: Parts,
+  request: RecordedRequest,
+): Readonly<Record<string, string>> | undefined {
+  const bent = bend.authorizeError?.(request);
+  if (bent) return bent;
+  const { query, form } = request;
+  if (form.get('decision') === 'deny') return { error: 'access_denied' };
+  try {
+    refuseRepeated(query);
+  } catch (error) {
+    if (error instanceof Refusal) return { error: error.error, error_description: error.message };
+    throw error;
+  }
+  if (query.get('response_type') !== 'code') return { error: 'unsupported_response_type' };
+  // OAuth 2.1 §7.5.1: PKCE, and nothing weaker than S256.
+  if (
+    query.get('code_challenge_method') !== 'S256' ||
+    !/^[\w-]{43}$/.test(query.get('code_challenge') ?? '')
+  ) {
+    return { error: 'invalid_request', error_description: 'an S256 code_challenge is required' };
+  }
+  const resources = query.getAll('resource');
+  if (settings.resourceRequired && resources.length === 0) {
+    return { error: 'invalid_target', error_description: 'resource is missing' };
+  }
+  // RFC 8707 §2: an absolute URI without a fragment.
+  if (resources.some((resource) => !URL.canParse(resource) || resource.includes('#'))) {
+    return { error: 'invalid_target', error_description: 'resource is not an absolute URI' };
+  }
+  return undefined;
+}
+
+function mayRedirect({ settings }: Parts, client: BentClient, redirectUri: string): boolean {
+  if (!URL.canParse(redirectUri)) return false;
+  const asked = new URL(redirectUri);
+  // A metadata document isn't fetched, so its redirect URIs aren't known: a native client's are loopback.
+  if (client.redirectUris.length === 0) return loopbackHosts.has(asked.hostname);
+  if (client.redirectUris.includes(redirectUri)) return true;
+  if (settings.redirectMatching === 'exact' || !loopbackHosts.has(asked.hostname)) return false;
+  asked.port = '';
+  return client.redirectUris.some((uri) => {
+    const registered = new URL(uri);
+    registered.port = '';
+    return registered.href === asked.href;
+  });
+}
+
+function newCode(parts: Parts, client: BentClient, request: RecordedRequest): string {
+  const { query } = request;
+  const asked = scopesOf(query) ?? parts.settings.defaultScope;
+  const nonce = query.get('nonce');
+  const code = randomValue();
+  parts.store.codes.set(code, {
+    grant: {
+      clientId: client.clientId,
+      subject: parts.settings.subject,
+      scopes: parts.bend.grantedScopes?.(asked, request) ?? asked,
+      resources: query.getAll('resource'),
+      ...(nonce === null ? {} : { nonce }),
+      ended: false,
+    },
+    redirectUri: query.get('redirect_uri') ?? '',
+    challenge: query.get('code_challenge') ?? '',
+    used: false,
+  });
+  parts.counts.authorizations += 1;
+  return code;
+}
+
+function questionOf(parts: Parts, client: BentClient, { query }: RecordedRequest) {
+  return {
+    client: client.name ?? client.clientId,
+    account: parts.settings.subject,
+    redirectHost: new URL(query.get('redirect_uri') ?? '').host,
+    resources: query.getAll('resource'),
+    scopes: scopesOf(query) ?? parts.settings.defaultScope,
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * Who a request comes from: the client authentication of the token endpoint and its relatives.
+ *
+ * Invariant: a client passes by exactly the method it is registered with (RFC 6749 §2.3: one method
+ * a request), and a secret or a signature is really checked.
+ */
+import type { RecordedRequest } from '../bent-server.ts';
+import { verifyJwt } from './jwt.ts';
+import { type AuthMethod, type BentClient, type Parts, Refusal } from './parties.ts';
+
+interface Credentials {
+  readonly method: AuthMethod;
+  readonly clientId: string;
+  readonly proof: string;
+}
+
+const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** Throws a `Refusal`: `invalid_client`, or `invalid_request` for two methods at once. */
+export function authenticate(parts: Parts, request: RecordedRequest): BentClient {
+  const credentials = credentialsOf(parts, request);
+  const client = findClient(parts, credentials.clientId);
+  if (client === undefined) throw invalidClient(credentials, 'the client is unknown');
+  if (client.authMethod !== credentials.method) {
+    throw invalidClient(credentials, `the client is registered for ${client.authMethod}`);
+  }
+  if (credentials.method === 'private_key_jwt') requireAssertion(parts, client, credentials);
+  else if (credentials.method !== 'none' && credentials.proof !== client.secret) {
+    throw invalidClient(credentials, 'the secret is wrong');
+  }
+  return client;
+}
+
+/** A registered client, or one by the URL of its metadata document where that is enabled. */
+export function findClient({ clients, settings }: Parts, clientId: string): BentClient | undefined {
+  const known = clients.get(clientId);
+  if (known || !settings.clientIdMetadataDocuments || !URL.canParse(clientId)) return known;
+  const url = new URL(clientId);
+  const isDocument = url.protocol === 'https:' && url.pathname !== '/';
+  return isDocument ? { clientId, authMethod: 'none', redirectUris: [] } : undefined;
+}
+
+function credentialsOf(parts: Parts, { headers, form }: RecordedRequest): Credentials {
+  const found: Credentials[] = [];
+  const basic = /^Basic (.+)$/i.exec(headers.authorization ?? '')?.[1];
+  if (basic !== undefined) {
+    // RFC 6749 §2.3.1: both halves are form-encoded before they are joined.
+    const [clientId = '', proof = ''] = Buffer.from(basic, 'base64')
+      .toString('utf8')
+      .split(':')
+      .map(formDecoded);
+    found.push({ method: 'client_secret_basic', clientId, proof });
+  }
+  const secret = form.get('client_secret');
+  if (secret !== null) {
+    found.push({ method: 'client_secret_post', clientId: form.get('client_id') ?? '', proof: secret });
+  }
+  const assertion = form.get('client_assertion');
+  if (assertion !== null) {
+    if (form.get('client_assertion_type') !== assertionType) {
+      throw new Refusal('invalid_request', 'client_assertion_type is wrong');
+    }
+    found.push({ method: 'private_key_jwt', clientId: signerOf(parts, assertion), proof: assertion });
+  }
+  if (found.length > 1) throw new Refusal('invalid_request', 'the client authenticates in two ways');
+  return found[0] ?? { method: 'none', clientId: form.get('client_id') ?? '', proof: '' };
+}
+
+function formDecoded(text: string): string {
+  return new URLSearchParams(`v=${text}`).get('v') ?? '';
+}
+
+/** The client whose key signed the assertion; '' for nobody's. */
+function signerOf({ clients }: Parts, assertion: string): string {
+  const signer = clients.values().find(({ jwk }) => jwk && verifyJwt(assertion, jwk) !== undefined);
+  return signer?.clientId ?? '';
+}
+
+/** RFC 7523 §3: issuer and subject are the client, the audience is this issuer, once only, not expired. */
+function requireAssertion(parts: Parts, client: BentClient, credentials: Credentials): void {
+  const claims = client.jwk && verifyJwt(credentials.proof, client.jwk)?.claims;
+  if (!claims) throw invalidClient(credentials, 'the assertion is not signed by the client');
+  const { iss, sub, aud, exp, jti } = claims;
+  const wrong = [
+    iss !== client.clientId && 'iss',
+    sub !== client.clientId && 'sub',
+    // One audience, as a string or as a list of one.
+    ([aud].flat().length !== 1 || [aud].flat()[0] !== parts.issuer) && 'aud',
+    (typeof exp !== 'number' || exp * 1000 <= parts.settings.now()) && 'exp',
+    (typeof jti !== 'string' || parts.store.assertions.has(jti)) && 'jti',
+  ].filter((name) => name !== false);
+  if (wrong.length > 0) throw invalidClient(credentials, `the assertion is wrong in ${wrong.join(', ')}`);
+  parts.store.assertions.add(String(jti));
+}
+
+/** RFC 6749 §5.2: 401, with a challenge where the client used the Authorization header. */
+function invalidClient({ method }: Credentials, description: string): Refusal {
+  const challenge = { 'www-authenticate': 'Basic realm="bent"' };
+  return new Refusal('invalid_client', description, 401, method === 'client_secret_basic' ? challenge : {});
+}

@@ -1,0 +1,92 @@
+/**
+ * Signed tokens over Node's own crypto: made and checked here, owing nothing to the code under test.
+ *
+ * Invariant: `verifyJwt` takes the algorithm from its own table and only where it fits the key, so
+ * that `alg: none` or an HMAC with a public key never passes.
+ */
+import {
+  constants,
+  createPublicKey,
+  generateKeyPairSync,
+  type JsonWebKey,
+  type KeyObject,
+  randomUUID,
+  sign,
+  verify,
+} from 'node:crypto';
+import { z } from 'zod';
+
+export type Json = Record<string, unknown>;
+
+export interface SigningKey {
+  /** The public half, with `kid` and `alg`, as a key set lists it. */
+  readonly jwk: JsonWebKey;
+  /** A compact JWS by ES256; `iat`, `exp` and the like are the caller's. */
+  sign(header: Json, claims: Json): string;
+}
+
+/** A new P-256 key: quick to make. */
+export function newSigningKey(): SigningKey {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const kid = randomUUID();
+  return {
+    jwk: { ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' },
+    sign(header, claims) {
+      const signed = [{ alg: 'ES256', kid, ...header }, claims].map(encoded).join('.');
+      const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+      return `${signed}.${signature.toString('base64url')}`;
+    },
+  };
+}
+
+function encoded(part: Json): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
+}
+
+const object = z.record(z.string(), z.unknown());
+
+/** Header and claims, unchecked: for a test that looks into a token. Throws for what isn't a JWT. */
+export function decodeJwt(token: string): { header: Json; claims: Json } {
+  const [header = '', claims = ''] = token.split('.');
+  return { header: decoded(header), claims: decoded(claims) };
+}
+
+function decoded(part: string): Json {
+  return object.parse(JSON.parse(Buffer.from(part, 'base64url').toString('utf8')));
+}
+
+interface Algorithm {
+  readonly hash: string | null;
+  readonly keyType: string;
+  readonly options: object;
+}
+
+/** Salt as long as the hash (RFC 7518 §3.5). */
+const pss = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
+
+const algorithms: Readonly<Record<string, Algorithm>> = {
+  ES256: { hash: 'sha256', keyType: 'ec', options: { dsaEncoding: 'ieee-p1363' } },
+  ES384: { hash: 'sha384', keyType: 'ec', options: { dsaEncoding: 'ieee-p1363' } },
+  RS256: { hash: 'sha256', keyType: 'rsa', options: {} },
+  PS256: { hash: 'sha256', keyType: 'rsa', options: pss },
+  EdDSA: { hash: null, keyType: 'ed25519', options: {} },
+};
+
+export const signatureAlgorithms: readonly string[] = Object.keys(algorithms);
+
+/** Header and claims of a token that this key signed; undefined for any other. */
+export function verifyJwt(token: string, jwk: JsonWebKey): { header: Json; claims: Json } | undefined {
+  try {
+    const { header, claims } = decodeJwt(token);
+    const algorithm = algorithms[String(header['alg'])];
+    const key: KeyObject = createPublicKey({ key: jwk, format: 'jwk' });
+    if (algorithm === undefined || key.asymmetricKeyType !== algorithm.keyType) return undefined;
+    const end = token.lastIndexOf('.');
+    const signed = Buffer.from(token.slice(0, end));
+    const signature = Buffer.from(token.slice(end + 1), 'base64url');
+    const isValid = verify(algorithm.hash, signed, { key, ...algorithm.options }, signature);
+    return isValid ? { header, claims } : undefined;
+  } catch {
+    return undefined;
+  }
+}

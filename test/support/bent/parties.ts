@@ -1,0 +1,265 @@
+/**
+ * What a bent authorization server knows and how a test may bend it: words shared by its endpoints.
+ *
+ * Invariant: settings describe other servers that still keep the rules; only a bend breaks one. Both
+ * may be changed at any time and count from the next request on.
+ */
+import type { JsonWebKey } from 'node:crypto';
+import type { Answer, BentServer, RecordedRequest, Reply } from '../bent-server.ts';
+import { json } from './answer.ts';
+import type { Json, SigningKey } from './jwt.ts';
+import type { TokenStore } from './token-store.ts';
+
+export type AuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+
+export interface BentClient {
+  readonly clientId: string;
+  readonly authMethod: AuthMethod;
+  readonly redirectUris: readonly string[];
+  readonly secret?: string;
+  /** For `private_key_jwt`: its public key. */
+  readonly jwk?: JsonWebKey;
+  readonly name?: string;
+  /** At an identity provider: how this client is called at the authorization servers of resources. */
+  readonly clientIdElsewhere?: string;
+}
+
+/** `oauth` and `oidc` put the path of the issuer at their end; `oidcAppended` comes after the issuer's path. */
+export type MetadataPlace = 'oauth' | 'oidc' | 'oidcAppended';
+
+/** What an identity provider is for those that trust it. */
+export interface IdentityProvider {
+  readonly issuer: string;
+  readonly jwk: JsonWebKey;
+}
+
+export interface Settings {
+  /** Where the metadata is served; the other places answer 404. */
+  metadataAt: readonly MetadataPlace[];
+  /** `scopes_supported`; undefined leaves it out. Any scope is granted all the same. */
+  scopesSupported: readonly string[] | undefined;
+  /** Granted to a request without scope. */
+  defaultScope: readonly string[];
+  accessTokenFormat: 'opaque' | 'jwt';
+  /** Seconds; undefined: tokens don't end and answers have no `expires_in`. */
+  accessTokenLifetime: number | undefined;
+  refreshTokens: 'always' | 'offline_access' | 'never';
+  /** `rotate`: a used one ends the grant; `keepOld`: a new one comes and the old stays good; `same`: none comes. */
+  rotation: 'rotate' | 'keepOld' | 'same';
+  /** RFC 8707: a code or refresh request without `resource` is refused. */
+  resourceRequired: boolean;
+  /** `page`: a consent page that a person clicks; `auto`: a redirect at once. */
+  consent: 'auto' | 'page';
+  /** RFC 9207: `iss` in the redirect, and said in the metadata. */
+  issInResponse: boolean;
+  /** `exact` (OAuth 2.1), or any port on a loopback host (RFC 8252 §7.3). */
+  redirectMatching: 'exact' | 'anyLoopbackPort';
+  /** `absent`: no endpoint at all; `closed`: it refuses everybody. */
+  registration: 'open' | 'closed' | 'absent';
+  /** 201 by RFC 7591; some servers say 200. */
+  registrationStatus: number;
+  /** What a registered client gets whatever it asked for; undefined: what it asked for. */
+  registeredAuthMethod: AuthMethod | undefined;
+  /** Which redirect URIs may be registered; others are `invalid_redirect_uri`. */
+  acceptsRedirect: (uri: string, request: Json) => boolean;
+  authMethods: readonly AuthMethod[];
+  /** Takes the URL of a document as a client id, without fetching it. */
+  clientIdMetadataDocuments: boolean;
+  deviceAuthorization: boolean;
+  /** Seconds between two polls, as the answer says it; polls that come sooner aren't punished. */
+  deviceInterval: number;
+  grantTypes: readonly string[];
+  /** Whose ID-JAGs are redeemed here. */
+  identityProviders: readonly IdentityProvider[];
+  /** Who signs in. */
+  subject: string;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+type Bend<Arguments extends readonly unknown[], Result> = ((...given: Arguments) => Result) | undefined;
+
+/** Bends a reply that the server has done the work for: a code is used up, a token rotated. */
+type ReplyBend = Bend<[reply: JsonReply, request: RecordedRequest], Answer>;
+
+export interface JsonReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Json;
+}
+
+/** All undefined: the server keeps the rules. */
+export interface Bends {
+  /** The metadata document; other answers than a document are routes (`server.on`). */
+  metadata: Bend<[document: Json, request: RecordedRequest], unknown>;
+  /** Before anything else at the authorization endpoint: parameters of an error redirect, e.g. `{error: 'access_denied'}`. */
+  authorizeError: Bend<[request: RecordedRequest], Readonly<Record<string, string>> | undefined>;
+  /** The parameters that go back to the client, of success and error alike; change them or answer others. */
+  authorizeResponse: Bend<[parameters: URLSearchParams, request: RecordedRequest], URLSearchParams | void>;
+  /** The redirect itself. */
+  authorizeAnswer: Bend<[reply: Reply, request: RecordedRequest], Answer>;
+  /** Before anything else at the token endpoint: an answer here leaves the server's state untouched. */
+  tokenRequest: Bend<[request: RecordedRequest], Answer | undefined | Promise<Answer | undefined>>;
+  tokenAnswer: ReplyBend;
+  /** A refusal of the token endpoint: `invalid_grant` in another shape, say. */
+  tokenError: ReplyBend;
+  /** Claims of each access token; its audience, scope, subject and end are those of the answer here. */
+  accessTokenClaims: Bend<[claims: Json], Json>;
+  idTokenClaims: Bend<[claims: Json], Json>;
+  /** Claims of an ID-JAG that is issued here. */
+  idJagClaims: Bend<[claims: Json], Json>;
+  /** Which scopes are granted: fewer, more or others than asked for. */
+  grantedScopes: Bend<[asked: readonly string[], request: RecordedRequest], readonly string[]>;
+  registrationAnswer: ReplyBend;
+  registrationError: ReplyBend;
+  revocationAnswer: ReplyBend;
+  revocationError: ReplyBend;
+  deviceAnswer: ReplyBend;
+  deviceError: ReplyBend;
+}
+
+export function unbent(): Bends {
+  return {
+    metadata: undefined,
+    authorizeError: undefined,
+    authorizeResponse: undefined,
+    authorizeAnswer: undefined,
+    tokenRequest: undefined,
+    tokenAnswer: undefined,
+    tokenError: undefined,
+    accessTokenClaims: undefined,
+    idTokenClaims: undefined,
+    idJagClaims: undefined,
+    grantedScopes: undefined,
+    registrationAnswer: undefined,
+    registrationError: undefined,
+    revocationAnswer: undefined,
+    revocationError: undefined,
+    deviceAnswer: undefined,
+    deviceError: undefined,
+  };
+}
+
+/** What really happened, whatever was answered. */
+export interface BentCounts {
+  metadataRequests: number;
+  /** Redirects with a code. */
+  authorizations: number;
+  registrations: number;
+  tokenRequests: number;
+  codesRedeemed: number;
+  /** A code came a second time. */
+  codeReuses: number;
+  refreshes: number;
+  /** A rotated refresh token came again. */
+  refreshReuses: number;
+  clientCredentials: number;
+  devicePolls: number;
+  tokenExchanges: number;
+  jwtBearers: number;
+  revocations: number;
+  /** Refusals of all endpoints but the authorization endpoint. */
+  refusals: number;
+}
+
+export function noBentCounts(): BentCounts {
+  return {
+    metadataRequests: 0,
+    authorizations: 0,
+    registrations: 0,
+    tokenRequests: 0,
+    codesRedeemed: 0,
+    codeReuses: 0,
+    refreshes: 0,
+    refreshReuses: 0,
+    clientCredentials: 0,
+    devicePolls: 0,
+    tokenExchanges: 0,
+    jwtBearers: 0,
+    revocations: 0,
+    refusals: 0,
+  };
+}
+
+/** Everything that the endpoints of one server share. */
+export interface Parts {
+  readonly server: BentServer;
+  readonly issuer: string;
+  readonly settings: Settings;
+  readonly bend: Bends;
+  readonly counts: BentCounts;
+  readonly clients: Map<string, BentClient>;
+  readonly store: TokenStore;
+  readonly key: SigningKey;
+}
+
+/** A refusal by RFC 6749 §5.2 and its relatives. */
+export class Refusal extends Error {
+  readonly error: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    error: string,
+    description: string,
+    status = 400,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(description);
+    this.error = error;
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** RFC 6749 §5.1: answers with tokens aren't kept. */
+const noStore = { 'cache-control': 'no-store' } as const;
+
+interface Endpoint {
+  readonly answer: ReplyBend;
+  readonly error: ReplyBend;
+  /** Of a success; 200 unless told otherwise. */
+  readonly status?: number;
+}
+
+/** Runs one endpoint: its success and its refusals, each bent by its own hook. */
+export function answerJson(
+  parts: Parts,
+  request: RecordedRequest,
+  endpoint: Endpoint,
+  work: () => Json,
+): Answer {
+  const finish = (reply: JsonReply, bend: ReplyBend): Answer =>
+    bend ? bend(reply, request) : json(reply.body, reply.status, reply.headers);
+  try {
+    return finish({ status: endpoint.status ?? 200, headers: noStore, body: work() }, endpoint.answer);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    parts.counts.refusals += 1;
+    const body = { error: error.error, error_description: error.message };
+    return finish({ status: error.status, headers: { ...noStore, ...error.headers }, body }, endpoint.error);
+  }
+}
+
+/** RFC 6749 §3.1, §3.2: a parameter comes once; `resource` may come more often (RFC 8707 §2). */
+export function refuseRepeated(parameters: URLSearchParams): void {
+  for (const name of new Set(parameters.keys())) {
+    if (name !== 'resource' && parameters.getAll(name).length > 1) {
+      throw new Refusal('invalid_request', `${name} is repeated`);
+    }
+  }
+}
+
+export function required(parameters: URLSearchParams, name: string): string {
+  const value = parameters.get(name);
+  if (!value) throw new Refusal('invalid_request', `${name} is missing`);
+  return value;
+}
+
+/** Words of a scope parameter; undefined where there is none. */
+export function scopesOf(parameters: URLSearchParams): string[] | undefined {
+  return parameters
+    .get('scope')
+    ?.split(' ')
+    .filter((word) => word !== '');
+}

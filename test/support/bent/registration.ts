@@ -1,0 +1,91 @@
+/**
+ * Dynamic registration (RFC 7591) and revocation (RFC 7009) of a bent authorization server.
+ *
+ * Invariant: a registered client is known by exactly what its registration answered, before any bend.
+ */
+import { z } from 'zod';
+import type { Answer, RecordedRequest } from '../bent-server.ts';
+import { authenticate } from './client-authentication.ts';
+import type { Json } from './jwt.ts';
+import { answerJson, type BentClient, type Parts, Refusal, refuseRepeated, required } from './parties.ts';
+import { randomValue } from './token-store.ts';
+
+const registrationRequest = z.looseObject({
+  client_name: z.string().optional(),
+  redirect_uris: z.array(z.string()).min(1),
+  grant_types: z.array(z.string()).default(['authorization_code']),
+  response_types: z.array(z.string()).default(['code']),
+  // RFC 7591 §2: what is meant by a client that says nothing.
+  token_endpoint_auth_method: z
+    .enum(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'])
+    .default('client_secret_basic'),
+  jwks: z.object({ keys: z.array(z.record(z.string(), z.unknown())).min(1) }).optional(),
+});
+
+export function answerRegistration(parts: Parts, request: RecordedRequest): Answer | undefined {
+  const { bend, settings } = parts;
+  if (settings.registration === 'absent') return undefined;
+  const hooks = {
+    answer: bend.registrationAnswer,
+    error: bend.registrationError,
+    status: settings.registrationStatus,
+  };
+  return answerJson(parts, request, hooks, () => {
+    if (settings.registration === 'closed')
+      throw new Refusal('access_denied', 'nobody may register here', 403);
+    const result = registrationRequest.safeParse(request.json);
+    if (!result.success) throw new Refusal('invalid_client_metadata', 'the request is malformed');
+    return register(parts, result.data);
+  });
+}
+
+function register(parts: Parts, asked: z.infer<typeof registrationRequest>): Json {
+  const { settings, clients, counts } = parts;
+  if (!asked.redirect_uris.every((uri) => settings.acceptsRedirect(uri, asked))) {
+    throw new Refusal('invalid_redirect_uri', 'this form of redirect URI is not accepted');
+  }
+  const authMethod = settings.registeredAuthMethod ?? asked.token_endpoint_auth_method;
+  if (!settings.authMethods.includes(authMethod)) {
+    throw new Refusal('invalid_client_metadata', `${authMethod} is not offered`);
+  }
+  const jwk = asked.jwks?.keys[0];
+  if (authMethod === 'private_key_jwt' && jwk === undefined) {
+    throw new Refusal('invalid_client_metadata', 'private_key_jwt needs jwks');
+  }
+  const hasSecret = authMethod === 'client_secret_basic' || authMethod === 'client_secret_post';
+  const client: BentClient = {
+    clientId: randomValue(),
+    authMethod,
+    redirectUris: asked.redirect_uris,
+    ...(hasSecret ? { secret: randomValue() } : {}),
+    ...(jwk ? { jwk } : {}),
+    ...(asked.client_name === undefined ? {} : { name: asked.client_name }),
+  };
+  clients.set(client.clientId, client);
+  counts.registrations += 1;
+  return {
+    ...asked,
+    client_id: client.clientId,
+    client_id_issued_at: Math.floor(settings.now() / 1000),
+    token_endpoint_auth_method: authMethod,
+    // RFC 7591 §3.2.1: 0 means that it never ends.
+    ...(client.secret === undefined ? {} : { client_secret: client.secret, client_secret_expires_at: 0 }),
+  };
+}
+
+/** RFC 7009 §2.2: an unknown token is no error. A refresh token takes its whole grant along. */
+export function answerRevocation(parts: Parts, request: RecordedRequest): Answer {
+  const { revocationAnswer: answer, revocationError: error } = parts.bend;
+  return answerJson(parts, request, { answer, error }, () => {
+    refuseRepeated(request.form);
+    const client = authenticate(parts, request);
+    const token = required(request.form, 'token');
+    const access = parts.store.accessTokens.get(token);
+    const grant = parts.store.refreshTokens.get(token)?.grant ?? access?.grant;
+    if (grant?.clientId !== client.clientId) return {};
+    parts.counts.revocations += 1;
+    if (access) parts.store.accessTokens.delete(token);
+    else grant.ended = true;
+    return {};
+  });
+}

@@ -1,0 +1,117 @@
+/**
+ * The token endpoint of a bent authorization server: client, grant type, then the grant's own rules.
+ *
+ * Invariant: a code is redeemed once, and a rotated refresh token that comes again ends its grant
+ * with everything issued from it (OAuth 2.1 §4.1.3, §4.3.1).
+ */
+import { createHash } from 'node:crypto';
+import type { Answer, RecordedRequest } from '../bent-server.ts';
+import { exchangeToken, redeemAssertion } from './assertion-grants.ts';
+import { authenticate } from './client-authentication.ts';
+import { pollDevice } from './device.ts';
+import {
+  answerJson,
+  type BentClient,
+  type Parts,
+  Refusal,
+  refuseRepeated,
+  required,
+  scopesOf,
+} from './parties.ts';
+import type { Json } from './jwt.ts';
+import { issue, issueWithRefresh, newRefreshToken, requestedResources } from './token-store.ts';
+
+export type GrantHandler = (parts: Parts, client: BentClient, request: RecordedRequest) => Json;
+
+const handlers: Readonly<Record<string, GrantHandler>> = {
+  authorization_code: redeemCode,
+  refresh_token: refresh,
+  client_credentials: ownToken,
+  'urn:ietf:params:oauth:grant-type:device_code': pollDevice,
+  'urn:ietf:params:oauth:grant-type:token-exchange': exchangeToken,
+  'urn:ietf:params:oauth:grant-type:jwt-bearer': redeemAssertion,
+};
+
+export const knownGrantTypes: readonly string[] = Object.keys(handlers);
+
+export async function answerTokenRequest(parts: Parts, request: RecordedRequest): Promise<Answer> {
+  parts.counts.tokenRequests += 1;
+  const instead = await parts.bend.tokenRequest?.(request);
+  if (instead !== undefined) return instead;
+  const { tokenAnswer: answer, tokenError: error } = parts.bend;
+  return answerJson(parts, request, { answer, error }, () => {
+    refuseRepeated(request.form);
+    const client = authenticate(parts, request);
+    const grantType = required(request.form, 'grant_type');
+    const handler = parts.settings.grantTypes.includes(grantType) ? handlers[grantType] : undefined;
+    if (handler === undefined) throw new Refusal('unsupported_grant_type', `${grantType} is not offered`);
+    return handler(parts, client, request);
+  });
+}
+
+function redeemCode(parts: Parts, client: BentClient, { form }: RecordedRequest): Json {
+  const code = parts.store.codes.get(required(form, 'code'));
+  if (code === undefined || code.grant.clientId !== client.clientId)
+    throw invalidGrant('the code is unknown');
+  if (code.used) {
+    // OAuth 2.1 §4.1.3: a code that comes twice may have been stolen.
+    code.grant.ended = true;
+    parts.counts.codeReuses += 1;
+    throw invalidGrant('the code was used before');
+  }
+  if (form.get('redirect_uri') !== code.redirectUri) throw invalidGrant('redirect_uri is another one');
+  const challenge = createHash('sha256').update(required(form, 'code_verifier')).digest('base64url');
+  if (challenge !== code.challenge) throw invalidGrant('code_verifier does not fit the challenge');
+  const resources = requestedResources(parts, code.grant, form);
+  code.used = true;
+  parts.counts.codesRedeemed += 1;
+  return issueWithRefresh(parts, code.grant, resources);
+}
+
+function refresh(parts: Parts, client: BentClient, { form }: RecordedRequest): Json {
+  const { store, counts, settings } = parts;
+  const presented = store.refreshTokens.get(required(form, 'refresh_token'));
+  const grant = presented?.grant;
+  if (presented === undefined || grant?.clientId !== client.clientId)
+    throw invalidGrant('the refresh token is unknown');
+  if (presented.used) {
+    grant.ended = true;
+    counts.refreshReuses += 1;
+  }
+  if (grant.ended) throw invalidGrant('the grant has ended');
+  const scopes = scopesOf(form) ?? grant.scopes;
+  // RFC 6749 §6: a refresh narrows, it never widens.
+  if (scopes.some((scope) => !grant.scopes.includes(scope))) {
+    throw new Refusal('invalid_scope', 'the scope goes beyond the grant');
+  }
+  const resources = requestedResources(parts, grant, form);
+  counts.refreshes += 1;
+  presented.used = settings.rotation === 'rotate';
+  const isNew = settings.rotation !== 'same';
+  return issue(parts, grant, {
+    scopes,
+    resources,
+    ...(isNew ? { refreshToken: newRefreshToken(parts, grant) } : {}),
+  });
+}
+
+function ownToken(parts: Parts, client: BentClient, request: RecordedRequest): Json {
+  if (client.authMethod === 'none')
+    throw new Refusal('unauthorized_client', 'a public client has no credentials');
+  const resources = request.form.getAll('resource');
+  if (parts.settings.resourceRequired && resources.length === 0)
+    throw new Refusal('invalid_target', 'resource is missing');
+  const asked = scopesOf(request.form) ?? parts.settings.defaultScope;
+  const scopes = parts.bend.grantedScopes?.(asked, request) ?? asked;
+  parts.counts.clientCredentials += 1;
+  // RFC 6749 §4.4.3: no refresh token.
+  return issue(
+    parts,
+    { clientId: client.clientId, subject: client.clientId, scopes, resources, ended: false },
+    { scopes, resources },
+  );
+}
+
+function invalidGrant(description: string): Refusal {
+  return new Refusal('invalid_grant', description);
+}

@@ -1,0 +1,16 @@
+/**
+ * Commands for KEYTURN_BROWSER: what a process opens in place of a person's browser.
+ *
+ * Invariant: a command works in any environment: it names its own Node and its own authorities, since
+ * a broker that starts by itself hands on neither PATH nor NODE_EXTRA_CA_CERTS.
+ */
+import path from 'node:path';
+
+/** `redirect-agent` follows redirects and clicks nothing; `chromium-agent` is a real browser that clicks. */
+export type BrowserAgent = 'redirect-agent' | 'chromium-agent';
+
+/** Words parted by single spaces, as KEYTURN_BROWSER takes them; the URL is appended by who opens it. */
+export function browserCommand(agent: BrowserAgent, caFile: string, ...flags: readonly string[]): string {
+  const script = path.join(import.meta.dirname, `${agent}.ts`);
+  return ['env', `KEYTURN_DEMO_CA=${caFile}`, process.execPath, script, ...flags].join(' ');
+}

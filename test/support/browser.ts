@@ -1,0 +1,152 @@
+/**
+ * A real Chromium without a window, for the pages that a person would see.
+ *
+ * Invariant: the browser trusts the certificates that the given authority vouches for at the given
+ * origins, and no other unknown ones; its profile, home and caches lie in one temporary folder that
+ * `close` removes.
+ */
+import { X509Certificate, createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { connect } from 'node:tls';
+import { type BrowserContext, chromium, type Page, type Response } from 'playwright-core';
+
+/** Debian's, unless a test machine keeps another one elsewhere. */
+const program = process.env['KEYTURN_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
+
+export interface BrowserProfileOptions {
+  /** PEM text of the authority. */
+  readonly ca: string;
+  /** URLs of the https servers that will be visited, each reachable now; http ones are left out. */
+  readonly origins: readonly string[];
+}
+
+/** What a person does at the pages that ask. */
+export interface Person {
+  /** For a sign-in page; `alice` unless told otherwise. */
+  readonly account?: string;
+  /** Presses "Deny" at the consent page. */
+  readonly deny?: boolean;
+}
+
+/** The page where a sign-in ended. */
+export interface LastPage {
+  readonly status: number;
+  readonly url: string;
+  readonly text: string;
+}
+
+export interface BrowserProfile {
+  readonly page: Page;
+  /** Goes to a URL as an opened browser does, signs in and consents where a page asks, up to a page that asks nothing. */
+  open(url: string, person?: Person): Promise<LastPage>;
+  close(): Promise<void>;
+}
+
+export async function openBrowserProfile(options: BrowserProfileOptions): Promise<BrowserProfile> {
+  const pins = await Promise.all(httpsOrigins(options.origins).map(async (url) => keyPin(url, options.ca)));
+  const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-browser-'));
+  const removeFolder = async (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  try {
+    const context = await launch(folder, pins);
+    const page = context.pages()[0] ?? (await context.newPage());
+    return {
+      page,
+      open: (url, person = {}) => goThrough(page, url, person),
+      async close() {
+        await context.close();
+        await removeFolder();
+      },
+    };
+  } catch (error) {
+    await removeFolder();
+    throw error;
+  }
+}
+
+async function launch(folder: string, pins: readonly string[]): Promise<BrowserContext> {
+  return chromium.launchPersistentContext(folder, {
+    executablePath: program,
+    headless: true,
+    // Root can't use Chromium's sandbox; every page here is one of the test's own.
+    chromiumSandbox: false,
+    // A home of its own, so that certificates, fonts' caches and crash reports go there too.
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder, TMPDIR: folder },
+    args: [
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-proxy-server',
+      ...(pins.length > 0 ? [`--ignore-certificate-errors-spki-list=${pins.join(',')}`] : []),
+    ],
+  });
+}
+
+function httpsOrigins(urls: readonly string[]): string[] {
+  const parsed = urls.map((url) => new URL(url)).filter((url) => url.protocol === 'https:');
+  return [...new Set(parsed.map((url) => url.origin))];
+}
+
+/** The hash of the key of a server that the authority vouches for; rejects for any other server. */
+async function keyPin(origin: string, ca: string): Promise<string> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect({ host: hostname, port: Number(port || 443), ca });
+  try {
+    await once(socket, 'secureConnect');
+    const certificate = new X509Certificate(socket.getPeerCertificate().raw);
+    const key = certificate.publicKey.export({ type: 'spki', format: 'der' });
+    return createHash('sha256').update(key).digest('base64');
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Sign-in, its complaint, consent: more pages than that are a loop. */
+const mostPages = 6;
+
+async function goThrough(page: Page, url: string, person: Person): Promise<LastPage> {
+  let last: Response | null = await page.goto(url);
+  for (let step = 0; step < mostPages; step += 1) {
+    const act = await actionOf(page, person);
+    if (act === undefined) {
+      return { status: last?.status() ?? 0, url: page.url(), text: await page.locator('body').innerText() };
+    }
+    [last] = await Promise.all([pageAfter(page), page.waitForEvent('load'), act()]);
+  }
+  throw new Error(`the sign-in did not end within ${mostPages} pages`);
+}
+
+/** The next page's response; rejects at once where nobody answers, since a browser shows a page of its own then. */
+async function pageAfter(page: Page): Promise<Response> {
+  const failed = page.waitForEvent('requestfailed', (request) => request.isNavigationRequest());
+  const refused = failed.then((request) => {
+    throw new Error(`a page did not load: ${request.failure()?.errorText}`);
+  });
+  return Promise.race([page.waitForResponse(isPage(page)), refused]);
+}
+
+/** The response of a page itself, past all redirects. */
+function isPage(page: Page): (response: Response) => boolean {
+  return (response) => {
+    const isRedirect = response.status() >= 300 && response.status() < 400;
+    return response.request().isNavigationRequest() && response.frame() === page.mainFrame() && !isRedirect;
+  };
+}
+
+/** What the page asks for; undefined where it asks nothing. The pages are those of src/server/pages.ts. */
+async function actionOf(page: Page, person: Person): Promise<(() => Promise<void>) | undefined> {
+  const name = page.locator('input[name=login]');
+  if ((await name.count()) > 0) {
+    return async () => {
+      await name.fill(person.account ?? 'alice');
+      await page.locator('form button').click();
+    };
+  }
+  const answer = page.locator(`button[name=decision][value=${person.deny ? 'deny' : 'allow'}]`);
+  return (await answer.count()) > 0 ? () => answer.click() : undefined;
+}

@@ -1,0 +1,270 @@
+/**
+ * A home of Keyturn for a test, and the built command to use it, as real processes.
+ *
+ * Invariant: everything the processes may touch lies in one temporary folder: HOME and the working
+ * folder are in it, and both must be empty when the test ends. The broker is ended by its pid and
+ * looked for afterwards.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import type { DemoWorldOptions } from '../../src/server/demo-world.ts';
+import { builtBin } from './built.ts';
+import { openWorld, type TestWorld } from './world.ts';
+
+/** What a command did. */
+export interface Run {
+  /** Negative for a signal, which no exit code is. */
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command that runs. */
+export interface Running {
+  readonly pid: number;
+  readonly ended: Promise<Run>;
+  /** Resolves when its stderr holds `text`; rejects when it ends before. */
+  says(text: string): Promise<void>;
+  signal(name: NodeJS.Signals): void;
+}
+
+export interface RunOptions {
+  readonly stdin?: string;
+  /** Added to the home's environment; undefined takes a variable away. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface HomeOptions {
+  readonly world?: TestWorld;
+  readonly vault?: 'memory' | 'keychain';
+  /** The person at the browser: flags of scripts/user-agent.ts, e.g. `--deny`. */
+  readonly person?: string;
+  /** A browser in place of scripts/user-agent.ts. */
+  readonly browser?: string;
+  /** Further variables, and undefined for those to leave out. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The command to run instead of the built one: a path to bin.js. */
+  readonly bin?: string;
+}
+
+const root = path.join(import.meta.dirname, '..', '..');
+
+/** Milliseconds between two looks at something that only polling shows. */
+const lookEvery = 20;
+
+/** Milliseconds after which a condition isn't going to come true. */
+const patience = 20_000;
+
+/** Waits until `look` answers something other than undefined and false. */
+export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {
+  for (const deadline = Date.now() + patience; Date.now() < deadline; await sleep(lookEvery)) {
+    const found = await look();
+    if (found !== undefined && found !== null && found !== false) return found;
+  }
+  throw new Error(`waited ${patience} ms in vain: ${what}`);
+}
+
+/** The headless person as a browser command; finds the authority whatever environment it gets. */
+export function userAgent(world: TestWorld, flags = '', script = 'scripts/user-agent.ts'): string {
+  const command = ['env', `KEYTURN_DEMO_CA=${world.caFile}`, process.execPath, path.join(root, script)];
+  return [...command, ...flags.split(' ')].filter((word) => word !== '').join(' ');
+}
+
+export class TestHome {
+  /** KEYTURN_HOME. Short, so that the socket lies in it. */
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Everything the commands printed, in the order of their ends; what must not hold a secret. */
+  readonly printed: Run[] = [];
+  readonly #base: string;
+  readonly #bin: string;
+  readonly #running = new Set<ChildProcessWithoutNullStreams>();
+  readonly #pids = new Set<number>();
+
+  constructor(options: HomeOptions = {}) {
+    this.#base = mkdtempSync(path.join(tmpdir(), 'kt-'));
+    this.folder = path.join(this.#base, 'home');
+    this.#bin = options.bin ?? builtBin;
+    for (const name of ['user', 'work']) mkdirSync(path.join(this.#base, name), { mode: 0o700 });
+    this.env = clean({
+      PATH: process.env['PATH'],
+      HOME: path.join(this.#base, 'user'),
+      KEYTURN_HOME: this.folder,
+      KEYTURN_VAULT: options.vault ?? 'memory',
+      ...(options.vault === 'keychain' ? sessionBus() : {}),
+      ...(options.world ? worldVariables(options.world, options) : {}),
+      ...options.env,
+    });
+  }
+
+  get paths() {
+    const at = (...names: string[]): string => path.join(this.folder, ...names);
+    return { config: at('config'), state: at('state'), run: at('run') };
+  }
+
+  /** Runs a command to its end. */
+  async keyturn(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+    return this.start(args, options).ended;
+  }
+
+  /** Runs a command that must succeed; answers its stdout. */
+  async ok(args: readonly string[], options: RunOptions = {}): Promise<string> {
+    const { code, stdout, stderr } = await this.keyturn(args, options);
+    if (code !== 0) throw new Error(`keyturn ${args.join(' ')} exited ${code}:\n${stderr}`);
+    return stdout;
+  }
+
+  /** The JSON that a command prints. The test names the shape it goes on to check. */
+  async json<T>(...args: string[]): Promise<T> {
+    return JSON.parse(await this.ok([...args, '--json'])) as T;
+  }
+
+  start(args: readonly string[], { stdin = '', env = {} }: RunOptions = {}): Running {
+    const child = spawn(process.execPath, [this.#bin, ...args], {
+      cwd: path.join(this.#base, 'work'),
+      env: clean({ ...this.env, ...env }),
+      stdio: 'pipe',
+    });
+    this.#running.add(child);
+    // A command that doesn't read its input may be gone before it is written.
+    child.stdin.on('error', () => undefined).end(stdin);
+    const output = { stdout: '', stderr: '' };
+    const heard = new Set<() => void>();
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        output[name] += text;
+        for (const listener of heard) listener();
+      });
+    }
+    const ended = once(child, 'close').then(([code]: unknown[]) => {
+      this.#running.delete(child);
+      const run = { code: typeof code === 'number' ? code : -1, ...output };
+      this.printed.push(run);
+      return run;
+    });
+    const says = async (text: string): Promise<void> => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const listener = (): void => {
+        if (output.stderr.includes(text)) resolve();
+      };
+      heard.add(listener);
+      listener();
+      const early = ended.then((run) => {
+        if (run.stderr.includes(text)) return;
+        throw new Error(
+          `keyturn ${args.join(' ')} ended with ${run.code} without saying "${text}":\n${run.stderr}`,
+        );
+      });
+      await Promise.race([promise, early]).finally(() => heard.delete(listener));
+    };
+    return { pid: child.pid ?? 0, ended, says, signal: (name) => void child.kill(name) };
+  }
+
+  /** The running broker's pid; undefined where none runs. Remembered, so that `close` looks for it. */
+  async brokerPid(): Promise<number | undefined> {
+    const { code, stdout } = await this.keyturn(['status', '--json']);
+    if (code !== 0) return undefined;
+    const { pid } = JSON.parse(stdout) as { pid: number };
+    this.#pids.add(pid);
+    return pid;
+  }
+
+  /** Ends what runs, checks that nothing is left, and removes the folder. */
+  async close(): Promise<void> {
+    try {
+      await this.#endProcesses();
+      const strays = ['user', 'work'].flatMap((name) => filesBelow(path.join(this.#base, name)));
+      if (strays.length > 0) throw new Error(`left outside KEYTURN_HOME: ${strays.join(', ')}`);
+    } finally {
+      rmSync(this.#base, { recursive: true, force: true });
+    }
+  }
+
+  async #endProcesses(): Promise<void> {
+    for (const child of this.#running) child.kill('SIGTERM');
+    for (const pid of this.brokers()) this.#pids.add(pid);
+    for (const pid of this.#pids) if (isAlive(pid)) process.kill(pid, 'SIGTERM');
+    await until('the broker ends', () => [...this.#pids].every((pid) => !isAlive(pid)));
+    await until('every process of this home ends', () => this.brokers().length === 0);
+  }
+
+  /** The pids of all processes that run a broker for this home, as the kernel lists them. */
+  brokers(): number[] {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter((pid) => {
+        const { argv, environ } = processFacts(pid);
+        return argv.includes('daemon') && environ.includes(`KEYTURN_HOME=${this.folder}`) && isAlive(pid);
+      });
+  }
+}
+
+/** What anybody of the same user can read about a process; empty where there is none. */
+export function processFacts(pid: number): { argv: string[]; environ: string[] } {
+  const read = (name: string): string[] => {
+    try {
+      return readFileSync(`/proc/${pid}/${name}`, 'utf8').split('\0').slice(0, -1);
+    } catch {
+      return [];
+    }
+  };
+  return { argv: read('cmdline'), environ: read('environ') };
+}
+
+/** False for a zombie too: that is only an entry that nobody has collected. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** Plain files below a folder, as full paths. */
+export function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+function worldVariables(world: TestWorld, { browser, person }: HomeOptions): Record<string, string> {
+  return {
+    NODE_EXTRA_CA_CERTS: world.caFile,
+    KEYTURN_BROWSER: browser ?? userAgent(world, person),
+  };
+}
+
+/** The keyring that scripts/with-keyring.sh made; never a person's own. */
+function sessionBus(): Record<string, string> {
+  const address = process.env['DBUS_SESSION_BUS_ADDRESS'];
+  if (address && process.env['KEYTURN_TEST_KEYRING'] === '1') return { DBUS_SESSION_BUS_ADDRESS: address };
+  throw new Error(
+    'This test needs a throw-away keyring. Run: sh scripts/with-keyring.sh npx vitest run test/e2e',
+  );
+}
+
+function clean(env: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+}
+
+/** What most journeys begin with: a world, and a home that trusts it. Both end with the test. */
+export async function homeInWorld(
+  options: Omit<HomeOptions, 'world'> & { readonly issuing?: DemoWorldOptions } = {},
+): Promise<{ home: TestHome; world: TestWorld; resource: string }> {
+  const world = await openWorld(options.issuing);
+  onTestFinished(() => world.close());
+  return { home: newHome({ ...options, world }), world, resource: world.protectedServer.resource };
+}
+
+/** A home that ends with the test. */
+export function newHome(options: HomeOptions = {}): TestHome {
+  const home = new TestHome(options);
+  onTestFinished(() => home.close());
+  return home;
+}

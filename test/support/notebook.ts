@@ -1,0 +1,54 @@
+/** The protected server's tools, called by the MCP SDK's own client. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { TestWorld } from './world.ts';
+
+export type Tool = 'list-notes' | 'add-note';
+
+/** Calls one tool; answers its text. Throws what the SDK throws, e.g. for a 401. */
+export async function useNotebook(
+  world: TestWorld,
+  access: { readonly token?: string; readonly fetch?: typeof globalThis.fetch },
+  tool: Tool = 'list-notes',
+): Promise<string> {
+  const headers = access.token === undefined ? {} : { authorization: `Bearer ${access.token}` };
+  const transport = new StreamableHTTPClientTransport(new URL(world.protectedServer.url), {
+    fetch: access.fetch ?? world.fetch,
+    requestInit: { headers },
+  });
+  const client = new Client({ name: 'a-local-program', version: '1.0.0' });
+  try {
+    await client.connect(transport);
+    const result = await client.callTool({
+      name: tool,
+      arguments: tool === 'add-note' ? { note: 'milk' } : {},
+    });
+    return JSON.stringify(result.content);
+  } finally {
+    await client.close();
+  }
+}
+
+/** One request with a token, past every client library: the server's verdict on it. */
+export async function verdictOn(
+  world: TestWorld,
+  token: string | undefined,
+  tool: Tool = 'list-notes',
+): Promise<{ readonly status: number; readonly challenge: string }> {
+  const response = await world.fetch(world.protectedServer.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: tool, arguments: tool === 'add-note' ? { note: 'milk' } : {} },
+    }),
+  });
+  await response.body?.cancel();
+  return { status: response.status, challenge: response.headers.get('www-authenticate') ?? '' };
+}

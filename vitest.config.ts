@@ -1,0 +1,42 @@
+/**
+ * How the tests run: all on Node, two files at a time.
+ *
+ * Invariant: only the tests that start the built program build it first, so that a unit test needs
+ * no compiler run.
+ */
+import { defineConfig } from 'vitest/config';
+
+/** Milliseconds. A sign-in with real processes takes two seconds; a busy machine may need ten times that. */
+const testTimeout = 30_000;
+
+/** Tests of the program as it is delivered: processes, sockets, the packed tarball. */
+const processTests = ['test/e2e/**/*.test.ts', 'test/package.test.ts'];
+
+const common = { environment: 'node', pool: 'forks', testTimeout, hookTimeout: testTimeout } as const;
+
+export default defineConfig({
+  test: {
+    watch: false,
+    reporters: ['default'],
+    // What the machines that run this have: two cores. More files at once only makes each slower.
+    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'modules',
+          include: ['test/**/*.test.ts'],
+          exclude: processTests,
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'processes',
+          include: processTests,
+          globalSetup: ['test/support/built.ts'],
+        },
+      },
+    ],
+  },
+});
