@@ -6,8 +6,11 @@
  */
 import { defineConfig } from 'vitest/config';
 
-/** Milliseconds. A sign-in with real processes takes two seconds; a busy machine may need ten times that. */
+/** Milliseconds. Far more than any unit test takes, so that only a hang meets it. */
 const testTimeout = 30_000;
+
+/** A test with real processes starts up to twenty of them, a few seconds in all; a busy machine needs ten times that. */
+const processTimeout = 60_000;
 
 /** Tests of the program as it is delivered: processes, sockets, the packed tarball. */
 const processTests = ['test/e2e/**/*.test.ts', 'test/package.test.ts'];
@@ -33,6 +36,8 @@ export default defineConfig({
         test: {
           ...common,
           name: 'processes',
+          testTimeout: processTimeout,
+          hookTimeout: processTimeout,
           include: processTests,
           globalSetup: ['test/support/built.ts'],
         },

@@ -23,6 +23,7 @@ const debianPackages = [
   'pkg-config',
   'dbus',
   'gnome-keyring',
+  'chromium',
   'libglib2.0-bin',
 ];
 

@@ -73,7 +73,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   'daemon/': {
     mayImport: [...base, 'oauth/', 'vault/', 'broker/', 'ipc/'],
-    packages: ['zod', 'conf', 'koffi', 'undici', 'write-file-atomic'],
+    packages: ['zod', 'conf', 'ipaddr.js', 'koffi', 'undici', 'write-file-atomic'],
     why: 'the composition root; hosts import it, it imports no host',
   },
   'cli/': {

@@ -19,6 +19,7 @@ export interface AuditRow {
     | 'client'
     | 'revoke'
     | 'registration'
+    | 'override'
     | 'settings';
   readonly outcome: string;
   readonly client?: string;

@@ -14,6 +14,7 @@ import type { KeyturnError } from '../errors.ts';
 import { canonicalResource } from '../oauth/resource.ts';
 import { isWithin, union } from '../oauth/scope.ts';
 import { Consent } from './consent.ts';
+import { stillNames } from './destination.ts';
 import type { Wanted } from './consent.ts';
 import { accountLabel } from './grant.ts';
 import type { Grant } from './grant.ts';
@@ -22,6 +23,7 @@ import type { BrokerParts } from './parts.ts';
 import { patience, TimeOver } from './patience.ts';
 import type { Permission } from './permission.ts';
 import * as refusals from './refusals.ts';
+import type { SignInMethod } from './sign-in.ts';
 import { SignIns } from './sign-ins.ts';
 import type { AccessToken } from './token-cache.ts';
 import { neededScope } from './token-request.ts';
@@ -36,6 +38,7 @@ export interface LoginRequest {
   readonly scope?: readonly string[];
   readonly account?: string;
   readonly issuer?: string;
+  readonly method: SignInMethod;
   /** Milliseconds. */
   readonly timeout: number;
   readonly signal: AbortSignal;
@@ -69,6 +72,8 @@ export class Broker {
   readonly #signIns: SignIns;
   readonly #stepUps: TryLimit;
   readonly #rejections: TryLimit;
+  /** Grants whose token was refused: before the next one is handed out, their server is asked who its issuer is. */
+  readonly #suspects = new Set<string>();
 
   constructor(parts: BrokerParts) {
     this.parts = parts;
@@ -80,7 +85,7 @@ export class Broker {
 
   /** The canonical endpoint for what a person typed. Throws `invalid_resource`. */
   canonical(resource: string): string {
-    return canonicalResource(resource, this.parts.http);
+    return canonicalResource(resource, this.parts.urlPolicy);
   }
 
   async getToken(request: TokenRequest): Promise<Token> {
@@ -143,6 +148,7 @@ export class Broker {
   async #tokenFrom(way: Way, grant: Grant): Promise<AccessToken | undefined> {
     this.#refuseOtherResource(way.permission, grant);
     this.#refuseAfterRejections(way);
+    if (!(await this.#isStillNamed(way, grant))) return undefined;
     const narrow = narrowerThan(grant, way.permission);
     if (narrow && (narrow.length === 0 || !grant.hasRefreshToken)) {
       throw refusals.notNarrowed(way.permission, grant);
@@ -202,7 +208,9 @@ export class Broker {
 
   #refuseUnattended({ endpoint, request }: Way, why: string): void {
     if (this.#signIns.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint);
-    if (request.interaction === 'never') throw refusals.noSignIn(endpoint, why);
+    if (request.interaction === 'allow') return;
+    // Where the owner entered a client that needs no person, only discovery tells whether it is for this server.
+    if (!this.parts.registrations.hasUnattended()) throw refusals.noSignIn(endpoint, why);
   }
 
   async #startSignIn(
@@ -216,6 +224,7 @@ export class Broker {
         ...(account === undefined ? {} : { account }),
         ...(permission.scope === undefined ? {} : { bound: union(permission.scope, scope ?? []) }),
         ...(request.challenge?.bearer === undefined ? {} : { challenge: request.challenge.bearer }),
+        isUnattended: request.interaction === 'never',
       },
       signal,
     );
@@ -236,6 +245,13 @@ export class Broker {
     }
   }
 
+  /** The address that a browser elsewhere ended at, for the sign-in that waits. Throws `not_found`, `state_mismatch`. */
+  answerLogin(id: string, address: string): void {
+    const question = this.parts.interactions.find(id)?.question;
+    if (question?.kind !== 'login') throw refusals.noSuchSignIn();
+    question.paste(address);
+  }
+
   userActed(endpoint: string): void {
     this.#signIns.userActed(endpoint);
     this.#stepUps.clear(` ${endpoint} `);
@@ -253,10 +269,25 @@ export class Broker {
       const token = this.parts.cache.of(grant.id).find(isNamed);
       if (!token?.handedTo.has(clientId)) continue;
       this.parts.cache.refuse(grant.id, token);
+      this.#suspects.add(grant.id);
       for (const endpoint of grant.endpoints) this.#rejections.add(`${clientId} ${endpoint} `);
       return { counted: true };
     }
     return { counted: false };
+  }
+
+  /** A refused token may mean that the protected server moved to another issuer: then the grant is over. */
+  async #isStillNamed({ endpoint, request }: Way, grant: Grant): Promise<boolean> {
+    if (!this.#suspects.has(grant.id)) return true;
+    const challenge = request.challenge?.bearer;
+    const asked = { endpoint, account: grant.account, ...(challenge === undefined ? {} : { challenge }) };
+    const answer = await stillNames(this.parts, asked, grant.issuer);
+    // Marked until there is an answer, so that nobody who asks meanwhile is handed a token unchecked.
+    if (answer !== 'unknown') this.#suspects.delete(grant.id);
+    if (answer !== 'no') return true;
+    const why = 'the protected server now names another issuer';
+    await this.parts.grants.change(grant, { state: { kind: 'loginRequired', why } });
+    return false;
   }
 
   /** A server that refuses every token must not set off refreshes without end. */

@@ -1,8 +1,9 @@
 /**
  * The last step of a sign-in: tokens into the vault, then the grant.
  *
- * Invariants: a grant is active only once its tokens are in the vault. A step-up that comes back as another subject never updates the grant it was for
- * (DESIGN, Words: account); it is refused, and the grant stays as it was.
+ * Invariants: a grant is active only once its tokens are in the vault. A step-up that comes back as
+ * another subject never updates the grant it was for (DESIGN, Words: account); it is refused, and the
+ * grant stays as it was.
  */
 import { KeyturnError, quoted, reasonOf } from '../errors.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
@@ -11,7 +12,7 @@ import type { Clock } from './clock.ts';
 import { mostSuperseded } from './grant-secret.ts';
 import type { GrantSecret } from './grant-secret.ts';
 import { defaultAccount } from './grant.ts';
-import type { Grant, Grants } from './grant.ts';
+import type { Grant, Grants, ServerPlace } from './grant.ts';
 import type { Refresher } from './refresher.ts';
 import { fullScope } from './token-cache.ts';
 import type { TokenCache } from './token-cache.ts';
@@ -29,6 +30,7 @@ export interface Arrived {
   readonly resource: string;
   readonly issuer: string;
   readonly registrationId: string;
+  readonly server: ServerPlace;
   readonly requestedScope: readonly string[];
   readonly answer: TokenAnswer;
   /** The label the user chose. */
@@ -77,6 +79,7 @@ async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, accou
     issuer: arrived.issuer,
     account,
     registrationId: arrived.registrationId,
+    server: arrived.server,
     scope: [...arrived.answer.scope],
     requestedScope: [...arrived.requestedScope],
     state: { kind: 'loginRequired', why: 'the sign-in was not finished' },
@@ -100,6 +103,7 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
   const kept = await grants.change(grant, {
     endpoints: [...new Set([...grant.endpoints, arrived.endpoint])],
     registrationId: arrived.registrationId,
+    server: arrived.server,
     scope: [...arrived.answer.scope],
     requestedScope: [...arrived.requestedScope],
     state: { kind: 'active' },

@@ -19,6 +19,15 @@ const stateSchema = z.discriminatedUnion('kind', [
 /** What stands in the record. `refreshing` and `expired` are passing and derived from memory. */
 export type GrantState = z.infer<typeof stateSchema>;
 
+/** Where the issuer's metadata is found again, and by which revision's rules. */
+const serverPlaceSchema = z.object({
+  revision: z.enum(['current', 'earlier']),
+  /** The issuer as the protected server names it; in the earlier revision the authorization base URL. */
+  identifier: z.string(),
+});
+
+export type ServerPlace = Readonly<z.infer<typeof serverPlaceSchema>>;
+
 export const grantSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{16}$/),
   /** Canonical endpoints that a user named and whose metadata led to this resource. */
@@ -29,6 +38,8 @@ export const grantSchema = z.object({
   /** The subject of an ID token, else the label the user chose, else `default`. */
   account: z.string(),
   registrationId: z.string(),
+  /** Absent in records of older versions: the issuer itself. */
+  server: serverPlaceSchema.optional(),
   /** Scopes as the server granted them. */
   scope: z.array(z.string()),
   /** Scopes as we asked for them, so that a step-up asks for the union and never twice in vain. */

@@ -31,6 +31,20 @@ export type Question =
       readonly issuer: string;
       /** The authorization URL, for a person whose browser did not open. */
       readonly url: string;
+      /** The issuer that the protected server named before, where it names another now. */
+      readonly formerIssuer?: string;
+      /** Takes the address that a browser elsewhere ended at. Throws `state_mismatch`, `invalid_request`. */
+      readonly paste: (address: string) => void;
+    }
+  | {
+      readonly kind: 'device';
+      readonly endpoint: string;
+      readonly issuer: string;
+      /** For the user alone. */
+      readonly userCode: string;
+      readonly url: string;
+      /** The same with the code in it. */
+      readonly completeUrl?: string;
     };
 
 export interface Interaction {

@@ -6,13 +6,20 @@
  */
 import { createHash } from 'node:crypto';
 
-export type Page = 'done' | 'failed' | 'unexpected';
+export type Page = 'done' | 'failed' | 'otherAccount' | 'unexpected';
 
 const texts: Readonly<Record<Page, { title: string; body: string }>> = {
-  done: { title: 'Signed in', body: 'Keyturn has what it needs. You can close this tab.' },
+  done: {
+    title: 'Signed in',
+    body: 'Keyturn has what it needs. You can close this tab. Wrong account? <code>keyturn login --account NAME</code> asks again.',
+  },
   failed: {
     title: 'Sign-in failed',
     body: 'Nothing was stored. The program that asked, or <code>keyturn list</code>, says why.',
+  },
+  otherAccount: {
+    title: 'Another account signed in',
+    body: 'Nothing was stored. Sign out at the issuer, or pick the right account, and start again with <code>keyturn login --account</code>.',
   },
   unexpected: {
     title: 'Not a sign-in that Keyturn waits for',

@@ -1,9 +1,12 @@
 /** Everything the broker stands on, put together by the composition root and passed in. */
+import type { UrlPolicy } from '../oauth/secure-url.ts';
 import type { LocalClients } from './local-client.ts';
 import type { Permissions } from './permission.ts';
 import type { SignInParts } from './sign-in.ts';
 
 export interface BrokerParts extends SignInParts {
+  /** Whether http is accepted for loopback hosts. */
+  readonly urlPolicy: UrlPolicy;
   readonly clients: LocalClients;
   readonly permissions: Permissions;
 }

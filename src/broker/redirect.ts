@@ -6,23 +6,62 @@
  */
 import { reasonOf } from '../errors.ts';
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
+import { registrationFromMetadataUrl } from '../oauth/client-metadata.ts';
 import type { Http } from '../oauth/http.ts';
-import { registerDynamically } from '../oauth/registration.ts';
+import { chooseRegistration, registerDynamically } from '../oauth/registration.ts';
+import type { RegistrationChoice } from '../oauth/registration.ts';
 import type { Audit } from './audit.ts';
 import type { Clock } from './clock.ts';
 import type { Loopback, Receiver } from './loopback.ts';
+import { redirectPath } from './loopback.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 
 export interface RedirectParts {
-  readonly http: Http;
   readonly clock: Clock;
   readonly registrations: Registrations;
   readonly loopback: Loopback;
   readonly audit: Audit;
+  readonly clientMetadataUrl: string | undefined;
+}
+
+export interface Redirect {
+  readonly receiver: Receiver;
+  readonly record: RegistrationRecord;
 }
 
 /** The name that consent pages show. */
 const clientName = 'Keyturn';
+
+/**
+ * The port in our client ID metadata document. One for everybody, since the document is hosted once
+ * and names it; from the dynamic range (RFC 6335 §6), below the part that Linux hands out by itself.
+ */
+const documentPort = 28_417;
+
+/** The redirect URIs that a client ID metadata document of ours lists. */
+export const documentRedirectUris = [
+  `http://127.0.0.1:${documentPort}${redirectPath}`,
+  `http://localhost:${documentPort}${redirectPath}`,
+  // RFC 8252 §7.3: servers that compare loopback URIs without their port take any port of these.
+  `http://127.0.0.1${redirectPath}`,
+  `http://localhost${redirectPath}`,
+] as const;
+
+type Known = Pick<RedirectParts, 'clock' | 'registrations' | 'clientMetadataUrl'>;
+
+/** How we would be known at this server (spec, Client registration). Throws `registration_required`. */
+export function canRegister(parts: Known, server: AuthorizationServer): RegistrationChoice {
+  const now = parts.clock.now();
+  const known = parts.registrations.for(server.issuer, now)?.registration;
+  const { clientMetadataUrl } = parts;
+  return chooseRegistration(server, {
+    ...(known === undefined
+      ? {}
+      : { [known.source === 'preregistered' ? 'preregistered' : 'existing']: known }),
+    ...(clientMetadataUrl === undefined ? {} : { metadataUrl: clientMetadataUrl }),
+    now,
+  });
+}
 
 /**
  * A registration and a listener on its port; registers where there is none, or anew where the port of
@@ -32,20 +71,55 @@ const clientName = 'Keyturn';
 export async function prepareRedirect(
   parts: RedirectParts,
   server: AuthorizationServer,
-): Promise<{ receiver: Receiver; record: RegistrationRecord }> {
+  http: Http,
+): Promise<Redirect> {
+  const choice = canRegister(parts, server);
+  if (choice.mechanism === 'metadata_document') return fromDocument(parts, server, choice.clientId);
   const existing = parts.registrations.for(server.issuer, parts.clock.now());
   if (existing) {
     try {
       return { receiver: await parts.loopback.open(existing.registration.redirectUri), record: existing };
     } catch (error) {
-      const isOurs = existing.registration.source === 'dynamic';
+      const isEntered = existing.registration.source === 'preregistered';
       // The old registration stays while grants use it: their refresh tokens belong to it.
-      if (!isOurs || reasonOf(error) !== 'redirect_port_taken') throw error;
+      if (isEntered || reasonOf(error) !== 'redirect_port_taken') throw error;
+      if (existing.registration.source === 'metadata_document') return onAnyPort(parts, existing);
     }
   }
+  return registered(parts, server, http);
+}
+
+/** The URL is the identity everywhere; what we record of it is only which port we use with it. */
+async function fromDocument(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  url: string,
+): Promise<Redirect> {
+  const registration = registrationFromMetadataUrl(server, url, documentRedirectUris[0], parts.clock.now());
+  const record = await parts.registrations.add(registration, undefined);
+  await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
+  try {
+    return { receiver: await parts.loopback.open(registration.redirectUri), record };
+  } catch (error) {
+    if (reasonOf(error) !== 'redirect_port_taken') throw error;
+    return onAnyPort(parts, record);
+  }
+}
+
+/** RFC 8252 §7.3: the server MUST allow any port at the time of the request. */
+async function onAnyPort(parts: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
+  return { receiver: await parts.loopback.open(), record };
+}
+
+async function registered(parts: RedirectParts, server: AuthorizationServer, http: Http): Promise<Redirect> {
   const receiver = await parts.loopback.open();
   try {
-    return { receiver, record: await register(parts, server, receiver.redirectUri) };
+    const record = await register(parts, server, receiver.redirectUri, http);
+    const { redirectUri } = record.registration;
+    if (redirectUri === receiver.redirectUri) return { receiver, record };
+    // The server wanted it written with `localhost`: the same port, under the other name.
+    await receiver.close();
+    return { receiver: await parts.loopback.open(redirectUri), record };
   } catch (error) {
     await receiver.close();
     throw error;
@@ -56,11 +130,14 @@ async function register(
   parts: RedirectParts,
   server: AuthorizationServer,
   redirectUri: string,
+  http: Http,
 ): Promise<RegistrationRecord> {
+  // Some servers know loopback only by one of its names.
+  const redirectUris = [redirectUri, redirectUri.replace('127.0.0.1', 'localhost')] as const;
   const { registration, clientSecret } = await registerDynamically(
     server,
-    { redirectUris: [redirectUri], clientName },
-    parts.http,
+    { redirectUris, clientName },
+    http,
   );
   await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
   return parts.registrations.add(registration, clientSecret);

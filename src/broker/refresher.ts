@@ -14,16 +14,20 @@ import type { Vault } from '../vault/vault.ts';
 import type { Audit } from './audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import { Backoff } from './backoff.ts';
+import type { Clock } from './clock.ts';
 import { GrantSecrets } from './grant-secret.ts';
 import type { GrantSecret } from './grant-secret.ts';
 import type { Grant, Grants } from './grant.ts';
+import type { OverrideBook } from './override.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 import { SharedWork } from './shared-work.ts';
 import { scopeKey } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
 
 export interface RefresherParts {
-  readonly http: Http;
+  readonly network: (endpoint: string) => Http;
+  readonly clock: Clock;
+  readonly overrides: OverrideBook;
   readonly vault: Vault;
   readonly grants: Grants;
   readonly registrations: Registrations;
@@ -43,7 +47,7 @@ export class Refresher {
   constructor(parts: RefresherParts) {
     this.#parts = parts;
     this.secrets = new GrantSecrets(parts.vault);
-    this.#backoff = new Backoff(() => parts.http.now());
+    this.#backoff = new Backoff(() => parts.clock.now());
   }
 
   isRefreshing(grantId: string): boolean {
@@ -101,7 +105,7 @@ export class Refresher {
   }
 
   async #askServer(grant: Grant, scope: readonly string[] | undefined): Promise<TokenAnswer> {
-    const { registrations, servers, http } = this.#parts;
+    const { registrations, servers, network, overrides } = this.#parts;
     const secret = await this.secrets.read(grant.id);
     if (secret.refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
     const record = registrations.byId(grant.registrationId);
@@ -109,17 +113,18 @@ export class Refresher {
     const clientSecret = await registrations.secret(record);
     return refresh(
       {
-        server: await servers.get(grant.issuer),
+        server: await servers.of(grant),
         registration: record.registration,
         ...(clientSecret === undefined ? {} : { clientSecret }),
         refreshToken: secret.refreshToken,
         // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
         resource: grant.resource,
         grantedScope: grant.scope,
+        overrides: overrides.for(...grant.endpoints, grant.issuer),
         ...(scope === undefined ? {} : { scope }),
         onRotation: (refreshToken) => this.#rotate(grant, secret, refreshToken),
       },
-      http,
+      network(grant.endpoints[0] ?? grant.resource),
     ).catch((error: unknown) => this.#clientRejected(record, error));
   }
 
@@ -129,17 +134,25 @@ export class Refresher {
     await this.secrets.rotate(grant.id, { ...secret, refreshToken });
   }
 
-  /** The grant stays: with another registration the next sign-in mends it. */
+  /** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers anew. */
   async #clientRejected(record: RegistrationRecord, error: unknown): Promise<never> {
-    if (reasonOf(error) === 'client_rejected') await this.#parts.registrations.reject(record);
-    throw error;
+    if (reasonOf(error) !== 'client_rejected' || record.registration.source !== 'dynamic') throw error;
+    await this.#parts.registrations.reject(record);
+    throw new KeyturnError(
+      'login_required',
+      `${quoted(record.registration.issuer)} no longer knows our registration.`,
+      {
+        rule: 'RFC 6749 §5.2 (invalid_client)',
+        hint: 'Sign in again; Keyturn registers anew.',
+      },
+    );
   }
 
   async #keep(grant: Grant, answer: TokenAnswer, scope: readonly string[] | undefined): Promise<AccessToken> {
-    const { grants, cache, http } = this.#parts;
+    const { grants, cache, clock } = this.#parts;
     const granted = scope === undefined ? { scope: [...answer.scope] } : {};
     // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.
-    const kept = await grants.change(grant, { ...granted, lastRefreshedAt: http.now() });
+    const kept = await grants.change(grant, { ...granted, lastRefreshedAt: clock.now() });
     if (!grants.isCurrent(kept)) throw ended(grant);
     return cache.put(grant.id, scopeKey(scope), answer);
   }

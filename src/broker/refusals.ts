@@ -122,3 +122,9 @@ export function stillPending(
     hint: 'Ask again, or give a longer --timeout.',
   });
 }
+
+export function noSuchSignIn(): KeyturnError {
+  return new KeyturnError('not_found', 'No such sign-in waits for an address.', {
+    hint: 'Start one with: keyturn login RESOURCE --paste',
+  });
+}

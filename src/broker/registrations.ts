@@ -15,6 +15,10 @@ export const registrationRecordSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{16}$/),
   registration: registrationSchema,
   hasSecret: z.boolean(),
+  /** The owner entered it to get tokens without a person; absent: for sign-ins. */
+  grant: z.enum(['client_credentials', 'id-jag']).optional(),
+  /** For id-jag: who signs the user in, what we are called there, and where its ID token lies. */
+  idp: z.object({ issuer: z.string(), clientId: z.string(), idTokenFile: z.string() }).optional(),
   /** The server said that it no longer knows this client. Grants still name it, sign-ins no longer use it. */
   isRejected: z.boolean().optional(),
 });
@@ -52,12 +56,22 @@ export class Registrations {
     return own.find((r) => r.registration.source === 'preregistered') ?? own.at(-1);
   }
 
+  /** True where the owner entered any client that gets tokens without a person. */
+  hasUnattended(): boolean {
+    return this.#file.items.some((record) => record.grant !== undefined);
+  }
+
   /** The secret is durable before the record names it. */
-  async add(registration: Registration, secret: string | undefined): Promise<RegistrationRecord> {
-    const record = {
+  async add(
+    registration: Registration,
+    secret: string | undefined,
+    purpose: Pick<RegistrationRecord, 'grant' | 'idp'> = {},
+  ): Promise<RegistrationRecord> {
+    const record: RegistrationRecord = {
       id: randomBytes(8).toString('hex'),
       registration,
       hasSecret: secret !== undefined,
+      ...purpose,
     };
     if (secret !== undefined) await this.#vault.write(vaultId(record.id), secret);
     await this.#file.save([...this.#file.items, record]);

@@ -18,7 +18,7 @@ import type { Registrations } from './registrations.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
 
 export interface RevokerParts {
-  readonly http: Http;
+  readonly network: (endpoint: string) => Http;
   readonly grants: Grants;
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
@@ -107,7 +107,7 @@ async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<Gran
 
 /** RFC 7009 §2: the refresh token first, since it ends the whole grant where the server is willing. */
 async function tellEach(
-  { registrations, servers, http }: RevokerParts,
+  { registrations, servers, network }: RevokerParts,
   grant: Grant,
   secret: GrantSecret,
   handedOut: readonly AccessToken[],
@@ -115,7 +115,8 @@ async function tellEach(
   const record = registrations.byId(grant.registrationId);
   if (!record) return ['not_offered'];
   const clientSecret = await registrations.secret(record);
-  const server = await servers.get(grant.issuer);
+  const server = await servers.of(grant);
+  const http = network(grant.endpoints[0] ?? grant.resource);
   const identity = {
     server,
     registration: record.registration,

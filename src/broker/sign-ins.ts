@@ -17,7 +17,8 @@ export interface SignInsParts extends SignInParts {
   readonly permissions: Permissions;
 }
 
-type Asked = Omit<SignInRequest, 'isAutomatic'>;
+type Asked = Omit<SignInRequest, 'isAutomatic' | 'method'>;
+type AskedByUser = Omit<SignInRequest, 'isAutomatic' | 'isUnattended'>;
 
 export class SignIns {
   readonly #parts: SignInsParts;
@@ -48,7 +49,8 @@ export class SignIns {
     const key = keyOf(asked.endpoint, asked.account);
     return this.#runs.join(
       key,
-      (signal, isAwaited) => this.#inTurn(key, { ...asked, isAutomatic: true }, signal, isAwaited),
+      (signal, isAwaited) =>
+        this.#inTurn(key, { ...asked, method: 'browser', isAutomatic: true }, signal, isAwaited),
       caller,
     );
   }
@@ -76,8 +78,8 @@ export class SignIns {
   }
 
   /** On purpose: no turn to wait for. */
-  async byUser(asked: Asked, caller: AbortSignal): Promise<Grant> {
-    const request = { ...asked, isAutomatic: false };
+  async byUser(asked: AskedByUser, caller: AbortSignal): Promise<Grant> {
+    const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
     return this.#runs.join(
       `user ${JSON.stringify(request)}`,
       (signal) => this.#atOnce(request, signal),

@@ -5,14 +5,14 @@
  * server refused never comes back.
  */
 import { reasonOf, Unreachable } from '../errors.ts';
-import type { Http } from '../oauth/http.ts';
+import type { Clock } from './clock.ts';
 import type { Grant, Grants } from './grant.ts';
 import type { Refresher } from './refresher.ts';
 import { fullScope, isAlive, isFresh, scopeKey, suffices } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
 
 export interface SourceParts {
-  readonly http: Http;
+  readonly clock: Clock;
   readonly grants: Grants;
   readonly refresher: Refresher;
   readonly cache: TokenCache;
@@ -36,16 +36,17 @@ export async function tokenOf(
   grant: Grant,
   need: TokenNeed,
 ): Promise<AccessToken | 'changed' | 'signIn'> {
-  const { cache, http, refresher } = parts;
+  const { cache, clock, refresher } = parts;
   const { narrow, minimumValidity, signal } = need;
   const cached = cache.get(grant.id, scopeKey(narrow));
-  if (cached && isFresh(cached, http.now(), minimumValidity)) return cached;
+  if (cached && isFresh(cached, clock.now(), minimumValidity)) return cached;
   if (!grant.hasRefreshToken) return unrefreshable(parts, grant, cached, minimumValidity);
   try {
     return await refresher.refresh(grant.id, narrow, signal);
   } catch (error) {
     // A server that can't be reached is no reason to withhold a token that still works.
-    if (error instanceof Unreachable && cached && isAlive(cached, http.now(), minimumValidity)) return cached;
+    if (error instanceof Unreachable && cached && isAlive(cached, clock.now(), minimumValidity))
+      return cached;
     if (reasonOf(error) === 'login_required') return 'changed';
     throw error;
   }
@@ -58,10 +59,10 @@ async function unrefreshable(
   cached: AccessToken | undefined,
   minimumValidity: number | undefined,
 ): Promise<AccessToken | 'changed' | 'signIn'> {
-  const { cache, grants, http } = parts;
+  const { cache, grants, clock } = parts;
   const token = cached ?? (await storedToken(parts, grant));
-  if (token && suffices(token, http.now(), minimumValidity)) return token;
-  if (token && isAlive(token, http.now())) return 'signIn';
+  if (token && suffices(token, clock.now(), minimumValidity)) return token;
+  if (token && isAlive(token, clock.now())) return 'signIn';
   if (!grants.isCurrent(grant)) return 'changed';
   cache.dropGrant(grant.id);
   const why = 'its access token is over and the server gave no refresh token';

@@ -2,6 +2,7 @@
 import { createWriteStream, readFileSync } from 'node:fs';
 import type { WriteStream } from 'node:fs';
 import path from 'node:path';
+import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openBrowser } from '../daemon/browser.ts';
 import { startDaemon } from '../daemon/daemon.ts';
@@ -43,14 +44,14 @@ async function serve(autoStarted: boolean): Promise<number> {
   // Files that we create are the user's alone.
   process.umask(0o077);
   const paths = homePaths();
-  const log = autoStarted ? logFile(path.join(paths.state, 'daemon.log')) : terminalLog;
+  const log = autoStarted ? logFile(path.join(paths.state, 'daemon.log')) : terminalLog();
   const daemon = await startDaemon({
     paths,
     env: process.env,
     autoStarted,
     openBrowser: (url, browser) =>
       openBrowser(url, { env: process.env, ...(browser === undefined ? {} : { command: browser }) }),
-    log,
+    log: log.write,
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => void daemon.stop());
@@ -58,20 +59,41 @@ async function serve(autoStarted: boolean): Promise<number> {
   if (autoStarted) process.stdout.write('ready\n');
   else say(`keyturn: the broker listens on ${daemon.socket}. Interrupt to stop it.`);
   await daemon.stopped;
-  return exitCodes.ok;
+  await log.end();
+  // What must last is on disk. A sign-in page that nobody finished would keep the process for minutes.
+  process.exit(exitCodes.ok);
+}
+
+interface Log {
+  readonly write: (line: string) => void;
+  /** Resolves when everything is written. */
+  readonly end: () => Promise<void>;
 }
 
 /** Refusals only: a line for every connection would drown them. */
-function terminalLog(line: string): void {
-  if (line.includes('"refused"') || !line.startsWith('{')) say(`keyturn: ${line}`);
+function terminalLog(): Log {
+  return {
+    write: (line) => {
+      if (line.includes('"refused"') || !line.startsWith('{')) say(`keyturn: ${line}`);
+    },
+    end: () => Promise.resolve(),
+  };
 }
 
-function logFile(file: string): (line: string) => void {
+function logFile(file: string): Log {
   let stream: WriteStream | undefined;
-  return (line) => {
-    // Opened at the first line: the folder is checked by then.
-    stream ??= createWriteStream(file, { flags: 'a', mode: 0o600 }).on('error', () => undefined);
-    stream.write(`${new Date().toISOString()} ${line}\n`);
+  return {
+    write: (line) => {
+      // Opened at the first line: the folder is checked by then.
+      stream ??= createWriteStream(file, { flags: 'a', mode: 0o600 }).on('error', () => undefined);
+      stream.write(`${new Date().toISOString()} ${line}\n`);
+    },
+    end: async () => {
+      if (!stream) return;
+      stream.end();
+      // A log that can't be written is no reason to stay.
+      await finished(stream).catch(() => undefined);
+    },
   };
 }
 

@@ -70,6 +70,11 @@ export const grammar: readonly CommandGrammar[] = [
         value: 'ISSUER',
         summary: 'which authorization server, where the server names several',
       },
+      { name: 'device', summary: 'sign in on another device, with a code (RFC 8628)' },
+      {
+        name: 'paste',
+        summary: 'sign in in a browser elsewhere, and give the address it ended at on standard input',
+      },
       { name: 'timeout', value: 'SECONDS', summary: 'how long to wait for you' },
       json('print the grant'),
     ],
@@ -135,8 +140,46 @@ export const grammar: readonly CommandGrammar[] = [
     flags: [
       { name: 'client-id', value: 'ID', summary: 'the client id' },
       { name: 'client-secret-stdin', summary: 'read the client secret from standard input' },
+      { name: 'private-key', value: 'FILE', summary: 'the private key, PEM or JWK, for private_key_jwt' },
+      {
+        name: 'alg',
+        value: 'ALG',
+        values: ['ES256', 'RS256', 'PS256', 'EdDSA'],
+        summary: 'what the key signs with',
+      },
+      {
+        name: 'auth-method',
+        value: 'METHOD',
+        values: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+        summary: 'how the client authenticates',
+      },
       { name: 'redirect-uri', value: 'URI', summary: 'the redirect URI as registered' },
+      {
+        name: 'grant',
+        value: 'GRANT',
+        values: ['authorization_code', 'client_credentials', 'id-jag'],
+        summary: 'how tokens are obtained',
+      },
+      { name: 'idp', value: 'ISSUER', summary: "for id-jag: the company's identity provider" },
+      { name: 'idp-client-id', value: 'ID', summary: 'for id-jag: the client id there' },
+      { name: 'id-token-file', value: 'FILE', summary: 'for id-jag: where the ID token lies' },
     ],
+  },
+  {
+    name: 'override',
+    summary: 'waive one rule for one server that errs',
+    operands: [
+      { name: 'SERVER' },
+      { name: 'RULE', values: ['issuer-mismatch', 'no-resource', 'no-pkce-metadata'] },
+      { name: 'on|off', values: ['on', 'off'] },
+    ],
+    flags: [],
+  },
+  {
+    name: 'client-metadata',
+    summary: 'the client ID metadata document to host at a URL',
+    operands: [{ name: 'URL' }],
+    flags: [],
   },
   {
     name: 'status',

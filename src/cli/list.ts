@@ -15,6 +15,16 @@ state, scopes and the programs that may use it.
 States: active, refreshing, loginRequired (sign in again), revoked.
 `;
 
+type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
+
+/** With what became of a revocation, and the rules that were waived for its server. */
+function shownState({ state, receipt, overrides }: Grant): string {
+  const notes = [receipt, ...overrides.map((name) => `override ${name}`)].filter(
+    (note) => note !== undefined,
+  );
+  return notes.length === 0 ? state : `${state} (${notes.join(', ')})`;
+}
+
 export const command: Command = {
   help,
   async run(args) {
@@ -30,7 +40,7 @@ export const command: Command = {
           grant.endpoint,
           grant.issuer,
           grant.account ?? '',
-          grant.receipt === undefined ? grant.state : `${grant.state} (${grant.receipt})`,
+          shownState(grant),
           grant.expires_at === undefined ? '-' : when(grant.expires_at),
           grant.scope || '-',
           grant.clients.join(', ') || '-',

@@ -1,9 +1,10 @@
 /** `keyturn login RESOURCE`: signs in on purpose, whatever failed before. */
 import { exitCodes } from '../errors.ts';
-import { parse, resourceFrom, scopeFrom, secondsFrom } from './arguments.ts';
+import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from './arguments.ts';
 import { call, interruptible } from './command.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
+import { pasteAddress } from './paste.ts';
 import { printJson } from './output.ts';
 import { watchQuestions } from './watch.ts';
 
@@ -13,12 +14,18 @@ Sign in at a protected server. Opens your browser; the address is printed too.
       --scope "A B"      ask for these scopes besides those the server names
       --account LABEL    your name for this account, where you have several
       --issuer ISSUER    which authorization server, where the server names several
+      --device           sign in on another device, with a code (RFC 8628)
+      --paste            sign in in a browser elsewhere, and give the address it
+                         ended at on standard input
       --timeout SECONDS  how long to wait for you (default 600)
       --json             print the grant
   -h, --help             show this
 
-Example:
+--device and --paste are for machines that your browser can't reach, over ssh say.
+
+Examples:
   keyturn login https://notes.example/mcp --account work
+  keyturn login https://notes.example/mcp --paste
 `;
 
 export const command: Command = {
@@ -30,6 +37,8 @@ export const command: Command = {
         scope: { type: 'string' },
         account: { type: 'string' },
         issuer: { type: 'string' },
+        device: { type: 'boolean' },
+        paste: { type: 'boolean' },
         timeout: { type: 'string' },
         json: { type: 'boolean' },
       },
@@ -38,12 +47,16 @@ export const command: Command = {
     const resource = resourceFrom(positionals[0] ?? '');
     const scope = scopeFrom(values.scope);
     const timeout = secondsFrom(values.timeout, '--timeout', 'login');
+    if (values.device && values.paste) throw usage('--device and --paste exclude each other', 'login');
+    const method = values.device ? 'device' : values.paste ? 'paste' : 'browser';
     const connection = await connect();
     const { grant } = await interruptible(connection, async () => {
+      const onLogin = values.paste ? (id: string) => pasteAddress(connection, id) : undefined;
       // What the person is told must not decide whether the sign-in succeeds.
-      watchQuestions(connection, resource).catch(() => undefined);
+      watchQuestions(connection, resource, onLogin).catch(() => undefined);
       return call(connection, 'login.start', {
         resource,
+        method,
         ...scope,
         ...(values.account === undefined ? {} : { account: values.account }),
         ...(values.issuer === undefined ? {} : { issuer: values.issuer }),

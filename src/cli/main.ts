@@ -19,6 +19,8 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   pending: () => import('./pending.ts'),
   answer: () => import('./answer.ts'),
   register: () => import('./register.ts'),
+  override: () => import('./override.ts'),
+  'client-metadata': () => import('./client-metadata.ts'),
   daemon: () => import('./daemon.ts'),
   completion: () => import('./completion.ts'),
 };
@@ -38,6 +40,9 @@ short-lived access tokens to the programs you allowed.
   pending                  questions that wait for you
   answer ID yes|no|later   answer one
   register ISSUER          enter client information you obtained at an issuer
+  override SERVER RULE on|off
+                           waive one rule for one server that errs
+  client-metadata URL      the client ID metadata document to host at a URL
   status                   the broker: what runs, and with which settings
   daemon                   run the broker in this terminal, or stop it
   completion SHELL         a completion script for bash, zsh or fish

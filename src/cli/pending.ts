@@ -35,5 +35,7 @@ function describe(question: Question): string {
       return `${question.id}  ${question.client} wants to be paired. It must show the code ${question.code}.\n${answer}`;
     case 'login':
       return `${question.id}  Sign in at ${question.issuer} for ${question.resource}:\n  ${question.url}\n  keyturn answer ${question.id} no   calls it off`;
+    case 'device':
+      return `${question.id}  Sign in at ${question.issuer} for ${question.resource}: enter ${question.code} at\n  ${question.url}\n  keyturn answer ${question.id} no   calls it off`;
   }
 }

@@ -1,5 +1,9 @@
 /** `keyturn register ISSUER`: client information that the user obtained by registering Keyturn there. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { exitCodes } from '../errors.ts';
+import { methods } from '../ipc/protocol.ts';
+import type { ParamsOf } from '../ipc/protocol.ts';
 import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
@@ -11,40 +15,93 @@ has no dynamic registration. Prints the redirect URI to register there.
 
       --client-id ID         the client id
       --client-secret-stdin  read the client secret from standard input
+      --private-key FILE     the private key, PEM or JWK, for private_key_jwt
+      --alg ALG              what the key signs with: ES256, RS256, PS256, EdDSA
+      --auth-method METHOD   how the client authenticates: none,
+                             client_secret_basic, client_secret_post,
+                             private_key_jwt; without it, what secret or key call for
       --redirect-uri URI     the redirect URI as registered, e.g.
                              http://127.0.0.1:53123/callback; without it one is chosen
+      --grant GRANT          how tokens are obtained: authorization_code (the
+                             default), client_credentials, id-jag
+      --idp ISSUER           for id-jag: the company's identity provider
+      --idp-client-id ID     for id-jag: the client id there
+      --id-token-file FILE   for id-jag: where the ID token lies; read at each use
   -h, --help                 show this
 
-Example:
+Examples:
   pass show work/keyturn | keyturn register https://login.example --client-id abc --client-secret-stdin
+  keyturn register https://login.example --client-id bot --private-key bot.pem --alg ES256 --grant client_credentials
 `;
+
+const options = {
+  'client-id': { type: 'string' },
+  'client-secret-stdin': { type: 'boolean' },
+  'private-key': { type: 'string' },
+  alg: { type: 'string' },
+  'auth-method': { type: 'string' },
+  'redirect-uri': { type: 'string' },
+  grant: { type: 'string' },
+  idp: { type: 'string' },
+  'idp-client-id': { type: 'string' },
+  'id-token-file': { type: 'string' },
+} as const;
+
+type Values = ReturnType<typeof parse<typeof options>>['values'];
 
 export const command: Command = {
   help,
   async run(args) {
-    const { values, positionals } = parse(
-      args,
-      {
-        'client-id': { type: 'string' },
-        'client-secret-stdin': { type: 'boolean' },
-        'redirect-uri': { type: 'string' },
-      },
-      { names: ['ISSUER'], command: 'register' },
-    );
-    const [issuer = ''] = positionals;
-    const clientId = values['client-id'];
-    if (clientId === undefined) throw usage('--client-id is needed', 'register');
-    const clientSecret = values['client-secret-stdin'] ? await secretFromStdin() : undefined;
-    const { redirectUri } = await ask('registration.set', {
-      issuer,
-      clientId,
-      ...(clientSecret === undefined ? {} : { clientSecret }),
-      ...(values['redirect-uri'] === undefined ? {} : { redirectUri: values['redirect-uri'] }),
-    });
-    print(redirectUri);
+    const { values, positionals } = parse(args, options, { names: ['ISSUER'], command: 'register' });
+    const entry = await entryFrom(positionals[0] ?? '', values);
+    const { redirectUri } = await ask('registration.set', entry);
+    if (redirectUri !== undefined) print(redirectUri);
     return exitCodes.ok;
   },
 };
+
+/** The wire's own schema says whether the words given are ones it knows. */
+async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'registration.set'>> {
+  const keyFile = values['private-key'];
+  const parsed = methods['registration.set'].params.safeParse({
+    issuer,
+    clientId: values['client-id'],
+    clientSecret: values['client-secret-stdin'] ? await secretFromStdin() : undefined,
+    privateKey: keyFile === undefined ? undefined : await textOf(keyFile),
+    alg: values.alg,
+    authMethod: values['auth-method'],
+    redirectUri: values['redirect-uri'],
+    grant: values.grant,
+    idp: identityProviderFrom(values),
+  });
+  if (parsed.success) return parsed.data;
+  const [field] = parsed.error.issues[0]?.path ?? [];
+  throw usage(`${flagOf(String(field))} is missing or has a value that is not known`, 'register');
+}
+
+/** `authMethod` → `--auth-method`. */
+function flagOf(field: string): string {
+  return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function identityProviderFrom(values: Values): object | undefined {
+  const { idp: issuer, 'idp-client-id': clientId, 'id-token-file': file } = values;
+  const given = [issuer, clientId, file].filter((value) => value !== undefined).length;
+  if (given === 0) return undefined;
+  if (given < 3 || file === undefined) {
+    throw usage('--idp, --idp-client-id and --id-token-file belong together', 'register');
+  }
+  // The broker reads it later, from wherever it runs.
+  return { issuer, clientId, idTokenFile: path.resolve(file) };
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch {
+    throw usage(`${file} can't be read`, 'register');
+  }
+}
 
 async function secretFromStdin(): Promise<string> {
   const chunks: Buffer[] = [];

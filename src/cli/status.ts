@@ -48,6 +48,7 @@ function lines(status: Status): string[] {
     `grants     ${status.grants}`,
     `programs   ${status.clients}`,
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
+    ...status.overrides.map(({ server, names }) => `OVERRIDE   ${server}: ${names.join(', ')}`),
     ...status.unreadable.map((file) => `UNREADABLE ${file} (left as it is; restore it or move it away)`),
   ];
 }

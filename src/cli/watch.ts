@@ -8,7 +8,12 @@ import type { Connection } from '../client/connection.ts';
 import { say } from './output.ts';
 
 /** Shows each question about `resource` once, until the connection ends. */
-export async function watchQuestions(connection: Connection, resource: string): Promise<void> {
+export async function watchQuestions(
+  connection: Connection,
+  resource: string,
+  /** Called with the id of a sign-in once it was shown. */
+  onLogin?: (id: string) => Promise<void>,
+): Promise<void> {
   const shown = new Set<string>();
   const origin = URL.parse(resource)?.origin;
   const look = async (): Promise<void> => {
@@ -17,7 +22,9 @@ export async function watchQuestions(connection: Connection, resource: string): 
       const id = text(question, 'id');
       if (shown.has(id) || URL.parse(text(question, 'resource'))?.origin !== origin) continue;
       shown.add(id);
-      tell(question);
+      tell(question, onLogin !== undefined);
+      // Its refusals are told where they arise.
+      if (question['kind'] === 'login') onLogin?.(id).catch(() => undefined);
     }
   };
   connection.onNotification((method) => {
@@ -27,10 +34,21 @@ export async function watchQuestions(connection: Connection, resource: string): 
   await look();
 }
 
-function tell(question: Fields): void {
+function tell(question: Fields, isElsewhere: boolean): void {
+  const issuer = text(question, 'issuer');
+  const host = URL.parse(issuer)?.host ?? issuer;
+  const former = text(question, 'formerIssuer');
+  if (former) say(`keyturn: the server used to sign in at ${former}, and now names ${issuer}.`);
   if (question['kind'] === 'login') {
-    const issuer = text(question, 'issuer');
-    say(`keyturn: sign in at ${URL.parse(issuer)?.host ?? issuer} in your browser. If none opened, visit:`);
+    say(
+      isElsewhere
+        ? `keyturn: sign in at ${host}: open this address in any browser:`
+        : `keyturn: sign in at ${host} in your browser. If none opened, visit:`,
+    );
+    say(text(question, 'url'));
+  }
+  if (question['kind'] === 'device') {
+    say(`keyturn: sign in at ${host}: on any device, open this address and enter ${text(question, 'code')}`);
     say(text(question, 'url'));
   }
   if (question['kind'] === 'allow' && question['client'] === 'cli') {

@@ -18,7 +18,7 @@ import type { Settings } from './settings.ts';
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
 export function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'> {
-  const left = Math.max(0, token.expiresAt - broker.parts.http.now());
+  const left = Math.max(0, token.expiresAt - broker.parts.clock.now());
   return {
     access_token: token.accessToken,
     token_type: 'Bearer',
@@ -51,6 +51,7 @@ export function grantAnswer(
     account: grant.account,
     scope: formatScope(grant.scope),
     state: shownState(broker, grant),
+    overrides: broker.parts.overrides.namesFor(...grant.endpoints, grant.issuer),
     ...(grant.state.kind === 'revoked' ? { receipt: grant.state.receipt } : {}),
     ...(expiresAt > 0 ? { expires_at: seconds(expiresAt) } : {}),
     ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: seconds(grant.lastRefreshedAt) }),
@@ -114,6 +115,20 @@ export function interactionAnswer({
     case 'pair':
       return { ...common, client: question.clientName, code: question.code };
     case 'login':
-      return { ...common, resource: question.endpoint, issuer: question.issuer, url: question.url };
+      return {
+        ...common,
+        resource: question.endpoint,
+        issuer: question.issuer,
+        url: question.url,
+        ...(question.formerIssuer === undefined ? {} : { formerIssuer: question.formerIssuer }),
+      };
+    case 'device':
+      return {
+        ...common,
+        resource: question.endpoint,
+        issuer: question.issuer,
+        code: question.userCode,
+        url: question.completeUrl ?? question.url,
+      };
   }
 }

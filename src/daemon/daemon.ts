@@ -5,33 +5,19 @@
  * no refresh token is lost between the server's answer and the vault. What opens browsers, starts
  * the keychain's process and tells the time is the host's to give.
  */
-import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { AuditFile } from '../broker/audit.ts';
-import { AuthorizationServers } from '../broker/authorization-servers.ts';
 import { Broker } from '../broker/broker.ts';
-import type { Clock } from '../broker/clock.ts';
-import { Grants, grantSchema } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
-import { Interactions } from '../broker/interaction.ts';
-import { LocalClients, localClientSchema } from '../broker/local-client.ts';
-import { Loopback } from '../broker/loopback.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import { Permissions, permissionSchema } from '../broker/permission.ts';
-import { RecordFile } from '../broker/record-file.ts';
-import { Refresher } from '../broker/refresher.ts';
-import { registrationRecordSchema, Registrations } from '../broker/registrations.ts';
-import { TokenCache } from '../broker/token-cache.ts';
+import type { RecordFile } from '../broker/record-file.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
 import type { BrokerServer, Caller } from '../ipc/server.ts';
-import type { Http } from '../oauth/http.ts';
 import type { HomePaths } from '../paths.ts';
 import { openVault } from '../vault/open.ts';
-import type { Vault } from '../vault/vault.ts';
+import { assemble, openRecords } from './assembly.ts';
+import type { Records } from './assembly.ts';
 import { daemonFetch } from './fetch.ts';
-import type { DaemonFetch } from './fetch.ts';
 import { openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
 import { Keys } from './keys.ts';
@@ -90,7 +76,12 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   const net = daemonFetch(settings);
   const records = openRecords(home.paths);
   const subscribers = new Set<Caller>();
-  const parts = assemble({ options, home, settings, vault, net, records, subscribers });
+  const tell = (method: string): void => {
+    for (const caller of subscribers) if (caller.role === 'owner') caller.notify(method, {});
+  };
+  const { openBrowser } = options;
+  const questionsChanged = (): void => tell('interaction.changed');
+  const parts = assemble({ paths: home.paths, settings, vault, net, records, openBrowser, questionsChanged });
   await loadRecords(records, options.log);
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);
@@ -147,28 +138,6 @@ function once(work: () => Promise<void>): () => Promise<void> {
   return () => (running ??= work());
 }
 
-const now = (): number => Date.now();
-
-const clock: Clock = {
-  now,
-  sleep: async (milliseconds, signal) => {
-    // Node's timers end at 2^31 ms; no wait of ours comes near. Unref'ed: a wait never keeps the process.
-    await sleep(milliseconds, undefined, { ref: false, ...(signal ? { signal } : {}) });
-  },
-};
-
-type Records = ReturnType<typeof openRecords>;
-
-function openRecords(paths: HomePaths) {
-  const file = (name: string): string => path.join(paths.state, `${name}.json`);
-  return {
-    grants: new RecordFile(file('grants'), grantSchema),
-    registrations: new RecordFile(file('registrations'), registrationRecordSchema),
-    clients: new RecordFile(file('clients'), localClientSchema),
-    permissions: new RecordFile(file('permissions'), permissionSchema),
-  };
-}
-
 /** A file that can't be read refuses its own requests and is reported; the rest goes on. */
 async function loadRecords(records: Records, log: (line: string) => void): Promise<void> {
   for (const file of Object.values(records)) {
@@ -176,44 +145,6 @@ async function loadRecords(records: Records, log: (line: string) => void): Promi
       .load()
       .catch((error: unknown) => log(error instanceof Error ? error.message : `${file.path} failed`));
   }
-}
-
-interface Assembly {
-  readonly options: DaemonOptions;
-  readonly home: Home;
-  readonly settings: Settings;
-  readonly vault: Vault;
-  readonly net: DaemonFetch;
-  readonly records: Records;
-  readonly subscribers: Set<Caller>;
-}
-
-function assemble({ options, home, settings, vault, net, records, subscribers }: Assembly): BrokerParts {
-  const http: Http = { fetch: net.fetch, now, allowInsecureLoopback: settings.insecureLoopback };
-  const tell = (method: string): void => {
-    for (const caller of subscribers) if (caller.role === 'owner') caller.notify(method, {});
-  };
-  const grants = new Grants(records.grants);
-  const registrations = new Registrations(records.registrations, vault);
-  const servers = new AuthorizationServers(http);
-  const cache = new TokenCache();
-  const audit = new AuditFile(path.join(home.paths.state, 'audit.jsonl'), now);
-  return {
-    http,
-    clock,
-    vault,
-    grants,
-    registrations,
-    servers,
-    cache,
-    audit,
-    refresher: new Refresher({ http, vault, grants, registrations, servers, cache, audit }),
-    interactions: new Interactions(now, () => tell('interaction.changed')),
-    loopback: new Loopback(),
-    clients: new LocalClients(records.clients),
-    permissions: new Permissions(records.permissions),
-    openBrowser: (url) => options.openBrowser(url, settings.browser),
-  };
 }
 
 /** The memory vault starts empty: what it held is gone, and the grants say so. */
@@ -243,6 +174,7 @@ function statusOf(
     grants: count(records.grants),
     clients: count(records.clients),
     interactions: parts.interactions.list().length,
+    overrides: records.overrides.isLoaded ? [...parts.overrides.all()] : [],
     unreadable: files.filter((file) => !file.isLoaded).map((file) => file.path),
   };
 }

@@ -2,7 +2,8 @@
  * The one fetch of the daemon: undici's own, with its own agent.
  *
  * Invariant: TLS trusts the bundled and the system's authorities and the file the user named, nothing
- * less and no switch to turn verification off. Loopback never goes through a proxy.
+ * less and no switch to turn verification off. Loopback never goes through a proxy. A public server's
+ * documents never lead to a private address (addresses.ts).
  */
 import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
@@ -10,6 +11,7 @@ import { EnvHttpProxyAgent, fetch } from 'undici';
 import type { Dispatcher } from 'undici';
 import { KeyturnError } from '../errors.ts';
 import type { Fetch } from '../oauth/http.ts';
+import { globalLookup, hostOf, isPrivateHost, refuseLocalLiteral } from './addresses.ts';
 
 export interface FetchOptions {
   readonly extraAuthorities?: string | undefined;
@@ -18,7 +20,11 @@ export interface FetchOptions {
 }
 
 export interface DaemonFetch {
-  readonly fetch: Fetch;
+  /**
+   * The fetch for what starts at a protected server: where its endpoint (the URL the user typed) is
+   * public, nothing its documents name may lead to a private address.
+   */
+  fetchFor(endpoint: string): Fetch;
   close(): Promise<void>;
 }
 
@@ -30,21 +36,34 @@ const connectTimeout = 10_000;
 /** Throws `file_unreadable` when the authorities' file can't be read. The rest waits for the first request. */
 export function daemonFetch(options: FetchOptions): DaemonFetch {
   const extra = options.extraAuthorities === undefined ? [] : [readAuthorities(options.extraAuthorities)];
-  let agent: Dispatcher | undefined;
+  const agents = new Map<'anywhere' | 'publicOnly', Dispatcher>();
   // Reading the system's authorities takes tens of milliseconds; start-up need not wait for it.
-  const dispatcher = (): Dispatcher => (agent ??= makeAgent(extra, options));
+  const agent = (reach: 'anywhere' | 'publicOnly'): Dispatcher => {
+    const known = agents.get(reach) ?? makeAgent(extra, options, reach === 'publicOnly');
+    agents.set(reach, known);
+    return known;
+  };
   return {
-    fetch: (url, init) => fetch(url, { ...init, dispatcher: dispatcher() }),
+    fetchFor(endpoint) {
+      let isPrivate: Promise<boolean> | undefined;
+      return async (url, init) => {
+        isPrivate ??= isPrivateHost(hostOf(endpoint));
+        if (await isPrivate) return fetch(url, { ...init, dispatcher: agent('anywhere') });
+        refuseLocalLiteral(url);
+        return fetch(url, { ...init, dispatcher: agent('publicOnly') });
+      };
+    },
     async close() {
-      await agent?.close();
+      await Promise.all([...agents.values()].map((each) => each.close()));
     },
   };
 }
 
-function makeAgent(extra: string[], { httpsProxy, noProxy }: FetchOptions): Dispatcher {
+function makeAgent(extra: string[], { httpsProxy, noProxy }: FetchOptions, publicOnly: boolean): Dispatcher {
   const ca = [...getCACertificates('bundled'), ...getCACertificates('system'), ...extra];
   return new EnvHttpProxyAgent({
-    connect: { ca, timeout: connectTimeout },
+    // Through a proxy names are the proxy's to resolve, and so to guard.
+    connect: { ca, timeout: connectTimeout, ...(publicOnly ? { lookup: globalLookup } : {}) },
     requestTls: { ca },
     proxyTls: { ca },
     // '' rather than absent: undici would read the environment by itself.

@@ -180,12 +180,28 @@ const handlers: Handlers = {
     return {};
   },
 
+  'login.answer': ({ broker }, _caller, { id, redirect }) => {
+    broker.answerLogin(id, redirect);
+    return {};
+  },
+
+  'override.set': async ({ broker }, _caller, { server, name, on }) => {
+    const { overrides, servers, audit } = broker.parts;
+    // An issuer is compared byte for byte, an endpoint by its canonical form: kept under both.
+    for (const spelling of new Set([server, broker.canonical(server)]))
+      await overrides.set(spelling, name, on);
+    servers.forget();
+    await audit.record({ event: 'override', outcome: `${name} ${on ? 'on' : 'off'}`, endpoint: server });
+    return {};
+  },
+
   'login.start': async ({ broker }, caller, params) => {
     const grant = await broker.login({
       resource: params.resource,
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       ...(params.account === undefined ? {} : { account: params.account }),
       ...(params.issuer === undefined ? {} : { issuer: params.issuer }),
+      method: params.method ?? 'browser',
       timeout: (params.timeout ?? defaultTimeout.login) * 1000,
       signal: caller.signal,
     });

@@ -4,39 +4,84 @@
  * Invariant: it is bound to the issuer it was entered for, and replaces an earlier entry for it.
  */
 import { randomInt } from 'node:crypto';
-import type { BrokerParts } from '../broker/parts.ts';
 import { redirectPath } from '../broker/loopback.ts';
+import type { BrokerParts } from '../broker/parts.ts';
+import type { RegistrationRecord } from '../broker/registrations.ts';
 import { KeyturnError, quoted } from '../errors.ts';
 import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
+import type { Registration } from '../oauth/registration.ts';
 import { requireSecureUrl } from '../oauth/secure-url.ts';
 
 /** Ports nobody is assigned (RFC 6335 §6): the dynamic range, less the part that Linux hands out by itself. */
 const portRange = [49_152, 60_999] as const;
 
+type Entry = ParamsOf<'registration.set'>;
+
+/** Throws `insecure_url`, `invalid_request`, and what the vault throws. */
 export async function enterRegistration(
-  { registrations, audit, clock, http }: BrokerParts,
-  params: ParamsOf<'registration.set'>,
+  { registrations, audit, clock, urlPolicy }: BrokerParts,
+  entry: Entry,
 ): Promise<ResultOf<'registration.set'>> {
-  requireSecureUrl(params.issuer, 'the issuer', http);
+  requireSecureUrl(entry.issuer, 'the issuer', urlPolicy);
+  if (entry.idp) requireSecureUrl(entry.idp.issuer, 'the identity provider', urlPolicy);
+  requireConsistent(entry);
   const redirectUri =
-    checkedRedirect(params.redirectUri) ?? `http://127.0.0.1:${randomInt(...portRange)}${redirectPath}`;
+    checkedRedirect(entry.redirectUri) ?? `http://127.0.0.1:${randomInt(...portRange)}${redirectPath}`;
   const earlier = registrations
     .all()
-    .filter(({ registration: r }) => r.issuer === params.issuer && r.source === 'preregistered');
-  await registrations.add(
-    {
-      issuer: params.issuer,
-      clientId: params.clientId,
-      source: 'preregistered',
-      tokenEndpointAuthMethod: params.clientSecret === undefined ? 'none' : 'client_secret_basic',
-      redirectUri,
-      registeredAt: clock.now(),
-    },
-    params.clientSecret,
-  );
+    .filter(({ registration: r }) => r.issuer === entry.issuer && r.source === 'preregistered');
+  const registration: Registration = {
+    issuer: entry.issuer,
+    clientId: entry.clientId,
+    source: 'preregistered',
+    ...authMethodOf(entry),
+    redirectUri,
+    registeredAt: clock.now(),
+  };
+  const purpose = purposeOf(entry);
+  await registrations.add(registration, entry.privateKey ?? entry.clientSecret, purpose);
   for (const record of earlier) await registrations.remove(record);
-  await audit.record({ event: 'registration', outcome: 'entered', issuer: params.issuer });
-  return { redirectUri };
+  await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
+  return purpose.grant === undefined ? { redirectUri } : {};
+}
+
+function authMethodOf({
+  authMethod,
+  clientSecret,
+  privateKey,
+  alg,
+}: Entry): Pick<Registration, 'tokenEndpointAuthMethod' | 'isAuthMethodAssumed' | 'signingAlg'> {
+  const signing = alg === undefined ? {} : { signingAlg: alg };
+  if (authMethod !== undefined) return { tokenEndpointAuthMethod: authMethod, ...signing };
+  if (privateKey !== undefined) return { tokenEndpointAuthMethod: 'private_key_jwt', ...signing };
+  if (clientSecret === undefined) return { tokenEndpointAuthMethod: 'none' };
+  return { tokenEndpointAuthMethod: 'client_secret_basic', isAuthMethodAssumed: true };
+}
+
+function purposeOf({ grant, idp }: Entry): Pick<RegistrationRecord, 'grant' | 'idp'> {
+  if (grant === undefined || grant === 'authorization_code') return {};
+  return idp === undefined ? { grant } : { grant, idp };
+}
+
+/** What contradicts itself would fail at the server, later and less clearly. */
+function requireConsistent({ clientSecret, privateKey, authMethod, grant, idp, alg }: Entry): void {
+  const isWanting = authMethod === 'client_secret_basic' || authMethod === 'client_secret_post';
+  const problems: readonly (readonly [boolean, string])[] = [
+    [clientSecret !== undefined && privateKey !== undefined, 'a client has a secret or a key, not both'],
+    [isWanting && clientSecret === undefined, `${authMethod} needs a client secret`],
+    [authMethod === 'private_key_jwt' && privateKey === undefined, 'private_key_jwt needs a private key'],
+    [alg !== undefined && privateKey === undefined, 'an algorithm belongs to a private key'],
+    [(grant === 'id-jag') !== (idp !== undefined), 'id-jag and an identity provider belong together'],
+    [
+      grant === 'client_credentials' && clientSecret === undefined && privateKey === undefined,
+      'client_credentials needs a secret or a key',
+    ],
+  ];
+  const problem = problems.find(([isSo]) => isSo)?.[1];
+  if (problem === undefined) return;
+  throw new KeyturnError('invalid_request', `This can't be a registration: ${problem}.`, {
+    hint: 'keyturn register --help shows what goes together.',
+  });
 }
 
 /** Spec, security requirement 5: a redirect URI is a localhost URL (or HTTPS, which no loopback can serve). */

@@ -22,6 +22,15 @@ const settingsSchema = z.object({
   noProxy: z.string().optional(),
   /** URL of our client ID metadata document. */
   clientMetadataUrl: z.url({ protocol: /^https$/ }).optional(),
+  /** What servers of the earlier revision are told of the protocol's version (spec, Versioning 3). */
+  protocolVersionHeader: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
+    .default('CTX-Protocol-Version'),
+  protocolVersion: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/)
+    .default('2025-03-26'),
   /** http is accepted for loopback hosts. For development only. */
   insecureLoopback: z.boolean().default(false),
 });
@@ -32,6 +41,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The variable behind each setting, for messages and for the auto-start. */
 const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
+  protocolVersionHeader: [],
+  protocolVersion: [],
   vault: ['KEYTURN_VAULT'],
   browser: ['KEYTURN_BROWSER', 'BROWSER'],
   extraAuthorities: ['NODE_EXTRA_CA_CERTS'],

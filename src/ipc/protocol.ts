@@ -68,6 +68,8 @@ const tokenReject = z
 
 export const tokenRejectResult = z.object({ rejected: z.boolean(), token: tokenResult.optional() });
 
+const overrideName = z.literal(['issuer-mismatch', 'no-resource', 'no-pkce-metadata']);
+
 const receiptKind = z.literal(['confirmed', 'notOffered', 'pending']);
 
 const grant = z.object({
@@ -78,6 +80,8 @@ const grant = z.object({
   account: account.optional(),
   scope,
   state,
+  /** Rules that the owner waived for this server. */
+  overrides: z.array(overrideName),
   /** Of a revoked grant. */
   receipt: receiptKind.optional(),
   expires_at: instant.optional(),
@@ -123,12 +127,26 @@ const localClient = z.object({
 /** `client` is a name or an id: ids stay unique, names are what people type. */
 const client = name;
 
+const clientIdentifier = z.string().min(1).max(longest.url);
+
 const registration = z.object({
   issuer: url,
-  clientId: z.string().min(1).max(longest.url),
+  clientId: clientIdentifier,
   clientSecret: z.string().min(1).max(longest.scope).optional(),
+  /** For private_key_jwt: PEM or JWK. */
+  privateKey: z.string().min(1).max(longest.token).optional(),
+  alg: z.literal(['ES256', 'RS256', 'PS256', 'EdDSA']).optional(),
+  /** Absent: what the secret or key calls for. */
+  authMethod: z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']).optional(),
   redirectUri: url.optional(),
+  grant: z.literal(['authorization_code', 'client_credentials', 'id-jag']).optional(),
+  /** For id-jag: the company's identity provider. */
+  idp: z
+    .object({ issuer: url, clientId: clientIdentifier, idTokenFile: z.string().min(1).max(4096) })
+    .optional(),
 });
+
+const overrides = z.array(z.object({ server: url, names: z.array(overrideName) }));
 
 const settingName = z.string().regex(/^[A-Za-z][A-Za-z0-9.]{0,63}$/);
 const settingText = z.string().max(longest.scope);
@@ -142,12 +160,14 @@ const settingValue = z.union([
 
 const interaction = z.object({
   id,
-  kind: z.literal(['allow', 'pair', 'login']),
+  kind: z.literal(['allow', 'pair', 'login', 'device']),
   client: name.optional(),
   resource: url.optional(),
   issuer: url.optional(),
   scope: scope.optional(),
-  /** The six digits of a pairing. */
+  /** The issuer that the protected server named before, where it names another now. */
+  formerIssuer: url.optional(),
+  /** The six digits of a pairing, or the code to type at the page of a sign-in on another device. */
   code: z.string().max(longest.id).optional(),
   /** The page to open; an authorization URL has challenge and state in it, and no secret. */
   url: z.string().max(longest.challenge).optional(),
@@ -157,6 +177,8 @@ const interaction = z.object({
 
 const loginStart = z.object({
   resource: url,
+  /** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
+  method: z.literal(['browser', 'paste', 'device']).optional(),
   scope: scope.min(1).optional(),
   account: account.optional(),
   issuer: url.optional(),
@@ -175,6 +197,7 @@ const status = z.object({
   grants: z.int().nonnegative(),
   clients: z.int().nonnegative(),
   interactions: z.int().nonnegative(),
+  overrides,
   /** Files that could not be read, and were left as they are. */
   unreadable: z.array(settingText),
 });
@@ -205,8 +228,8 @@ export const methods = {
   'registration.set': {
     who: 'owner',
     params: registration,
-    /** The redirect URI to register at the issuer. */
-    result: z.object({ redirectUri: url }),
+    /** The redirect URI to register at the issuer; absent for a client that needs no person. */
+    result: z.object({ redirectUri: url.optional() }),
   },
   'settings.get': {
     who: 'owner',
@@ -226,6 +249,18 @@ export const methods = {
   'interaction.answer': {
     who: 'owner',
     params: z.object({ id, answer: z.literal(['yes', 'no', 'later']) }),
+    result: empty,
+  },
+  'login.answer': {
+    who: 'owner',
+    /** The whole address that a browser elsewhere ended at. Holds a code: never logged. */
+    params: z.object({ id, redirect: z.string().min(1).max(longest.challenge) }),
+    result: empty,
+  },
+  'override.set': {
+    who: 'owner',
+    /** The protected server's endpoint, or an issuer. */
+    params: z.object({ server: url, name: overrideName, on: z.boolean() }),
     result: empty,
   },
   'login.start': { who: 'owner', params: loginStart, result: z.object({ grant }) },

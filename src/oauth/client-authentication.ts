@@ -17,7 +17,7 @@ import type { Registration, SigningAlg } from './registration.ts';
 /** Who we are at an issuer; every `Registration` is one. */
 export type ClientIdentity = Pick<
   Registration,
-  'issuer' | 'clientId' | 'tokenEndpointAuthMethod' | 'signingAlg'
+  'issuer' | 'clientId' | 'tokenEndpointAuthMethod' | 'isAuthMethodAssumed' | 'signingAlg'
 >;
 
 export interface OAuthClient {
@@ -29,7 +29,7 @@ export interface OAuthClient {
 
 /** Throws client_rejected where a secret or key is missing or unusable. */
 export function clientAuthentication(client: OAuthClient): ClientAuth {
-  const method = client.registration.tokenEndpointAuthMethod;
+  const method = authMethod(client);
   switch (method) {
     case 'none':
       return None();
@@ -40,6 +40,14 @@ export function clientAuthentication(client: OAuthClient): ClientAuth {
     case 'private_key_jwt':
       return assertionAuthentication(client, requireSecret(client));
   }
+}
+
+/** RFC 6749 §2.3.1: a server takes Basic; but where only the other way is offered, an assumption gives way. */
+function authMethod({ registration, server }: OAuthClient): ClientIdentity['tokenEndpointAuthMethod'] {
+  const { tokenEndpointAuthMethod: method, isAuthMethodAssumed } = registration;
+  const offered = server.metadata['token_endpoint_auth_methods_supported'];
+  if (isAuthMethodAssumed !== true || !Array.isArray(offered) || offered.includes(method)) return method;
+  return offered.includes('client_secret_post') ? 'client_secret_post' : method;
 }
 
 function requireSecret({ server, clientSecret }: OAuthClient): string {

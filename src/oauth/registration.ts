@@ -29,6 +29,8 @@ export const registrationSchema = z.object({
   clientId: z.string().min(1),
   source: z.enum(['preregistered', 'metadata_document', 'dynamic']),
   tokenEndpointAuthMethod: z.enum([...authMethods, 'private_key_jwt']),
+  /** Nobody said how the secret is to be sent: what the server offers decides. */
+  isAuthMethodAssumed: z.boolean().optional(),
   /** For private_key_jwt; absent: what a key of that kind usually signs with. */
   signingAlg: z.enum(signingAlgs).optional(),
   /** As it was registered. On a loopback host only its port may differ in use (RFC 8252 §7.3). */

@@ -137,7 +137,7 @@ function statedScope(fields: TokenFields, claims: Claims | undefined): readonly 
 }
 
 const claimsSchema = z.object({
-  aud: z.union([z.string(), z.array(z.string())]).optional(),
+  aud: z.unknown().optional(),
   scope: z.string().optional().catch(undefined),
 });
 
@@ -164,17 +164,22 @@ function requireAudience(
   expected: Expected,
   policy: Pick<Http, 'allowInsecureLoopback'>,
 ): void {
-  if (claims?.aud === undefined) return;
-  const audiences = [claims.aud].flat();
+  if (claims?.aud === undefined || claims.aud === null) return;
+  // RFC 7519 §4.1.3: a string or strings; whatever else stands there names nobody.
+  const audiences = [claims.aud].flat().filter((audience) => typeof audience === 'string');
   if (audiences.some((audience) => sameResource(audience, expected.resource, policy))) return;
   throw new RuleRefusal(
     'audience_mismatch',
-    `${quoted(expected.issuer)} issued a token for ${audiences.map(quoted).join(', ').slice(0, mostShown)}, not for ${quoted(expected.resource)}.`,
+    `${quoted(expected.issuer)} issued a token for ${shownAudiences(audiences)}, not for ${quoted(expected.resource)}.`,
     {
       rule: 'RFC 8707 §2, RFC 9068 §4',
       hint: 'The authorization server ignores the resource parameter. Tell whoever runs it.',
     },
   );
+}
+
+function shownAudiences(audiences: readonly string[]): string {
+  return audiences.length === 0 ? 'nobody' : audiences.map(quoted).join(', ').slice(0, mostShown);
 }
 
 /** 400 characters: two long audiences; the rest of a list helps nobody. */

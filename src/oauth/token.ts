@@ -1,8 +1,9 @@
 /**
  * The token requests: a code for tokens, and a refresh token for a new access token (OAuth 2.1 §4.1.3, §4.3).
  *
- * Invariant: `resource` is in every request, byte for byte (but for an override); no token of an answer is returned before
- * all checks of it passed; and a rotated refresh token is handed over even if the rest is refused.
+ * Invariant: `resource` is in every request, byte for byte (but for an override); no token of an
+ * answer is returned before all checks of it passed; and a rotated refresh token is handed over even
+ * if the rest is refused.
  */
 import { quoted, RuleRefusal } from '../errors.ts';
 import type { AuthorizationServer } from './authorization-server.ts';

@@ -1,5 +1,6 @@
 /** No permission, no token: who asks the user, what an answer changes, and what ends a permission. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { revokeGrant } from '../../src/broker/revoker.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from './rig.ts';
@@ -184,8 +185,13 @@ describe('a permission', () => {
     const until = r.clock.now() + hour;
     const { endpoint, clock } = r;
     await r.broker.consent.decide({
-      ...{ clientId: 'editor', endpoint, decision: 'allow', createdAt: clock.now() },
-      ...{ scope: ['notes:read'], until, resource: world.protectedServer.resource },
+      clientId: 'editor',
+      endpoint,
+      decision: 'allow',
+      createdAt: clock.now(),
+      scope: ['notes:read'],
+      until,
+      resource: world.protectedServer.resource,
     });
     const asked = r.ask({ scope: ['notes:write'] });
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
@@ -239,7 +245,11 @@ describe('a permission', () => {
     const { endpoint, clock } = r;
     const createdAt = clock.now();
     await r.broker.consent.decide({
-      ...{ clientId: 'editor', endpoint, decision: 'allow', createdAt, until: createdAt + 1000 },
+      clientId: 'editor',
+      endpoint,
+      decision: 'allow',
+      createdAt,
+      until: createdAt + 1000,
     });
     await r.ask();
     clock.advance(1000);
@@ -250,7 +260,10 @@ describe('a permission', () => {
     const r = await rig();
     const { endpoint, clock } = r;
     await r.broker.consent.decide({
-      ...{ clientId: 'editor', endpoint, decision: 'allow', createdAt: clock.now() },
+      clientId: 'editor',
+      endpoint,
+      decision: 'allow',
+      createdAt: clock.now(),
       resource: 'https://moved.example/mcp',
     });
     expect(await refusal(r.ask())).toMatchObject({ reason: 'resource_mismatch' });
@@ -289,7 +302,11 @@ describe('what the user decides while a sign-in is under way wins', () => {
   it('the end of its lease', async () => {
     const { error } = await duringSignIn(async ({ parts, clock, endpoint }) => {
       await parts.permissions.set({
-        ...{ clientId: 'editor', endpoint, decision: 'allow', createdAt: 0, until: clock.now() + 1000 },
+        clientId: 'editor',
+        endpoint,
+        decision: 'allow',
+        createdAt: 0,
+        until: clock.now() + 1000,
       });
       clock.advance(1000);
     });
@@ -300,5 +317,56 @@ describe('what the user decides while a sign-in is under way wins', () => {
     const { r, error } = await duringSignIn(({ allow }) => allow('editor', ['other']));
     expect(error).toMatchObject({ reason: 'scope_insufficient' });
     expect(permissionOf(r)?.scope).toEqual(['other']);
+  });
+});
+
+describe('what the user decides while a token is on its way wins, too', () => {
+  async function withToken(): Promise<Rig> {
+    const r = await rig();
+    await r.login();
+    await r.allow();
+    return r;
+  }
+
+  const deny = ({ broker, endpoint, clock }: Rig): Promise<void> =>
+    broker.consent.decide({ clientId: 'editor', endpoint, decision: 'deny', createdAt: clock.now() });
+
+  it('a denial during a refresh', async () => {
+    const r = await withToken();
+    r.clock.advance(hour);
+    const held = world.holdTokenRequests();
+    const asked = refusal(r.ask());
+    await held.arrived;
+    await deny(r);
+    held.release();
+    expect(await asked).toMatchObject({ reason: 'consent_denied' });
+    expect(permissionOf(r)?.decision).toBe('deny');
+  });
+
+  /** Acts while the permission is being written down with its resource: in memory already, not yet on disk. */
+  function whileBinding({ parts }: Rig, act: () => Promise<unknown>): Promise<unknown> {
+    const acted = Promise.withResolvers<unknown>();
+    const set = parts.permissions.set.bind(parts.permissions);
+    vi.spyOn(parts.permissions, 'set').mockImplementationOnce(async (permission) => {
+      const written = set(permission);
+      acted.resolve(act());
+      return written;
+    });
+    return acted.promise;
+  }
+
+  it('a denial while the permission is written down with its resource', async () => {
+    const r = await withToken();
+    const acted = whileBinding(r, () => deny(r));
+    expect(await refusal(r.ask())).toMatchObject({ reason: 'consent_denied' });
+    await acted;
+    expect(permissionOf(r)?.decision).toBe('deny');
+  });
+
+  it('a revocation while the permission is written down with its resource', async () => {
+    const r = await withToken();
+    const acted = whileBinding(r, () => revokeGrant(r.parts, r.grant()));
+    expect(await refusal(r.ask())).toMatchObject({ reason: 'login_required' });
+    await acted;
   });
 });

@@ -1,5 +1,5 @@
 /** Rotation loses nothing (DESIGN 3): what is in the vault when, and what a late answer may touch. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { revokeGrant } from '../../src/broker/revoker.ts';
 import type { TokenVerdict } from '../../src/server/authorization-server.ts';
 import { openSite } from '../oauth/site.ts';
@@ -184,6 +184,22 @@ describe('a slow refresh', () => {
     expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
     expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
     expect(counts().revocations).toBeGreaterThan(before);
+  });
+
+  it('gives nobody a token when the revocation comes with its very last write', async () => {
+    const rig = await needingRefresh();
+    const { grants, cache } = rig.parts;
+    const revoked = Promise.withResolvers<unknown>();
+    const change = grants.change.bind(grants);
+    vi.spyOn(grants, 'change').mockImplementationOnce(async (read, fields) => {
+      const written = change(read, fields);
+      revoked.resolve(revokeGrant(rig.parts, rig.grant()));
+      return written;
+    });
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
+    await revoked.promise;
+    expect(rig.grant().state).toEqual({ kind: 'revoked', receipt: 'confirmed' });
+    expect(cache.of(rig.grant().id)).toEqual([]);
   });
 
   it('is shown while it lasts', async () => {

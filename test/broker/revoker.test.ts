@@ -89,7 +89,7 @@ describe('a revocation', () => {
     site.lay('/revoke', { status: 200 });
     site.asked.length = 0;
     await revokeGrant(rig.parts, rig.grant());
-    expect(told().toSorted()).toEqual(['access-3', 'refresh-1', 'refresh-2', 'refresh-3']);
+    expect(new Set(told())).toEqual(new Set(['access-3', 'refresh-1', 'refresh-2', 'refresh-3']));
   });
 
   it('reaches a rotated token that the vault had refused', async () => {

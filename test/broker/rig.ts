@@ -11,12 +11,14 @@ import { onTestFinished } from 'vitest';
 import { AuditFile } from '../../src/broker/audit.ts';
 import { AuthorizationServers } from '../../src/broker/authorization-servers.ts';
 import { Broker } from '../../src/broker/broker.ts';
+import type { LoginRequest } from '../../src/broker/broker.ts';
 import { Grants, grantSchema } from '../../src/broker/grant.ts';
 import type { Grant } from '../../src/broker/grant.ts';
 import { Interactions } from '../../src/broker/interaction.ts';
 import type { Interaction, Question } from '../../src/broker/interaction.ts';
 import { LocalClients, localClientSchema } from '../../src/broker/local-client.ts';
 import { Loopback } from '../../src/broker/loopback.ts';
+import { OverrideBook, overrideSchema } from '../../src/broker/override.ts';
 import type { BrokerParts } from '../../src/broker/parts.ts';
 import { Permissions, permissionSchema } from '../../src/broker/permission.ts';
 import { RecordFile } from '../../src/broker/record-file.ts';
@@ -60,20 +62,20 @@ export interface Rig {
   /** Authorization URLs that were shown. */
   readonly pages: string[];
   readonly person: Person;
-  /** Ends the pages' visits that are still under way. */
-  visited(): Promise<void>;
+  /** Resolves when all visits to pages have ended. */
+  readonly visited: () => Promise<void>;
   /** A program asks. `editor`, all that its permission gives, and a minute, unless told otherwise. */
-  ask(request?: Partial<TokenRequest>): Promise<Token>;
-  allow(clientId?: string, scope?: readonly string[], endpoint?: string): Promise<void>;
-  login(changes?: { scope?: string[]; account?: string; timeout?: number }): Promise<Grant>;
+  readonly ask: (request?: Partial<TokenRequest>) => Promise<Token>;
+  readonly allow: (clientId?: string, scope?: readonly string[], endpoint?: string) => Promise<void>;
+  readonly login: (asked?: Partial<LoginRequest>) => Promise<Grant>;
   /** The one grant there is. */
-  grant(): Grant;
+  readonly grant: () => Grant;
   /** Resolves with the first open question of this kind. */
-  question(kind: Question['kind']): Promise<Interaction>;
+  readonly question: (kind: Question['kind']) => Promise<Interaction>;
   /** What was written to disk: every file of the state folder with its inode and size. */
-  footprint(): Record<string, string>;
+  readonly footprint: () => Record<string, string>;
   /** The text of every file of the state folder. */
-  texts(): string[];
+  readonly texts: () => string[];
 }
 
 export function temporaryFolder(): string {
@@ -157,7 +159,7 @@ export async function brokerRig(surroundings: Surroundings): Promise<Rig> {
         ...(scope ? { scope: [...scope] } : {}),
       }),
     login: (asked = {}) =>
-      broker.login({ resource: endpoint, timeout: 60_000, signal: gone.signal, ...asked }),
+      broker.login({ resource: endpoint, method: 'browser', timeout: 60_000, signal: gone.signal, ...asked }),
     grant: () => only(parts.grants.all()),
     question: async (kind) => {
       for (;;) {
@@ -205,29 +207,29 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
   const { folder, clock, vault } = input;
   const now = (): number => clock.now();
   const file = (name: string): string => path.join(folder, `${name}.json`);
-  const http: Http = { fetch: input.fetch, now, allowInsecureLoopback: false };
+  const urlPolicy = { allowInsecureLoopback: false };
+  const http: Http = { fetch: input.fetch, now, ...urlPolicy };
+  const network = (): Http => http;
   const files = {
     grants: new RecordFile(file('grants'), grantSchema),
     registrations: new RecordFile(file('registrations'), registrationRecordSchema),
     clients: new RecordFile(file('clients'), localClientSchema),
     permissions: new RecordFile(file('permissions'), permissionSchema),
+    overrides: new RecordFile(file('overrides'), overrideSchema),
   };
   for (const records of Object.values(files)) await records.load();
+  const overrides = new OverrideBook(files.overrides);
   const grants = new Grants(files.grants);
   const registrations = new Registrations(files.registrations, vault);
-  const servers = new AuthorizationServers(http);
+  const servers = new AuthorizationServers({ network, overrides });
   const cache = new TokenCache();
   const audit = new AuditFile(path.join(folder, 'audit.jsonl'), now);
+  const shared = { network, clock, overrides, vault, grants, registrations, servers, cache, audit };
   return {
-    http,
-    clock,
-    vault,
-    grants,
-    registrations,
-    servers,
-    cache,
-    audit,
-    refresher: new Refresher({ http, vault, grants, registrations, servers, cache, audit }),
+    ...shared,
+    urlPolicy,
+    clientMetadataUrl: undefined,
+    refresher: new Refresher(shared),
     interactions: new Interactions(now, input.changed),
     loopback: new Loopback(),
     clients: new LocalClients(files.clients),

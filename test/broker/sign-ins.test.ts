@@ -28,9 +28,13 @@ async function allowed(): Promise<Rig> {
 }
 
 /** How a connection to a page's redirect URI ends. */
-async function tryRedirect(page: string | undefined): Promise<string> {
-  const redirect = new URL(new URL(page ?? '').searchParams.get('redirect_uri') ?? '');
-  const socket = connect(Number(redirect.port), redirect.hostname);
+function tryRedirect(page: string | undefined): Promise<string> {
+  return tryConnect(new URL(page ?? '').searchParams.get('redirect_uri') ?? '');
+}
+
+async function tryConnect(redirectUri: string): Promise<string> {
+  const { port, hostname } = new URL(redirectUri);
+  const socket = connect(Number(port), hostname);
   const { promise, resolve } = Promise.withResolvers<string>();
   socket.once('connect', () => resolve('connected'));
   socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.name));
@@ -111,7 +115,10 @@ describe('a sign-in page', () => {
     const rig = await brokerRig(inWorld(world));
     const parts = { ...rig.parts, openBrowser: () => Promise.reject(new Error('no browser')) };
     const login = new Broker(parts).login({
-      ...{ resource: rig.endpoint, timeout: minute, signal: new AbortController().signal },
+      resource: rig.endpoint,
+      method: 'browser',
+      timeout: minute,
+      signal: new AbortController().signal,
     });
     const { question } = await rig.question('login');
     await world.signIn(question.kind === 'login' ? question.url : '');
@@ -124,6 +131,8 @@ describe('a sign-in page', () => {
     const rig = await brokerRig(server);
     await rig.allow();
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    const { redirect_uris: redirects } = JSON.parse(site.asked.at(-1)?.body ?? '');
+    expect(await tryConnect(redirects[0])).toBe('ECONNREFUSED');
     site.lay('/register', { status: 201, body: { client_id: 'client-1' } });
     expect((await rig.ask()).accessToken).toBe('access-1');
   });
@@ -284,10 +293,7 @@ describe('a sign-in that the user starts', () => {
 
   it('at an issuer that the server does not name is refused', async () => {
     const rig = await allowed();
-    const login = rig.broker.login({
-      ...{ resource: rig.endpoint, timeout: minute, signal: new AbortController().signal },
-      issuer: 'https://other.example',
-    });
+    const login = rig.login({ issuer: 'https://other.example' });
     expect(await refusal(login)).toMatchObject({ reason: 'issuer_mismatch' });
     expect(rig.pages).toEqual([]);
   });

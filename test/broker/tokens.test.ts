@@ -259,13 +259,14 @@ describe('a server in trouble', () => {
 
   it('that forgot its clients is registered at anew by the next sign-in', async () => {
     const rig = await signedIn();
+    const before = rig.grant();
     rig.clock.advance(61 * minute);
     world.authorizationServer.forget('Client');
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'client_rejected' });
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-    const grant = await rig.login();
-    expect(grant.registrationId).not.toBe(rig.parts.registrations.all()[0]?.id);
+    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(rig.grant().id).toBe(before.id);
+    expect(rig.grant().registrationId).not.toBe(before.registrationId);
+    expect(rig.pages).toHaveLength(2);
   });
 });
 

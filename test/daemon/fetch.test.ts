@@ -17,7 +17,8 @@ async function statusWith(options: Parameters<typeof daemonFetch>[0]): Promise<n
   const net = daemonFetch(options);
   try {
     const signal = new AbortController().signal;
-    const response = await net.fetch(url, { method: 'GET', headers: {}, redirect: 'manual', signal });
+    const fetch = net.fetchFor(world.protectedServer.url);
+    const response = await fetch(url, { method: 'GET', headers: {}, redirect: 'manual', signal });
     await response.body?.cancel();
     return response.status;
   } finally {
@@ -40,6 +41,19 @@ describe('the daemon’s fetch', () => {
     expect(await statusWith({ extraAuthorities: world.caFile, httpsProxy, noProxy: 'intern.example' })).toBe(
       200,
     );
+  });
+
+  it('refuses to follow a public server’s documents to an address that is not public', async () => {
+    const net = daemonFetch({ extraAuthorities: world.caFile });
+    const fetch = net.fetchFor('https://203.0.113.7.example.invalid/mcp');
+    const init = { method: 'GET', headers: {}, redirect: 'manual', signal: new AbortController().signal } as const;
+    const named = url.replace('127.0.0.1', 'localhost');
+    try {
+      await expect(fetch(url, init)).rejects.toMatchObject({ reason: 'insecure_url' });
+      await expect(fetch(named, init)).rejects.toMatchObject({ cause: { reason: 'insecure_url' } });
+    } finally {
+      await net.close();
+    }
   });
 
   it('says at once which file of authorities can’t be read', () => {

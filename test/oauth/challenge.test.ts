@@ -167,7 +167,7 @@ describe('a list of challenges', () => {
     );
   });
 
-  it('takes time in proportion to its length, whatever is in it', () => {
+  it('is read to its end where one piece fills all the room', () => {
     const steps = (header: string): number => parseChallenges(header).length;
     for (const piece of ['"', '\\"', 'a=', 'a="', ' ', ',', 'Bearer ', '=', 'x=y,']) {
       expect(steps(piece.repeat(Math.floor((16 * 1024) / piece.length)))).toBeLessThanOrEqual(16 * 1024);

@@ -158,6 +158,26 @@ describe('the scope', () => {
   });
 });
 
+describe('the audience of a JWT', () => {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const lay = (aud: unknown) => {
+    const token = `${part({ alg: 'RS256' })}.${part({ aud })}.c2ln`;
+    site.lay('/token', { body: { ...good, access_token: token } });
+  };
+
+  it('counts where it is found among others, of whatever type', async () => {
+    lay(['https://other.example', 7, null, resource]);
+    expect(await refreshed()).toMatchObject({ tokenType: 'Bearer' });
+  });
+
+  it('excludes us when it names nobody in a form that counts', async () => {
+    for (const aud of [7, true, {}, { resource }, [], [7], [[resource]], ['https://other.example', 7]]) {
+      lay(aud);
+      expect((await refusalOf(() => refreshed())).reason).toBe('audience_mismatch');
+    }
+  });
+});
+
 describe('an answer that means nothing now', () => {
   it.each<[string, Page]>([
     ['a web page with 200', html],

@@ -72,9 +72,13 @@ describe('the token endpoint', () => {
   it('can hold a request', async () => {
     const flow = await signedIn(world);
     const gate = Promise.withResolvers<undefined>();
-    bend().tokenRequest = () => gate.promise;
+    const arrived = Promise.withResolvers<void>();
+    bend().tokenRequest = () => {
+      arrived.resolve();
+      return gate.promise;
+    };
     const waiting = refreshed(world, flow);
-    await expect.poll(() => server().counts.tokenRequests).toBe(2);
+    await arrived.promise;
     expect(server().counts.refreshes).toBe(0);
     gate.resolve(undefined);
     expect((await waiting).access_token).toBeTypeOf('string');

@@ -123,15 +123,19 @@ describe('a bad server', () => {
     ['says nothing at all', 'hang' as const],
     ['stops in the middle', stalled()],
   ])('%s, until the client or the server ends it', async (_what, answer) => {
-    server.on('GET', '/x', answer);
+    const arrived = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    server.on('GET', '/x', () => {
+      arrived[server.requests.length === 1 ? 0 : 1].resolve();
+      return answer;
+    });
     const stop = new AbortController();
     const waiting = get('/x', { signal: stop.signal }).then((response) => response.text());
-    await expect.poll(() => server.requests.length).toBe(1);
+    await arrived[0].promise;
     stop.abort();
     await expect(waiting).rejects.toThrow('abort');
     const left = get('/x').then((response) => response.text());
     const ended = expect(left).rejects.toThrow();
-    await expect.poll(() => server.requests.length).toBe(2);
+    await arrived[1].promise;
     await server.close();
     await ended;
   });

@@ -8,15 +8,18 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as client from 'openid-client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { throwAwayCertificates } from '../../src/server/certificate.ts';
 import { type BentWorld, openBentWorld } from '../support/bent-world.ts';
 import { openBentServer } from '../support/bent-server.ts';
-import { type BrowserAgent, browserCommand } from '../support/browser-command.ts';
+import { type BrowserAgent, browserCommand, browsersEnded } from '../support/browser-command.ts';
 import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { register } from '../server/sign-in.ts';
 import { configured } from './bent-client.ts';
+
+// Milliseconds. Chromium starts in two seconds; on a machine that is busy with other tests, in ten times that.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 let world: TestWorld;
 let bent: BentWorld;
@@ -104,13 +107,15 @@ describe('a browser profile', () => {
 
   it('does not wait for a loopback address where nobody listens', async () => {
     bent.authorizationServer.settings.consent = 'page';
-    const nobody = 'http://127.0.0.1:9/callback';
+    const gone = await openBentServer({ plain: true });
+    await gone.close();
+    const nobody = `${gone.plainOrigin}/callback`;
     const { clientId } = bent.authorizationServer.addClient({ redirectUris: [nobody] });
     const url = new URL(await bentUrl());
     url.searchParams.set('client_id', clientId);
     url.searchParams.set('redirect_uri', nobody);
     const other = await openBrowserProfile({ ca: bent.ca, origins: [url.origin] });
-    await expect(other.open(url.href)).rejects.toThrow(/a page did not load|ERR_UNSAFE_PORT/);
+    await expect(other.open(url.href)).rejects.toThrow('a page did not load: net::ERR_CONNECTION_REFUSED');
     await other.close();
   });
 
@@ -168,5 +173,27 @@ describe('the agent that only follows redirects', () => {
       err: 'The sign-in broke off.\n',
       code: 1,
     });
+  });
+
+  it('is waited for when its world ends, even where a server never answers', async () => {
+    const other = await openBentWorld();
+    const arrived = Promise.withResolvers<void>();
+    other.authorizationServer.bend.authorizeAnswer = () => {
+      arrived.resolve();
+      return 'hang';
+    };
+    const added = other.authorizationServer.addClient({ redirectUris: [`${loopback.origin}/callback`] });
+    const url = await authorizationUrl(await configured(other, added), other.protectedServer.url);
+    let isOver = false;
+    const running = run('redirect-agent', other.caFile, url).finally(() => (isOver = true));
+    await arrived.promise;
+    const ended = browsersEnded(other.caFile).then(() => 'ended');
+    expect(await Promise.race([ended, new Promise((resolve) => setImmediate(resolve, 'running'))])).toBe(
+      'running',
+    );
+    expect(isOver).toBe(false);
+    await other.close();
+    expect(await ended).toBe('ended');
+    expect((await running).err).toBe('The sign-in broke off.\n');
   });
 });

@@ -24,7 +24,7 @@ import {
   openBentServer,
   sharedCertificates,
 } from './bent-server.ts';
-import { browserCommand } from './browser-command.ts';
+import { browserCommand, browsersEnded } from './browser-command.ts';
 
 export interface BentWorldOptions {
   readonly authorization?: BentAuthorizationServerOptions;
@@ -49,6 +49,7 @@ export interface BentWorld {
   openServer(options?: BentServerOptions): Promise<BentServer>;
   openAuthorizationServer(options?: BentAuthorizationServerOptions): Promise<BentAuthorizationServer>;
   openProtectedServer(options?: BentProtectedServerOptions): Promise<BentProtectedServer>;
+  /** Ends the servers and waits for the browsers that they were opened in. Throws what a route threw. */
   close(): Promise<void>;
 }
 
@@ -85,8 +86,10 @@ export async function openBentWorld(options: BentWorldOptions = {}): Promise<Ben
     openProtectedServer: async (more) => kept(await openBentProtectedServer(more)),
     async close() {
       await trusting.close();
-      await rm(folder, { recursive: true });
       const ends = await Promise.allSettled(opened.map((one) => one.close()));
+      // A browser that waited for one of the servers ends now.
+      await browsersEnded(caFile);
+      await rm(folder, { recursive: true });
       const failed = ends.find((end) => end.status === 'rejected');
       if (failed) throw failed.reason;
     },

@@ -4,7 +4,7 @@
  * Invariant: those tests see today's source: a build older than any file of src/ is made anew.
  */
 import { execFileSync } from 'node:child_process';
-import { globSync, statSync } from 'node:fs';
+import { globSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -13,7 +13,14 @@ const root = path.join(import.meta.dirname, '..', '..');
 export const builtBin = path.join(root, 'dist', 'cli', 'bin.js');
 
 export default function build(): void {
-  if (isStale()) execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: root, stdio: 'inherit' });
+  if (!isStale()) return;
+  try {
+    execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: root, stdio: 'inherit' });
+  } catch (error) {
+    // The compiler writes files even where it found errors; those must not pass for a build next time.
+    rmSync(builtBin, { force: true });
+    throw error;
+  }
 }
 
 function isStale(): boolean {

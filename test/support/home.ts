@@ -189,8 +189,13 @@ export class TestHome {
     for (const child of this.#running) child.kill('SIGTERM');
     for (const pid of this.brokers()) this.#pids.add(pid);
     for (const pid of this.#pids) if (isAlive(pid)) process.kill(pid, 'SIGTERM');
-    await until('the broker ends', () => [...this.#pids].every((pid) => !isAlive(pid)));
-    await until('every process of this home ends', () => this.brokers().length === 0);
+    try {
+      await until('the broker ends', () => [...this.#pids].every((pid) => !isAlive(pid)));
+      await until('every process of this home ends', () => this.brokers().length === 0);
+    } catch (error) {
+      for (const pid of [...this.#pids, ...this.brokers()]) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+      throw error;
+    }
   }
 
   /** The pids of all processes that run a broker for this home, as the kernel lists them. */

@@ -1,0 +1,166 @@
+/**
+ * Where a sign-in leads: from an endpoint to its resource and one authorization server.
+ *
+ * Invariant: we ask the protected server ourselves; a local client's challenge is a hint that counts
+ * only where it is same-origin or our own request confirms it (DESIGN 11). An authorization server
+ * that changed is noticed and named, and nothing of the old one is reused.
+ */
+import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
+import type { AuthorizationServer } from '../oauth/authorization-server.ts';
+import type { BearerChallenge } from '../oauth/challenge.ts';
+import { discoverResource } from '../oauth/discovery.ts';
+import type { Http } from '../oauth/http.ts';
+import { probe } from '../oauth/protected-resource.ts';
+import type { AuthorizationServers } from './authorization-servers.ts';
+import type { Clock } from './clock.ts';
+import type { Grants, ServerPlace } from './grant.ts';
+import { canRegister } from './redirect.ts';
+import type { Registrations } from './registrations.ts';
+
+export interface DestinationParts {
+  readonly network: (endpoint: string) => Http;
+  readonly clock: Clock;
+  readonly grants: Grants;
+  readonly registrations: Registrations;
+  readonly servers: AuthorizationServers;
+  /** URL of our client ID metadata document, where the user hosts one. */
+  readonly clientMetadataUrl: string | undefined;
+}
+
+export interface DestinationRequest {
+  readonly endpoint: string;
+  readonly challenge?: BearerChallenge;
+  /** Scopes a permission allows at most; absent: the user asks in person. */
+  readonly bound?: readonly string[];
+  readonly account?: string;
+  /** The user's choice. */
+  readonly issuer?: string;
+}
+
+export interface Destination {
+  /** Sent byte for byte. */
+  readonly resource: string;
+  readonly server: AuthorizationServer;
+  readonly place: ServerPlace;
+  /** Scopes of the challenge that counts. */
+  readonly challengedScope?: readonly string[];
+  /** `scopes_supported` of the protected server. */
+  readonly scopesSupported?: readonly string[];
+  /** The issuer of a grant that the protected server no longer names. */
+  readonly formerIssuer?: string;
+}
+
+export async function findDestination(
+  parts: DestinationParts,
+  request: DestinationRequest,
+): Promise<Destination> {
+  const http = parts.network(request.endpoint);
+  const own = await probe(request.endpoint, http);
+  const challenge = countingChallenge(own.challenge, request);
+  const found = await discoverResource(
+    request.endpoint,
+    challenge === undefined ? { status: own.status } : { status: own.status, challenge },
+    http,
+  );
+  // DESIGN invariant 11: what a local client says counts only within its permission, which `bound` is.
+  const challengedScope = (request.bound && request.challenge?.scope) ?? own.challenge?.scope;
+  const scopes = challengedScope === undefined ? {} : { challengedScope };
+  if (found.kind === 'earlierRevision') {
+    const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
+    const server = await parts.servers.discover(request.endpoint, place);
+    return { resource: found.resource, server, place, ...scopes, ...former(parts, request, [server.issuer]) };
+  }
+  const { resource, authorizationServers, scopesSupported } = found.resource;
+  return {
+    resource,
+    ...(await chooseServer(parts, request, authorizationServers)),
+    ...scopes,
+    ...(scopesSupported === undefined ? {} : { scopesSupported }),
+    ...former(parts, request, authorizationServers),
+  };
+}
+
+/** Our own, unless only the client's names a metadata document, and that of the same origin. */
+function countingChallenge(
+  own: BearerChallenge | undefined,
+  { challenge: hinted, endpoint }: DestinationRequest,
+): BearerChallenge | undefined {
+  if (own?.resourceMetadata !== undefined) return own;
+  const url = hinted?.resourceMetadata;
+  const isSameOrigin = url !== undefined && URL.parse(url)?.origin === new URL(endpoint).origin;
+  return isSameOrigin ? hinted : own;
+}
+
+/** RFC 9728 §7.6, the client chooses: the user's choice, else one we hold something of, else the first that qualifies. */
+async function chooseServer(
+  parts: DestinationParts,
+  request: DestinationRequest,
+  offered: readonly [string, ...string[]],
+): Promise<Pick<Destination, 'server' | 'place'>> {
+  let refusal: unknown;
+  for (const identifier of inOrder(parts, request, offered)) {
+    const place = { revision: 'current', identifier } as const;
+    try {
+      const server = await parts.servers.discover(request.endpoint, place);
+      if (offered.length > 1) canRegister(parts, server);
+      return { server, place };
+    } catch (error) {
+      // What the first one did wrong says more than what a fallback did.
+      refusal ??= error;
+    }
+  }
+  throw refusal;
+}
+
+function inOrder(
+  { grants, registrations, clock }: DestinationParts,
+  { endpoint, account, issuer }: DestinationRequest,
+  offered: readonly string[],
+): readonly string[] {
+  if (issuer !== undefined) {
+    if (offered.includes(issuer)) return [issuer];
+    throw new RuleRefusal(
+      'issuer_mismatch',
+      `${endpoint} does not name ${quoted(issuer)} as its authorization server.`,
+      { rule: 'RFC 9728 §3.3, §7.6', hint: `It names ${offered.map(quoted).join(', ')}.` },
+    );
+  }
+  const granted = grants
+    .forEndpoint(endpoint, account)
+    .map((grant) => grant.server?.identifier ?? grant.issuer);
+  const known = offered.filter((one) => granted.includes(one) || registrations.for(one, clock.now()));
+  // Something known settles it: a mishap there is told, not hidden by going elsewhere.
+  return known.length > 0 ? known.slice(0, 1) : offered;
+}
+
+/** The protected server used to name another authorization server: the sign-in says so. */
+function former(
+  { grants }: DestinationParts,
+  { endpoint, account }: DestinationRequest,
+  offered: readonly string[],
+): { formerIssuer?: string } {
+  const before = grants.forEndpoint(endpoint, account).find((grant) => grant.state.kind !== 'revoked');
+  if (!before) return {};
+  const isNamed = [before.issuer, before.server?.identifier].some(
+    (one) => one !== undefined && offered.includes(one),
+  );
+  return isNamed ? {} : { formerIssuer: before.issuer };
+}
+
+/**
+ * After a protected server refused a fresh token: does it still name the issuer that gave it?
+ * `unknown` where it can't be asked now, which changes nothing.
+ */
+export async function stillNames(
+  parts: DestinationParts,
+  request: DestinationRequest,
+  issuer: string,
+): Promise<'yes' | 'no' | 'unknown'> {
+  try {
+    const { formerIssuer } = await findDestination(parts, request);
+    return formerIssuer === issuer ? 'no' : 'yes';
+  } catch (error) {
+    if (error instanceof KeyturnError) return 'unknown';
+    throw error;
+  }
+}

@@ -1,0 +1,28 @@
+/** `keyturn client-metadata URL`: the client ID metadata document to host at URL. Needs no broker. */
+import { documentRedirectUris } from '../broker/redirect.ts';
+import { exitCodes } from '../errors.ts';
+import { clientMetadataDocument } from '../oauth/client-metadata.ts';
+import { parse } from './arguments.ts';
+import type { Command } from './command.ts';
+import { print } from './output.ts';
+
+const help = `Usage: keyturn client-metadata URL
+Print the client ID metadata document to host at URL, an https URL with a path.
+Servers that take such documents then know Keyturn by this URL. Serve it as
+application/json, and create the home with KEYTURN_CLIENT_METADATA_URL=URL.
+
+  -h, --help  show this
+
+Example:
+  keyturn client-metadata https://example.com/keyturn.json > keyturn.json
+`;
+
+export const command: Command = {
+  help,
+  run(args) {
+    const { positionals } = parse(args, {}, { names: ['URL'], command: 'client-metadata' });
+    const [url = ''] = positionals;
+    print(JSON.stringify(clientMetadataDocument(url, documentRedirectUris), undefined, 2));
+    return Promise.resolve(exitCodes.ok);
+  },
+};

@@ -1,0 +1,97 @@
+/**
+ * Puts the broker's parts together: clock, records, network, vault, and what rests on them.
+ *
+ * Invariant: one of each a home. Nothing here reads a file, a keychain or the network.
+ */
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AuditFile } from '../broker/audit.ts';
+import { AuthorizationServers } from '../broker/authorization-servers.ts';
+import type { Clock } from '../broker/clock.ts';
+import { Grants, grantSchema } from '../broker/grant.ts';
+import { Interactions } from '../broker/interaction.ts';
+import { LocalClients, localClientSchema } from '../broker/local-client.ts';
+import { Loopback } from '../broker/loopback.ts';
+import { OverrideBook, overrideSchema } from '../broker/override.ts';
+import type { BrokerParts } from '../broker/parts.ts';
+import { Permissions, permissionSchema } from '../broker/permission.ts';
+import { RecordFile } from '../broker/record-file.ts';
+import { Refresher } from '../broker/refresher.ts';
+import { registrationRecordSchema, Registrations } from '../broker/registrations.ts';
+import { TokenCache } from '../broker/token-cache.ts';
+import type { Http } from '../oauth/http.ts';
+import type { HomePaths } from '../paths.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { DaemonFetch } from './fetch.ts';
+import type { Settings } from './settings.ts';
+
+const now = (): number => Date.now();
+
+const clock: Clock = {
+  now,
+  sleep: async (milliseconds, signal) => {
+    // Node's timers end at 2^31 ms; no wait of ours comes near. Unref'ed: a wait never keeps the process.
+    await sleep(milliseconds, undefined, { ref: false, ...(signal ? { signal } : {}) });
+  },
+};
+
+export type Records = ReturnType<typeof openRecords>;
+
+export function openRecords(paths: HomePaths) {
+  const file = (name: string): string => path.join(paths.state, `${name}.json`);
+  return {
+    grants: new RecordFile(file('grants'), grantSchema),
+    registrations: new RecordFile(file('registrations'), registrationRecordSchema),
+    clients: new RecordFile(file('clients'), localClientSchema),
+    permissions: new RecordFile(file('permissions'), permissionSchema),
+    overrides: new RecordFile(file('overrides'), overrideSchema),
+  };
+}
+
+export interface Assembly {
+  readonly paths: HomePaths;
+  readonly settings: Settings;
+  readonly vault: Vault;
+  readonly net: DaemonFetch;
+  readonly records: Records;
+  readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
+  /** Tells the owner's connections that the open questions changed. */
+  readonly questionsChanged: () => void;
+}
+
+export function assemble({
+  paths,
+  settings,
+  vault,
+  net,
+  records,
+  openBrowser,
+  questionsChanged,
+}: Assembly): BrokerParts {
+  const urlPolicy = { allowInsecureLoopback: settings.insecureLoopback };
+  const protocolVersion = { header: settings.protocolVersionHeader, value: settings.protocolVersion };
+  const network = (endpoint: string): Http => ({
+    fetch: net.fetchFor(endpoint),
+    now,
+    protocolVersion,
+    ...urlPolicy,
+  });
+  const overrides = new OverrideBook(records.overrides);
+  const grants = new Grants(records.grants);
+  const registrations = new Registrations(records.registrations, vault);
+  const servers = new AuthorizationServers({ network, overrides });
+  const cache = new TokenCache();
+  const audit = new AuditFile(path.join(paths.state, 'audit.jsonl'), now);
+  const shared = { network, clock, overrides, vault, grants, registrations, servers, cache, audit };
+  return {
+    ...shared,
+    urlPolicy,
+    clientMetadataUrl: settings.clientMetadataUrl,
+    refresher: new Refresher(shared),
+    interactions: new Interactions(now, questionsChanged),
+    loopback: new Loopback(),
+    clients: new LocalClients(records.clients),
+    permissions: new Permissions(records.permissions),
+    openBrowser: (url) => openBrowser(url, settings.browser),
+  };
+}

@@ -1,0 +1,140 @@
+/** Bounds: tries that a program sets off, waits between requests, tokens in memory. */
+import { describe, expect, it } from 'vitest';
+import { Backoff } from '../../src/broker/backoff.ts';
+import { TryLimit } from '../../src/broker/limits.ts';
+import { isAlive, isFresh, scopeKey, suffices, TokenCache } from '../../src/broker/token-cache.ts';
+import { HandClock } from './hand-clock.ts';
+
+const minute = 60_000;
+
+function limit(): { tries: TryLimit; clock: HandClock } {
+  const clock = new HandClock();
+  return { tries: new TryLimit(() => clock.now()), clock };
+}
+
+describe('the limit on tries', () => {
+  it('is reached at the third within ten minutes, and stays', () => {
+    const { tries, clock } = limit();
+    for (const _ of [1, 2]) tries.add('a');
+    expect(tries.isExhausted('a')).toBe(false);
+    tries.add('a');
+    expect(tries.isExhausted('a')).toBe(true);
+    clock.advance(24 * 60 * minute);
+    tries.add('a');
+    expect(tries.isExhausted('a')).toBe(true);
+  });
+
+  it('forgets tries of more than ten minutes ago', () => {
+    const { tries, clock } = limit();
+    for (const _ of [1, 2]) tries.add('a');
+    clock.advance(10 * minute);
+    for (const _ of [1, 2]) tries.add('a');
+    expect(tries.isExhausted('a')).toBe(false);
+  });
+
+  it('counts each key by itself, and the user clears what he acted on', () => {
+    const { tries } = limit();
+    for (const key of ['x https://a ', 'y https://a ', 'x https://b ']) {
+      for (const _ of [1, 2, 3]) tries.add(key);
+    }
+    tries.clear(' https://a ');
+    expect(['x https://a ', 'y https://a ', 'x https://b '].map((key) => tries.isExhausted(key))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+});
+
+describe('the wait after a failure', () => {
+  it('starts at a second, doubles to five minutes, and is a little shorter by chance', () => {
+    const clock = new HandClock();
+    const backoff = new Backoff(() => clock.now());
+    expect(backoff.left('a')).toBe(0);
+    for (const longest of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
+      backoff.failed('a');
+      expect(backoff.left('a')).toBeLessThanOrEqual(longest * 1000);
+      expect(backoff.left('a')).toBeGreaterThanOrEqual(longest * 750);
+      clock.advance(longest * 1000);
+      expect(backoff.left('a')).toBe(0);
+    }
+    backoff.succeeded('a');
+    backoff.failed('a');
+    expect(backoff.left('a')).toBeLessThanOrEqual(1000);
+  });
+
+  it('is as long as the server asks for, if that is longer', () => {
+    const clock = new HandClock();
+    const backoff = new Backoff(() => clock.now());
+    backoff.failed('a', 3600);
+    expect(backoff.left('a')).toBe(3_600_000);
+    expect(backoff.left('b')).toBe(0);
+  });
+});
+
+describe('a token in memory', () => {
+  const living = (lifetime: number) => ({ issuedAt: 0, expiresAt: lifetime });
+
+  it.each([
+    ['an hour', 60 * minute, 55 * minute],
+    ['a day', 24 * 60 * minute, 24 * 60 * minute - 5 * minute],
+    ['ten minutes', 10 * minute, 8 * minute],
+    ['half a minute', minute / 2, (minute / 2) * 0.8],
+  ])('that lives for %s is fresh until its margin', (_name, lifetime, until) => {
+    expect(isFresh(living(lifetime), until - 1)).toBe(true);
+    expect(isFresh(living(lifetime), until)).toBe(false);
+    expect(isAlive(living(lifetime), lifetime - 1)).toBe(true);
+    expect(isAlive(living(lifetime), lifetime)).toBe(false);
+  });
+
+  it('meets a minimum, or is just issued', () => {
+    const lifetime = 60 * minute;
+    expect(isFresh(living(lifetime), 20 * minute, 39 * minute)).toBe(true);
+    expect(isFresh(living(lifetime), 20 * minute, 40 * minute)).toBe(false);
+    expect(isFresh(living(lifetime), 9_999, 999 * minute)).toBe(true);
+    expect(isFresh(living(lifetime), 10_000, 999 * minute)).toBe(false);
+    expect(isFresh(living(2000), 1900, 999 * minute)).toBe(false);
+  });
+
+  it('suffices without a refresh token unless a new sign-in would really give a better one', () => {
+    expect(suffices(living(10 * minute), 5 * minute, 4 * minute)).toBe(true);
+    expect(suffices(living(10 * minute), 5 * minute, 6 * minute)).toBe(false);
+    expect(suffices(living(10 * minute), 9 * minute, 20 * minute)).toBe(true);
+    expect(suffices(living(10 * minute), 10 * minute, 20 * minute)).toBe(false);
+  });
+
+  it('is found by its scopes, whatever their order', () => {
+    expect(scopeKey(['b', 'a', 'b'])).toBe(scopeKey(['a', 'b']));
+    expect(scopeKey(['*'])).not.toBe(scopeKey(undefined));
+    expect(scopeKey([])).not.toBe(scopeKey(undefined));
+  });
+
+  const fields = { accessToken: 't', issuedAt: 0, expiresAt: 1, scope: [] };
+
+  it('makes room for the ninth scope set of its grant', () => {
+    const cache = new TokenCache();
+    for (let n = 0; n < 9; n += 1) cache.put('g', `${n}`, fields);
+    cache.put('h', '0', fields);
+    expect(cache.of('g')).toHaveLength(8);
+    expect(cache.get('g', '0')).toBeUndefined();
+    expect(cache.get('h', '0')).toBeDefined();
+  });
+
+  it('that was refused is gone, and known again; with its grant it is forgotten', () => {
+    const cache = new TokenCache();
+    const token = cache.put('g', 'a', fields);
+    const other = cache.put('g', 'b', { ...fields, accessToken: 'u' });
+    expect(cache.holds('g', token)).toBe(true);
+    cache.refuse('g', token);
+    expect(cache.holds('g', token)).toBe(false);
+    expect(cache.of('g')).toEqual([other]);
+    expect([cache.isRefused('g', 't'), cache.isRefused('g', 'u'), cache.isRefused('h', 't')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    cache.dropGrant('g');
+    expect(cache.of('g')).toEqual([]);
+    expect(cache.isRefused('g', 't')).toBe(false);
+  });
+});

@@ -1,0 +1,267 @@
+/** The loopback redirect: what it takes for the one right reply, and everything else for a 400. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Loopback } from '../../src/broker/loopback.ts';
+import type { Receiver } from '../../src/broker/loopback.ts';
+import { refusal } from './rig.ts';
+
+async function opened(loopback = new Loopback(), redirectUri?: string): Promise<Receiver> {
+  const receiver = await loopback.open(redirectUri);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  /** The address to connect to, if not the URL's. */
+  readonly address?: string;
+}
+
+interface Got {
+  readonly status: number | undefined;
+  readonly headers: Record<string, unknown>;
+  readonly page: string;
+}
+
+/** Not fetch: that one sets Host by itself. */
+async function send(url: URL | string, { method = 'GET', headers = {}, address }: Sent = {}): Promise<Got> {
+  const target = new URL(url);
+  const outgoing = request({
+    host: address ?? target.hostname,
+    port: target.port,
+    path: target.pathname + target.search,
+    method,
+    headers: { host: target.host, ...headers },
+  });
+  outgoing.end();
+  const [response] = await once(outgoing, 'response');
+  let page = '';
+  for await (const chunk of response.setEncoding('utf8')) page += chunk;
+  return { status: response.statusCode, headers: response.headers, page };
+}
+
+function withQuery(receiver: Receiver, query: string): string {
+  return `${receiver.redirectUri}?${query}`;
+}
+
+const never = new AbortController().signal;
+
+describe('the listener', () => {
+  it('takes the reply with the right state and shows its page when the sign-in is done', async () => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const answer = send(withQuery(receiver, 'code=c&state=right&iss=https%3A%2F%2Fa.example'));
+    const reply = await awaited;
+    expect(reply.url.searchParams.get('code')).toBe('c');
+    reply.show('done');
+    expect(await answer).toMatchObject({ status: 200, page: expect.stringContaining('Signed in') });
+  });
+
+  it('says so when the sign-in failed after the reply', async () => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const answer = send(withQuery(receiver, 'error=access_denied&state=right'));
+    (await awaited).show('failed');
+    expect(await answer).toMatchObject({ status: 400, page: expect.stringContaining('Sign-in failed') });
+  });
+
+  it('uses a redirect URI of the literal address 127.0.0.1, and answers at [::1] as well', async () => {
+    const receiver = await opened();
+    expect(receiver.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
+    const awaited = receiver.receive('right', never);
+    const answer = send(withQuery(receiver, 'code=c&state=right'), { address: '::1' });
+    (await awaited).show('done');
+    expect((await answer).status).toBe(200);
+  });
+
+  const wrong: readonly [name: string, query: string, sent: Sent, path?: string][] = [
+    ['another method', 'code=c&state=right', { method: 'POST' }],
+    ['a HEAD request', 'code=c&state=right', { method: 'HEAD' }],
+    ['another path', 'code=c&state=right', {}, '/other'],
+    ['a path that only starts alike', 'code=c&state=right', {}, '/callback/more'],
+    ['a foreign Host (DNS rebinding)', 'code=c&state=right', { headers: { host: 'evil.example' } }],
+    ['a Host that is localhost', 'code=c&state=right', { headers: { host: 'localhost' } }],
+    ['no state', 'code=c', {}],
+    ['an empty state', 'code=c&state=', {}],
+    ['another state', 'code=c&state=wrong', {}],
+    ['a state that the right one starts with', 'code=c&state=righ', {}],
+    ['two states', 'code=c&state=right&state=right', {}],
+    ['a very long target', `code=${'c'.repeat(9000)}&state=right`, {}],
+  ];
+  it.each(wrong)('answers 400 to %s and goes on', async (_name, query, sent, path) => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const url = new URL(withQuery(receiver, query));
+    if (path !== undefined) url.pathname = path;
+    expect((await send(url, sent)).status).toBe(400);
+    const answer = send(withQuery(receiver, 'code=c&state=right'));
+    (await awaited).show('done');
+    expect((await answer).status).toBe(200);
+  });
+
+  it('ignores a second reply, while the first is worked on and after', async () => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const url = withQuery(receiver, 'code=c&state=right');
+    const answer = send(url);
+    const reply = await awaited;
+    expect((await send(url)).status).toBe(400);
+    reply.show('done');
+    expect((await answer).status).toBe(200);
+    expect((await send(url)).status).toBe(400);
+  });
+
+  it('sends its page with headers that keep it private and inert', async () => {
+    const receiver = await opened();
+    const { headers, page } = await send(receiver.redirectUri);
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'content-type': 'text/html; charset=utf-8',
+    });
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none';.*frame-ancestors 'none'/);
+    expect(page).not.toContain('<script');
+  });
+
+  it('repeats nothing of a hostile query', async () => {
+    const receiver = await opened();
+    const query = 'state=<script>alert(1)</script>&error_description=<b>pwned</b>';
+    const { page } = await send(withQuery(receiver, encodeURI(query)));
+    for (const text of ['alert', 'pwned', 'script>']) expect(page).not.toContain(text);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('refuses another user of the machine and goes on', async () => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const url = withQuery(receiver, 'code=c&state=right');
+    const answer = spawnAsNobody(url);
+    expect(await answer).toBe('400');
+    const own = send(url);
+    (await awaited).show('done');
+    expect((await own).status).toBe(200);
+  });
+});
+
+/** The status that user 65534 gets. A shell's /dev/tcp: whatever that user may execute, it is there. */
+async function spawnAsNobody(url: string): Promise<string> {
+  const { hostname, port, pathname, search, host } = new URL(url);
+  const script = `exec 3<>/dev/tcp/${hostname}/${port}; printf 'GET ${pathname}${search} HTTP/1.1\\r\\nHost: ${host}\\r\\n\\r\\n' >&3; head -1 <&3`;
+  const child = spawn('/bin/bash', ['-c', script], { uid: 65_534, gid: 65_534, cwd: '/' });
+  let out = '';
+  for await (const chunk of child.stdout.setEncoding('utf8')) out += chunk;
+  return out.split(' ')[1] ?? out;
+}
+
+describe('two sign-ins with one redirect URI', () => {
+  it('share the port; each gets the reply with its own state', async () => {
+    const loopback = new Loopback();
+    const one = await opened(loopback);
+    const two = await opened(loopback, one.redirectUri);
+    expect(two.redirectUri).toBe(one.redirectUri);
+    const [first, second] = [one.receive('one', never), two.receive('two', never)];
+    const answers = [send(withQuery(one, 'code=2&state=two')), send(withQuery(one, 'code=1&state=one'))];
+    expect((await second).url.searchParams.get('code')).toBe('2');
+    expect((await first).url.searchParams.get('code')).toBe('1');
+    (await first).show('done');
+    (await second).show('failed');
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 200]);
+  });
+
+  it('keep the listener until the second is done', async () => {
+    const loopback = new Loopback();
+    const one = await opened(loopback);
+    const two = await opened(loopback, one.redirectUri);
+    await one.close();
+    await one.close();
+    expect((await send(two.redirectUri)).status).toBe(400);
+    await two.close();
+    expect(await refusal(send(two.redirectUri))).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});
+
+describe('a port', () => {
+  async function takenPort(host: string): Promise<number> {
+    const squatter = createServer().listen(0, host);
+    await once(squatter, 'listening');
+    onTestFinished(() => void squatter.close());
+    return (squatter.address() as AddressInfo).port;
+  }
+
+  it.each(['127.0.0.1', '::1'])('that another program holds on %s is refused by name', async (host) => {
+    const port = await takenPort(host);
+    const error = await refusal(new Loopback().open(`http://127.0.0.1:${port}/callback`));
+    expect(error).toMatchObject({
+      reason: 'redirect_port_taken',
+      message: expect.stringContaining(String(port)),
+      hint: expect.stringContaining(String(port)),
+    });
+    const other = host === '::1' ? '127.0.0.1' : '::1';
+    const [failure] = await once(connect(port, other), 'error');
+    expect(failure).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('is free again after the sign-in, and can be opened again', async () => {
+    const loopback = new Loopback();
+    const first = await loopback.open();
+    await first.close();
+    const again = await opened(loopback, first.redirectUri);
+    expect((await send(again.redirectUri)).status).toBe(400);
+  });
+});
+
+describe('closing', () => {
+  /** The grace for answers ends only when the test says so. */
+  function holdGrace(): { over(): void } {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    return { over: () => void vi.runAllTimers() };
+  }
+
+  it('does not wait for a connection that a browser opened in advance', async () => {
+    const receiver = await new Loopback().open();
+    const { port, hostname } = new URL(receiver.redirectUri);
+    const idle = connect(Number(port), hostname);
+    await once(idle, 'connect');
+    await send(receiver.redirectUri); // by now the server has taken the one before it, too
+    holdGrace();
+    const ended = once(idle, 'close');
+    await receiver.close();
+    await ended;
+  });
+
+  it('does not wait without end for an answer that nobody gives any more', async () => {
+    const receiver = await new Loopback().open();
+    const awaited = receiver.receive('right', never);
+    const answer = refusal(send(withQuery(receiver, 'code=c&state=right')));
+    await awaited;
+    const grace = holdGrace();
+    const closed = receiver.close();
+    grace.over();
+    await closed;
+    expect(await answer).toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  it('lets an answer leave that is under way', async () => {
+    const receiver = await new Loopback().open();
+    const awaited = receiver.receive('right', never);
+    const answer = send(withQuery(receiver, 'code=c&state=right'));
+    (await awaited).show('done');
+    await receiver.close();
+    expect((await answer).page).toContain('Signed in');
+  });
+
+  it('ends the wait for a reply when the signal says so', async () => {
+    const receiver = await opened();
+    const gone = new AbortController();
+    const awaited = refusal(receiver.receive('right', gone.signal));
+    gone.abort(new Error('gone'));
+    expect(await awaited).toMatchObject({ message: 'gone' });
+    expect((await send(withQuery(receiver, 'code=c&state=right'))).status).toBe(400);
+  });
+});
