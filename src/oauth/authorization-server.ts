@@ -33,7 +33,8 @@ export interface AuthorizationServer extends TokenServer {
    * the one to discover it by again.
    */
   readonly discoveredAs?: string;
-  readonly authorizationEndpoint: string;
+  /** RFC 8414 §2: absent where no grant of the server uses it; then no person can sign in there. */
+  readonly authorizationEndpoint?: string;
   readonly registrationEndpoint?: string;
   readonly scopesSupported?: readonly string[];
   /** Undefined: not stated. */
@@ -53,7 +54,7 @@ export interface AuthorizationServer extends TokenServer {
 
 const authorizationServerSchema = z.looseObject({
   issuer: z.string().min(1),
-  authorization_endpoint: z.string(),
+  authorization_endpoint: z.string().optional(),
   token_endpoint: z.string(),
   registration_endpoint: z.string().optional(),
   revocation_endpoint: z.string().optional(),
@@ -177,6 +178,8 @@ function requireSecureEndpoints(document: Document, http: Pick<Http, 'allowInsec
 function requirePkce(issuer: string, document: Document, overrides: Overrides): void {
   const methods = document.code_challenge_methods_supported;
   if (methods?.includes('S256')) return;
+  // Nothing to protect: without an authorization endpoint there are no codes.
+  if (document.authorization_endpoint === undefined) return;
   // Breaks "if that field is absent, the client MUST refuse to proceed": the owner waived it for this
   // server. S256 is sent all the same, and a list that lacks it is still a refusal.
   if (methods === undefined && overrides.noPkceMetadata === true) return;
@@ -194,7 +197,7 @@ function toAuthorizationServer(document: Document, metadata: JsonObject): Author
   const scopes = document.scopes_supported;
   return {
     issuer: document.issuer,
-    authorizationEndpoint: document.authorization_endpoint,
+    ...ifStated('authorizationEndpoint', document.authorization_endpoint),
     tokenEndpoint: document.token_endpoint,
     ...ifStated('registrationEndpoint', document.registration_endpoint),
     ...ifStated('revocationEndpoint', document.revocation_endpoint),

@@ -76,6 +76,7 @@ export async function buildAuthorizationRequest(
 function authorizationUrl(server: AuthorizationServer, parameters: Readonly<Record<string, string>>): string {
   // Checked with its metadata already; looked at once more, since this one goes to the browser.
   const lastLook = { allowInsecureLoopback: true };
+  if (server.authorizationEndpoint === undefined) throw noAuthorizationEndpoint(server);
   const url = requireSecureUrl(server.authorizationEndpoint, 'the authorization endpoint', lastLook);
   requireFreeParameters(server, url, Object.keys(parameters));
   for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
@@ -225,4 +226,11 @@ function requireCode(server: AuthorizationServer, answer: URLSearchParams): stri
       hint: 'Start the sign-in again. If you pasted the URL, paste the whole of it.',
     },
   );
+}
+
+function noAuthorizationEndpoint(server: AuthorizationServer): RuleRefusal {
+  return new RuleRefusal('metadata_invalid', `${quoted(server.issuer)} has no page to sign in at.`, {
+    rule: 'RFC 8414 §2 (authorization_endpoint)',
+    hint: 'Its metadata names no authorization endpoint. It may be for clients without a person: keyturn register --help',
+  });
 }

@@ -142,6 +142,12 @@ describe('a document', () => {
     }
   });
 
+  it('may leave out the authorization endpoint, and then needs no PKCE', async () => {
+    const left = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined };
+    site.lay(oauthLocation, document(left));
+    expect(await discover()).not.toHaveProperty('authorizationEndpoint');
+  });
+
   it.each([{ token_endpoint: undefined }, { authorization_endpoint: 7 }, { scopes_supported: 'a' }])(
     'is refused with %j',
     async (changes) => {

@@ -101,6 +101,11 @@ describe('buildAuthorizationRequest', () => {
     }
   });
 
+  it('sends nobody to a server that names no authorization endpoint', async () => {
+    const { authorizationEndpoint: _none, ...machinesOnly } = server;
+    expect((await refusalOf(() => build({ server: machinesOnly }))).reason).toBe('metadata_invalid');
+  });
+
   it('refuses a registration of another issuer', async () => {
     const other = { registration: registrationAt('https://other.example') };
     expect((await refusalOf(() => build(other))).reason).toBe('issuer_mismatch');

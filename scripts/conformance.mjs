@@ -1,0 +1,30 @@
+// The rule table docs/conformance.md against a run of the tests: which proofs it names did not pass.
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+const proofPattern = /(test\/[\w./-]+\.test\.ts) › (.*?)(?=<br>| \||$)/g;
+
+/** Every `test file › test title` that the table names. */
+export function proofsIn(markdown) {
+  const rows = markdown.split('\n').filter((line) => line.startsWith('|'));
+  return rows.flatMap((row) =>
+    [...row.matchAll(proofPattern)].map(([, file, title]) => ({
+      file,
+      // A pipe in a title is escaped in a table's cell.
+      title: title.trim().replaceAll(String.raw`\|`, '|'),
+    })),
+  );
+}
+
+/** The named proofs that vitest's JSON report does not show as passed. */
+export function unproven(root, report) {
+  const passed = new Set(
+    report.testResults.flatMap((file) =>
+      file.assertionResults
+        .filter(({ status }) => status === 'passed')
+        .map(({ title }) => `${path.relative(root, file.name)} › ${title.replace(/\s+/g, ' ').trim()}`),
+    ),
+  );
+  const proofs = proofsIn(readFileSync(path.join(root, 'docs', 'conformance.md'), 'utf8'));
+  return proofs.map(({ file, title }) => `${file} › ${title}`).filter((proof) => !passed.has(proof));
+}
