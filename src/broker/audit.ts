@@ -1,119 +1,227 @@
 /**
- * The audit trail: who got what when, one JSON line each.
+ * The audit trail: who got what when, one JSON line each, chained so that a change shows.
  *
- * Invariant: a row never holds a secret; URLs lose their query. Rows about authority (allow, pair,
+ * Invariants: a row never holds a secret; URLs lose their query. Rows about authority (allow, pair,
  * revoke…) are on disk before the answer; rows about tokens follow within a second, so that a token
- * request does no disk I/O.
+ * request does no disk I/O. Memory is bounded; what didn't fit is counted in a row. Start-up reads
+ * no keychain: rows are linked by a plain hash until `seal` is called, then by a key (audit-chain.ts).
+ *
+ * What this shows, to `verifyAudit`: any edit, removal, insertion or reordering at or before the
+ * last keyed row, and any cut or older copy that lacks the row named by the vault's anchor. It is
+ * tamper-evident, not tamper-proof. Somebody who can write the files, but not read the vault, can
+ * still, unseen:
+ *   - rewrite rows that this run wrote before the vault opened, until the next keyed row is written:
+ *     the writer goes on from the head in its memory, so from then on it shows;
+ *   - after a crash, cut the rows since the last anchor: a minute of token rows at most; rows about
+ *     authority are anchored at once, though the answer doesn't wait for the vault: a keychain that
+ *     prompts must never hold up a revocation, which stands on the disk already;
+ *   - while no broker runs, add plain rows at the end. They look like those of a run that ended before
+ *     the vault opened; `verifyAudit` counts both as unproven.
+ * They can't replace keyed rows before the anchor by plain ones, because the anchor holds the
+ * link itself. Who can read the vault has the key, and this page doesn't stop them.
  */
-import { mkdir, open } from 'node:fs/promises';
-import path from 'node:path';
+import type { KeyObject } from 'node:crypto';
+import { Anchoring } from './audit-anchor.ts';
+import type { AuditAnchor } from './audit-anchor.ts';
+import { tokenFingerprint } from './audit-chain.ts';
+import type { AuditKeys } from './audit-chain.ts';
+import { AuditLog, usualLimits } from './audit-log.ts';
+import type { LogLimits } from './audit-log.ts';
+import { Repeats, repeatWindow } from './audit-repeats.ts';
+import type { AuditRow, Entry, OwnRow } from './audit-row.ts';
+import type { Reason } from '../errors.ts';
 
-export interface AuditRow {
-  readonly event:
-    | 'token'
-    | 'refused'
-    | 'refresh'
-    | 'login'
-    | 'permission'
-    | 'pair'
-    | 'client'
-    | 'revoke'
-    | 'registration'
-    | 'override'
-    | 'settings';
-  readonly outcome: string;
-  readonly client?: string;
-  readonly endpoint?: string;
-  readonly resource?: string;
-  readonly issuer?: string;
-  readonly grant?: string;
-  readonly scope?: readonly string[];
-}
+export type { AuditRow } from './audit-row.ts';
 
 export interface Audit {
-  /** Written within a second. */
+  /** Written within a second; repeats of one answer to one program, a row a minute. */
   note(row: AuditRow): void;
-  /** On disk when it resolves. */
+  /** On disk when it resolves. Throws `file_unreadable`. */
   record(row: AuditRow): Promise<void>;
-  /** Writes what is buffered. */
+  /** Writes what is buffered, and brings the anchor up to it. Throws `file_unreadable`. */
   flush(): Promise<void>;
+  /** 16 hexadecimal digits that recognise a token; undefined until the vault was opened. */
+  fingerprint(token: string): string | undefined;
+}
+
+/** What makes the chain a keyed one. Without it, rows are linked by a plain hash and nothing is anchored. */
+export interface Sealing {
+  /** Asked by `seal` only. May read the vault. */
+  readonly keys: () => Promise<AuditKeys>;
+  readonly anchor: AuditAnchor;
+}
+
+export interface AuditOptions {
+  readonly sealing?: Sealing;
+  readonly limits?: LogLimits;
+}
+
+/** How the log stands, for `status`. */
+export interface AuditState {
+  readonly isSealed: boolean;
+  /** The number of the last row on the disk; 0 before the first write. */
+  readonly sequence: number;
+  /** The number of the row that the vault's anchor names, if this run has written one. */
+  readonly anchored: number | undefined;
+  /** Why the last anchor failed. */
+  readonly trouble: Reason | undefined;
 }
 
 /** How long a row about a token may wait in memory, in milliseconds. */
 const noteDelay = 1000;
 /** Rows held in memory at most; beyond it a row says how many were lost. */
 const mostBuffered = 10_000;
+/** Rows linked and written in one go: 2 or 3 ms of work, so that a token request never waits longer. */
+const batchSize = 250;
 
 export class AuditFile implements Audit {
-  readonly #path: string;
   readonly #now: () => number;
-  #buffer: string[] = [];
+  readonly #sealing: Sealing | undefined;
+  readonly #log: AuditLog;
+  readonly #anchoring: Anchoring | undefined;
+  readonly #repeats = new Repeats();
+  #buffer: Entry[] = [];
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
+  #repeatTimer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  #isUrgent = false;
+  #sealed: Promise<void> | undefined;
+  #fingerprintKey: KeyObject | undefined;
 
-  constructor(file: string, now: () => number) {
-    this.#path = file;
+  /** `file`: the growing file; full ones are kept beside it. `now`: milliseconds since 1970. */
+  constructor(file: string, now: () => number, { sealing, limits = usualLimits }: AuditOptions = {}) {
     this.#now = now;
+    this.#sealing = sealing;
+    this.#log = new AuditLog(file, { now, limits, awaitsKey: sealing !== undefined });
+    this.#anchoring =
+      sealing &&
+      new Anchoring({
+        file,
+        now,
+        anchor: sealing.anchor,
+        log: this.#log,
+        report: (what) => this.#record({ event: 'audit', outcome: 'anchor-broken', what }),
+      });
   }
 
   note(row: AuditRow): void {
-    if (this.#buffer.length >= mostBuffered) {
-      this.#lost += 1;
-      return;
-    }
-    this.#buffer.push(this.#line(row));
-    this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), noteDelay).unref();
+    const now = this.#now();
+    const isRepeated = row.event === 'token' || row.event === 'refused';
+    const entries = isRepeated ? this.#repeats.take(row, now) : [{ time: now, row }];
+    if (entries === undefined) this.#lose(1);
+    else if (entries.length > 0) this.#push(entries);
+    if (isRepeated) this.#watchRepeats();
   }
 
   async record(row: AuditRow): Promise<void> {
-    this.#buffer.push(this.#line(row));
-    await this.flush();
+    await this.#record(row);
   }
 
   async flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const write = this.#writing.then(() => this.#write());
-    this.#writing = write.catch(() => undefined);
-    await write;
+    clearTimeout(this.#repeatTimer);
+    this.#repeatTimer = undefined;
+    this.#push(this.#repeats.end());
+    await this.#drain();
+    if (this.#log.isSealed) await this.#anchoring?.settle();
   }
 
-  async #write(): Promise<void> {
-    const lines = this.#buffer;
-    if (lines.length === 0) return;
-    this.#buffer = [];
-    if (this.#lost > 0) {
-      lines.push(`${JSON.stringify({ time: this.#now(), event: 'lost', rows: this.#lost })}\n`);
-      this.#lost = 0;
-    }
+  /**
+   * Makes the chain a keyed one. Called once the vault is open; reads key and anchor, and writes the
+   * row that seals those before it. Later calls do nothing. Rejects with what `keys` threw, or
+   * `file_unreadable`, and may then be called again; an anchor that can't be read is tried again later.
+   */
+  async seal(): Promise<void> {
+    this.#sealed ??= this.#seal();
     try {
-      await this.#append(lines.join(''));
+      await this.#sealed;
     } catch (error) {
-      this.#buffer = [...lines, ...this.#buffer]; // not lost: the next flush tries again
+      this.#sealed = undefined;
       throw error;
     }
   }
 
-  async #append(text: string): Promise<void> {
-    await mkdir(path.dirname(this.#path), { recursive: true, mode: 0o700 });
-    const file = await open(this.#path, 'a', 0o600);
-    try {
-      await file.appendFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+  fingerprint(token: string): string | undefined {
+    return this.#fingerprintKey && tokenFingerprint(this.#fingerprintKey, token);
   }
 
-  #line(row: AuditRow): string {
-    const endpoint = row.endpoint === undefined ? {} : { endpoint: withoutQuery(row.endpoint) };
-    const resource = row.resource === undefined ? {} : { resource: withoutQuery(row.resource) };
-    return `${JSON.stringify({ time: this.#now(), ...row, ...endpoint, ...resource })}\n`;
+  get state(): AuditState {
+    const { isSealed, at } = this.#log;
+    const { anchored, trouble } = this.#anchoring ?? { anchored: undefined, trouble: undefined };
+    return { isSealed, sequence: at.sequence, anchored, trouble };
   }
-}
 
-function withoutQuery(url: string): string {
-  const query = url.indexOf('?');
-  return query < 0 ? url : `${url.slice(0, query)}?…`;
+  async #seal(): Promise<void> {
+    if (!this.#sealing) return;
+    const { chain, fingerprint } = await this.#sealing.keys();
+    this.#fingerprintKey = fingerprint;
+    await this.#inTurn(() => this.#log.open());
+    // The anchor first: then a log with keyed rows and a vault without anchor is never a crash of ours.
+    await this.#anchoring?.settle();
+    this.#log.useKey(chain);
+    this.#isUrgent = true;
+    await this.#drain();
+  }
+
+  async #record(row: AuditRow | OwnRow): Promise<void> {
+    // Rows of earlier failures fill the buffer: they must go first, or this one is refused with their error.
+    if (this.#buffer.length >= mostBuffered) await this.#drain();
+    this.#buffer.push({ time: this.#now(), row });
+    this.#isUrgent = true;
+    await this.#drain();
+  }
+
+  #push(entries: readonly Entry[]): void {
+    const room = mostBuffered - this.#buffer.length;
+    for (const entry of entries.slice(0, room)) this.#buffer.push(entry);
+    for (const { repeats } of entries.slice(room)) this.#lose(repeats?.count ?? 1);
+    this.#timer ??= setTimeout(() => void this.#drain().catch(() => undefined), noteDelay).unref();
+  }
+
+  #lose(rows: number): void {
+    this.#lost += rows;
+    this.#timer ??= setTimeout(() => void this.#drain().catch(() => undefined), noteDelay).unref();
+  }
+
+  /** The row of a minute is written when the minute is over, also if nobody asks again. */
+  #watchRepeats(): void {
+    this.#repeatTimer ??= setTimeout(() => {
+      this.#repeatTimer = undefined;
+      this.#push(this.#repeats.end(this.#now()));
+      if (!this.#repeats.isEmpty) this.#watchRepeats();
+    }, repeatWindow).unref();
+  }
+
+  async #drain(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#inTurn(() => this.#write());
+  }
+
+  /** The log takes one call at a time. */
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#writing.then(work);
+    this.#writing = turn.catch(() => undefined);
+    await turn;
+  }
+
+  async #write(): Promise<void> {
+    do {
+      const batch = this.#buffer.splice(0, batchSize);
+      const lost = this.#buffer.length === 0 ? this.#lost : 0;
+      if (lost > 0) batch.push({ time: this.#now(), row: { event: 'lost', rows: lost } });
+      this.#lost -= lost;
+      try {
+        await this.#log.append(batch);
+      } catch (error) {
+        if (lost > 0) batch.pop();
+        this.#lost += lost;
+        this.#buffer = [...batch, ...this.#buffer]; // not lost: the next write tries again
+        throw error;
+      }
+    } while (this.#buffer.length > 0);
+    if (!this.#log.isSealed) return;
+    this.#anchoring?.moved(this.#isUrgent);
+    this.#isUrgent = false;
+  }
 }

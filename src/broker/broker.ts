@@ -280,8 +280,8 @@ export class Broker {
   async #isStillNamed({ endpoint, request }: Way, grant: Grant): Promise<boolean> {
     if (!this.#suspects.has(grant.id)) return true;
     const challenge = request.challenge?.bearer;
-    const asked = { endpoint, account: grant.account, ...(challenge === undefined ? {} : { challenge }) };
-    const answer = await stillNames(this.parts, asked, grant.issuer);
+    const asked = { endpoint, ...(challenge === undefined ? {} : { challenge }) };
+    const answer = await stillNames(this.parts, asked, grant);
     // Marked until there is an answer, so that nobody who asks meanwhile is handed a token unchecked.
     if (answer !== 'unknown') this.#suspects.delete(grant.id);
     if (answer !== 'no') return true;

@@ -9,11 +9,12 @@ import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
 import type { BearerChallenge } from '../oauth/challenge.ts';
 import { discoverResource } from '../oauth/discovery.ts';
+import type { DiscoveredResource } from '../oauth/discovery.ts';
 import type { Http } from '../oauth/http.ts';
 import { probe } from '../oauth/protected-resource.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
-import type { Grants, ServerPlace } from './grant.ts';
+import type { Grant, Grants, ServerPlace } from './grant.ts';
 import { canRegister } from './redirect.ts';
 import type { Registrations } from './registrations.ts';
 
@@ -50,20 +51,16 @@ export interface Destination {
   readonly formerIssuer?: string;
 }
 
+/** What its issuer calls itself and what the protected server calls it: an owner may have set an override for either. */
+export function namesOf({ server, place }: Destination): [string, string] {
+  return [server.issuer, place.identifier];
+}
+
 export async function findDestination(
   parts: DestinationParts,
   request: DestinationRequest,
 ): Promise<Destination> {
-  const http = parts.network(request.endpoint);
-  const own = await probe(request.endpoint, http);
-  const challenge = countingChallenge(own.challenge, request);
-  const found = await discoverResource(
-    request.endpoint,
-    challenge === undefined ? { status: own.status } : { status: own.status, challenge },
-    http,
-  );
-  // DESIGN invariant 11: what a local client says counts only within its permission, which `bound` is.
-  const challengedScope = (request.bound && request.challenge?.scope) ?? own.challenge?.scope;
+  const { found, challengedScope } = await askResource(parts, request);
   const scopes = challengedScope === undefined ? {} : { challengedScope };
   if (found.kind === 'earlierRevision') {
     const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
@@ -78,6 +75,22 @@ export async function findDestination(
     ...(scopesSupported === undefined ? {} : { scopesSupported }),
     ...former(parts, request, authorizationServers),
   };
+}
+
+interface AskedResource {
+  readonly found: DiscoveredResource;
+  readonly challengedScope?: readonly string[];
+}
+
+async function askResource(parts: DestinationParts, request: DestinationRequest): Promise<AskedResource> {
+  const http = parts.network(request.endpoint);
+  const own = await probe(request.endpoint, http);
+  const challenge = countingChallenge(own.challenge, request);
+  const probed = challenge === undefined ? { status: own.status } : { status: own.status, challenge };
+  const found = await discoverResource(request.endpoint, probed, http);
+  // DESIGN invariant 11: what a local client says counts only within its permission, which `bound` is.
+  const challengedScope = (request.bound && request.challenge?.scope) ?? own.challenge?.scope;
+  return { found, ...(challengedScope === undefined ? {} : { challengedScope }) };
 }
 
 /** Our own, unless only the client's names a metadata document, and that of the same origin. */
@@ -141,26 +154,37 @@ function former(
 ): { formerIssuer?: string } {
   const before = grants.forEndpoint(endpoint, account).find((grant) => grant.state.kind !== 'revoked');
   if (!before) return {};
-  const isNamed = [before.issuer, before.server?.identifier].some(
-    (one) => one !== undefined && offered.includes(one),
-  );
-  return isNamed ? {} : { formerIssuer: before.issuer };
+  return isNamed(before, offered) ? {} : { formerIssuer: before.issuer };
+}
+
+function isNamed({ issuer, server }: Grant, offered: readonly string[]): boolean {
+  return [issuer, server?.identifier].some((one) => one !== undefined && offered.includes(one));
 }
 
 /**
- * After a protected server refused a fresh token: does it still name the issuer that gave it?
- * `unknown` where it can't be asked now, which changes nothing.
+ * After a protected server refused a fresh token: does it still name the issuer that gave it? What it
+ * says decides, whatever state the new issuer is in. `unknown` where it can't be asked now, which
+ * changes nothing.
  */
 export async function stillNames(
   parts: DestinationParts,
   request: DestinationRequest,
-  issuer: string,
+  grant: Grant,
 ): Promise<'yes' | 'no' | 'unknown'> {
   try {
-    const { formerIssuer } = await findDestination(parts, request);
-    return formerIssuer === issuer ? 'no' : 'yes';
+    return isNamed(grant, await namedIssuers(parts, request)) ? 'yes' : 'no';
   } catch (error) {
     if (error instanceof KeyturnError) return 'unknown';
     throw error;
   }
+}
+
+async function namedIssuers(
+  parts: DestinationParts,
+  request: DestinationRequest,
+): Promise<readonly string[]> {
+  const { found } = await askResource(parts, request);
+  if (found.kind === 'protected') return found.resource.authorizationServers;
+  const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
+  return [(await parts.servers.discover(request.endpoint, place)).issuer];
 }

@@ -3,13 +3,15 @@
  *
  * Invariant: started by the user only; the code is shown to the user only, never to a local client.
  */
+import { reasonOf } from '../errors.ts';
 import type { DeviceAuthorization } from '../oauth/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../oauth/device.ts';
 import type { DeviceRequest } from '../oauth/device.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
+import { namesOf } from './destination.ts';
 import type { Grant } from './grant.ts';
 import { calledOff } from './page-sign-in.ts';
-import { prepareRedirect } from './redirect.ts';
+import { prepareIdentity } from './redirect.ts';
 import type { RegistrationRecord } from './registrations.ts';
 import type { Errand, Keep, SignInParts } from './sign-in.ts';
 
@@ -20,37 +22,51 @@ export async function signInByDevice(
   opened: () => void,
   signal: AbortSignal,
 ): Promise<Grant> {
-  const { request, destination, scope } = errand;
+  const { record, device, authorization } = await start(parts, errand);
+  opened();
+  const answer = await approval(parts, errand, device, authorization, signal);
+  return keep({ record, answer });
+}
+
+interface Started {
+  readonly record: RegistrationRecord;
+  readonly device: DeviceRequest;
+  readonly authorization: DeviceAuthorization;
+}
+
+/** With a registration of ours that the server forgot: once more, with a new one. */
+async function start(parts: SignInParts, errand: Errand): Promise<Started> {
+  const first = await prepare(parts, errand);
+  try {
+    return await first.begin();
+  } catch (error) {
+    if (reasonOf(error) !== 'client_rejected' || first.record.registration.source !== 'dynamic') throw error;
+    await parts.registrations.reject(first.record);
+    return (await prepare(parts, errand)).begin();
+  }
+}
+
+/** The same identity as with a browser. */
+async function prepare(
+  parts: SignInParts,
+  { request, destination, scope }: Errand,
+): Promise<{ readonly record: RegistrationRecord; begin(): Promise<Started> }> {
   const { server, resource } = destination;
   const http = parts.network(request.endpoint);
-  const record = await registration(parts, errand);
+  const record = await prepareIdentity(parts, server, http);
   const clientSecret = await parts.registrations.secret(record);
   const device: DeviceRequest = {
     server,
     registration: record.registration,
     ...(clientSecret === undefined ? {} : { clientSecret }),
     resource,
-    overrides: parts.overrides.for(request.endpoint, server.issuer),
+    overrides: parts.overrides.for(request.endpoint, ...namesOf(destination)),
     ...(scope === undefined ? {} : { scope }),
   };
-  const authorization = await startDeviceAuthorization(device, http);
-  opened();
-  const answer = await approval(parts, errand, device, authorization, signal);
-  return keep({ record, answer });
-}
-
-/** The same identity as with a browser; its listener is not needed. */
-async function registration(
-  parts: SignInParts,
-  { request, destination }: Errand,
-): Promise<RegistrationRecord> {
-  const { receiver, record } = await prepareRedirect(
-    parts,
-    destination.server,
-    parts.network(request.endpoint),
-  );
-  await receiver.close();
-  return record;
+  return {
+    record,
+    begin: async () => ({ record, device, authorization: await startDeviceAuthorization(device, http) }),
+  };
 }
 
 /** Asks as often as the server allows until the person is done; `expiresAt` of the code ends it. */

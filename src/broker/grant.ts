@@ -65,6 +65,11 @@ export function accountLabel({ account }: Grant): string | undefined {
   return account === defaultAccount ? undefined : account;
 }
 
+/** Every name by which the owner may have set something for the servers of a grant. */
+export function namesOfServers({ endpoints, issuer, server }: Grant): string[] {
+  return [...endpoints, issuer, ...(server ? [server.identifier] : [])];
+}
+
 export class Grants {
   readonly #file: RecordFile<Grant>;
 

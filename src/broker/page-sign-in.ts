@@ -9,6 +9,7 @@ import { buildAuthorizationRequest, processAuthorizationResponse } from '../oaut
 import type { AuthorizationAttempt } from '../oauth/authorization.ts';
 import { exchangeCode } from '../oauth/token.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
+import { namesOf } from './destination.ts';
 import type { Grant } from './grant.ts';
 import type { Page } from './loopback-page.ts';
 import type { Reply } from './loopback.ts';
@@ -67,7 +68,7 @@ function authorizationRequest(
     registration: record.registration,
     resource,
     redirectUri: receiver.redirectUri,
-    overrides: parts.overrides.for(request.endpoint, server.issuer),
+    overrides: parts.overrides.for(request.endpoint, ...namesOf(destination)),
     ...(scope === undefined ? {} : { scope }),
     ...(request.account === undefined ? {} : { loginHint: request.account }),
     // Who signed in wrongly before is asked again which account is meant.

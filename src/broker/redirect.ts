@@ -52,7 +52,7 @@ type Known = Pick<RedirectParts, 'clock' | 'registrations' | 'clientMetadataUrl'
 /** How we would be known at this server (spec, Client registration). Throws `registration_required`. */
 export function canRegister(parts: Known, server: AuthorizationServer): RegistrationChoice {
   const now = parts.clock.now();
-  const known = parts.registrations.for(server.issuer, now)?.registration;
+  const known = knownAs(parts, server.issuer)?.registration;
   const { clientMetadataUrl } = parts;
   return chooseRegistration(server, {
     ...(known === undefined
@@ -61,6 +61,16 @@ export function canRegister(parts: Known, server: AuthorizationServer): Registra
     ...(clientMetadataUrl === undefined ? {} : { metadataUrl: clientMetadataUrl }),
     now,
   });
+}
+
+/** What we have at this issuer; a document at a URL that is no longer the user's isn't ours. */
+function knownAs(
+  { registrations, clock, clientMetadataUrl }: Known,
+  issuer: string,
+): RegistrationRecord | undefined {
+  const record = registrations.for(issuer, clock.now());
+  const { source, clientId } = record?.registration ?? {};
+  return source === 'metadata_document' && clientId !== clientMetadataUrl ? undefined : record;
 }
 
 /**
@@ -75,7 +85,7 @@ export async function prepareRedirect(
 ): Promise<Redirect> {
   const choice = canRegister(parts, server);
   if (choice.mechanism === 'metadata_document') return fromDocument(parts, server, choice.clientId);
-  const existing = parts.registrations.for(server.issuer, parts.clock.now());
+  const existing = knownAs(parts, server.issuer);
   if (existing) {
     try {
       return { receiver: await parts.loopback.open(existing.registration.redirectUri), record: existing };
@@ -87,6 +97,19 @@ export async function prepareRedirect(
     }
   }
   return registered(parts, server, http);
+}
+
+/** Our identity for a sign-in that needs no listener: one whose port is taken serves as well. Throws what registering throws. */
+export async function prepareIdentity(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  http: Http,
+): Promise<RegistrationRecord> {
+  const existing = knownAs(parts, server.issuer);
+  if (existing) return existing;
+  const { receiver, record } = await prepareRedirect(parts, server, http);
+  await receiver.close();
+  return record;
 }
 
 /** The URL is the identity everywhere; what we record of it is only which port we use with it. */

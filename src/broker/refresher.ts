@@ -17,6 +17,7 @@ import { Backoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import { GrantSecrets } from './grant-secret.ts';
 import type { GrantSecret } from './grant-secret.ts';
+import { namesOfServers } from './grant.ts';
 import type { Grant, Grants } from './grant.ts';
 import type { OverrideBook } from './override.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
@@ -120,7 +121,7 @@ export class Refresher {
         // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
         resource: grant.resource,
         grantedScope: grant.scope,
-        overrides: overrides.for(...grant.endpoints, grant.issuer),
+        overrides: overrides.for(...namesOfServers(grant)),
         ...(scope === undefined ? {} : { scope }),
         onRotation: (refreshToken) => this.#rotate(grant, secret, refreshToken),
       },

@@ -112,7 +112,8 @@ export function stillPending(
         { hint: `Answer with: keyturn answer ${id} yes   (or no, or later)` },
       );
     }
-    if (question.kind === 'login' && question.endpoint === endpoint) {
+    const isSignIn = question.kind === 'login' || question.kind === 'device';
+    if (isSignIn && question.endpoint === endpoint) {
       return new KeyturnError('login_pending', `The sign-in at ${question.issuer} is not finished.`, {
         hint: 'Finish it in the browser, then ask again. `keyturn pending` shows its address.',
       });

@@ -11,7 +11,7 @@ import type { BearerChallenge } from '../oauth/challenge.ts';
 import { selectScope, union } from '../oauth/scope.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
 import type { Vault } from '../vault/vault.ts';
-import { findDestination } from './destination.ts';
+import { findDestination, namesOf } from './destination.ts';
 import type { Destination, DestinationParts } from './destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
 import { keepGrant } from './grant-keeping.ts';
@@ -99,7 +99,7 @@ async function askUnattended(
   record: RegistrationRecord,
 ): Promise<TokenAnswer> {
   const { destination, scope, request } = errand;
-  const overrides = parts.overrides.for(request.endpoint, destination.server.issuer);
+  const overrides = parts.overrides.for(request.endpoint, ...namesOf(destination));
   const http = parts.network(request.endpoint);
   return requestUnattended(parts.registrations, { destination, record, scope, overrides }, http);
 }
@@ -132,9 +132,11 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
     earlierRevision: place.revision === 'earlier',
   });
   if (!request.bound) return selected;
-  // Least privilege: a program that may have less doesn't make us ask for more.
+  // Least privilege: a program that may have less doesn't make us ask for more. A refresh token is our
+  // business, not its; but only a server that offers one is asked for it (newer revisions, refresh tokens).
   const { bound } = request;
-  const kept = selected?.filter((scope) => bound.includes(scope) || scope === 'offline_access') ?? [];
+  const ours = server.scopesSupported?.includes('offline_access') ? ['offline_access'] : [];
+  const kept = selected?.filter((scope) => bound.includes(scope) || ours.includes(scope)) ?? [];
   return kept.some((scope) => bound.includes(scope)) ? kept : union(bound, kept);
 }
 

@@ -48,7 +48,8 @@ export class SignIns {
   async automatic(asked: Asked, caller: AbortSignal): Promise<Grant> {
     const key = keyOf(asked.endpoint, asked.account);
     return this.#runs.join(
-      key,
+      // A program that may ask the user doesn't share the refusal of one that may not.
+      `${asked.isUnattended ? 'unattended' : 'attended'} ${key}`,
       (signal, isAwaited) =>
         this.#inTurn(key, { ...asked, method: 'browser', isAutomatic: true }, signal, isAwaited),
       caller,

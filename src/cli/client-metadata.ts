@@ -1,7 +1,6 @@
 /** `keyturn client-metadata URL`: the client ID metadata document to host at URL. Needs no broker. */
-import { documentRedirectUris } from '../broker/redirect.ts';
+import { clientDocument } from '../daemon/client-document.ts';
 import { exitCodes } from '../errors.ts';
-import { clientMetadataDocument } from '../oauth/client-metadata.ts';
 import { parse } from './arguments.ts';
 import type { Command } from './command.ts';
 import { print } from './output.ts';
@@ -19,10 +18,10 @@ Example:
 
 export const command: Command = {
   help,
-  run(args) {
+  async run(args) {
     const { positionals } = parse(args, {}, { names: ['URL'], command: 'client-metadata' });
     const [url = ''] = positionals;
-    print(JSON.stringify(clientMetadataDocument(url, documentRedirectUris), undefined, 2));
-    return Promise.resolve(exitCodes.ok);
+    for (const line of JSON.stringify(clientDocument(url), undefined, 2).split('\n')) print(line);
+    return exitCodes.ok;
   },
 };

@@ -73,7 +73,7 @@ export const grammar: readonly CommandGrammar[] = [
       { name: 'device', summary: 'sign in on another device, with a code (RFC 8628)' },
       {
         name: 'paste',
-        summary: 'sign in in a browser elsewhere, and give the address it ended at on standard input',
+        summary: 'sign in elsewhere, and paste the address it ended at',
       },
       { name: 'timeout', value: 'SECONDS', summary: 'how long to wait for you' },
       json('print the grant'),
@@ -106,6 +106,12 @@ export const grammar: readonly CommandGrammar[] = [
   {
     name: 'deny',
     summary: 'refuse a program, and remember it',
+    operands: [client, resource],
+    flags: [],
+  },
+  {
+    name: 'end',
+    summary: 'end a permission, or a denial; tells no server',
     operands: [client, resource],
     flags: [],
   },

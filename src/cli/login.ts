@@ -3,10 +3,11 @@ import { exitCodes } from '../errors.ts';
 import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from './arguments.ts';
 import { call, interruptible } from './command.ts';
 import type { Command } from './command.ts';
+import type { Connection } from '../client/connection.ts';
 import { connect } from './connection.ts';
 import { pasteAddress } from './paste.ts';
 import { printJson } from './output.ts';
-import { watchQuestions } from './watch.ts';
+import { openIds, watchQuestions } from './watch.ts';
 
 const help = `Usage: keyturn login RESOURCE [OPTION]...
 Sign in at a protected server. Opens your browser; the address is printed too.
@@ -15,8 +16,8 @@ Sign in at a protected server. Opens your browser; the address is printed too.
       --account LABEL    your name for this account, where you have several
       --issuer ISSUER    which authorization server, where the server names several
       --device           sign in on another device, with a code (RFC 8628)
-      --paste            sign in in a browser elsewhere, and give the address it
-                         ended at on standard input
+      --paste            sign in elsewhere, and paste the address it ended at
+                         (read from standard input)
       --timeout SECONDS  how long to wait for you (default 600)
       --json             print the grant
   -h, --help             show this
@@ -51,10 +52,8 @@ export const command: Command = {
     const method = values.device ? 'device' : values.paste ? 'paste' : 'browser';
     const connection = await connect();
     const { grant } = await interruptible(connection, async () => {
-      const onLogin = values.paste ? (id: string) => pasteAddress(connection, id) : undefined;
-      // What the person is told must not decide whether the sign-in succeeds.
-      watchQuestions(connection, resource, onLogin).catch(() => undefined);
-      return call(connection, 'login.start', {
+      const over = await watchOwn(connection, resource, method === 'paste');
+      const started = call(connection, 'login.start', {
         resource,
         method,
         ...scope,
@@ -62,8 +61,25 @@ export const command: Command = {
         ...(values.issuer === undefined ? {} : { issuer: values.issuer }),
         ...(timeout === undefined ? {} : { timeout }),
       });
+      return started.finally(over);
     });
     if (values.json) printJson(grant);
     return exitCodes.ok;
   },
 };
+
+/** Shows the sign-in that is about to start. Resolves with what ends that, and the reading of standard input. */
+async function watchOwn(connection: Connection, resource: string, isPasted: boolean): Promise<() => void> {
+  let reading: AbortController | undefined;
+  const earlier = await openIds(connection);
+  const onPage = (id: string): void => {
+    // A second page replaces the first, e.g. after the server had forgotten our registration.
+    reading?.abort();
+    reading = new AbortController();
+    // Its refusals are told where they arise.
+    pasteAddress(connection, id, reading.signal).catch(() => undefined);
+  };
+  // What the person is told must not decide whether the sign-in succeeds.
+  watchQuestions(connection, resource, { earlier, ...(isPasted ? { onPage } : {}) }).catch(() => undefined);
+  return () => reading?.abort();
+}

@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   status: () => import('./status.ts'),
   allow: () => import('./allow.ts'),
   deny: () => import('./deny.ts'),
+  end: () => import('./end.ts'),
   clients: () => import('./clients.ts'),
   unpair: () => import('./unpair.ts'),
   pending: () => import('./pending.ts'),
@@ -35,6 +36,7 @@ short-lived access tokens to the programs you allowed.
   revoke RESOURCE|GRANT    end a grant, here and at its issuer
   allow CLIENT RESOURCE    let a program have tokens (the command line is "cli")
   deny CLIENT RESOURCE     refuse a program, and remember it
+  end CLIENT RESOURCE      end a permission, or a denial; tells no server
   clients                  the paired programs and what they may reach
   unpair CLIENT            forget a program, its key and its permissions
   pending                  questions that wait for you

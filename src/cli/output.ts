@@ -4,6 +4,7 @@
  *
  * Invariant: a refusal is printed as what happened, the rule it follows, and what to do; the exit
  * code is the table's in errors.ts. A foreign error shows its name only: its text may hold anything.
+ * No server's text reaches the terminal as a command to it: control characters are shown as escapes.
  */
 import { exitCodes, KeyturnError, reasons } from '../errors.ts';
 
@@ -12,10 +13,10 @@ export function refuse(error: unknown): number {
   if (!(error instanceof KeyturnError)) {
     const what = error instanceof Error ? error.name : 'an unknown error';
     say(`keyturn: internal error (${what}). This is a fault of Keyturn's; please report it.`);
-    if (process.env['KEYTURN_DEBUG'] === '1' && error instanceof Error) say(error.stack ?? '');
+    if (process.env['KEYTURN_DEBUG'] === '1' && error instanceof Error) sayLines(error.stack ?? '');
     return exitCodes.internal;
   }
-  say(`keyturn: ${error.message}`);
+  sayLines(`keyturn: ${error.message}`);
   if (error.rule !== undefined) say(`  rule: ${error.rule}`);
   if (error.hint !== undefined) say(`  hint: ${error.hint}`);
   if (error.retryAfter !== undefined) say(`  again in: ${error.retryAfter} s`);
@@ -25,16 +26,30 @@ export function refuse(error: unknown): number {
 
 /** One line for the person who watches. */
 export function say(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${visible(line)}\n`);
+}
+
+/** Several lines of ours: a complaint of the broker that could not be started, a stack. */
+function sayLines(text: string): void {
+  for (const line of text.split('\n')) say(line);
 }
 
 /** One line of the answer. */
 export function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  process.stdout.write(`${visible(line)}\n`);
+}
+
+/** Control characters, line breaks and direction overrides as escapes, which JSON takes too. */
+function visible(line: string): string {
+  return line.replace(
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value, undefined, process.stdout.isTTY ? 2 : undefined));
+  const text = JSON.stringify(value, undefined, process.stdout.isTTY ? 2 : undefined);
+  for (const line of text.split('\n')) print(line);
 }
 
 /** Columns, two spaces apart, the last one open-ended. Nothing at all for no rows. */

@@ -9,15 +9,20 @@ import type { Connection } from '../client/connection.ts';
 import { call } from './command.ts';
 import { refuse, say } from './output.ts';
 
-export async function pasteAddress(connection: Connection, id: string): Promise<void> {
+/** Reads lines until one is taken, the input ends, or `over` aborts: then nobody reads it any more. */
+export async function pasteAddress(connection: Connection, id: string, over: AbortSignal): Promise<void> {
   say('keyturn: when the browser shows an address that it cannot open, paste that whole address here:');
-  for await (const line of createInterface({ input: process.stdin })) {
+  for await (const line of createInterface({ input: process.stdin, signal: over })) {
     if (line.trim() === '') continue;
     try {
-      await call(connection, 'login.answer', { id, redirect: line });
+      await call(connection, 'login.answer', { id, redirect: line.trim() });
       return;
     } catch (error) {
-      refuse(error);
+      if (!over.aborted) refuse(error);
     }
   }
+  if (over.aborted) return;
+  // Nothing can come any more: waiting on would only look like a hang.
+  say('keyturn: standard input ended before an address of this sign-in came.');
+  await call(connection, 'interaction.answer', { id, answer: 'no' });
 }

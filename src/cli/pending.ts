@@ -19,23 +19,26 @@ export const command: Command = {
     const { interactions } = await ask('interaction.list', {});
     if (values.json) printJson(interactions);
     else if (interactions.length === 0) say('Nothing waits for you.');
-    else for (const question of interactions) print(describe(question));
+    else for (const line of interactions.flatMap(describe)) print(line);
     return exitCodes.ok;
   },
 };
 
 type Question = Awaited<ReturnType<typeof ask<'interaction.list'>>>['interactions'][number];
 
-function describe(question: Question): string {
-  const answer = `  keyturn answer ${question.id} yes|no|later`;
+/** Lines: what is asked, and what to type. */
+function describe(question: Question): string[] {
+  const { id, client, resource, issuer, scope, code, url } = question;
+  const answer = `  keyturn answer ${id} yes|no|later`;
+  const end = `  keyturn answer ${id} no   calls it off`;
   switch (question.kind) {
     case 'allow':
-      return `${question.id}  May ${question.client} reach ${question.resource}${question.scope ? ` with ${question.scope}` : ''}?\n${answer}`;
+      return [`${id}  May ${client} reach ${resource}${scope ? ` with ${scope}` : ''}?`, answer];
     case 'pair':
-      return `${question.id}  ${question.client} wants to be paired. It must show the code ${question.code}.\n${answer}`;
+      return [`${id}  ${client} wants to be paired. It must show the code ${code}.`, answer];
     case 'login':
-      return `${question.id}  Sign in at ${question.issuer} for ${question.resource}:\n  ${question.url}\n  keyturn answer ${question.id} no   calls it off`;
+      return [`${id}  Sign in at ${issuer} for ${resource}:`, `  ${url}`, end];
     case 'device':
-      return `${question.id}  Sign in at ${question.issuer} for ${question.resource}: enter ${question.code} at\n  ${question.url}\n  keyturn answer ${question.id} no   calls it off`;
+      return [`${id}  Sign in at ${issuer} for ${resource}: enter ${code} at`, `  ${url}`, end];
   }
 }

@@ -76,7 +76,8 @@ async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'regi
   });
   if (parsed.success) return parsed.data;
   const [field] = parsed.error.issues[0]?.path ?? [];
-  throw usage(`${flagOf(String(field))} is missing or has a value that is not known`, 'register');
+  const what = field === 'issuer' ? 'ISSUER' : flagOf(String(field));
+  throw usage(`${what} is missing or has a value that is not known`, 'register');
 }
 
 /** `authMethod` → `--auth-method`. */

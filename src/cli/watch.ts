@@ -2,29 +2,34 @@
  * Tells the person at the terminal what a waiting request waits for: a sign-in or a permission.
  *
  * Invariant: goes to stderr, names the issuer's host beside its URL, and shows only what belongs to
- * the request at hand.
+ * the request at hand. A device code is shown to who started that sign-in, and to nobody else.
  */
 import type { Connection } from '../client/connection.ts';
 import { say } from './output.ts';
+
+/** A sign-in that the person starts here, on purpose. */
+export interface OwnLogin {
+  /** Ids of the questions that were open before: another request's, which this terminal is not about. */
+  readonly earlier: ReadonlySet<string>;
+  /** Called with the id of the sign-in's page once it was shown; absent where the browser is here. */
+  readonly onPage?: (id: string) => void;
+}
 
 /** Shows each question about `resource` once, until the connection ends. */
 export async function watchQuestions(
   connection: Connection,
   resource: string,
-  /** Called with the id of a sign-in once it was shown. */
-  onLogin?: (id: string) => Promise<void>,
+  own?: OwnLogin,
 ): Promise<void> {
-  const shown = new Set<string>();
+  const shown = new Set<string>(own?.earlier);
   const origin = URL.parse(resource)?.origin;
   const look = async (): Promise<void> => {
-    const answer = await connection.request('interaction.list');
-    for (const question of questionsOf(answer)) {
+    for (const question of await openQuestions(connection)) {
       const id = text(question, 'id');
       if (shown.has(id) || URL.parse(text(question, 'resource'))?.origin !== origin) continue;
       shown.add(id);
-      tell(question, onLogin !== undefined);
-      // Its refusals are told where they arise.
-      if (question['kind'] === 'login') onLogin?.(id).catch(() => undefined);
+      tell(question, own);
+      if (question['kind'] === 'login') own?.onPage?.(id);
     }
   };
   connection.onNotification((method) => {
@@ -34,30 +39,57 @@ export async function watchQuestions(
   await look();
 }
 
-function tell(question: Fields, isElsewhere: boolean): void {
-  const issuer = text(question, 'issuer');
-  const host = URL.parse(issuer)?.host ?? issuer;
+/** Ids of what waits for the user at this moment. */
+export async function openIds(connection: Connection): Promise<ReadonlySet<string>> {
+  return new Set((await openQuestions(connection)).map((question) => text(question, 'id')));
+}
+
+function tell(question: Fields, own: OwnLogin | undefined): void {
+  switch (question['kind']) {
+    case 'login':
+      return tellLogin(question, own?.onPage !== undefined);
+    case 'device':
+      return own && tellDevice(question);
+    case 'allow':
+      return question['client'] === 'cli' ? tellAllow(question) : undefined;
+  }
+}
+
+function tellLogin(question: Fields, isElsewhere: boolean): void {
+  tellMove(question);
+  say(
+    isElsewhere
+      ? `keyturn: sign in at ${hostIn(question)}: open this address in any browser:`
+      : `keyturn: sign in at ${hostIn(question)} in your browser. If none opened, visit:`,
+  );
+  say(text(question, 'url'));
+}
+
+function tellDevice(question: Fields): void {
+  tellMove(question);
+  const code = text(question, 'code');
+  say(`keyturn: sign in at ${hostIn(question)}: on any device, open this address and enter ${code}`);
+  say(text(question, 'url'));
+}
+
+function tellAllow(question: Fields): void {
+  const scope = text(question, 'scope');
+  say(
+    `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${scope ? ` (${scope})` : ''}?`,
+  );
+  say(`  Answer in another terminal: keyturn answer ${text(question, 'id')} yes   (or no, or later)`);
+}
+
+/** The server names another issuer than it did: the person must know whom to trust with a password. */
+function tellMove(question: Fields): void {
   const former = text(question, 'formerIssuer');
-  if (former) say(`keyturn: the server used to sign in at ${former}, and now names ${issuer}.`);
-  if (question['kind'] === 'login') {
-    say(
-      isElsewhere
-        ? `keyturn: sign in at ${host}: open this address in any browser:`
-        : `keyturn: sign in at ${host} in your browser. If none opened, visit:`,
-    );
-    say(text(question, 'url'));
-  }
-  if (question['kind'] === 'device') {
-    say(`keyturn: sign in at ${host}: on any device, open this address and enter ${text(question, 'code')}`);
-    say(text(question, 'url'));
-  }
-  if (question['kind'] === 'allow' && question['client'] === 'cli') {
-    const scope = text(question, 'scope');
-    say(
-      `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${scope ? ` (${scope})` : ''}?`,
-    );
-    say(`  Answer in another terminal: keyturn answer ${text(question, 'id')} yes   (or no, or later)`);
-  }
+  if (former === '') return;
+  say(`keyturn: the server used to sign in at ${former}, and now names ${text(question, 'issuer')}.`);
+}
+
+function hostIn(question: Fields): string {
+  const issuer = text(question, 'issuer');
+  return URL.parse(issuer)?.host ?? issuer;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -68,7 +100,8 @@ function text(fields: Fields, name: string): string {
 }
 
 /** The broker is proven; its answer is still read with care, without a schema library in the lean path. */
-function questionsOf(answer: unknown): Fields[] {
+async function openQuestions(connection: Connection): Promise<Fields[]> {
+  const answer = await connection.request('interaction.list');
   const list = isFields(answer) ? answer['interactions'] : undefined;
   return Array.isArray(list) ? list.filter(isFields) : [];
 }

@@ -8,6 +8,7 @@ import * as fs from 'node:fs';
 import path from 'node:path';
 
 import { KeyturnError, quoted } from '../errors.ts';
+import { belowFile, hasFileAbove, makeFolder } from '../ipc/endpoint.ts';
 import { type Identity, isIdentity } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
 
@@ -30,7 +31,10 @@ export function ownerKeyFile(paths: HomePaths): string {
   return path.join(paths.config, 'owner.key');
 }
 
-/** Throws `unpaired` where there is none, `file_unreadable` where it can't be used as it is. */
+/**
+ * Throws `unpaired` where there is none, `file_unreadable` where it can't be used as it is, and
+ * `broker_unreachable` where the home can't be a home.
+ */
 export function readKeyFile(file: string): Identity {
   const fd = open(file);
   try {
@@ -55,7 +59,11 @@ function open(file: string): number {
         hint: 'Pair this program with the broker first.',
       });
     }
-    throw new KeyturnError('file_unreadable', `${quoted(file)} can't be opened`, { cause: error });
+    if (hasFileAbove(error)) throw belowFile(file);
+    throw new KeyturnError('file_unreadable', `${quoted(file)} can't be opened`, {
+      hint: 'A key file is a plain file of yours, no symbolic link, with mode 0600. It was kept.',
+      cause: error,
+    });
   }
 }
 
@@ -82,9 +90,18 @@ function parse(text: string): unknown {
   }
 }
 
-/** Throws `conflict` where the file exists. */
+/** Throws `conflict` where the file exists; what `readKeyFile` throws where that can't be told. */
 export function refuseExisting(file: string): void {
-  if (fs.lstatSync(file, { throwIfNoEntry: false })) throw exists(file);
+  if (isThere(file)) throw exists(file);
+}
+
+function isThere(file: string): boolean {
+  try {
+    return fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if (hasFileAbove(error)) throw belowFile(file);
+    throw new KeyturnError('file_unreadable', `${quoted(file)} can't be looked at`, { cause: error });
+  }
 }
 
 /** Writes a new key file, durably. Throws `conflict` where one exists, `file_unreadable` on failure. */
@@ -93,7 +110,7 @@ export function writeKeyFile(file: string, identity: Identity): void {
   const folder = path.dirname(file);
   let fd: number | undefined;
   try {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     fd = fs.openSync(file, 'wx', 0o600);
     fs.writeFileSync(fd, `${JSON.stringify({ clientId, key, brokerId })}\n`);
     fs.fsyncSync(fd);

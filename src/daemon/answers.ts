@@ -51,12 +51,17 @@ export function grantAnswer(
     account: grant.account,
     scope: formatScope(grant.scope),
     state: shownState(broker, grant),
-    overrides: broker.parts.overrides.namesFor(...grant.endpoints, grant.issuer),
+    overrides: broker.parts.overrides.namesFor(...namesOf(grant)),
     ...(grant.state.kind === 'revoked' ? { receipt: grant.state.receipt } : {}),
     ...(expiresAt > 0 ? { expires_at: seconds(expiresAt) } : {}),
     ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: seconds(grant.lastRefreshedAt) }),
     clients: [...new Set(names)],
   };
+}
+
+/** Every name that an override for this grant's servers can stand under. */
+function namesOf({ endpoints, issuer, server }: Grant): string[] {
+  return [...endpoints, issuer, ...(server ? [server.identifier] : [])];
 }
 
 function shownState({ parts }: Broker, grant: Grant): string {

@@ -187,9 +187,7 @@ const handlers: Handlers = {
 
   'override.set': async ({ broker }, _caller, { server, name, on }) => {
     const { overrides, servers, audit } = broker.parts;
-    // An issuer is compared byte for byte, an endpoint by its canonical form: kept under both.
-    for (const spelling of new Set([server, broker.canonical(server)]))
-      await overrides.set(spelling, name, on);
+    for (const spelling of spellings(broker, server)) await overrides.set(spelling, name, on);
     servers.forget();
     await audit.record({ event: 'override', outcome: `${name} ${on ? 'on' : 'off'}`, endpoint: server });
     return {};
@@ -243,6 +241,14 @@ function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
   if (caller.role === 'owner') return grants.all();
   const allowed = permissions.of(caller.clientId, clock.now()).filter((p) => p.decision === 'allow');
   return grants.all().filter((grant) => allowed.some((p) => grant.endpoints.includes(p.endpoint)));
+}
+
+/** An issuer is compared byte for byte, an endpoint by its canonical form: kept, and ended, under each. */
+function spellings(broker: Broker, server: string): ReadonlySet<string> {
+  const canonical = broker.canonical(server);
+  const known = broker.parts.overrides.all().map((record) => record.server);
+  const same = known.filter((other) => URL.parse(other)?.href.replace(/\/+$/, '') === canonical);
+  return new Set([server, canonical, ...same]);
 }
 
 function grantName(broker: Broker, { grant, resource }: ParamsOf<'grant.revoke'>): string {

@@ -9,6 +9,7 @@ import type { BrokerParts } from '../broker/parts.ts';
 import type { RegistrationRecord } from '../broker/registrations.ts';
 import { KeyturnError, quoted } from '../errors.ts';
 import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
+import { clientAuthentication } from '../oauth/client-authentication.ts';
 import type { Registration } from '../oauth/registration.ts';
 import { requireSecureUrl } from '../oauth/secure-url.ts';
 
@@ -39,10 +40,18 @@ export async function enterRegistration(
     registeredAt: clock.now(),
   };
   const purpose = purposeOf(entry);
+  // A key that can't sign is found out now, not at the first sign-in.
+  if (entry.privateKey !== undefined) requireUsableKey(registration, entry.privateKey);
   await registrations.add(registration, entry.privateKey ?? entry.clientSecret, purpose);
   for (const record of earlier) await registrations.remove(record);
   await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
   return purpose.grant === undefined ? { redirectUri } : {};
+}
+
+/** Throws `client_rejected`, which says what is wrong with the key. */
+function requireUsableKey(registration: Registration, key: string): void {
+  const server = { issuer: registration.issuer, tokenEndpoint: '', metadata: {} };
+  clientAuthentication({ server, registration, clientSecret: key });
 }
 
 function authMethodOf({
@@ -68,6 +77,10 @@ function requireConsistent({ clientSecret, privateKey, authMethod, grant, idp, a
   const isWanting = authMethod === 'client_secret_basic' || authMethod === 'client_secret_post';
   const problems: readonly (readonly [boolean, string])[] = [
     [clientSecret !== undefined && privateKey !== undefined, 'a client has a secret or a key, not both'],
+    [
+      authMethod === 'none' && (clientSecret ?? privateKey) !== undefined,
+      'a client that proves nothing has neither secret nor key',
+    ],
     [isWanting && clientSecret === undefined, `${authMethod} needs a client secret`],
     [authMethod === 'private_key_jwt' && privateKey === undefined, 'private_key_jwt needs a private key'],
     [alg !== undefined && privateKey === undefined, 'an algorithm belongs to a private key'],

@@ -8,9 +8,21 @@
 import Conf from 'conf';
 import { z } from 'zod';
 import { KeyturnError } from '../errors.ts';
+import { requireClientMetadataUrl } from '../oauth/client-metadata.ts';
 import type { HomePaths } from '../paths.ts';
 
 const proxyUrl = z.url({ protocol: /^https?$/ });
+
+/** A URL that no authorization server could take would fail at the first sign-in, far from its cause. */
+function isClientMetadataUrl(url: string): boolean {
+  try {
+    return requireClientMetadataUrl(url) === url;
+  } catch {
+    return false;
+  }
+}
+
+const clientUrlForm = 'must be an https URL with a path, without name, password or fragment';
 
 const settingsSchema = z.object({
   vault: z.enum(['keychain', 'memory']).default('keychain'),
@@ -21,7 +33,7 @@ const settingsSchema = z.object({
   httpsProxy: proxyUrl.optional(),
   noProxy: z.string().optional(),
   /** URL of our client ID metadata document. */
-  clientMetadataUrl: z.url({ protocol: /^https$/ }).optional(),
+  clientMetadataUrl: z.string().refine(isClientMetadataUrl, clientUrlForm).optional(),
   /** What servers of the earlier revision are told of the protocol's version (spec, Versioning 3). */
   protocolVersionHeader: z
     .string()

@@ -10,6 +10,7 @@ import type { BigIntStats } from 'node:fs';
 import * as fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { KeyturnError, quoted, Unreachable } from '../errors.ts';
 import type { HomePaths } from '../paths.ts';
@@ -105,14 +106,40 @@ function readRecord(record: string): string | undefined {
 /** Makes a folder of the user's (0700) if there is none, then checks it. Throws `socket_unsafe`. */
 export function prepareFolder(folder: string): void {
   try {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
   } catch (error) {
-    // Where something lies in the way, the check below says what.
-    if (!lookAt(folder)) {
-      throw new KeyturnError('socket_unsafe', `the folder ${quoted(folder)} can't be made`, { cause: error });
-    }
+    throw new KeyturnError('socket_unsafe', `the folder ${quoted(folder)} can't be made`, {
+      hint: hasFileAbove(error)
+        ? 'A part of its path is a file, not a folder: set KEYTURN_HOME to a folder.'
+        : 'Set KEYTURN_HOME to a folder that you may write to.',
+      cause: error,
+    });
   }
   checkFolder(folder);
+}
+
+/**
+ * Makes a folder (0700) and those above it that are missing. Throws the system's error. What is there
+ * already is left as it is, whatever it is. Node's own `recursive` never returns where the system
+ * answers ENOENT to every attempt, as below /proc.
+ */
+export function makeFolder(folder: string): void {
+  try {
+    makeOne(folder);
+  } catch (error) {
+    const above = path.dirname(folder);
+    if (errorCode(error) !== 'ENOENT' || above === folder) throw error;
+    makeFolder(above);
+    makeOne(folder);
+  }
+}
+
+function makeOne(folder: string): void {
+  try {
+    fs.mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  }
 }
 
 /** Throws `broker_unreachable` where there is no such folder, `socket_unsafe` where it isn't private. */
@@ -176,6 +203,7 @@ function lookAt(name: string): BigIntStats | undefined {
   try {
     return fs.lstatSync(name, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
+    if (hasFileAbove(error)) throw belowFile(name);
     throw new KeyturnError('socket_unsafe', `${quoted(name)} can't be looked at`, {
       rule: socketRule,
       cause: error,
@@ -196,6 +224,9 @@ export function endpointId(socket: string): string {
   return nameOf(found);
 }
 
+/** Connections that wait to be accepted: the most that Linux lets a process ask for by default. */
+const longestQueue = 4096;
+
 /**
  * Starts listening, having removed a dead broker's socket. Throws `broker_running` where somebody
  * listens, `socket_unsafe` where folder or socket is not as it must be. Returns the endpoint's name.
@@ -214,12 +245,16 @@ export async function listenAt(server: net.Server, socket: string): Promise<stri
   // Node binds within this call, and would create the file 0755.
   const mask = process.umask(0o177);
   try {
-    server.listen(socket);
+    server.listen({ path: socket, backlog: longestQueue });
   } finally {
     process.umask(mask);
   }
   await listening.catch((error: unknown) => {
-    throw errorCode(error) === 'EADDRINUSE' ? running(socket) : error;
+    if (errorCode(error) === 'EADDRINUSE') throw running(socket);
+    throw new KeyturnError('socket_unsafe', `nothing can listen on ${quoted(socket)}`, {
+      hint: 'Look at its folder: it must be on a local file system that you may write to.',
+      cause: error,
+    });
   });
   return endpointId(socket);
 }
@@ -238,7 +273,7 @@ function running(socket: string): KeyturnError {
   });
 }
 
-/** False only when the kernel says that nobody listens; any other failure is thrown. */
+/** False only when the kernel says that nobody listens. Throws `socket_unsafe` on any other failure. */
 async function answers(socket: string): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const probe = net.connect(socket);
@@ -248,9 +283,18 @@ async function answers(socket: string): Promise<boolean> {
     if (code === 'ECONNREFUSED' || code === 'ENOENT') resolve(false);
     // The queue of a busy broker is full: it lives.
     else if (code === 'EAGAIN') resolve(true);
-    else reject(error);
+    else reject(foreign(socket, error));
   });
   return promise.finally(() => probe.destroy());
+}
+
+/** A socket of another type (EPROTOTYPE), say: not ours, so never removed. */
+function foreign(socket: string, error: Error): KeyturnError {
+  return new KeyturnError('socket_unsafe', `${quoted(socket)} is a socket that no broker made`, {
+    rule: socketRule,
+    hint: `Find out which program made it, then remove it: rm ${shellWord(socket)}`,
+    cause: error,
+  });
 }
 
 /** A connection, and the name of the very socket it was made to. */
@@ -288,6 +332,7 @@ function pin(socket: string): number {
     return fs.openSync(socket, O_PATH | fs.constants.O_NOFOLLOW);
   } catch (error) {
     if (errorCode(error) === 'ENOENT') throw notThere(socket);
+    if (hasFileAbove(error)) throw belowFile(socket);
     throw new Unreachable('broker_unreachable', `${quoted(socket)} can't be opened`, { cause: error });
   }
 }
@@ -305,7 +350,24 @@ async function connectCompared(socket: string): Promise<Connected> {
   });
 }
 
+/** Tries for a place in the queue of a busy broker, and milliseconds between two: a second in all. */
+const mostTries = 40;
+const tryAgainAfter = 25;
+
 async function dial(target: string, shownAs: string): Promise<net.Socket> {
+  for (let left = mostTries - 1; ; left -= 1) {
+    try {
+      return await dialOnce(target, shownAs);
+    } catch (error) {
+      // EAGAIN: the broker lives, and its queue is full (unix(7)); nothing else passes by itself.
+      const isBusy = error instanceof Unreachable && errorCode(error.cause) === 'EAGAIN';
+      if (!isBusy || left === 0) throw error;
+      await sleep(tryAgainAfter);
+    }
+  }
+}
+
+async function dialOnce(target: string, shownAs: string): Promise<net.Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<net.Socket>();
   const connection = net.connect(target);
   connection.once('connect', () => resolve(connection));
@@ -328,6 +390,18 @@ const startHint = 'Start the broker: open the tray app, or run `keyturn daemon`.
 
 function notThere(name: string): Unreachable {
   return new Unreachable('broker_unreachable', `no broker has made ${quoted(name)} yet`, { hint: startHint });
+}
+
+/** A home is a folder: below a file there never was a broker, and never will be. */
+export function belowFile(name: string): Unreachable {
+  return new Unreachable('broker_unreachable', `${quoted(name)} can't be: a part of its path is a file`, {
+    hint: 'Set KEYTURN_HOME to a folder.',
+  });
+}
+
+/** True for the system's error where a path goes through something that is no folder. */
+export function hasFileAbove(error: unknown): boolean {
+  return errorCode(error) === 'ENOTDIR';
 }
 
 function errorCode(error: unknown): unknown {

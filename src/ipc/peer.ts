@@ -107,6 +107,15 @@ function attempt(read: () => string): string | undefined {
 }
 
 /**
+ * Names one process, for limits that must not fall on others. Undefined where the kernel doesn't
+ * tell: such peers can't be told apart.
+ */
+export function processOf(peer: PeerFacts): string | undefined {
+  if (peer.kind === 'unverified' || peer.pid <= 0) return undefined;
+  return `${peer.pid}:${peer.startTicks ?? ''}`;
+}
+
+/**
  * True when two readings show one process running one program. Two unverified peers are the same:
  * there is nothing to tell them apart by.
  */

@@ -2,21 +2,25 @@
  * The broker's socket: accepts connections, keeps their limits, and hands authenticated requests to
  * an injected dispatch. Knows nothing of grants or permissions.
  *
- * Invariant: a peer of another user is gone before a byte of it is read; at most 64 connections are
- * unauthenticated, each for at most five seconds; nothing is locked out by id, which anyone can write.
+ * Invariant: a peer of another user is gone before a byte of it is read. Whoever fails is slowed by
+ * what the kernel says of it, or by an id that it proved: never by a claimed id, which anyone can write.
  */
 import type { KeyObject } from 'node:crypto';
 import net, { type Socket } from 'node:net';
 
 import { KeyturnError, reasonOf, type Reason } from '../errors.ts';
+import { type Allowance, Allowances } from './allowance.ts';
 import { listenAt } from './endpoint.ts';
 import { type Paired, PairingDesk, type PairRequest } from './pairing.ts';
-import { loadPeerReader, type PeerFacts, type PeerReader } from './peer.ts';
+import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from './peer.ts';
 import { type Caller, Session, type SessionHost } from './session.ts';
-import { type After, after as realAfter, handshakeTimeout } from './wire.ts';
+import { crowded, Strangers } from './strangers.ts';
+import { type UnusualReport, UnusualWatch } from './unusual.ts';
+import { type After, after as realAfter } from './wire.ts';
 
 export type { Caller } from './session.ts';
 export type { Paired, PairRequest } from './pairing.ts';
+export type { Misdeed } from './unusual.ts';
 
 /** For the log: never holds a key, a proof or what a request said. */
 export type ServerEvent =
@@ -27,7 +31,9 @@ export type ServerEvent =
       readonly clientId?: string;
       readonly peer: PeerFacts;
     }
-  | { readonly event: 'closed'; readonly clientId?: string; readonly peer: PeerFacts };
+  | { readonly event: 'closed'; readonly clientId?: string; readonly peer: PeerFacts }
+  /** At most once a minute for each executable. */
+  | ({ readonly event: 'unusual' } & UnusualReport);
 
 export interface ServerDeps {
   /** From `prepareSocket`; its folder is checked again. */
@@ -63,11 +69,34 @@ export interface BrokerServer {
   close(): Promise<void>;
 }
 
-/** Connections without a proof at once: a login that starts every program of a desk stays far below. */
-const mostUnauthenticated = 64;
+/**
+ * Failed handshakes of one process: a program that finds fifty broken keys at once still says so, and
+ * one that goes on with a broken key tries once a second, which neither loads the broker nor fills
+ * its log. One that succeeds is not counted: it is bounded by its work.
+ */
+const failedHandshakes = { burst: 50, perSecond: 1 };
 
-/** Milliseconds in which an answer already written may still leave when the broker stops. */
-const farewell = 1000;
+/**
+ * Requests of one client that the broker had to wait for, or that failed: ten times what a busy
+ * agent asks, and a tenth of what would keep the broker busy.
+ */
+const requestTerms = { burst: 1000, perSecond: 1000 };
+
+/** Connections of one client: one a window or worker; a tenth of the descriptors that Linux gives a process. */
+const mostSeats = 1024;
+
+/** Failures of a handshake that aren't the client's own. */
+const blameless: readonly Reason[] = [
+  'file_unreadable',
+  'internal',
+  'locked',
+  'rate_limited',
+  'vault_unavailable',
+  'vault_unreadable',
+];
+
+/** Refusals that a program written to docs/wire.md doesn't meet twice. */
+const faults: readonly Reason[] = ['invalid_request', 'method_not_found', 'not_permitted'];
 
 /** Throws `broker_running` or `socket_unsafe`. */
 export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
@@ -101,25 +130,42 @@ class Reception {
   readonly #deps: ServerDeps;
   readonly #readPeer: PeerReader;
   readonly #host: SessionHost;
-  readonly #after: After;
   readonly #sessions = new Set<Session>();
-  /** Unauthenticated sessions, each with what cancels its time limit. */
-  readonly #strangers = new Map<Session, () => void>();
+  readonly #strangers: Strangers;
+  readonly #unusual: UnusualWatch;
+  readonly #handshakes: Allowances;
+  readonly #requests: Allowances;
+  /** Proven sessions, and how many each client has. */
+  readonly #seated = new Map<Session, string>();
+  readonly #seats = new Map<string, number>();
+  /** Sessions whose handshake counts as failed if they end now. */
+  readonly #unproven = new Set<Session>();
 
   constructor(deps: ServerDeps, readPeer: PeerReader, endpoint: string) {
     this.#deps = deps;
     this.#readPeer = readPeer;
-    this.#after = deps.after ?? realAfter;
+    const after = deps.after ?? realAfter;
+    this.#strangers = new Strangers(after);
+    this.#unusual = new UnusualWatch(deps.now, (report) => deps.log?.({ event: 'unusual', ...report }));
+    this.#handshakes = new Allowances(failedHandshakes, deps.now);
+    this.#requests = new Allowances(requestTerms, deps.now);
     this.#host = {
       homeId: deps.homeId,
       endpoint,
-      desk: new PairingDesk({ pair: deps.pair, now: deps.now, after: this.#after }),
+      desk: new PairingDesk({ pair: deps.pair, now: deps.now, after }),
       keyFor: deps.keyFor,
       confirmPaired: deps.confirmPaired,
       dispatch: deps.dispatch,
       readPeer,
+      after,
+      turn: turnCounter(),
+      seat: (session, clientId) => this.#seat(session, clientId),
       onAdmitted: (session) => this.#admitted(session),
-      onRefused: (session, reason) => this.#deps.log?.({ event: 'refused', reason, ...whoIs(session) }),
+      onRefused: (session, reason) => this.#refused(session, reason),
+      onRequestRefused: (session, reason) => {
+        if (faults.includes(reason)) this.#unusual.note('requests', session.peer);
+      },
+      onUnread: (session) => this.#unusual.note('unread', session.peer),
       onClosed: (session) => this.#closed(session),
     };
   }
@@ -131,22 +177,25 @@ class Reception {
       return;
     }
     const session = new Session(socket, peer, this.#host);
-    this.#sessions.add(session);
-    if (this.#strangers.size >= mostUnauthenticated) {
-      session.refuse(
-        new KeyturnError('rate_limited', 'too many connections are saying hello at once', {
-          retryAfter: handshakeTimeout / 1000,
-        }),
-      );
+    const wait = this.#failures(session)?.wait ?? 0;
+    if (wait > 0) {
+      this.#unusual.note('handshakes', peer);
+      session.refuse(tooManyFailures(wait));
       return;
     }
-    this.#strangers.set(
-      session,
-      this.#after(handshakeTimeout, () => {
-        session.refuse(new KeyturnError('handshake_failed', 'the handshake took longer than five seconds'));
-        session.destroy();
-      }),
-    );
+    if (!this.#strangers.admit(session)) {
+      this.#unusual.note('connections', peer);
+      session.refuse(crowded());
+      return;
+    }
+    this.#sessions.add(session);
+    this.#unproven.add(session);
+  }
+
+  /** Where the kernel doesn't name the process, nobody is slowed: it would fall on all. */
+  #failures({ peer }: Session): Allowance | undefined {
+    const process = processOf(peer);
+    return process === undefined ? undefined : this.#handshakes.of(process);
   }
 
   /** The peer, unless it is another user or can't be read. */
@@ -170,29 +219,80 @@ class Reception {
   }
 
   close(): void {
-    for (const session of this.#sessions) {
-      session.finish();
-      this.#after(farewell, () => session.destroy());
-    }
+    for (const session of this.#sessions) session.finish();
+  }
+
+  #seat(session: Session, clientId: string): Allowance {
+    const taken = this.#seats.get(clientId) ?? 0;
+    if (taken >= mostSeats) throw tooManySeats();
+    this.#seats.set(clientId, taken + 1);
+    this.#seated.set(session, clientId);
+    return this.#requests.of(clientId);
   }
 
   #admitted(session: Session): void {
-    this.#forgetStranger(session);
+    this.#strangers.leave(session);
+    this.#unproven.delete(session);
     const { caller } = session;
     if (!caller) return;
     this.#deps.log?.({ event: 'authenticated', clientId: caller.clientId, peer: session.peer });
   }
 
-  #closed(session: Session): void {
-    this.#forgetStranger(session);
-    this.#sessions.delete(session);
-    this.#deps.log?.({ event: 'closed', ...whoIs(session) });
+  #refused(session: Session, reason: Reason): void {
+    if (this.#seated.has(session)) this.#unusual.note('requests', session.peer);
+    if (blameless.includes(reason)) this.#unproven.delete(session);
+    // Whoever was turned away at the door is not logged one by one: that would be a flood as well.
+    if (this.#sessions.has(session)) this.#deps.log?.({ event: 'refused', reason, ...whoIs(session) });
   }
 
-  #forgetStranger(session: Session): void {
-    this.#strangers.get(session)?.();
-    this.#strangers.delete(session);
+  #closed(session: Session): void {
+    this.#strangers.leave(session);
+    this.#leaveSeat(session);
+    if (this.#unproven.delete(session)) {
+      this.#failures(session)?.take();
+      this.#unusual.note('handshakes', session.peer);
+    }
+    if (this.#sessions.delete(session)) this.#deps.log?.({ event: 'closed', ...whoIs(session) });
   }
+
+  #leaveSeat(session: Session): void {
+    const clientId = this.#seated.get(session);
+    if (clientId === undefined) return;
+    this.#seated.delete(session);
+    const left = (this.#seats.get(clientId) ?? 1) - 1;
+    if (left > 0) this.#seats.set(clientId, left);
+    else this.#seats.delete(clientId);
+  }
+}
+
+/** Counts the rounds of the event loop in which somebody asked. */
+function turnCounter(): () => number {
+  let turn = 0;
+  let isCurrent = false;
+  return () => {
+    if (isCurrent) return turn;
+    isCurrent = true;
+    setImmediate(() => {
+      turn += 1;
+      isCurrent = false;
+    });
+    return turn;
+  };
+}
+
+function tooManyFailures(wait: number): KeyturnError {
+  return new KeyturnError('rate_limited', 'too many handshakes of this program have failed', {
+    rule: 'Keyturn wire contract: rate limits count handshakes',
+    retryAfter: Math.ceil(wait / 1000),
+    hint: 'Its key may be out of date: pair it again. Other programs are not affected.',
+  });
+}
+
+function tooManySeats(): KeyturnError {
+  return new KeyturnError('rate_limited', `one program may have ${mostSeats} connections open`, {
+    retryAfter: 1,
+    hint: 'Keep one connection and send its requests over it.',
+  });
 }
 
 function whoIs(session: Session): { clientId?: string; peer: PeerFacts } {

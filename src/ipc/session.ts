@@ -8,11 +8,13 @@ import type { KeyObject } from 'node:crypto';
 import type { Socket } from 'node:net';
 
 import { KeyturnError, reasonOf, type Reason } from '../errors.ts';
+import type { Allowance } from './allowance.ts';
 import { encodeFrame, FrameReader, terminated } from './framing.ts';
 import { brokerProof, clientProof, newNonce, sameProof, transcript } from './handshake.ts';
 import type { Paired, PairingDesk } from './pairing.ts';
 import type { PeerFacts } from './peer.ts';
 import {
+  type After,
   errorBody,
   frameLimit,
   handshakeFrameLimit,
@@ -51,9 +53,18 @@ export interface SessionHost {
   readonly confirmPaired: (clientId: string) => Promise<void>;
   readonly dispatch: (caller: Caller, method: string, params: unknown) => Promise<unknown>;
   readonly readPeer: (socket: Socket) => PeerFacts;
+  readonly after: After;
+  /** Changes whenever the event loop goes round: equal numbers mean that no I/O was waited for. */
+  readonly turn: () => number;
+  /** Counts a proven connection of this client, and gives its requests' allowance. Throws `rate_limited`. */
+  readonly seat: (session: Session, clientId: string) => Allowance;
   /** The connection no longer counts as unauthenticated: it is a client's, or waits for its card. */
   readonly onAdmitted: (session: Session) => void;
   readonly onRefused: (session: Session, reason: Reason) => void;
+  /** A request of an authenticated client was answered with an error. */
+  readonly onRequestRefused: (session: Session, reason: Reason) => void;
+  /** The client left too many answers unread and is cut off. */
+  readonly onUnread: (session: Session) => void;
   readonly onClosed: (session: Session) => void;
 }
 
@@ -62,6 +73,9 @@ const mostInFlight = 64;
 
 /** Bytes of answers that a client may leave unread before it is disconnected: several of the largest. */
 const mostUnsent = 8 * frameLimit;
+
+/** Milliseconds in which what was written may still leave: the other end only has to read it. */
+const farewell = 1000;
 
 const handshakeRule = 'Keyturn wire contract: HELLO';
 
@@ -74,8 +88,10 @@ type Phase =
   | { readonly at: 'hello' }
   | { readonly at: 'prove'; readonly expected: Proven }
   | { readonly at: 'pairing' }
-  | { readonly at: 'ready'; readonly caller: Caller }
+  | { readonly at: 'ready'; readonly caller: Caller; readonly allowance: Allowance }
   | { readonly at: 'closed' };
+
+type Ready = Phase & { readonly at: 'ready' };
 
 export class Session {
   readonly peer: PeerFacts;
@@ -88,6 +104,8 @@ export class Session {
   #phase: Phase = { at: 'hello' };
   #busy = false;
   #inFlight = 0;
+  #cancelWake: (() => void) | undefined;
+  #cancelFarewell: (() => void) | undefined;
 
   constructor(socket: Socket, peer: PeerFacts, host: SessionHost) {
     this.#socket = socket;
@@ -109,10 +127,11 @@ export class Session {
     return this.#phase.at === 'ready' ? this.#phase.caller : undefined;
   }
 
-  /** Ends the connection once what was written has left; whoever doesn't read is cut off by `destroy`. */
+  /** Ends the connection once what was written has left, or after a second if it isn't read. */
   finish(): void {
     this.#phase = { at: 'closed' };
     this.#socket.destroySoon();
+    this.#cancelFarewell ??= this.#host.after(farewell, () => this.#socket.destroy());
   }
 
   destroy(): void {
@@ -132,6 +151,8 @@ export class Session {
 
   #closed(): void {
     this.#phase = { at: 'closed' };
+    this.#cancelWake?.();
+    this.#cancelFarewell?.();
     this.#gone.abort();
     this.#host.onClosed(this);
   }
@@ -150,6 +171,7 @@ export class Session {
     } catch (error) {
       this.refuse(error);
     }
+    this.#wakeWhenAllowed();
     // While fewer bytes wait the socket is read on, so that its end is noticed and a card withdrawn.
     if (this.#mayTake() || this.#reader.buffered <= this.#reader.limit) this.#socket.resume();
     else this.#socket.pause();
@@ -160,8 +182,24 @@ export class Session {
       this.#phase.at !== 'closed' &&
       !this.#busy &&
       this.#inFlight < mostInFlight &&
+      this.#pause() === 0 &&
       !this.#socket.writableNeedDrain
     );
+  }
+
+  /** Milliseconds until the client's allowance lets it ask again. */
+  #pause(): number {
+    return this.#phase.at === 'ready' ? this.#phase.allowance.wait : 0;
+  }
+
+  /** Whoever asks too fast isn't refused: its next requests wait where they are, then in its own socket. */
+  #wakeWhenAllowed(): void {
+    const ms = this.#pause();
+    if (ms === 0 || this.#cancelWake) return;
+    this.#cancelWake = this.#host.after(ms, () => {
+      this.#cancelWake = undefined;
+      this.#advance();
+    });
   }
 
   #take(frame: Buffer): void {
@@ -171,7 +209,7 @@ export class Session {
     }
     if (this.#phase.at === 'ready') {
       // A notification asks for nothing and gets no answer (JSON-RPC 2.0 §4.1).
-      if (message.kind === 'request') void this.#answer(this.#phase.caller, message);
+      if (message.kind === 'request') this.#answer(this.#phase, message).catch(() => this.destroy());
       return;
     }
     const step = this.#step(message, frame);
@@ -242,8 +280,9 @@ export class Session {
     }
     if (expected.clientId !== ownerId) await this.#host.confirmPaired(expected.clientId);
     if (this.#phase.at !== 'prove') return;
+    const allowance = this.#host.seat(this, expected.clientId);
     this.#reader.limit = frameLimit;
-    this.#phase = { at: 'ready', caller: this.#callerFor(expected.clientId) };
+    this.#phase = { at: 'ready', caller: this.#callerFor(expected.clientId), allowance };
     this.#host.onAdmitted(this);
     this.#respond(id, {});
   }
@@ -290,13 +329,19 @@ export class Session {
     return this.#socket.destroyed ? { kind: 'unverified' } : this.#host.readPeer(this.#socket);
   }
 
-  async #answer(caller: Caller, request: Message & { kind: 'request' }): Promise<void> {
+  /** A result for which nobody waited came from memory, as a cached token does, and costs nothing. */
+  async #answer(ready: Ready, request: Message & { kind: 'request' }): Promise<void> {
+    const { caller, allowance } = ready;
+    const turn = this.#host.turn();
     this.#inFlight += 1;
+    allowance.take();
     try {
       const result = await this.#host.dispatch(caller, request.method, request.params);
       this.#respond(request.id, result ?? {});
+      if (this.#host.turn() === turn) allowance.giveBack();
     } catch (error) {
       this.#write({ jsonrpc: '2.0', id: request.id, error: errorBody(error) });
+      this.#host.onRequestRefused(this, reasonOf(error));
     }
     this.#inFlight -= 1;
     this.#advance();
@@ -309,7 +354,9 @@ export class Session {
   #write(message: object): void {
     if (this.#socket.destroyed || !this.#socket.writable) return;
     this.#socket.write(terminated(encodeFrame(message)));
-    if (this.#socket.writableLength > mostUnsent) this.destroy();
+    if (this.#socket.writableLength <= mostUnsent) return;
+    this.#host.onUnread(this);
+    this.destroy();
   }
 }
 

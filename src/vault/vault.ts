@@ -6,7 +6,7 @@
  */
 import { KeyturnError, quoted } from '../errors.ts';
 
-export type VaultKind = 'keychain' | 'memory';
+export type VaultKind = 'keychain' | 'sealed-file' | 'memory';
 
 /**
  * Where secrets rest. Every method throws KeyturnError: `invalid_request` for an id or secret that no
@@ -30,6 +30,33 @@ export interface Vault {
   probe(): Promise<void>;
   /** Ends what the vault started; later calls are `vault_unavailable`. */
   close(): Promise<void>;
+}
+
+/** A vault with a lock of its own. While it is locked every call is `locked`. */
+export interface Lockable {
+  condition(): Promise<VaultCondition>;
+  /**
+   * Opens it, reading everything anew; makes it where there is none yet. `passphrase` only where that is
+   * the key. Throws `locked` for a wrong one (the pause that grows with each failure is the caller's),
+   * `invalid_request` for none, `vault_unreadable`, `vault_unavailable`. What was open stays so then.
+   */
+  unlock(passphrase?: string): Promise<void>;
+  /** Drops every key, after the calls under way. */
+  lock(): Promise<void>;
+  /** Puts everything under a new key and passphrase. Throws as `unlock`, and `locked` while it is. */
+  changePassphrase(current: string, next: string): Promise<void>;
+}
+
+export interface VaultCondition {
+  /** `new`: no passphrase was ever chosen; the next `unlock` chooses it, so ask for it twice. */
+  readonly state: 'new' | 'locked' | 'open' | 'closed';
+  /** What can't be read, as a sentence; only while it is open. */
+  readonly damage?: string;
+}
+
+/** True for a vault that `keyturn lock` and `unlock` speak to. */
+export function isLockable(vault: Vault): vault is Vault & Lockable {
+  return vault.kind === 'sealed-file';
 }
 
 /** Lower case, because some stores fold case; a length that leaves room for the names we append to it. */

@@ -41,6 +41,19 @@ export interface Surroundings {
   visit(url: string, person: Person): Promise<unknown>;
 }
 
+/** What the user or the composition root sets up otherwise than usual. */
+export interface RigOptions {
+  /** URL of our client ID metadata document. */
+  readonly clientMetadataUrl?: string;
+  /** Accepts http on loopback hosts. */
+  readonly allowInsecureLoopback?: boolean;
+  readonly protocolVersion?: Http['protocolVersion'];
+  /** What ends an exchange that takes too long; the machine's clock unless given. */
+  readonly deadline?: Http['deadline'];
+  /** Starts where this one stopped: the same files and vault, and nothing in memory. */
+  readonly after?: Rig;
+}
+
 export interface Person {
   account: string;
   deny: boolean;
@@ -90,10 +103,10 @@ export const inWorld = (world: TestWorld): Surroundings => ({
   visit: (url, { account, deny }) => world.signIn(url, { account, deny }),
 });
 
-export async function brokerRig(surroundings: Surroundings): Promise<Rig> {
-  const folder = temporaryFolder();
+export async function brokerRig(surroundings: Surroundings, options: RigOptions = {}): Promise<Rig> {
+  const folder = options.after?.folder ?? temporaryFolder();
   const clock = new HandClock();
-  const vault = watchedVault();
+  const vault = options.after?.vault ?? watchedVault();
   const fetched: string[] = [];
   const readUp: string[] = [];
   const pages: string[] = [];
@@ -104,6 +117,7 @@ export async function brokerRig(surroundings: Surroundings): Promise<Rig> {
     folder,
     clock,
     vault,
+    options,
     fetch: async (url, init) => {
       fetched.push(url);
       const response = await surroundings.fetch(url, init);
@@ -198,6 +212,7 @@ interface Assembly {
   readonly folder: string;
   readonly clock: HandClock;
   readonly vault: WatchedVault;
+  readonly options: RigOptions;
   readonly fetch: Fetch;
   readonly changed: () => void;
   readonly openBrowser: (url: string) => Promise<void>;
@@ -207,8 +222,15 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
   const { folder, clock, vault } = input;
   const now = (): number => clock.now();
   const file = (name: string): string => path.join(folder, `${name}.json`);
-  const urlPolicy = { allowInsecureLoopback: false };
-  const http: Http = { fetch: input.fetch, now, ...urlPolicy };
+  const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion, deadline } = input.options;
+  const urlPolicy = { allowInsecureLoopback };
+  const http: Http = {
+    fetch: input.fetch,
+    now,
+    ...urlPolicy,
+    ...(protocolVersion ? { protocolVersion } : {}),
+    ...(deadline ? { deadline } : {}),
+  };
   const network = (): Http => http;
   const files = {
     grants: new RecordFile(file('grants'), grantSchema),
@@ -228,7 +250,7 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
   return {
     ...shared,
     urlPolicy,
-    clientMetadataUrl: undefined,
+    clientMetadataUrl,
     refresher: new Refresher(shared),
     interactions: new Interactions(now, input.changed),
     loopback: new Loopback(),

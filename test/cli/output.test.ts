@@ -1,6 +1,6 @@
 /** What is printed where, and how a refusal reads. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { printJson, printTable, refuse, when } from '../../src/cli/output.ts';
+import { print, printJson, printTable, refuse, say, when } from '../../src/cli/output.ts';
 import { KeyturnError, reasons, RuleRefusal } from '../../src/errors.ts';
 
 let stdout: string;
@@ -41,6 +41,25 @@ describe('a refusal', () => {
     expect(stderr).not.toContain('secret');
     expect(refuse('ey.secret')).toBe(1);
     expect(stderr).not.toContain('secret');
+  });
+});
+
+describe('text of a server', () => {
+  const hostile = 'https://evil.example/\u001b[2J\nkeyturn: all is well\u202e';
+  const harmless = String.raw`https://evil.example/\u001b[2J\u000akeyturn: all is well\u202e`;
+
+  it('is shown with its control characters as escapes, wherever it is shown', () => {
+    say(hostile);
+    expect(stderr).toBe(`${harmless}\n`);
+    print(hostile);
+    printTable(['SERVER'], [[hostile]]);
+    expect(stdout).toBe(`${harmless}\nSERVER\n${harmless}\n`);
+  });
+
+  it('is the same again for a program that reads the JSON', () => {
+    printJson({ issuer: hostile });
+    expect(stdout).not.toMatch(/[^\x20-\x7e\n]/);
+    expect(JSON.parse(stdout)).toEqual({ issuer: hostile });
   });
 });
 

@@ -1,15 +1,6 @@
 /** The client against the real server, and against programs that only pretend to be it. */
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import path from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 
 import { describe, expect, test } from 'vitest';
 
@@ -293,58 +284,6 @@ describe('a squatter on the socket', () => {
     await expect(connect({ key, paths })).rejects.toMatchObject({ reason: 'handshake_failed' });
     expect(methodsIn(squatter.heard())).toEqual(['hello']);
     await rig.seen((event) => event.event === 'refused' && event.reason === 'handshake_failed');
-  });
-});
-
-describe('a key file', () => {
-  test('is written once, 0600, and read back', () => {
-    const file = clientKeyFile(temporaryHome(), 'editor');
-    const identity = newIdentity();
-    writeKeyFile(file, identity);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700);
-    expect(readKeyFile(file)).toEqual(identity);
-    expect(() => writeKeyFile(file, newIdentity())).toThrow(expect.objectContaining({ reason: 'conflict' }));
-    expect(readKeyFile(file)).toEqual(identity);
-  });
-
-  test.each([0o640, 0o604, 0o666, 0o700])('with mode %o is refused with how to mend it', (mode) => {
-    const file = clientKeyFile(temporaryHome(), 'editor');
-    writeKeyFile(file, newIdentity());
-    chmodSync(file, mode);
-    expect(() => readKeyFile(file)).toThrow(
-      expect.objectContaining({ reason: 'file_unreadable', hint: expect.stringContaining('chmod 600') }),
-    );
-  });
-
-  test('that is absent is another matter than one that is broken', () => {
-    const file = clientKeyFile(temporaryHome(), 'editor');
-    expect(() => readKeyFile(file)).toThrow(expect.objectContaining({ reason: 'unpaired' }));
-    mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, '{"clientId":"abc","key":"hunter2', { mode: 0o600 });
-    let seen: unknown;
-    try {
-      readKeyFile(file);
-    } catch (error) {
-      seen = error;
-    }
-    expect(seen).toMatchObject({ reason: 'file_unreadable' });
-    expect(JSON.stringify(seen, Object.getOwnPropertyNames(seen))).not.toContain('hunter2');
-    expect(existsSync(file)).toBe(true);
-  });
-
-  test('is not followed when it is a symbolic link', () => {
-    const paths = temporaryHome();
-    writeKeyFile(clientKeyFile(paths, 'real'), newIdentity());
-    const link = clientKeyFile(paths, 'link');
-    symlinkSync(clientKeyFile(paths, 'real'), link);
-    expect(() => readKeyFile(link)).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
-  });
-
-  test.each(['../owner', '', 'a/b', '.hidden', 'x'.repeat(65), 'nul\u0000'])('is never named %j', (name) => {
-    expect(() => clientKeyFile(temporaryHome(), name)).toThrow(
-      expect.objectContaining({ reason: 'invalid_request' }),
-    );
   });
 });
 

@@ -46,7 +46,12 @@ describe('the daemon’s fetch', () => {
   it('refuses to follow a public server’s documents to an address that is not public', async () => {
     const net = daemonFetch({ extraAuthorities: world.caFile });
     const fetch = net.fetchFor('https://203.0.113.7.example.invalid/mcp');
-    const init = { method: 'GET', headers: {}, redirect: 'manual', signal: new AbortController().signal } as const;
+    const init = {
+      method: 'GET',
+      headers: {},
+      redirect: 'manual',
+      signal: new AbortController().signal,
+    } as const;
     const named = url.replace('127.0.0.1', 'localhost');
     try {
       await expect(fetch(url, init)).rejects.toMatchObject({ reason: 'insecure_url' });

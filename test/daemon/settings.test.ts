@@ -17,6 +17,9 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
+/** What nobody has to set: how servers of the earlier revision are told of the protocol's version. */
+const version = { protocolVersionHeader: 'CTX-Protocol-Version', protocolVersion: '2025-03-26' };
+
 function read(env: Record<string, string>, isNewHome: boolean, autoStarted = true) {
   return readSettings({ paths: homePaths({ KEYTURN_HOME: folder }), env, isNewHome, autoStarted });
 }
@@ -32,6 +35,7 @@ describe('a new home', () => {
       browser: 'lynx',
       httpsProxy: 'http://proxy.example:3128',
       insecureLoopback: false,
+      ...version,
     });
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(made);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -44,7 +48,14 @@ describe('a new home', () => {
       vault: 'keychain',
       browser: 'firefox',
       insecureLoopback: false,
+      ...version,
     });
+  });
+
+  it('takes the name and the value of the version header from the file', () => {
+    const named = { protocolVersionHeader: 'X-Protocol-Version', protocolVersion: '2026-07-28' };
+    writeFileSync(file, JSON.stringify(named), { mode: 0o600 });
+    expect(read({}, false)).toMatchObject(named);
   });
 });
 
@@ -66,20 +77,24 @@ describe('a value that can’t be used', () => {
     ['KEYTURN_VAULT', 'shoebox'],
     ['HTTPS_PROXY', 'proxy.example:3128'],
     ['KEYTURN_CLIENT_METADATA_URL', 'http://keyturn.example/client.json'],
+    ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/'],
+    ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/a/../client.json'],
   ])('in the variable %s is named', (name, value) => {
     expect(() => read({ [name]: value }, true)).toThrow(
       expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(name) }),
     );
   });
 
-  it.each(['{"vault":', '{"vault":"shoebox"}', '{"insecureLoopback":"yes"}'])(
-    'in the file (%s) is reported, and the file stays as it is',
-    (text) => {
-      writeFileSync(file, text, { mode: 0o600 });
-      expect(() => read({}, false)).toThrow(
-        expect.objectContaining({ reason: 'file_unreadable', message: expect.stringContaining(file) }),
-      );
-      expect(readFileSync(file, 'utf8')).toBe(text);
-    },
-  );
+  it.each([
+    '{"vault":',
+    '{"vault":"shoebox"}',
+    '{"insecureLoopback":"yes"}',
+    '{"protocolVersionHeader":"a b"}',
+  ])('in the file (%s) is reported, and the file stays as it is', (text) => {
+    writeFileSync(file, text, { mode: 0o600 });
+    expect(() => read({}, false)).toThrow(
+      expect.objectContaining({ reason: 'file_unreadable', message: expect.stringContaining(file) }),
+    );
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
 });

@@ -33,9 +33,13 @@ function flagsIn(help: string): { name: string; value: string | undefined; summa
 
 describe('the grammar', () => {
   it('has the commands of `keyturn --help`, with the same words about each', () => {
-    const listed = [...usage.matchAll(/^ {2}([a-z]+) ((?:[A-Z|a-z]+ )*) +(\S.*)$/gm)].map(
-      ([, name = '', operands = '', summary = '']) => ({ name, operands: operands.trim(), summary }),
-    );
+    // Where the operands fill the column, the summary stands on the next line.
+    const line = /^ {2}([a-z][a-z-]*) ((?:[A-Z|a-z]+ )*(?:[A-Z|a-z]+(?=\n))?)\n? +(\S.*)$/gm;
+    const listed = [...usage.matchAll(line)].map(([, name = '', operands = '', summary = '']) => ({
+      name,
+      operands: operands.trim(),
+      summary,
+    }));
     const stated = grammar.map(({ name, summary, operands }) => ({
       name,
       operands: operands.map((operand) => operand.name).join(' '),

@@ -1,6 +1,10 @@
 /** Permissions and questions: what waits for the user, from which process it is answered, and how it ends. */
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { builtBin } from '../support/built.ts';
 import { homeInWorld, type TestHome, until } from '../support/home.ts';
+import { verdictOn } from '../support/notebook.ts';
 
 interface Question {
   id: string;
@@ -110,6 +114,44 @@ describe('a denial and a lease', () => {
     const run = await home.keyturn(['token', resource, '--no-interaction']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_required');
+  });
+});
+
+describe('a permission that is ended', () => {
+  it('is gone without a trace at the server: the next request asks anew', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource]);
+    const token = (await home.ok(['token', resource])).trim();
+    expect(await home.keyturn(['end', 'cli', resource])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await home.json('clients')).toMatchObject([{ name: 'cli', permissions: [] }]);
+    const run = await home.keyturn(['token', resource, '--no-interaction']);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('reason: consent_required');
+    // Ended is not revoked: what was handed out still serves, and the grant stands.
+    expect((await verdictOn(world, token)).status).toBe(200);
+    expect(world.counts().authorizationServer.revocations).toBe(0);
+    expect(await home.json('list')).toMatchObject([{ state: 'active', clients: [] }]);
+    expect(await home.keyturn(['end', 'cli', resource])).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  it('ends a denial too, and on a terminal one line says that nothing was revoked', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['deny', 'cli', resource]);
+    const command = `${process.execPath} ${builtBin} end cli ${resource}`;
+    // script(1) gives the command a terminal for all its output.
+    const typescript = path.join(home.folder, 'typescript');
+    const shown = execFileSync('script', ['-qec', command, typescript], { env: home.env, encoding: 'utf8' });
+    expect(shown.trim()).toBe(
+      `keyturn: nothing was revoked at the server; keyturn revoke ${resource} does that.`,
+    );
+    const run = await home.keyturn(['token', resource, '--no-interaction']);
+    expect(run.stderr).toContain('reason: consent_required');
+  });
+
+  it('names what there is not', async () => {
+    const { home, resource } = await homeInWorld();
+    expect(await home.keyturn(['end', 'nobody', resource])).toMatchObject({ code: 2, stdout: '' });
+    expect(await home.keyturn(['end', 'cli', 'notes'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 

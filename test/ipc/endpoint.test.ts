@@ -3,6 +3,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -10,8 +11,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
 import net from 'node:net';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
@@ -24,7 +27,12 @@ import {
   socketPath,
 } from '../../src/ipc/endpoint.ts';
 import { homePaths } from '../../src/paths.ts';
+import { attack } from './attack-process.ts';
 import { temporaryFolder, temporaryHome } from './rig.ts';
+
+function errorCodeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
 
 /** A server on the socket of a home; hangs up on whoever comes. */
 async function listening(socket: string): Promise<{ endpoint: string; server: net.Server }> {
@@ -123,6 +131,43 @@ describe('the folder', () => {
     expect(() => prepareSocket(paths, {})).toThrow(/belongs to user 65534/);
   });
 
+  test.runIf(process.platform === 'linux')(
+    'that can never be made is refused, and not tried for ever',
+    () => {
+      const paths = homePaths({ KEYTURN_HOME: '/proc/keyturn' });
+      expect(() => prepareSocket(paths, {})).toThrow(
+        expect.objectContaining({
+          reason: 'socket_unsafe',
+          message: expect.stringContaining("can't be made"),
+          hint: expect.stringContaining('KEYTURN_HOME'),
+        }),
+      );
+    },
+  );
+
+  test('below a plain file is refused by the broker, and means to a client that there is none', async () => {
+    const file = path.join(temporaryFolder(), 'file');
+    writeFileSync(file, 'mine');
+    const paths = homePaths({ KEYTURN_HOME: path.join(file, 'home') });
+    expect(() => prepareSocket(paths, {})).toThrow(
+      expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining('is a file') }),
+    );
+    await expect(connectTo(path.join(paths.run, 'broker.sock'))).rejects.toMatchObject({
+      reason: 'broker_unreachable',
+      message: expect.stringContaining('is a file'),
+      hint: 'Set KEYTURN_HOME to a folder.',
+    });
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+  });
+
+  test('is not made through a dangling symbolic link', () => {
+    const folder = temporaryFolder();
+    symlinkSync(path.join(folder, 'nowhere'), path.join(folder, 'home'));
+    const paths = homePaths({ KEYTURN_HOME: path.join(folder, 'home') });
+    expect(() => prepareSocket(paths, {})).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
+    expect(existsSync(path.join(folder, 'nowhere'))).toBe(false);
+  });
+
   test('that nobody has made yet means that no broker has run', async () => {
     const paths = temporaryHome();
     await expect(connectTo(findSocket(paths, {}))).rejects.toMatchObject({
@@ -180,6 +225,90 @@ describe('the socket', () => {
     rmSync(socket, { force: true });
     await expect(connectTo(socket)).rejects.toMatchObject({ reason: 'broker_unreachable' });
   });
+
+  test.each([0o777, 0o660, 0o644, 0o400])(
+    'left with mode %o is refused by a broker, and kept',
+    async (mode) => {
+      const socket = prepareSocket(temporaryHome(), {});
+      await listening(socket);
+      chmodSync(socket, mode);
+      await expect(listenAt(net.createServer(), socket)).rejects.toMatchObject({
+        reason: 'socket_unsafe',
+        hint: expect.stringContaining(`chmod 600 ${socket}`),
+      });
+      expect(statSync(socket).mode & 0o777).toBe(mode);
+    },
+  );
+
+  test.runIf(process.getuid?.() === 0)(
+    'is refused by both ends when it belongs to someone else',
+    async () => {
+      const socket = prepareSocket(temporaryHome(), {});
+      await listening(socket);
+      chownSync(socket, 65534, 65534);
+      await expect(connectTo(socket)).rejects.toThrow(/belongs to user 65534/);
+      await expect(listenAt(net.createServer(), socket)).rejects.toThrow(/belongs to user 65534/);
+    },
+  );
+
+  test('is not connected to in a folder that others may write to, nor listened on', async () => {
+    const socket = prepareSocket(temporaryHome(), {});
+    await listening(socket);
+    chmodSync(path.dirname(socket), 0o777);
+    const refusal = { reason: 'socket_unsafe', hint: expect.stringContaining('chmod 700') };
+    await expect(connectTo(socket)).rejects.toMatchObject(refusal);
+    await expect(listenAt(net.createServer(), socket)).rejects.toMatchObject(refusal);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'that is swapped while a client connects is still the one that the client then names',
+    async () => {
+      const socket = prepareSocket(temporaryHome(), {});
+      const folder = path.dirname(socket);
+      const names = new Map<string, string>();
+      for (const name of ['one', 'two']) {
+        const server = net.createServer((connection) => connection.end(name));
+        const target = path.join(folder, name);
+        names.set(await listenAt(server, target), name);
+        onTestFinished(() => {
+          server.close();
+        });
+      }
+      linkSync(path.join(folder, 'one'), socket);
+      const swapper = await attack('swap', socket, path.join(folder, 'one'), path.join(folder, 'two'));
+      const met = new Set<string>();
+      for (let i = 0; i < 300 || met.size < 2; i += 1) {
+        const { socket: connection, endpoint } = await connectTo(socket);
+        const said = await text(connection);
+        expect(names.get(endpoint)).toBe(said);
+        met.add(said);
+      }
+      const { swaps } = await swapper.stop();
+      expect(swaps).toBeGreaterThan(10);
+    },
+  );
+
+  test.runIf(process.platform === 'linux')(
+    'with a full queue is tried again until there is room',
+    async () => {
+      const socket = prepareSocket(temporaryHome(), {});
+      const server = net.createServer((connection) => connection.end('here'));
+      const mask = process.umask(0o177);
+      server.listen({ path: socket, backlog: 1 });
+      process.umask(mask);
+      await once(server, 'listening');
+      onTestFinished(() => {
+        server.close();
+      });
+      // Nobody is accepted before this turn of the event loop ends.
+      const others = Array.from({ length: 5 }, () => net.connect(socket));
+      const turnedAway = others.map(async (other) => once(other, 'connect').then(() => '', errorCodeOf));
+      const { socket: connection } = await connectTo(socket);
+      expect(await text(connection)).toBe('here');
+      expect(await Promise.all(turnedAway)).toContain('EAGAIN');
+      for (const other of others) other.destroy();
+    },
+  );
 
   test('leaves the process’s own umask as it was', async () => {
     const before = process.umask();

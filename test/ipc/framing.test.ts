@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 
 import { encodeFrame, FrameReader, terminated } from '../../src/ipc/framing.ts';
 import { frameLimit } from '../../src/ipc/wire.ts';
+import { memory } from './fuzzer.ts';
 
 function drain(reader: FrameReader): Buffer[] {
   const frames: Buffer[] = [];
@@ -93,4 +94,23 @@ test('never writes a line feed within a frame', () => {
 
 test('refuses to write a frame that the other end would refuse', () => {
   expect(() => encodeFrame({ text: 'x'.repeat(frameLimit) })).toThrow(/longer than/);
+});
+
+test('holds a frame that comes byte by byte in little more memory than its size', () => {
+  const length = 200_000;
+  const begun = new FrameReader(frameLimit);
+  const waiting = new FrameReader(frameLimit);
+  const before = memory();
+  for (let i = 0; i < length; i += 1) {
+    begun.push(Buffer.from('x'));
+    begun.next();
+    waiting.push(Buffer.from('x'));
+  }
+  // Kept apart, the pieces would take some forty million bytes.
+  expect(memory() - before).toBeLessThan(20 * length);
+  for (const reader of [begun, waiting]) {
+    reader.push(Buffer.from('\n'));
+    expect(reader.next()?.length).toBe(length);
+    expect(reader.buffered).toBe(0);
+  }
 });

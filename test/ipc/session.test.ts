@@ -192,6 +192,73 @@ describe('before the handshake', () => {
   });
 
   test.each([
+    ['a second hello', (line: string) => line],
+    [
+      'a pairing',
+      () => JSON.stringify(request(2, 'pair', { versions: [1], name: 'x', endpoint: 'unix:1:2' })),
+    ],
+    ['a notification', () => '{"jsonrpc":"2.0","method":"prove","params":{}}'],
+    ['a proof without fields', () => JSON.stringify(request(2, 'prove'))],
+    ['a proof of 31 bytes', () => JSON.stringify(prove(randomBytes(31).toString('base64url')))],
+    ['a proof with padding', () => JSON.stringify(prove(`${randomBytes(32).toString('base64url')}=`))],
+  ])('refuses %s after the hello', async (_name, second) => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    const line = helloLine(rig.enrol(), rig.server.endpoint);
+    client.send(line);
+    await client.next();
+    client.send(second(line));
+    expect(await client.refusal()).toBe('handshake_failed');
+    expect(rig.server.callers()).toEqual([]);
+  });
+
+  test('refuses two proofs that were exchanged between two connections of one client', async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    const clients = [new RawClient(rig.socket), new RawClient(rig.socket)];
+    const line = helloLine(identity, rig.server.endpoint);
+    const proofs: string[] = [];
+    for (const client of clients) {
+      client.send(line);
+      proofs.push(proofsFor(identity, line, await client.next()).proofC);
+    }
+    for (const client of clients) {
+      client.send(prove(proofs.pop() ?? ''));
+      expect(await client.refusal()).toBe('handshake_failed');
+    }
+  });
+
+  test('says nothing to a hello cut short anywhere, and forgets it', async () => {
+    const rig = await startRig();
+    const line = helloLine(rig.enrol(), rig.server.endpoint);
+    for (let length = 0; length <= line.length; length += 7) {
+      const client = new RawClient(rig.socket);
+      client.socket.end(line.slice(0, length));
+      expect(await client.next()).toBeUndefined();
+      // Not so many that this process is slowed for them.
+      rig.clock.turn(1000);
+    }
+    expect(rig.events.map(({ event }) => event)).not.toContain('authenticated');
+    await admitted(rig, rig.enrol());
+  });
+
+  test('gives a hello that comes byte by byte no more time than another', async () => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    const line = helloLine(rig.enrol(), rig.server.endpoint);
+    for (const byte of line.slice(0, 5)) {
+      client.socket.write(byte);
+      // Another client's answer shows that the broker has had its turn.
+      const other = new RawClient(rig.socket);
+      other.send(line);
+      await other.next();
+      other.socket.destroy();
+      rig.clock.turn(handshakeTimeout / 5);
+    }
+    expect(await client.refusal()).toBe('handshake_failed');
+  });
+
+  test.each([
     ['no JSON', 'GET / HTTP/1.1', 'parse_error'],
     ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"hello"}]', 'frame_invalid'],
     ['an answer', '{"jsonrpc":"2.0","id":1,"result":{}}', 'frame_invalid'],

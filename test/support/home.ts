@@ -30,11 +30,15 @@ export interface Running {
   readonly ended: Promise<Run>;
   /** Resolves when its stderr holds `text`; rejects when it ends before. */
   says(text: string): Promise<void>;
+  /** One line on its standard input, where that stays open. */
+  types(line: string): void;
   signal(name: NodeJS.Signals): void;
 }
 
 export interface RunOptions {
   readonly stdin?: string;
+  /** Standard input doesn't end, as at a terminal. */
+  readonly stdinStaysOpen?: boolean;
   /** Added to the home's environment; undefined takes a variable away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -124,7 +128,8 @@ export class TestHome {
     return JSON.parse(await this.ok([...args, '--json'])) as T;
   }
 
-  start(args: readonly string[], { stdin = '', env = {} }: RunOptions = {}): Running {
+  start(args: readonly string[], options: RunOptions = {}): Running {
+    const { stdin = '', env = {}, stdinStaysOpen = false } = options;
     const child = spawn(process.execPath, [this.#bin, ...args], {
       cwd: path.join(this.#base, 'work'),
       env: clean({ ...this.env, ...env }),
@@ -132,7 +137,8 @@ export class TestHome {
     });
     this.#running.add(child);
     // A command that doesn't read its input may be gone before it is written.
-    child.stdin.on('error', () => undefined).end(stdin);
+    child.stdin.on('error', () => undefined).write(stdin);
+    if (!stdinStaysOpen) child.stdin.end();
     const output = { stdout: '', stderr: '' };
     const heard = new Set<() => void>();
     for (const name of ['stdout', 'stderr'] as const) {
@@ -162,7 +168,13 @@ export class TestHome {
       });
       await Promise.race([promise, early]).finally(() => heard.delete(listener));
     };
-    return { pid: child.pid ?? 0, ended, says, signal: (name) => void child.kill(name) };
+    return {
+      pid: child.pid ?? 0,
+      ended,
+      says,
+      types: (line) => void child.stdin.write(`${line}\n`),
+      signal: (name) => void child.kill(name),
+    };
   }
 
   /** The running broker's pid; undefined where none runs. Remembered, so that `close` looks for it. */

@@ -1,0 +1,126 @@
+/**
+ * The anchor: where the chain stands, kept in the vault, so that a log cut short or put back shows.
+ *
+ * Invariants: the anchor never runs ahead of the disk. It is compared with the log before this run
+ * replaces it for the first time, and what doesn't fit is written into the log first: a new anchor
+ * must not bury the trace of a cut. Nobody waits for the vault but `settle`.
+ */
+import { reasonOf } from '../errors.ts';
+import type { Reason } from '../errors.ts';
+import { anchorText, peekLink, readAnchor } from './audit-chain.ts';
+import type { ChainHead } from './audit-chain.ts';
+import { openSnapshot } from './audit-files.ts';
+import type { AuditLog } from './audit-log.ts';
+
+/** One item of the vault. Both throw what the vault throws. */
+export interface AuditAnchor {
+  /** Undefined only when the vault certainly has none. */
+  read(): Promise<string | undefined>;
+  write(head: string): Promise<void>;
+}
+
+/** Milliseconds between two anchors for rows about tokens. A keychain takes up to 60 ms a write: a thousandth of a minute. */
+const anchorInterval = 60_000;
+
+interface Parts {
+  readonly file: string;
+  readonly anchor: AuditAnchor;
+  readonly log: AuditLog;
+  readonly now: () => number;
+  /** Writes a row that says what is wrong; on the disk when it resolves. */
+  readonly report: (what: string) => Promise<void>;
+}
+
+export class Anchoring {
+  readonly #parts: Parts;
+  #isChecked = false;
+  #anchored: number | undefined;
+  #anchoredAt = Number.NEGATIVE_INFINITY;
+  #writing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Why the last try failed; undefined when it didn't. */
+  trouble: Reason | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** The number of the row that the vault's anchor names; undefined before this run's first. */
+  get anchored(): number | undefined {
+    return this.#anchored;
+  }
+
+  /** New rows are on the disk. `isUrgent`: anchored at once, in the background; else within the minute. */
+  moved(isUrgent: boolean): void {
+    const wait = this.#anchoredAt + anchorInterval - this.#parts.now();
+    if (isUrgent || wait <= 0 || wait > anchorInterval) {
+      void this.settle();
+      return;
+    }
+    this.#timer ??= setTimeout(() => void this.settle(), wait).unref();
+  }
+
+  /** Brings the anchor up to the disk. Never rejects: a failure stands in `trouble`, and the next rows try again. */
+  async settle(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing ??= this.#catchUp().finally(() => (this.#writing = undefined));
+    await this.#writing;
+  }
+
+  async #catchUp(): Promise<void> {
+    try {
+      await this.#check();
+      while (this.#anchored !== this.#parts.log.at.sequence) {
+        const at = this.#parts.log.at;
+        await this.#parts.anchor.write(anchorText(at));
+        this.#anchored = at.sequence;
+      }
+      this.trouble = undefined;
+    } catch (error) {
+      this.trouble = reasonOf(error);
+    }
+    this.#anchoredAt = this.#parts.now();
+  }
+
+  async #check(): Promise<void> {
+    if (this.#isChecked) return;
+    const what = await this.#misfit();
+    if (what !== undefined) await this.#parts.report(what);
+    this.#isChecked = true;
+  }
+
+  async #misfit(): Promise<string | undefined> {
+    const { anchor, log, file } = this.#parts;
+    const text = await anchor.read();
+    if (text === undefined) {
+      // An anchor stands in the vault before the first keyed row stands in the file.
+      const hasKeyed = await someRow(file, (row) => row.keyed && row.sequence <= log.openedAt);
+      return hasKeyed ? 'the vault held no anchor, though the log was sealed before' : undefined;
+    }
+    const head = readAnchor(text);
+    if (!head) return 'the vault’s anchor could not be read';
+    if (head.sequence === 0) return undefined;
+    const isThere = await someRow(file, (row) => row.sequence === head.sequence && row.head === head.head);
+    return isThere ? undefined : `row ${head.sequence}, which the anchor names, is not in the log`;
+  }
+}
+
+async function someRow(
+  file: string,
+  isIt: (row: ChainHead & { readonly keyed: boolean }) => boolean,
+): Promise<boolean> {
+  const snapshot = await openSnapshot(file);
+  try {
+    // Newest first: the anchor names one of the last rows.
+    for (const one of snapshot.files.toReversed()) {
+      for await (const { bytes } of one.lines()) {
+        const link = peekLink(bytes);
+        if (link && isIt(link)) return true;
+      }
+    }
+    return false;
+  } finally {
+    await snapshot.close();
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Reads rows back for people and their tools: the last few, or all of a time as JSON lines or CSV.
+ *
+ * Invariant: reads one moment of the log and holds one line, or the rows asked for, in memory.
+ */
+import { auditFile, openSnapshot } from './audit-files.ts';
+import { readRow } from './audit-row.ts';
+import type { StoredRow } from './audit-row.ts';
+
+/** Rows that `tailAudit` gives at most: some hundred kilobytes, well within one frame of the socket. */
+export const longestTail = 1000;
+
+/** The last `count` rows, oldest first; lines that hold no row are left out. Throws `file_unreadable`. */
+export async function tailAudit(folder: string, count: number): Promise<readonly StoredRow[]> {
+  const wanted = Math.min(count, longestTail);
+  let rows: StoredRow[] = [];
+  const snapshot = await openSnapshot(auditFile(folder));
+  try {
+    for (const file of snapshot.files.toReversed()) {
+      if (rows.length >= wanted) break;
+      const last: Buffer[] = [];
+      for await (const { bytes } of file.lines()) {
+        last.push(bytes);
+        // In blocks, so that a long file doesn't cost a shift a line.
+        if (last.length >= 2 * wanted) last.splice(0, last.length - wanted);
+      }
+      rows = [...last.map(readRow).filter((row) => row !== undefined), ...rows];
+    }
+  } finally {
+    await snapshot.close();
+  }
+  return wanted > 0 ? rows.slice(-wanted) : [];
+}
+
+export interface ExportChoice {
+  /** Milliseconds since 1970; rows of this moment are in. */
+  readonly since?: number;
+  /** Milliseconds since 1970; rows of this moment are out. */
+  readonly until?: number;
+  readonly format: 'jsonl' | 'csv';
+}
+
+/**
+ * Gives the rows to `write`, in order, piece by piece, and waits for each. JSON lines are the log's
+ * own bytes, so that a whole export can still be verified; CSV follows RFC 4180 with times in UTC.
+ * Resolves with how many rows there were. Throws what `write` throws, and `file_unreadable`.
+ */
+export async function exportAudit(
+  folder: string,
+  write: (text: string) => void | Promise<void>,
+  { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, format }: ExportChoice,
+): Promise<number> {
+  const snapshot = await openSnapshot(auditFile(folder));
+  let rows = 0;
+  try {
+    if (format === 'csv') await write(csvLine(columns));
+    for (const file of snapshot.files) {
+      for await (const { bytes } of file.lines()) {
+        const row = readRow(bytes);
+        if (!row || row.time < since || row.time >= until) continue;
+        await write(format === 'csv' ? csvLine(cellsOf(row)) : `${bytes.toString('utf8')}\n`);
+        rows += 1;
+      }
+    }
+  } finally {
+    await snapshot.close();
+  }
+  return rows;
+}
+
+const columns = [
+  'sequence',
+  'time',
+  'event',
+  'outcome',
+  'client',
+  'endpoint',
+  'resource',
+  'issuer',
+  'grant',
+  'scope',
+  'fingerprint',
+  'count',
+  'first',
+  'last',
+  'rows',
+] as const;
+
+function cellsOf(row: StoredRow): string[] {
+  return columns.map((column) => {
+    const value = row[column];
+    if (value === undefined) return '';
+    if (column === 'time' || column === 'first' || column === 'last') return moment(Number(value));
+    return Array.isArray(value) ? value.join(' ') : String(value);
+  });
+}
+
+/** A hand-written time may lie outside what a date can say; then the number itself stands there. */
+function moment(milliseconds: number): string {
+  const date = new Date(milliseconds);
+  return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString();
+}
+
+/** RFC 4180 §2: cells in quotation marks, lines end in CR LF. */
+function csvLine(cells: readonly string[]): string {
+  return `${cells.map((cell) => `"${inert(cell).replaceAll('"', '""')}"`).join(',')}\r\n`;
+}
+
+/** A spreadsheet runs a cell that begins like this as a formula, and programs choose their own names. */
+function inert(cell: string): string {
+  return /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+}

@@ -1,0 +1,152 @@
+/**
+ * The audit trail's files: `audit.jsonl`, which grows, and `audit-000001.jsonl`…, which are full.
+ *
+ * Invariant: a reader sees one moment of the log, whatever the broker writes or rotates meanwhile,
+ * and holds at most one line of it in memory.
+ */
+import { open, readdir } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { KeyturnError } from '../errors.ts';
+
+/** The file that grows; full ones stand beside it. */
+export function auditFile(folder: string): string {
+  return path.join(folder, 'audit.jsonl');
+}
+
+export interface FullFile {
+  readonly path: string;
+  readonly number: number;
+}
+
+/** The full files beside `current`, oldest first. */
+export async function fullFiles(current: string): Promise<readonly FullFile[]> {
+  const { dir, name: stem, ext } = path.parse(current);
+  const found: FullFile[] = [];
+  for (const name of await readdir(dir).catch(absentAsEmpty)) {
+    const number = numberIn(name, stem, ext);
+    if (number !== undefined) found.push({ path: path.join(dir, name), number });
+  }
+  return found.sort((a, b) => a.number - b.number);
+}
+
+/** The name that `current` gets when it is full. */
+export function fullName(current: string, number: number): string {
+  const { dir, name, ext } = path.parse(current);
+  // Six digits: a listing then shows them in order.
+  return path.join(dir, `${name}-${String(number).padStart(6, '0')}${ext}`);
+}
+
+function numberIn(name: string, stem: string, ext: string): number | undefined {
+  if (!name.startsWith(`${stem}-`) || !name.endsWith(ext)) return undefined;
+  const digits = name.slice(stem.length + 1, name.length - ext.length);
+  return /^\d{6,12}$/.test(digits) ? Number(digits) : undefined;
+}
+
+function absentAsEmpty(error: unknown): string[] {
+  if (isAbsent(error)) return [];
+  throw error;
+}
+
+export function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+export interface LogLine {
+  /** Without its line feed. */
+  readonly bytes: Buffer;
+  /** False for the end of a file that has no line feed. */
+  readonly isWhole: boolean;
+}
+
+/** One moment of the log, oldest file first. Close it. */
+export interface Snapshot {
+  readonly files: readonly SnapshotFile[];
+  close(): Promise<void>;
+}
+
+export interface SnapshotFile {
+  readonly path: string;
+  lines(): AsyncGenerator<LogLine, void, undefined>;
+}
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  readonly path: string;
+  readonly size: number;
+  readonly inode: bigint;
+}
+
+/** Opens all files of the log as they are now. Throws `file_unreadable`, and so do the lines. */
+export async function openSnapshot(current: string): Promise<Snapshot> {
+  const opened: OpenFile[] = [];
+  const close = async (): Promise<void> => {
+    for (const { handle } of opened) await handle.close();
+  };
+  try {
+    // The growing file first: if it is rotated before the listing, it turns up again there, by its inode.
+    const growing = await openFile(current);
+    if (growing) opened.push(growing);
+    const full: OpenFile[] = [];
+    for (const { path: file } of await fullFiles(current)) {
+      const one = await openFile(file);
+      if (!one) continue;
+      opened.push(one);
+      if (one.inode !== growing?.inode) full.push(one);
+    }
+    const inOrder = growing ? [...full, growing] : full;
+    return { files: inOrder.map((file) => ({ path: file.path, lines: () => linesOf(file) })), close };
+  } catch (error) {
+    await close();
+    throw unreadable(current, error);
+  }
+}
+
+function unreadable(file: string, error: unknown): KeyturnError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return new KeyturnError('file_unreadable', `The audit log ${file} can't be read (${code}).`, {
+    hint: 'Keyturn left it as it is. See that the files of the log are files, and yours (0600).',
+  });
+}
+
+async function openFile(file: string): Promise<OpenFile | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file, 'r');
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+  const { size, ino } = await handle.stat({ bigint: true });
+  return { handle, path: file, size: Number(size), inode: ino };
+}
+
+/** Bytes of a read: large enough that reads are few, small beside the log. */
+const chunkSize = 64 * 1024;
+/** Bytes of a line. Ours stay far below; a longer one is foreign and is taken in pieces. */
+const longestLine = 1024 * 1024;
+
+async function* linesOf({ handle, path: file, size }: OpenFile): AsyncGenerator<LogLine, void, undefined> {
+  let rest: Buffer = Buffer.alloc(0);
+  let position = 0;
+  while (position < size) {
+    const chunk = Buffer.allocUnsafe(Math.min(chunkSize, size - position));
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length, position).catch((error: unknown) => {
+      throw unreadable(file, error);
+    });
+    if (bytesRead === 0) break;
+    position += bytesRead;
+    const data = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
+    let start = 0;
+    for (let end = data.indexOf(0x0a); end >= 0; end = data.indexOf(0x0a, start)) {
+      yield { bytes: data.subarray(start, end), isWhole: true };
+      start = end + 1;
+    }
+    rest = data.subarray(start);
+    if (rest.length > longestLine) {
+      yield { bytes: rest, isWhole: true };
+      rest = Buffer.alloc(0);
+    }
+  }
+  if (rest.length > 0) yield { bytes: rest, isWhole: false };
+}

@@ -1,0 +1,275 @@
+/**
+ * The writer's side of the log: puts rows into the chain and on the disk, and turns files over.
+ *
+ * Invariants: what `append` resolved for is on the disk, in order. Nothing that stands in a file is
+ * rewritten: a torn line of a crash stays, and a row says so. The oldest file goes only after a row
+ * that names its end is on the disk. One writer a home (the daemon's lock sees to it); calls to
+ * `append` must not overlap.
+ */
+import type { KeyObject } from 'node:crypto';
+import { mkdir, open, rename, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { KeyturnError } from '../errors.ts';
+import { LineDigest, linkRow, noRows, peekLink } from './audit-chain.ts';
+import type { ChainHead } from './audit-chain.ts';
+import { fullFiles, fullName, isAbsent, openSnapshot } from './audit-files.ts';
+import type { SnapshotFile } from './audit-files.ts';
+import type { Entry, OwnRow } from './audit-row.ts';
+
+export interface LogLimits {
+  /** Bytes after which a file is full. */
+  readonly fileSize: number;
+  /** Files kept, the growing one among them. */
+  readonly files: number;
+}
+
+/** 4 MiB read in some ten milliseconds, and eight of them hold about 150,000 rows: months of a busy desk. */
+export const usualLimits: LogLimits = { fileSize: 4 * 1024 * 1024, files: 8 };
+
+export interface LogOptions {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly limits: LogLimits;
+  /** A key will come: until then no file is removed, because only a keyed row may vouch for that. */
+  readonly awaitsKey: boolean;
+}
+
+interface State {
+  readonly at: ChainHead;
+  readonly size: number;
+  /** False where the file ends in the middle of a line. */
+  readonly endsWhole: boolean;
+  /** Rows that the log has to say of what it found at its opening. */
+  readonly owed: readonly OwnRow[];
+}
+
+export class AuditLog {
+  readonly #file: string;
+  readonly #options: LogOptions;
+  #state: State | undefined;
+  #key: KeyObject | undefined;
+  /** Rows of this run without a key; undefined once a row has sealed them. */
+  #plain: number | undefined = 0;
+  /** Number of the last row when this run first looked. */
+  #openedAt: number | undefined;
+
+  constructor(file: string, options: LogOptions) {
+    this.#file = file;
+    this.#options = options;
+  }
+
+  /** Where the chain stands on the disk. */
+  get at(): ChainHead {
+    return this.#state?.at ?? noRows;
+  }
+
+  /** Rows up to this number were there before this run. */
+  get openedAt(): number {
+    return this.#openedAt ?? 0;
+  }
+
+  get isSealed(): boolean {
+    return this.#plain === undefined;
+  }
+
+  /** From the next append on rows are keyed; that append begins with the row that seals those before. */
+  useKey(key: KeyObject): void {
+    this.#key = key;
+  }
+
+  /** Finds where the chain stands; writes nothing. Throws `file_unreadable`. */
+  async open(): Promise<void> {
+    try {
+      this.#state ??= await this.#open();
+    } catch (error) {
+      throw unwritable(this.#file, error);
+    }
+  }
+
+  /** Writes the entries, and what the log has to say itself. Throws `file_unreadable`; then nothing was added. */
+  async append(entries: readonly Entry[]): Promise<void> {
+    if (entries.length === 0 && (!this.#key || this.isSealed)) return;
+    try {
+      this.#state ??= await this.#open();
+      if (this.#state.size >= this.#options.limits.fileSize) await this.#turnOver(this.#state);
+      const surplus = this.#state.size === 0 ? await this.#surplus() : [];
+      await this.#write(this.#state, [...this.#ownRows(this.#state, surplus), ...entries]);
+      for (const { file } of surplus) await unlink(path.join(path.dirname(this.#file), file));
+    } catch (error) {
+      await this.#forgetIfChanged();
+      throw unwritable(this.#file, error);
+    }
+  }
+
+  /** Half a write that couldn't be taken back: the next append looks anew where the chain stands. */
+  async #forgetIfChanged(): Promise<void> {
+    const size = await sizeOf(this.#file).catch(() => undefined);
+    if (size !== this.#state?.size) this.#state = undefined;
+  }
+
+  async #open(): Promise<State> {
+    await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+    const snapshot = await openSnapshot(this.#file);
+    try {
+      const { at, after, endsWhole } = await lastLink(snapshot.files);
+      this.#openedAt ??= at.sequence;
+      return { at, size: await sizeOf(this.#file), endsWhole, owed: owedRows(at, after) };
+    } finally {
+      await snapshot.close();
+    }
+  }
+
+  async #turnOver(state: State): Promise<void> {
+    const newest = (await fullFiles(this.#file)).at(-1)?.number ?? 0;
+    await rename(this.#file, fullName(this.#file, newest + 1));
+    this.#state = { ...state, size: 0, endsWhole: true };
+  }
+
+  /** The files that are too many, oldest first, as the rows that announce their removal. */
+  async #surplus(): Promise<Extract<OwnRow, { outcome: 'removed' }>[]> {
+    if (this.#options.awaitsKey && !this.#key) return [];
+    const full = await fullFiles(this.#file);
+    const tooMany = full.slice(0, Math.max(0, full.length + 1 - this.#options.limits.files));
+    const rows: Extract<OwnRow, { outcome: 'removed' }>[] = [];
+    for (const { path: file } of tooMany) {
+      const { sequence, head } = await endOf(file);
+      rows.push({ event: 'audit', outcome: 'removed', file: path.basename(file), through: sequence, head });
+    }
+    return rows;
+  }
+
+  #ownRows({ at, size, owed }: State, surplus: readonly OwnRow[]): Entry[] {
+    const rows: OwnRow[] = [];
+    if (size === 0 && at.sequence > 0) {
+      rows.push({ event: 'audit', outcome: 'continued', previous: at.head });
+    }
+    rows.push(...owed);
+    if (this.#key && this.#plain !== undefined) {
+      rows.push({ event: 'audit', outcome: 'sealed', plain: this.#plain });
+    }
+    rows.push(...surplus);
+    const time = this.#options.now();
+    return rows.map((row) => ({ time, row }));
+  }
+
+  async #write(state: State, entries: readonly Entry[]): Promise<void> {
+    const key = this.#key;
+    let at = state.at;
+    let text = '';
+    for (const entry of entries) {
+      const { line, after } = linkRow(at, entry, key);
+      text += line;
+      at = after;
+    }
+    const size = await appendText(this.#file, text, state);
+    this.#state = { at, size, endsWhole: true, owed: [] };
+    if (key) this.#plain = undefined;
+    else if (this.#plain !== undefined) this.#plain += entries.length;
+  }
+}
+
+/** The first row says what stood before the chain; a later one, what stands where a row should. */
+function owedRows(at: ChainHead, after: LineDigest): OwnRow[] {
+  const { lines } = after;
+  const found = { lines, digest: after.end() };
+  if (at.sequence === 0) return [{ event: 'audit', outcome: 'started', ...(lines > 0 ? found : {}) }];
+  if (lines === 0) return [];
+  return [{ event: 'audit', outcome: lines === 1 ? 'torn' : 'foreign', ...found }];
+}
+
+interface LogEnd {
+  readonly at: ChainHead;
+  /** The lines after the last one with a link. */
+  readonly after: LineDigest;
+  readonly endsWhole: boolean;
+}
+
+/** The last link of the log. Reads the newest file, and older ones only while none holds a link. */
+async function lastLink(files: readonly SnapshotFile[]): Promise<LogEnd> {
+  for (let start = files.length - 1; ; start -= 1) {
+    const end = await endOfFiles(files.slice(Math.max(0, start)));
+    if (end.at.sequence > 0 || start <= 0) return end;
+  }
+}
+
+async function endOfFiles(files: readonly SnapshotFile[]): Promise<LogEnd> {
+  let end: LogEnd = { at: noRows, after: new LineDigest(), endsWhole: true };
+  for (const file of files) {
+    for await (const { bytes, isWhole } of file.lines()) {
+      const link = peekLink(bytes);
+      if (!link) end.after.add(bytes);
+      end = link
+        ? { at: { sequence: link.sequence, head: link.head }, after: new LineDigest(), endsWhole: isWhole }
+        : { ...end, endsWhole: isWhole };
+    }
+  }
+  return end;
+}
+
+/** Where the chain stands at the end of one full file. */
+async function endOf(file: string): Promise<ChainHead> {
+  const snapshot = await openSnapshot(file);
+  try {
+    return (await endOfFiles(snapshot.files.slice(-1))).at;
+  } finally {
+    await snapshot.close();
+  }
+}
+
+async function sizeOf(file: string): Promise<number> {
+  try {
+    const handle = await open(file, 'r');
+    try {
+      return (await handle.stat()).size;
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (isAbsent(error)) return 0;
+    throw error;
+  }
+}
+
+/** Appends and syncs; resolves with the file's size. What could not be written whole is taken back. */
+async function appendText(file: string, text: string, { size, endsWhole }: State): Promise<number> {
+  const handle = await open(file, 'a', 0o600);
+  try {
+    const before = (await handle.stat()).size;
+    // Version 0.1, a backup tool or a person may have widened it.
+    await handle.chmod(0o600);
+    // Another size than ours: somebody else wrote here. A line feed keeps our row a line of its own.
+    const apart = endsWhole && before === size ? '' : '\n';
+    try {
+      await handle.appendFile(apart + text);
+      await handle.sync();
+    } catch (error) {
+      await handle.truncate(before);
+      throw error;
+    }
+    if (before === 0) await syncFolder(path.dirname(file));
+    return before + Buffer.byteLength(apart + text);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A new file's name is durable only with its folder. Windows keeps names in its own journal and opens no folder. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle: FileHandle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function unwritable(file: string, error: unknown): KeyturnError {
+  if (error instanceof KeyturnError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return new KeyturnError('file_unreadable', `The audit log ${file} can't be written (${code}).`, {
+    rule: 'what gives authority is recorded before it is answered',
+    hint: 'See that the folder is yours and that the disk has room; rows wait in memory until then.',
+  });
+}

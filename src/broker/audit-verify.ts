@@ -1,0 +1,216 @@
+/**
+ * Reads the whole log against key and anchor, and names the first thing that doesn't fit.
+ *
+ * Invariant: says `ok` only where every row follows from the one before it, the rows before the
+ * first are accounted for, and the row that the vault's anchor names is there. What audit.ts says
+ * can't be shown is counted (`unprovenRows`), never called proven. Memory: one line at a time.
+ */
+import type { KeyObject } from 'node:crypto';
+import type { AuditAnchor } from './audit-anchor.ts';
+import { fits, LineDigest, noRows, readAnchor, readLink } from './audit-chain.ts';
+import type { ChainHead, LinkedRow } from './audit-chain.ts';
+import { auditFile, openSnapshot } from './audit-files.ts';
+import type { LogLine } from './audit-files.ts';
+
+export interface AuditProblem {
+  /** Number of the row at which it shows; 0 where it is the log as a whole. */
+  readonly sequence: number;
+  /** A sentence for a person. */
+  readonly what: string;
+}
+
+export interface AuditVerdict {
+  readonly ok: boolean;
+  /** Rows of the chain. */
+  readonly rows: number;
+  /** Lines of version 0.1, before the chain. The first row of the chain seals them as they were when it was written. */
+  readonly oldRows: number;
+  /** Lines that a crash tore. They are kept; the chain says so. */
+  readonly tornLines: number;
+  /** Rows linked without a key that no run vouches for: at the end until the vault opens, or of a run that ended before. */
+  readonly unprovenRows: number;
+  readonly firstProblem?: AuditProblem;
+}
+
+/**
+ * Verifies the log in `folder`. `key`: the chain key (`auditKeys`). Safe while the broker writes.
+ * Throws what the anchor throws, and `file_unreadable`.
+ */
+export async function verifyAudit(
+  folder: string,
+  key: KeyObject,
+  anchor: Pick<AuditAnchor, 'read'>,
+): Promise<AuditVerdict> {
+  // Before the files: the anchor never runs ahead of the disk, so each row it can name is in the snapshot.
+  const text = await anchor.read();
+  const check = new LogCheck(key, text);
+  const snapshot = await openSnapshot(auditFile(folder));
+  try {
+    for (const file of snapshot.files) for await (const line of file.lines()) check.take(line);
+  } finally {
+    await snapshot.close();
+  }
+  return check.verdict();
+}
+
+class LogCheck {
+  readonly #key: KeyObject;
+  readonly #anchorText: string | undefined;
+  readonly #anchor: ChainHead | undefined;
+  #problem: AuditProblem | undefined;
+  #rows = 0;
+  #keyedRows = 0;
+  #oldRows = 0;
+  #tornLines = 0;
+  #unproven = 0;
+  /** Plain rows since the last row that sealed some. */
+  #plainRun = 0;
+  #at: ChainHead = noRows;
+  /** Where the rows that are gone from the front ended; undefined where none are. */
+  #gone: ChainHead | undefined;
+  #vouched: 'no' | 'plain' | 'keyed' = 'no';
+  #anchorSeen: boolean;
+  /** Lines without a link since the last row. */
+  #loose = new LineDigest();
+  #looseIsWhole = true;
+
+  constructor(key: KeyObject, anchorText: string | undefined) {
+    this.#key = key;
+    this.#anchorText = anchorText;
+    this.#anchor = anchorText === undefined ? undefined : readAnchor(anchorText);
+    this.#anchorSeen = this.#anchor?.sequence === 0;
+  }
+
+  take({ bytes, isWhole }: LogLine): void {
+    const link = readLink(bytes);
+    if (!link) {
+      this.#loose.add(bytes);
+      this.#looseIsWhole = isWhole;
+      return;
+    }
+    if (this.#rows === 0) this.#begin(link);
+    this.#checkPlace(link);
+    if (!fits(bytes, link, this.#at.head, this.#key)) {
+      this.#fault(link.sequence, 'it, or a row before it, was changed');
+    }
+    this.#checkLoose(link);
+    this.#readOwn(link);
+    this.#count(link);
+    this.#at = { sequence: link.sequence, head: link.head };
+  }
+
+  verdict(): AuditVerdict {
+    this.#checkEnd();
+    this.#checkFront();
+    this.#checkAnchor();
+    return {
+      ok: this.#problem === undefined,
+      rows: this.#rows,
+      oldRows: this.#oldRows,
+      tornLines: this.#tornLines,
+      unprovenRows: this.#unproven + this.#plainRun,
+      ...(this.#problem ? { firstProblem: this.#problem } : {}),
+    };
+  }
+
+  /** The chain begins with its own first row, or with the first of a file whose forerunners were removed. */
+  #begin({ sequence, row }: LinkedRow): void {
+    if (row.event === 'audit' && row.outcome === 'started' && sequence === 1) return;
+    this.#gone = { sequence: sequence - 1, head: row.previous ?? '' };
+    this.#at = this.#gone;
+    if (row.outcome === 'continued') return;
+    this.#fault(sequence, 'the log begins in the middle: the rows before it were cut off');
+  }
+
+  #checkPlace({ sequence, row }: LinkedRow): void {
+    const expected = this.#at.sequence + 1;
+    if (sequence > expected) this.#fault(expected, `rows ${expected} to ${sequence - 1} are missing`);
+    if (sequence < expected) this.#fault(sequence, 'it stands in the wrong place, or twice');
+    if (row.event === 'audit' && row.outcome === 'continued' && row.previous !== this.#at.head) {
+      this.#fault(sequence, 'it doesn’t continue the file before it');
+    }
+  }
+
+  /** Lines without a link are version 0.1's, before the chain, or what a row of ours speaks of. */
+  #checkLoose({ sequence, row }: LinkedRow): void {
+    const isOwn = row.event === 'audit';
+    if (isOwn && row.outcome === 'continued') return; // the row that speaks of them comes next
+    const loose = this.#loose;
+    const speaks = isOwn && (row.outcome === 'torn' || row.outcome === 'foreign' || sequence === 1);
+    const said = speaks ? (row.lines ?? 0) : 0;
+    if (said === 0 && loose.lines === 0) return;
+    this.#loose = new LineDigest();
+    if (loose.lines === 0 && this.#isAtFront(sequence)) {
+      // They went with the files that were removed before this one.
+      if (sequence === 1) this.#gone = noRows;
+      return;
+    }
+    if (loose.lines !== said || loose.end() !== row.digest) {
+      this.#fault(sequence, 'the lines above it that hold no row of the chain were changed, or put there');
+    }
+    if (row.outcome === 'foreign') this.#fault(sequence, 'something else than this broker wrote above it');
+    if (row.outcome === 'started') this.#oldRows = loose.lines;
+    if (row.outcome === 'torn') this.#tornLines += loose.lines;
+  }
+
+  #isAtFront(sequence: number): boolean {
+    return sequence === 1 || (this.#gone !== undefined && sequence === this.#gone.sequence + 2);
+  }
+
+  #readOwn({ sequence, keyed, row }: LinkedRow): void {
+    if (row.event !== 'audit') return;
+    if (row.outcome === 'anchor-broken') {
+      this.#fault(sequence, `the log was cut or replaced before it: ${row.what ?? ''}`);
+    }
+    if (row.outcome === 'removed' && row.through === this.#gone?.sequence && row.head === this.#gone?.head) {
+      this.#vouched = keyed ? 'keyed' : 'plain';
+    }
+    if (row.outcome === 'sealed' && keyed) {
+      this.#unproven += Math.max(0, this.#plainRun - (row.plain ?? 0));
+      this.#plainRun = 0;
+    }
+  }
+
+  #count({ sequence, head, keyed }: ChainHead & { readonly keyed: boolean }): void {
+    this.#rows += 1;
+    if (keyed) this.#keyedRows += 1;
+    else this.#plainRun += 1;
+    if (sequence === this.#anchor?.sequence && head === this.#anchor.head) this.#anchorSeen = true;
+  }
+
+  /** A crash leaves at most one unfinished line; the next run will say so in a row. */
+  #checkEnd(): void {
+    const { lines } = this.#loose;
+    if (lines === 0) return;
+    if (this.#rows === 0) this.#oldRows = lines;
+    else if (lines === 1 && !this.#looseIsWhole) this.#tornLines += 1;
+    else this.#fault(this.#at.sequence, 'below it stand lines that hold no row of the chain');
+  }
+
+  #checkFront(): void {
+    if (!this.#gone) return;
+    const enough = this.#vouched === 'keyed' || (this.#vouched === 'plain' && this.#keyedRows === 0);
+    if (enough) return;
+    this.#fault(this.#gone.sequence, 'the rows up to it are gone, and no row says that they were removed');
+  }
+
+  #checkAnchor(): void {
+    if (this.#anchorText === undefined) {
+      if (this.#keyedRows > 0) this.#fault(0, 'the vault holds no anchor, though rows are sealed');
+      return;
+    }
+    if (!this.#anchor) this.#fault(0, 'the vault’s anchor can’t be read');
+    else if (!this.#anchorSeen) this.#faultOfAnchor(this.#anchor.sequence);
+  }
+
+  #faultOfAnchor(sequence: number): void {
+    if (sequence > this.#at.sequence) {
+      const what = `the vault’s anchor names row ${sequence}: the rows after ${this.#at.sequence} were cut off, or the log is an older copy`;
+      this.#fault(this.#at.sequence + 1, what);
+    } else this.#fault(sequence, 'it is not the row that the vault’s anchor names');
+  }
+
+  #fault(sequence: number, what: string): void {
+    this.#problem ??= { sequence, what };
+  }
+}

@@ -1,0 +1,27 @@
+/** `keyturn end CLIENT RESOURCE`: ends a permission. The server is told nothing, and the person is told so. */
+import { exitCodes } from '../errors.ts';
+import { parse, resourceFrom } from './arguments.ts';
+import { ask } from './command.ts';
+import type { Command } from './command.ts';
+import { say } from './output.ts';
+
+const help = `Usage: keyturn end CLIENT RESOURCE
+End a program's permission for a protected server; a denial ends too. The
+program may ask again, and then you are asked. Nothing is revoked at the server.
+
+  -h, --help  show this
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { positionals } = parse(args, {}, { names: ['CLIENT', 'RESOURCE'], command: 'end' });
+    const [client = '', resource = ''] = positionals;
+    await ask('permission.end', { client, resource: resourceFrom(resource) });
+    // For a person only: a script that ends permissions knows what it does.
+    if (process.stderr.isTTY) {
+      say(`keyturn: nothing was revoked at the server; keyturn revoke ${resource} does that.`);
+    }
+    return exitCodes.ok;
+  },
+};

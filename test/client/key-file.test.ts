@@ -1,0 +1,96 @@
+/** Key files: what is kept, what is refused, and with which words. */
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { clientKeyFile, readKeyFile, refuseExisting, writeKeyFile } from '../../src/client/key-file.ts';
+import type { Identity } from '../../src/ipc/wire.ts';
+import { homeId, temporaryHome } from '../ipc/rig.ts';
+
+function newIdentity(): Identity {
+  return { clientId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId };
+}
+
+describe('a key file', () => {
+  test('is written once, 0600, and read back', () => {
+    const file = clientKeyFile(temporaryHome(), 'editor');
+    const identity = newIdentity();
+    writeKeyFile(file, identity);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700);
+    expect(readKeyFile(file)).toEqual(identity);
+    expect(() => writeKeyFile(file, newIdentity())).toThrow(expect.objectContaining({ reason: 'conflict' }));
+    expect(readKeyFile(file)).toEqual(identity);
+  });
+
+  test.each([0o640, 0o604, 0o666, 0o700])('with mode %o is refused with how to mend it', (mode) => {
+    const file = clientKeyFile(temporaryHome(), 'editor');
+    writeKeyFile(file, newIdentity());
+    chmodSync(file, mode);
+    expect(() => readKeyFile(file)).toThrow(
+      expect.objectContaining({ reason: 'file_unreadable', hint: expect.stringContaining('chmod 600') }),
+    );
+  });
+
+  test('that is absent is another matter than one that is broken', () => {
+    const file = clientKeyFile(temporaryHome(), 'editor');
+    expect(() => readKeyFile(file)).toThrow(expect.objectContaining({ reason: 'unpaired' }));
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, '{"clientId":"abc","key":"hunter2', { mode: 0o600 });
+    let seen: unknown;
+    try {
+      readKeyFile(file);
+    } catch (error) {
+      seen = error;
+    }
+    expect(seen).toMatchObject({ reason: 'file_unreadable' });
+    expect(JSON.stringify(seen, Object.getOwnPropertyNames(seen))).not.toContain('hunter2');
+    expect(existsSync(file)).toBe(true);
+  });
+
+  test('below a plain file means that there can be no broker', () => {
+    const paths = temporaryHome();
+    writeFileSync(paths.config, 'mine');
+    const file = clientKeyFile(paths, 'editor');
+    const refusal = expect.objectContaining({
+      reason: 'broker_unreachable',
+      message: expect.stringContaining('a part of its path is a file'),
+      hint: 'Set KEYTURN_HOME to a folder.',
+    });
+    expect(() => readKeyFile(file)).toThrow(refusal);
+    expect(() => refuseExisting(file)).toThrow(refusal);
+    expect(() => writeKeyFile(file, newIdentity())).toThrow(
+      expect.objectContaining({ reason: 'file_unreadable' }),
+    );
+    expect(readFileSync(paths.config, 'utf8')).toBe('mine');
+  });
+
+  test('is not followed when it is a symbolic link', () => {
+    const paths = temporaryHome();
+    writeKeyFile(clientKeyFile(paths, 'real'), newIdentity());
+    const link = clientKeyFile(paths, 'link');
+    symlinkSync(clientKeyFile(paths, 'real'), link);
+    expect(() => readKeyFile(link)).toThrow(
+      expect.objectContaining({
+        reason: 'file_unreadable',
+        hint: expect.stringContaining('no symbolic link'),
+      }),
+    );
+  });
+
+  test.each(['../owner', '', 'a/b', '.hidden', 'x'.repeat(65), 'nul\u0000'])('is never named %j', (name) => {
+    expect(() => clientKeyFile(temporaryHome(), name)).toThrow(
+      expect.objectContaining({ reason: 'invalid_request' }),
+    );
+  });
+});

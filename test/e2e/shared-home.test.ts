@@ -1,0 +1,88 @@
+/**
+ * Five processes that share one home while its tokens expire, on the wall clock. `npm run test:soak`
+ * runs the full minute, on tokens of ten seconds; otherwise twelve seconds on tokens of three.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { homeInBentWorld } from '../support/bent-home.ts';
+import type { Run } from '../support/home.ts';
+
+const isSoak = process.env['KEYTURN_SOAK'] === '1';
+
+/** Seconds. A minute is what was promised. */
+const { duration, lifetime } = isSoak ? { duration: 60, lifetime: 10 } : { duration: 12, lifetime: 3 };
+
+/** As many as expire in that time, less the first and the last. */
+const fewestTokens = Math.floor(duration / lifetime) - 1;
+
+const processes = 5;
+
+/** Milliseconds between two calls of one process: room for the others on a machine with two cores. */
+const pause = 150;
+
+/** Milliseconds for what comes before and after on a busy machine. */
+const margin = 60_000;
+
+/** Milliseconds that a token which is handed out still lives: a fifth of its life (DESIGN, Numbers). */
+const left = (lifetime * 1000) / 5;
+
+interface Call {
+  readonly run: Run;
+  /** What the protected server answered to the token. */
+  readonly status: number;
+  /** Milliseconds from the start of the command to that answer. */
+  readonly took: number;
+}
+
+/** A token that expired on its way, on a machine that is busy, is nobody's failure. */
+function isFailed({ run, status, took }: Call): boolean {
+  return run.code !== 0 || (status !== 200 && took < left);
+}
+
+it(
+  'causes one sign-in, one registration, no refresh token used twice and no failed call',
+  { timeout: duration * 1000 + margin },
+  async () => {
+    const { home, world, url, authorizationServer } = await homeInBentWorld({
+      authorization: { accessTokenLifetime: lifetime },
+    });
+    // To the millisecond: in whole seconds, as JWTs have them, a token would end up to one too early.
+    authorizationServer.bend.accessTokenClaims = (claims) => ({
+      ...claims,
+      exp: Date.now() / 1000 + lifetime,
+    });
+    await home.ok(['allow', 'cli', url]);
+    const call = async (): Promise<Call> => {
+      const start = performance.now();
+      const run = await home.keyturn(['token', url]);
+      const headers = { authorization: `Bearer ${run.stdout.trim()}` };
+      const response = await world.fetch(url, { method: 'POST', headers, body: '{}' });
+      await response.body?.cancel();
+      return { run, status: response.status, took: performance.now() - start };
+    };
+    const calls: Call[] = [];
+    const different = (): number => new Set(calls.map(({ run }) => run.stdout)).size;
+    const end = performance.now() + duration * 1000;
+    const process = async (): Promise<void> => {
+      // A busy machine gets the time it needs to see as many tokens.
+      while (performance.now() < end || different() < fewestTokens) {
+        calls.push(await call());
+        await sleep(pause);
+      }
+    };
+    await Promise.all(Array.from({ length: processes }, process));
+
+    expect(calls.filter(isFailed)).toEqual([]);
+    const { counts } = authorizationServer;
+    expect(counts).toMatchObject({
+      authorizations: 1,
+      registrations: 1,
+      codesRedeemed: 1,
+      refreshReuses: 0,
+      refusals: 0,
+    });
+    // Each token that was over was replaced once, not once for each process that found it so.
+    expect(counts.refreshes).toBeGreaterThanOrEqual(fewestTokens - 1);
+    expect(counts.refreshes).toBeLessThanOrEqual(different() + 1);
+  },
+);

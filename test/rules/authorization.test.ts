@@ -1,0 +1,331 @@
+/** The authorization request, its answer and the exchange of the code, against servers that cheat. */
+import { describe, expect, it } from 'vitest';
+import { cutOff, html, json, redirectTo } from '../support/bent-server.ts';
+import type { Answer } from '../support/bent-server.ts';
+import {
+  callbackOf,
+  enter,
+  followed,
+  ground,
+  handDeadline,
+  parameter,
+  refused,
+  tokenRequests,
+  words,
+} from './ground.ts';
+import type { Ground, GroundOptions } from './ground.ts';
+import { turnOfEvents } from '../broker/rig.ts';
+
+/** A sign-in whose page is open and unvisited. */
+async function atThePage(options: GroundOptions = {}) {
+  const all = await ground(options);
+  all.rig.person.isThere = false;
+  const asked = all.rig.ask();
+  // Its refusal may come before a test waits for it.
+  asked.catch(() => undefined);
+  await all.rig.question('login');
+  const callback = await callbackOf(all, all.rig.pages[0]);
+  return { ...all, asked, callback };
+}
+
+function altered(callback: URL, change: (parameters: URLSearchParams) => void): string {
+  const url = new URL(callback);
+  change(url.searchParams);
+  return url.href;
+}
+
+const nothingKept = ({ rig }: Pick<Ground, 'rig'>): void => {
+  expect(rig.parts.grants.all()).toEqual([]);
+  expect(rig.vault.done.filter((call) => call.startsWith('write grant.'))).toEqual([]);
+};
+
+describe('mixed-up authorization servers', () => {
+  /** The protected server names the hostile one, which sends the browser on to an honest one. */
+  async function mixUp(issInResponse: boolean) {
+    const all = await ground();
+    const { authorizationServer: hostile, world, rig } = all;
+    const honest = await world.openAuthorizationServer({ issInResponse });
+    const { clientId, redirectUri } = await enter(rig, hostile);
+    honest.addClient({ clientId, redirectUris: [redirectUri] });
+    hostile.bend.authorizeAnswer = (_reply, { url }) =>
+      redirectTo(`${honest.server.base}/authorize${url.search}`);
+    return { ...all, hostile, honest };
+  }
+
+  it('get no code, neither the hostile one nor the honest one, where the answer names its issuer', async () => {
+    const { rig, hostile, honest } = await mixUp(true);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9207 §2.4' });
+    expect(honest.counts.authorizations).toBe(1);
+    expect([...tokenRequests(hostile), ...tokenRequests(honest)]).toEqual([]);
+    nothingKept({ rig });
+  });
+
+  it('get no code where the hostile one promised to name its issuer and the answer names none', async () => {
+    const { rig, hostile, honest } = await mixUp(false);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
+    expect([...tokenRequests(hostile), ...tokenRequests(honest)]).toEqual([]);
+  });
+});
+
+describe('an answer', () => {
+  const named = {
+    'the issuer itself': (issuer: string) => issuer,
+    'no issuer': () => undefined,
+    'another issuer': () => 'https://issuer.example',
+    'the issuer with a slash': (issuer: string) => `${issuer}/`,
+    'the issuer in capitals': (issuer: string) => issuer.toUpperCase(),
+  } as const;
+  const isTaken = (advertised: boolean, who: string): boolean =>
+    who === 'the issuer itself' || (who === 'no issuer' && !advertised);
+  const table = [true, false].flatMap((advertised) =>
+    Object.entries(named).map(
+      ([who, iss]) =>
+        [
+          isTaken(advertised, who) ? 'is taken' : 'is refused',
+          who,
+          advertised ? 'promises' : 'does not promise',
+          iss,
+        ] as const,
+    ),
+  );
+
+  it.each(table)('%s that names %s where the server %s to name it', async (verdict, _who, promise, iss) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      authorization_response_iss_parameter_supported: promise === 'promises',
+    });
+    const value = iss(authorizationServer.issuer);
+    authorizationServer.bend.authorizeResponse = (parameters) =>
+      value === undefined ? parameters.delete('iss') : parameters.set('iss', value);
+    if (verdict === 'is taken') {
+      expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+      return;
+    }
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+  });
+
+  it('with the error of a wrong issuer is neither acted on nor shown', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.authorizeError = () => ({
+      error: 'access_denied',
+      error_description: 'send money',
+    });
+    authorizationServer.bend.authorizeResponse = (parameters) =>
+      parameters.set('iss', 'https://issuer.example');
+    const error = await refused(rig.ask());
+    expect(error.reason).toBe('issuer_mismatch');
+    expect(words(error)).not.toMatch(/access_denied|send money/);
+  });
+
+  it.each([
+    ['without a state', (parameters: URLSearchParams) => parameters.delete('state')],
+    ['with another state', (parameters: URLSearchParams) => parameters.set('state', 'another')],
+    [
+      'with its state twice',
+      (parameters: URLSearchParams) => parameters.append('state', parameters.get('state') ?? ''),
+    ],
+    ['with a second, wrong state', (parameters: URLSearchParams) => parameters.append('state', 'another')],
+  ])('%s is refused with 400, sends no code, and the sign-in goes on', async (_what, change) => {
+    const { rig, world, authorizationServer, asked, callback } = await atThePage();
+    expect((await followed(world, altered(callback, change))).status).toBe(400);
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+    expect((await followed(world, callback.href)).status).toBe(200);
+    expect((await asked).issuer).toBe(authorizationServer.issuer);
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('that comes a second time is refused, and its code is sent once', async () => {
+    const { world, authorizationServer, asked, callback } = await atThePage();
+    const replies: number[] = [];
+    authorizationServer.bend.tokenRequest = async () => {
+      replies.push((await followed(world, callback.href)).status);
+      return undefined;
+    };
+    await followed(world, callback.href);
+    await asked;
+    expect(replies).toEqual([400]);
+    expect(authorizationServer.counts).toMatchObject({ codesRedeemed: 1, codeReuses: 0, tokenRequests: 1 });
+  });
+
+  it('that comes after the sign-in is over finds nobody', async () => {
+    const { world, asked, callback } = await atThePage();
+    await followed(world, callback.href);
+    await asked;
+    await expect(followed(world, callback.href)).rejects.toThrow('fetch failed');
+  });
+
+  it.each([
+    ['no code', (parameters: URLSearchParams) => parameters.delete('code')],
+    ['two codes', (parameters: URLSearchParams) => parameters.append('code', 'second')],
+    ['two issuers', (parameters: URLSearchParams) => parameters.append('iss', 'https://issuer.example')],
+  ])('with %s ends the sign-in, and no code is sent', async (_what, change) => {
+    const { rig, world, authorizationServer, asked, callback } = await atThePage();
+    expect((await followed(world, altered(callback, change))).status).toBe(400);
+    expect(['login_failed', 'issuer_mismatch']).toContain((await refused(asked)).reason);
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+    nothingKept({ rig });
+  });
+
+  it('with markup and control characters in its error is quoted for the user and kept from the browser', async () => {
+    const { rig, world, authorizationServer } = await ground();
+    authorizationServer.bend.authorizeError = () => ({
+      error: '<script>alert(1)</script>',
+      error_description: `\u001b[2J\u202e<img src=x>\r\n${'long '.repeat(200)}`,
+    });
+    rig.person.isThere = false;
+    const asked = refused(rig.ask());
+    await rig.question('login');
+    const shown = await followed(world, rig.pages[0] ?? '');
+    const error = await asked;
+    expect(error.reason).toBe('login_failed');
+    expect(words(error)).not.toMatch(/[\u0000-\u001f\u202e]/);
+    expect(error.message.length).toBeLessThan(700);
+    expect(shown.status).toBe(400);
+    expect(shown.text).not.toMatch(/script>|<img|long long/);
+  });
+
+  it('that says no is told as a denial, and the next page waits for the user', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'access_denied' });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'login_required' });
+    expect(rig.pages).toHaveLength(1);
+  });
+});
+
+describe('the authorization request', () => {
+  it.each([
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'http://issuer.example/authorize',
+    'vbscript:x',
+  ])('reaches no browser at %s', async (endpoint) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.metadata = (document) => ({ ...document, authorization_endpoint: endpoint });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
+    expect(rig.pages).toEqual([]);
+  });
+
+  it('reaches no browser where the endpoint sets a parameter of ours', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      authorization_endpoint: `${authorizationServer.server.base}/authorize?redirect_uri=https://evil.example`,
+    });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
+    expect(rig.pages).toEqual([]);
+  });
+
+  it.each([
+    ['no PKCE methods', undefined],
+    ['an empty list of PKCE methods', []],
+    ['PKCE without S256', ['plain']],
+  ])('is not made where the metadata names %s', async (_what, methods) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      code_challenge_methods_supported: methods,
+    });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'pkce_unsupported' });
+    expect(rig.pages).toEqual([]);
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+
+  it('has S256, a state and a verifier of its own each time', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login();
+    await rig.login();
+    for (const name of ['state', 'code_challenge']) {
+      expect(parameter(rig.pages[0], name)).not.toBe(parameter(rig.pages[1], name));
+    }
+    expect(rig.pages.map((page) => parameter(page, 'code_challenge_method'))).toEqual(['S256', 'S256']);
+    const verifiers = tokenRequests(authorizationServer).map(({ form }) => form.get('code_verifier'));
+    expect(new Set(verifiers).size).toBe(2);
+  });
+
+  it('sends resource byte for byte, as the requests for code and refresh do', async () => {
+    const { rig, authorizationServer, protectedServer } = await ground();
+    const resource = `${protectedServer.url}/`;
+    protectedServer.settings.resource = resource;
+    await rig.ask();
+    rig.clock.advance(3_600_000);
+    await rig.ask();
+    expect(parameter(rig.pages[0], 'resource')).toBe(resource);
+    const requests = tokenRequests(authorizationServer);
+    expect(requests.map(({ form }) => form.get('grant_type'))).toEqual([
+      'authorization_code',
+      'refresh_token',
+    ]);
+    expect(requests.map(({ form }) => form.getAll('resource'))).toEqual([[resource], [resource]]);
+    expect(rig.grant().resource).toBe(resource);
+  });
+
+  it('names the account that the user chose, and never forces a consent page', async () => {
+    const { rig } = await ground();
+    await rig.login({ account: 'bob' });
+    expect(parameter(rig.pages[0], 'login_hint')).toBe('bob');
+    expect(parameter(rig.pages[0], 'prompt')).toBeUndefined();
+  });
+
+  it('asks which account is meant where the server offers to', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      prompt_values_supported: ['none', 'consent', 'select_account'],
+    });
+    await rig.login();
+    await rig.login({ account: 'bob' });
+    expect(rig.pages.map((page) => parameter(page, 'prompt'))).toEqual([undefined, 'select_account']);
+  });
+
+  it('for one account keeps nothing when another signs in', async () => {
+    const { rig } = await ground();
+    const error = await refused(rig.login({ account: 'bob', scope: ['openid', 'read'] }));
+    expect(error.reason).toBe('account_mismatch');
+    nothingKept({ rig });
+  });
+});
+
+describe('a code', () => {
+  it.each([
+    ['a 500', { status: 500 }],
+    ['a 429', { status: 429, headers: { 'retry-after': '1' } }],
+    ['a web page with status 200', html('<h1>Welcome</h1>')],
+    ['a broken connection', 'destroy'],
+    ['an answer that breaks off', cutOff()],
+    ['403 invalid_code', json({ error: 'invalid_code' }, 403)],
+    ['a redirect', redirectTo('https://issuer.example/token', 307)],
+  ] as const satisfies readonly (readonly [string, Answer])[])(
+    'is never sent twice, also not after %s',
+    async (_what, answer) => {
+      const { rig, authorizationServer } = await ground();
+      authorizationServer.bend.tokenRequest = () => answer;
+      await refused(rig.ask());
+      expect(authorizationServer.counts.tokenRequests).toBe(1);
+      nothingKept({ rig });
+    },
+  );
+
+  it('is never sent twice, also not when the time is over', async () => {
+    const { deadline, hang } = handDeadline();
+    const { rig, authorizationServer } = await ground({ rig: { deadline } });
+    authorizationServer.bend.tokenRequest = hang;
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    await turnOfEvents();
+    expect(authorizationServer.counts.tokenRequests).toBe(1);
+  });
+
+  it('stands in no file, no error and no log', async () => {
+    const { rig, world, authorizationServer, asked, callback } = await atThePage();
+    authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_grant' }, 400);
+    await followed(world, callback.href);
+    const error = await refused(asked);
+    await rig.parts.audit.flush();
+    const code = callback.searchParams.get('code') ?? '-';
+    for (const text of [...rig.texts(), words(error), JSON.stringify(error)])
+      expect(text).not.toContain(code);
+  });
+});

@@ -1,0 +1,171 @@
+/** Metadata that no client should swallow: too long, endless, from elsewhere, not JSON at all. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { daemonFetch } from '../../src/daemon/fetch.ts';
+import type { Fetch } from '../../src/oauth/http.ts';
+import { brokerRig } from '../broker/rig.ts';
+import { cutOff, endless, html, json, redirectTo, stalled } from '../support/bent-server.ts';
+import type { Answer } from '../support/bent-server.ts';
+import { ground, handDeadline, refused } from './ground.ts';
+
+const documents = {
+  'the protected server': '/.well-known/oauth-protected-resource/mcp',
+  'the authorization server': '/.well-known/oauth-authorization-server',
+} as const;
+
+const owners = ['the protected server', 'the authorization server'] as const;
+
+/** Bytes; the bound is 256 KiB. */
+const tenMegabytes = 10 * 1024 * 1024;
+
+const invalid: readonly (readonly [string, Answer])[] = [
+  ['ten megabytes long', json({ filler: 'x'.repeat(tenMegabytes) })],
+  ['without end', endless()],
+  ['a tower of lists', { headers: jsonType(), body: `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}` }],
+  ['a list', json(['https://issuer.example'])],
+  ['cut in the middle of its text', { headers: jsonType(), body: '{"issuer":' }],
+  ['a web page with status 200', html('<h1>Welcome</h1>')],
+  ['JSON that is called text', { headers: { 'content-type': 'text/plain' }, body: '{}' }],
+  ['not UTF-8', { headers: jsonType(), body: Buffer.from([0x7b, 0xff, 0xfe, 0x7d]) }],
+  ['empty', { status: 204 }],
+];
+
+function jsonType(): { readonly 'content-type': string } {
+  return { 'content-type': 'application/json' };
+}
+
+describe.each(owners)('metadata of %s', (owner) => {
+  const world = async (options: Parameters<typeof ground>[0] = {}) => {
+    const all = await ground(options);
+    const { server } = owner === 'the protected server' ? all.protectedServer : all.authorizationServer;
+    return {
+      ...all,
+      answer: (answer: Answer | (() => Answer)) => server.on('GET', documents[owner], answer),
+    };
+  };
+  const unreachable =
+    owner === 'the protected server' ? 'protected_server_unreachable' : 'authorization_server_unreachable';
+
+  it.each(invalid)('is refused when it is %s', async (_what, answer) => {
+    const { rig, answer: lay, authorizationServer } = await world();
+    lay(answer);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
+    expect(rig.pages).toEqual([]);
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+
+  it.each([
+    ['breaks off', cutOff()],
+    ['never comes', 'destroy'],
+    ['is answered with 503', { status: 503 }],
+  ] as const)('counts as unreachable when it %s', async (_what, answer) => {
+    const { rig, answer: lay } = await world();
+    lay(answer);
+    expect(await refused(rig.ask())).toMatchObject({ reason: unreachable });
+  });
+
+  it('counts as unreachable when its time is over', async () => {
+    const { deadline, hang } = handDeadline();
+    const { rig, answer: lay } = await world({ rig: { deadline } });
+    lay(hang);
+    expect(await refused(rig.ask())).toMatchObject({ reason: unreachable });
+  });
+
+  it('counts as unreachable when its time is over in the middle of it', async () => {
+    const { deadline, hang } = handDeadline();
+    const { rig, answer: lay } = await world({ rig: { deadline } });
+    lay(() => {
+      setImmediate(hang);
+      return stalled();
+    });
+    expect(await refused(rig.ask())).toMatchObject({ reason: unreachable });
+  });
+
+  it.each(['another origin', 'plain http'] as const)(
+    'is not followed to %s, even if a good one is there',
+    async (where) => {
+      const { rig, world: bent, answer: lay } = await world();
+      const other = await bent.openServer({ plain: true });
+      const at = where === 'plain http' ? other.plainOrigin : other.origin;
+      lay(redirectTo(`${at}/document`));
+      expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
+      expect(other.requests).toEqual([]);
+    },
+  );
+
+  it('is followed on its own origin, three times at most', async () => {
+    const { rig, answer: lay } = await world();
+    lay(redirectTo(documents[owner]));
+    const error = await refused(rig.ask());
+    expect(error.message).toContain('redirects more than 3 times');
+    expect(rig.fetched.filter((url) => url.endsWith(documents[owner]))).toHaveLength(4);
+  });
+});
+
+describe('the endpoints that metadata names', () => {
+  const names = [
+    'authorization_endpoint',
+    'token_endpoint',
+    'registration_endpoint',
+    'revocation_endpoint',
+    'device_authorization_endpoint',
+  ];
+
+  it.each(
+    names.flatMap((name) =>
+      [
+        'http://issuer.example/x',
+        'javascript:alert(1)',
+        'file:///etc/passwd',
+        'data:text/html,x',
+        '/relative',
+      ].map((url) => [name, url] as const),
+    ),
+  )('are https only: %s may not be %s', async (name, url) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.metadata = (document) => ({ ...document, [name]: url });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
+    expect(rig.pages).toEqual([]);
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+});
+
+describe('a public server’s documents', () => {
+  /** The protected server under a public name: only its own requests are led to where it really is. */
+  async function publicRig() {
+    const { world, authorizationServer, protectedServer } = await ground();
+    const origin = 'https://server.invalid';
+    const net = daemonFetch({ extraAuthorities: world.caFile });
+    onTestFinished(() => net.close());
+    const guarded = net.fetchFor(`${origin}/mcp`);
+    const fetch: Fetch = (url, init) =>
+      url.startsWith(origin)
+        ? world.fetch(url.replace(origin, protectedServer.server.base), init)
+        : guarded(url, init);
+    protectedServer.settings.resource = `${origin}/mcp`;
+    protectedServer.settings.metadataUrl = `${origin}${documents['the protected server']}`;
+    const rig = await brokerRig({ fetch, endpoint: `${origin}/mcp`, visit: async () => undefined });
+    await rig.allow();
+    return { rig, authorizationServer, protectedServer };
+  }
+
+  it('lead to no authorization server at a private address', async () => {
+    const { rig, authorizationServer } = await publicRig();
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
+    expect(authorizationServer.server.requests).toEqual([]);
+  });
+
+  it('lead to no name that stands for a private address', async () => {
+    const { rig, protectedServer, authorizationServer } = await publicRig();
+    const issuer = authorizationServer.issuer.replace('127.0.0.1', 'localhost');
+    protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: [issuer] });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
+    expect(authorizationServer.server.requests).toEqual([]);
+  });
+
+  it('lead to no metadata of their own at a private address', async () => {
+    const { rig, protectedServer, authorizationServer } = await publicRig();
+    protectedServer.settings.metadataUrl = `${authorizationServer.issuer}/document`;
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
+    expect(authorizationServer.server.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,304 @@
+/** Discovery, from the challenge to the authorization server, against servers that break its rules. */
+import { describe, expect, it } from 'vitest';
+import { html, json } from '../support/bent-server.ts';
+import type { ResourceMetadataPlace } from '../support/bent-protected-server.ts';
+import { ground, metadataPaths, parameter, refused, rigIn } from './ground.ts';
+
+const pathDocument = '/.well-known/oauth-protected-resource/mcp';
+const rootDocument = '/.well-known/oauth-protected-resource';
+const serverDocument = '/.well-known/oauth-authorization-server';
+
+/** Metadata at these places, and a challenge that names none. */
+const unnamed = (...metadataAt: ResourceMetadataPlace[]) => ({
+  protection: { metadataAt, metadataUrl: undefined },
+});
+
+describe('the document that a challenge names', () => {
+  it('is used, and no other place is asked', async () => {
+    const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
+    expect((await rig.ask()).resource).toBe(protectedServer.url);
+    expect(metadataPaths(protectedServer.server)).toEqual([]);
+  });
+
+  it('is refused by its name where it is missing, though the well-known places have one', async () => {
+    const { rig, protectedServer } = await ground({ protection: { metadataAt: ['path', 'root'] } });
+    protectedServer.settings.metadataUrl = protectedServer.metadataUrls.elsewhere;
+    const error = await refused(rig.ask());
+    expect(error).toMatchObject({
+      reason: 'metadata_invalid',
+      message: expect.stringContaining('/about-this-resource'),
+    });
+    expect(metadataPaths(protectedServer.server)).toEqual([]);
+    expect(rig.pages).toEqual([]);
+  });
+
+  it('may lie on another https origin', async () => {
+    const { rig, world, protectedServer } = await ground();
+    const other = await world.openServer();
+    other.on('GET', '/document', () => json(protectedServer.document()));
+    protectedServer.settings.metadataUrl = `${other.origin}/document`;
+    expect((await rig.ask()).resource).toBe(protectedServer.url);
+    expect(metadataPaths(protectedServer.server)).toEqual([]);
+  });
+
+  it('is never fetched over http', async () => {
+    const { rig, world, protectedServer } = await ground();
+    const plain = await world.openServer({ plain: true });
+    protectedServer.settings.metadataUrl = `${plain.plainOrigin}/document`;
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
+    expect(plain.requests).toEqual([]);
+  });
+
+  it('starts discovery from a 403 too', async () => {
+    const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
+    protectedServer.bend.verdict = (right) => (right.status === 401 ? { ...right, status: 403 } : right);
+    expect((await rig.ask()).resource).toBe(protectedServer.url);
+  });
+});
+
+describe('metadata that no challenge names', () => {
+  it('is looked for at the path of the endpoint, then at the root', async () => {
+    const { rig, protectedServer } = await ground(unnamed('root'));
+    expect((await rig.ask()).resource).toBe(protectedServer.url);
+    expect(metadataPaths(protectedServer.server)).toEqual([pathDocument, rootDocument]);
+  });
+
+  it('is taken from the path of the endpoint where both places have one', async () => {
+    const { rig, protectedServer } = await ground(unnamed('path', 'root'));
+    await rig.ask();
+    expect(metadataPaths(protectedServer.server)).toEqual([pathDocument]);
+  });
+
+  it.each([401, 403, 404])('is looked for at the next place after a %i', async (status) => {
+    const { rig, protectedServer } = await ground(unnamed('root'));
+    protectedServer.server.on('GET', pathDocument, { status });
+    expect((await rig.ask()).resource).toBe(protectedServer.url);
+  });
+
+  it.each([
+    ['a 500', { status: 500 }],
+    ['a broken connection', 'destroy'],
+  ] as const)('is an error after %s, never a reason for defaults', async (_what, answer) => {
+    const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
+    protectedServer.server.on('GET', pathDocument, answer);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'protected_server_unreachable' });
+    expect(authorizationServer.counts.metadataRequests).toBe(0);
+    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
+  });
+
+  it('is an error when it is a web page at one place and nowhere else, never a reason for defaults', async () => {
+    const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
+    protectedServer.server.on('GET', pathDocument, html('<h1>Not here</h1>'));
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
+    expect(authorizationServer.counts.metadataRequests).toBe(0);
+  });
+});
+
+describe('a protected server', () => {
+  it('that answers 200 without a token and publishes nothing needs no authorization', async () => {
+    const { rig } = await ground({ protection: { open: true, metadataAt: [] } });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_not_required' });
+    expect(rig.pages).toEqual([]);
+  });
+
+  it.each([
+    ['has no authorization_servers', undefined],
+    ['has an empty list of them', []],
+    ['has a list of something else', [7]],
+  ])('whose metadata %s is refused, not taken for one of the earlier revision', async (_what, list) => {
+    const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true });
+    protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: list });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
+    expect(authorizationServer.counts.metadataRequests).toBe(0);
+  });
+
+  it('whose metadata names no resource is named by the canonical URI of its endpoint', async () => {
+    const { rig, protectedServer } = await ground();
+    protectedServer.bend.metadata = ({ resource: _left, ...document }) => document;
+    expect((await rig.ask({ resource: `${protectedServer.url}/` })).resource).toBe(protectedServer.url);
+    expect(parameter(rig.pages[0], 'resource')).toBe(protectedServer.url);
+  });
+
+  it.each([
+    ['another host', () => 'https://other.example/mcp'],
+    ['another path', (url: string) => `${url}-two`],
+    ['a path that only begins alike', (url: string) => url.slice(0, -1)],
+    ['a part of it that was not asked for', (url: string) => `${url}/deeper`],
+    ['another port', (url: string) => url.replace(/:\d+/, ':1')],
+    ['itself with a fragment', (url: string) => `${url}#part`],
+  ])('whose metadata is about %s is refused before anybody is sent anywhere', async (_what, resource) => {
+    const { rig, protectedServer, authorizationServer } = await ground();
+    protectedServer.bend.metadata = (document) => ({ ...document, resource: resource(protectedServer.url) });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'resource_mismatch' });
+    expect(authorizationServer.server.requests).toEqual([]);
+  });
+});
+
+describe('the metadata of an authorization server', () => {
+  it('with a path in its issuer is looked for at three places in order', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: { issuerPath: '/tenant', metadataAt: ['oidcAppended'] },
+    });
+    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+    expect(metadataPaths(authorizationServer.server)).toEqual([
+      `${serverDocument}/tenant`,
+      '/.well-known/openid-configuration/tenant',
+      '/tenant/.well-known/openid-configuration',
+    ]);
+  });
+
+  it('without a path in its issuer is looked for at two places in order', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
+    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+    expect(metadataPaths(authorizationServer.server)).toEqual([
+      serverDocument,
+      '/.well-known/openid-configuration',
+    ]);
+  });
+
+  it.each([401, 403, 404])('is looked for at the next place after a %i', async (status) => {
+    const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
+    authorizationServer.server.on('GET', serverDocument, { status });
+    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+  });
+
+  it('is an error after a 500, and nothing is tried in its place', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
+    authorizationServer.server.on('GET', serverDocument, { status: 500 });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    expect(metadataPaths(authorizationServer.server)).toEqual([serverDocument]);
+  });
+
+  it('that is nowhere is an error, since only the earlier revision has defaults', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { metadataAt: [] } });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
+    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
+  });
+
+  it.each([
+    ['a foreign issuer', () => 'https://issuer.example'],
+    ['a slash more', (issuer: string) => `${issuer}/`],
+    ['another path', (issuer: string) => `${issuer}/tenant`],
+    ['the host in capitals', (issuer: string) => issuer.replace('https', 'HTTPS')],
+    ['no issuer', () => undefined],
+  ])('that states %s is not used', async (_what, issuer) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      issuer: issuer(authorizationServer.issuer),
+    });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
+    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
+    expect(rig.pages).toEqual([]);
+  });
+
+  it('whose issuer ends in a slash is used if it says so itself', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { issuerPath: '/' } });
+    expect((await rig.ask()).issuer).toBe(`${authorizationServer.server.base}/`);
+  });
+});
+
+describe('metadata', () => {
+  it('is kept as long as its HTTP headers say, and asked for again after that', async () => {
+    const { rig, world, authorizationServer } = await ground({ authorization: { accessTokenLifetime: 30 } });
+    const document: unknown = await (await world.fetch(authorizationServer.issuer + serverDocument)).json();
+    authorizationServer.server.on(
+      'GET',
+      serverDocument,
+      json(document, 200, { 'cache-control': 'max-age=60' }),
+    );
+    await rig.ask();
+    const asked = (): number => authorizationServer.server.asked(serverDocument).length;
+    const before = asked();
+    rig.clock.advance(40_000);
+    await rig.ask();
+    expect(asked()).toBe(before);
+    rig.clock.advance(40_000);
+    await rig.ask();
+    expect(asked()).toBe(before + 1);
+    expect(authorizationServer.counts.refreshes).toBe(2);
+  });
+
+  it('is asked for anew by each sign-in, however long it may be kept', async () => {
+    const { rig, world, authorizationServer } = await ground();
+    const document: unknown = await (await world.fetch(authorizationServer.issuer + serverDocument)).json();
+    authorizationServer.server.on(
+      'GET',
+      serverDocument,
+      json(document, 200, { 'cache-control': 'max-age=9999' }),
+    );
+    await rig.login();
+    const before = authorizationServer.server.asked(serverDocument).length;
+    await rig.login();
+    expect(authorizationServer.server.asked(serverDocument)).toHaveLength(before + 1);
+  });
+});
+
+describe('a local client that lies', () => {
+  it('about the metadata document leads to no foreign server', async () => {
+    const { rig, world } = await ground(unnamed('path'));
+    const foreign = await world.openServer();
+    const bearer = { resourceMetadata: `${foreign.origin}/document` };
+    await rig.ask({ challenge: { status: 401, bearer } });
+    expect(foreign.requests).toEqual([]);
+  });
+
+  it('about the scope gets no sign-in for more than it may have', async () => {
+    const { rig } = await ground();
+    await rig.allow('liar', ['read']);
+    const challenge = { status: 401, bearer: { scope: ['read', 'admin', 'offline_access'] } } as const;
+    await rig.ask({ clientId: 'liar', challenge });
+    expect(parameter(rig.pages[0], 'scope')).toBe('read');
+  });
+
+  it('about the scope of a step-up needs the user’s consent before anything is fetched', async () => {
+    const { rig } = await ground();
+    await rig.allow('liar', ['read']);
+    const challenge = { status: 403, bearer: { error: 'insufficient_scope', scope: ['admin'] } } as const;
+    const error = await refused(rig.ask({ clientId: 'liar', challenge, interaction: 'never' }));
+    expect(error.reason).toBe('consent_required');
+    expect(rig.fetched).toEqual([]);
+  });
+
+  it('about the resource reaches none that it has no permission for', async () => {
+    const { rig, world } = await ground();
+    const other = await world.openProtectedServer();
+    const error = await refused(rig.ask({ resource: other.url, interaction: 'never' }));
+    expect(error.reason).toBe('consent_required');
+    expect(other.server.requests).toEqual([]);
+  });
+
+  it('gets no token for one resource under the permission for another', async () => {
+    const { rig, world, authorizationServer } = await ground();
+    await rig.ask();
+    const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
+    const elsewhere = await rigIn(world, other.url);
+    await elsewhere.allow();
+    expect((await elsewhere.ask()).resource).toBe(other.url);
+    expect(await refused(rig.ask({ resource: other.url, interaction: 'never' }))).toMatchObject({
+      reason: 'consent_required',
+    });
+  });
+});
+
+describe('a hint of a local client', () => {
+  it('about the metadata document counts where it names the server’s own origin', async () => {
+    const { rig, protectedServer } = await ground(unnamed('elsewhere'));
+    const bearer = { resourceMetadata: protectedServer.metadataUrls.elsewhere };
+    expect((await rig.ask({ challenge: { status: 401, bearer } })).resource).toBe(protectedServer.url);
+  });
+});
+
+describe('plain http', () => {
+  it('is refused for a resource, also on this machine', async () => {
+    const { rig, protectedServer } = await ground({ plain: true });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'invalid_resource' });
+    expect(protectedServer.server.requests).toEqual([]);
+  });
+
+  it('works on this machine where the settings allow it', async () => {
+    const { rig, protectedServer } = await ground({ plain: true, rig: { allowInsecureLoopback: true } });
+    expect((await rig.ask()).resource).toBe(protectedServer.url);
+    expect(protectedServer.url).toMatch(/^http:/);
+  });
+});

@@ -1,0 +1,223 @@
+/** Protected servers of the earlier revision, which publish no metadata about themselves. */
+import { describe, expect, it } from 'vitest';
+import { revokeGrant } from '../../src/broker/revoker.ts';
+import { html } from '../support/bent-server.ts';
+import type { Answer } from '../support/bent-server.ts';
+import { ground, handDeadline, metadataPaths, parameter, refused, scopeOf, tokenRequests } from './ground.ts';
+import type { Ground, GroundOptions } from './ground.ts';
+
+const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' } as const;
+const header = 'ctx-protocol-version';
+const places = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'] as const;
+
+/** Both servers on one origin; no protected resource metadata anywhere. */
+async function earlier({ authorization, protection, rig }: GroundOptions = {}): Promise<Ground> {
+  return ground({
+    oneOrigin: true,
+    ...(authorization ? { authorization } : {}),
+    protection: { metadataAt: [], ...protection },
+    rig: { protocolVersion, ...rig },
+  });
+}
+
+const withoutMetadata = { authorization: { metadataAt: [] } } as const;
+
+describe('a server without protected resource metadata', () => {
+  it('has its authorization server at its own origin, whatever the path of its endpoint', async () => {
+    const { rig, authorizationServer, protectedServer } = await earlier({
+      protection: { path: '/deep/down/mcp' },
+    });
+    const token = await rig.ask();
+    expect(token).toMatchObject({ issuer: authorizationServer.issuer, resource: protectedServer.url });
+    expect(rig.grant().server).toEqual({ revision: 'earlier', identifier: authorizationServer.server.base });
+  });
+
+  it('is told by a 403 as well as by a 401', async () => {
+    const { rig, protectedServer, authorizationServer } = await earlier();
+    protectedServer.bend.verdict = (right) => (right.status === 401 ? { ...right, status: 403 } : right);
+    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+  });
+
+  it('hears the protocol version with each request for server metadata, and with no other', async () => {
+    const { rig, authorizationServer } = await earlier({ authorization: { metadataAt: ['oidc'] } });
+    await rig.ask();
+    const { requests } = authorizationServer.server;
+    const asked = requests.filter((request) => request.headers[header] === '2025-03-26');
+    expect(asked.map(({ path }) => path)).toEqual(places);
+    expect(requests.filter(({ headers }) => header in headers)).toHaveLength(asked.length);
+  });
+
+  it('of the current revision hears no protocol version', async () => {
+    const { rig, authorizationServer, protectedServer } = await ground({ rig: { protocolVersion } });
+    await rig.ask();
+    const requests = [...authorizationServer.server.requests, ...protectedServer.server.requests];
+    expect(requests.filter(({ headers }) => header in headers)).toEqual([]);
+  });
+
+  it.each(['', '/'])(
+    'may state its origin with %j at its end as issuer, which is recorded as given',
+    async (end) => {
+      const { rig, authorizationServer } = await earlier();
+      const issuer = authorizationServer.server.base + end;
+      authorizationServer.bend.metadata = (document) => ({ ...document, issuer });
+      authorizationServer.bend.authorizeResponse = (parameters) => parameters.set('iss', issuer);
+      expect((await rig.ask()).issuer).toBe(issuer);
+      expect(rig.grant().issuer).toBe(issuer);
+    },
+  );
+
+  it.each([
+    ['two slashes at its end', (base: string) => `${base}//`],
+    ['a path', (base: string) => `${base}/tenant`],
+    ['another server', () => 'https://issuer.example'],
+  ])('whose issuer has %s is refused', async (_what, issuer) => {
+    const { rig, authorizationServer } = await earlier();
+    const stated = issuer(authorizationServer.server.base);
+    authorizationServer.bend.metadata = (document) => ({ ...document, issuer: stated });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
+    expect(rig.pages).toEqual([]);
+  });
+
+  it.each([
+    ['no', undefined],
+    ['an empty list of', []],
+    ['only the plain one of the', ['plain']],
+  ])('whose metadata names %s PKCE methods is refused, not led to the defaults', async (_what, methods) => {
+    const { rig, authorizationServer } = await earlier();
+    authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      code_challenge_methods_supported: methods,
+    });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'pkce_unsupported' });
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+});
+
+describe('the default endpoints', () => {
+  it.each([401, 403, 404])('are used where every place answers %i', async (status) => {
+    const { rig, authorizationServer } = await earlier(withoutMetadata);
+    for (const place of places) authorizationServer.server.on('GET', place, { status });
+    expect((await rig.ask()).issuer).toBe(authorizationServer.server.base);
+    expect(authorizationServer.counts).toMatchObject({
+      registrations: 1,
+      authorizations: 1,
+      codesRedeemed: 1,
+    });
+    expect(metadataPaths(authorizationServer.server).slice(-2)).toEqual(places);
+  });
+
+  it.each(
+    places.flatMap((place) =>
+      (
+        [
+          ['a 500', { status: 500 }],
+          ['a 400', { status: 400 }],
+          ['a web page', html('<h1>Welcome</h1>')],
+          ['a broken connection', 'destroy'],
+          ['JSON without meaning', { body: { hello: 'world' } }],
+        ] as const
+      ).map(([what, answer]: readonly [string, Answer]) => [what, place, answer] as const),
+    ),
+  )('are never used after %s at %s', async (_what, place, answer) => {
+    const { rig, authorizationServer } = await earlier(withoutMetadata);
+    authorizationServer.server.on('GET', place, answer);
+    const { reason } = await refused(rig.ask());
+    expect(['authorization_server_unreachable', 'metadata_invalid', 'issuer_mismatch']).toContain(reason);
+    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
+    expect(rig.pages).toEqual([]);
+  });
+
+  it('are never used when time runs out', async () => {
+    const { deadline, hang } = handDeadline();
+    const { rig, authorizationServer } = await earlier({ ...withoutMetadata, rig: { deadline } });
+    authorizationServer.server.on('GET', places[1], hang);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
+  });
+
+  it('change no other rule: S256, state and resource are sent', async () => {
+    const { rig, authorizationServer, protectedServer } = await earlier(withoutMetadata);
+    await rig.ask();
+    const [page] = rig.pages;
+    expect(parameter(page, 'code_challenge_method')).toBe('S256');
+    expect(parameter(page, 'code_challenge')).toMatch(/^[\w-]{43}$/);
+    expect(parameter(page, 'state')).toBeDefined();
+    expect(parameter(page, 'resource')).toBe(protectedServer.url);
+    const [exchange] = tokenRequests(authorizationServer);
+    expect(exchange?.form.get('resource')).toBe(protectedServer.url);
+    expect(exchange?.form.get('code_verifier')).toBeTruthy();
+  });
+});
+
+describe('after a restart, a grant of the earlier revision', () => {
+  it.each([
+    ['from metadata', {}],
+    ['from the default endpoints', withoutMetadata],
+  ])('%s refreshes where it was signed in', async (_what, options) => {
+    const { rig, restarted, authorizationServer } = await earlier(options);
+    const first = await rig.ask();
+    const again = await restarted();
+    const next = await again.ask({ interaction: 'never' });
+    expect(next.accessToken).not.toBe(first.accessToken);
+    expect(authorizationServer.counts).toMatchObject({ refreshes: 1, registrations: 1 });
+    const last = authorizationServer.server.asked(places[0]).at(-1);
+    expect(last?.headers[header]).toBe('2025-03-26');
+  });
+
+  it('is revoked at the endpoint that its metadata names', async () => {
+    const { rig, restarted, authorizationServer } = await earlier();
+    await rig.ask();
+    const again = await restarted();
+    expect(await revokeGrant(again.parts, again.grant())).toMatchObject({ receipt: 'confirmed' });
+    expect(authorizationServer.counts.revocations).toBeGreaterThan(0);
+  });
+
+  it('from the default endpoints has nowhere to be revoked', async () => {
+    const { rig, restarted, authorizationServer } = await earlier(withoutMetadata);
+    await rig.ask();
+    const again = await restarted();
+    expect(await revokeGrant(again.parts, again.grant())).toMatchObject({ receipt: 'notOffered' });
+    expect(authorizationServer.server.asked('/revoke', 'POST')).toEqual([]);
+  });
+
+  it('is not moved to default endpoints when its metadata is gone for a moment', async () => {
+    const { rig, restarted, authorizationServer } = await earlier();
+    await rig.ask();
+    authorizationServer.server.on('GET', places[0], { status: 503 });
+    const again = await restarted();
+    expect(await refused(again.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    expect(again.grant().state).toEqual({ kind: 'active' });
+    expect(authorizationServer.counts.refreshes).toBe(0);
+  });
+});
+
+describe('the scopes of a sign-in', () => {
+  const offered = { scopesSupported: ['from-server', 'other'] } as const;
+
+  it('come from the authorization server’s scopes_supported where no challenge and no caller names any', async () => {
+    const { rig } = await earlier({ authorization: offered, protection: { scopes: [] } });
+    await rig.ask();
+    expect(scopeOf(rig.pages[0])).toEqual(['from-server', 'other']);
+  });
+
+  it('come from the challenge first in the earlier revision too', async () => {
+    const { rig } = await earlier({ authorization: offered, protection: { scopes: ['challenged'] } });
+    await rig.ask();
+    expect(scopeOf(rig.pages[0])).toEqual(['challenged']);
+  });
+
+  it('never come from the authorization server’s scopes_supported in the current revision', async () => {
+    const { rig } = await ground({ authorization: offered, protection: { scopes: [] } });
+    await rig.ask();
+    expect(scopeOf(rig.pages[0])).toBeUndefined();
+  });
+
+  it('come from the protected server’s scopes_supported in the current revision', async () => {
+    const { rig } = await ground({
+      authorization: offered,
+      protection: { scopes: [], scopesSupported: ['from-resource'] },
+    });
+    await rig.ask();
+    expect(scopeOf(rig.pages[0])).toEqual(['from-resource']);
+  });
+});

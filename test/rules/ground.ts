@@ -1,0 +1,172 @@
+/**
+ * Where the rules are proved: the broker's real parts in a bent world, one of its own for each test.
+ *
+ * Invariant: whatever a test bends ends with it; the person at the browser only follows redirects.
+ */
+import { createServer } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { enterRegistration } from '../../src/daemon/registration-entry.ts';
+import { brokerRig, refusal } from '../broker/rig.ts';
+import type { Rig, RigOptions } from '../broker/rig.ts';
+import { KeyturnError } from '../../src/errors.ts';
+import type { BentAuthorizationServer, BentClient } from '../support/bent-authorization-server.ts';
+import type { BentProtectedServer } from '../support/bent-protected-server.ts';
+import type { RecordedRequest } from '../support/bent-server.ts';
+import { openBentWorld } from '../support/bent-world.ts';
+import type { BentWorld, BentWorldOptions } from '../support/bent-world.ts';
+
+export interface GroundOptions extends BentWorldOptions {
+  readonly rig?: RigOptions;
+}
+
+export interface Ground {
+  readonly world: BentWorld;
+  readonly authorizationServer: BentAuthorizationServer;
+  readonly protectedServer: BentProtectedServer;
+  readonly rig: Rig;
+  /** The broker after a restart: files and vault stay, memory doesn't. */
+  readonly restarted: () => Promise<Rig>;
+}
+
+/** `editor` may ask for whatever the user consents to at the issuer. */
+export async function ground({ rig: rigOptions = {}, ...options }: GroundOptions = {}): Promise<Ground> {
+  const world = await openBentWorld(options);
+  onTestFinished(() => world.close());
+  const { authorizationServer, protectedServer } = world;
+  const rig = await rigIn(world, protectedServer.url, rigOptions);
+  await rig.allow();
+  return {
+    world,
+    authorizationServer,
+    protectedServer,
+    rig,
+    restarted: () => rigIn(world, protectedServer.url, { ...rigOptions, after: rig }),
+  };
+}
+
+/** A broker whose requests are for this endpoint. */
+export async function rigIn(world: BentWorld, endpoint: string, options: RigOptions = {}): Promise<Rig> {
+  const visit = async (url: string): Promise<void> => void (await followed(world, url));
+  return brokerRig({ fetch: world.fetch, endpoint, visit }, options);
+}
+
+/** What a browser that follows redirects is shown in the end. */
+export async function followed(world: BentWorld, url: string): Promise<{ status: number; text: string }> {
+  const response = await world.fetch(url, { headers: { accept: 'text/html' } });
+  return { status: response.status, text: await response.text() };
+}
+
+/** The refusal of a request, which must be one of ours. */
+export async function refused(promise: Promise<unknown>): Promise<KeyturnError> {
+  const error = await refusal(promise);
+  if (error instanceof KeyturnError) return error;
+  throw error;
+}
+
+/** All words of an error that a person or a log may see. */
+export function words({ message, hint = '', rule = '' }: KeyturnError): string {
+  return [message, hint, rule].join(' ');
+}
+
+/** A parameter of an authorization URL; undefined where it was left out. */
+export function parameter(page: string | undefined, name: string): string | undefined {
+  return new URL(page ?? '').searchParams.get(name) ?? undefined;
+}
+
+export function scopeOf(page: string | undefined): string[] | undefined {
+  return parameter(page, 'scope')?.split(' ');
+}
+
+/** Requests to the token endpoint with this grant. */
+export function tokenRequests(
+  { server }: Pick<BentAuthorizationServer, 'server'>,
+  grantType?: string,
+): RecordedRequest[] {
+  const all = server.asked('/token', 'POST');
+  return grantType === undefined ? all : all.filter(({ form }) => form.get('grant_type') === grantType);
+}
+
+/** Paths of the requests that arrived, in order, without those to the endpoint itself. */
+export function metadataPaths({ requests }: { readonly requests: readonly RecordedRequest[] }): string[] {
+  return requests.map(({ path }) => path).filter((path) => path.includes('.well-known'));
+}
+
+/** The access token is refused by its protected server, as a local client reports it. */
+export function reject({ broker }: Rig, { tokenId }: { readonly tokenId: string }): void {
+  broker.rejectToken({ clientId: 'editor', token: { tokenId } });
+}
+
+/** The answer to a 403: these scopes are needed. */
+export const stepUp = (...scope: string[]) => ({
+  challenge: { status: 403, bearer: { error: 'insufficient_scope', scope } } as const,
+});
+
+/** Exchanges whose time is over when a server hangs, rather than by the clock. */
+export function handDeadline(): { readonly deadline: () => AbortSignal; readonly hang: () => 'hang' } {
+  let over = new AbortController();
+  return {
+    deadline: () => over.signal,
+    hang() {
+      const ended = over;
+      over = new AbortController();
+      ended.abort(new DOMException('time is over', 'TimeoutError'));
+      return 'hang';
+    },
+  };
+}
+
+/** The address that a browser would be sent back to, which nobody has visited yet. */
+export async function callbackOf({ world }: Pick<Ground, 'world'>, page: string | undefined): Promise<URL> {
+  const response = await world.fetch(page ?? '', { redirect: 'manual' });
+  await response.body?.cancel();
+  return new URL(response.headers.get('location') ?? '');
+}
+
+/** A loopback redirect URI whose port is free at this moment. */
+export async function freeRedirect({ parts }: Rig): Promise<string> {
+  const receiver = await parts.loopback.open();
+  await receiver.close();
+  return receiver.redirectUri;
+}
+
+/** Another program listens on the port of this redirect URI until the test ends. */
+export async function occupy(redirectUri: string | undefined): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    // Where somebody else holds it already, it is as taken as it should be.
+    server.once('error', () => resolve());
+    server.listen({ host: '127.0.0.1', port: Number(new URL(redirectUri ?? '').port) }, resolve);
+  });
+  onTestFinished(() => void server.close());
+}
+
+export type Entry = Parameters<typeof enterRegistration>[1];
+
+export interface Entered {
+  readonly clientId: string;
+  readonly redirectUri: string;
+}
+
+/** A client that is registered by hand, at the server and with us (`keyturn register`). */
+export async function enter(
+  rig: Rig,
+  server: BentAuthorizationServer,
+  entry: Partial<Entry> = {},
+  client: Partial<BentClient> = {},
+): Promise<Entered> {
+  const clientId = 'by-hand';
+  const redirectUri = await freeRedirect(rig);
+  server.addClient({
+    clientId,
+    redirectUris: [redirectUri],
+    ...(entry.clientSecret === undefined ? {} : { secret: entry.clientSecret }),
+    ...client,
+  });
+  await enterRegistration(rig.parts, {
+    issuer: server.issuer,
+    clientId,
+    ...(entry.grant === undefined || entry.grant === 'authorization_code' ? { redirectUri } : {}),
+    ...entry,
+  });
+  return { clientId, redirectUri };
+}

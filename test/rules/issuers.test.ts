@@ -1,0 +1,161 @@
+/** Which authorization server of several, and what happens when the protected server names another one. */
+import { describe, expect, it } from 'vitest';
+import type { BentAuthorizationServer } from '../support/bent-authorization-server.ts';
+import { enter, followed, ground, parameter, refused, reject } from './ground.ts';
+import type { Ground } from './ground.ts';
+
+/** A protected server that names two, the world's own first. */
+async function two(): Promise<Ground & { readonly second: BentAuthorizationServer }> {
+  const all = await ground();
+  const second = await all.world.openAuthorizationServer();
+  all.protectedServer.settings.authorizationServers = [all.authorizationServer, second];
+  return { ...all, second };
+}
+
+describe('of several authorization servers', () => {
+  it('the first is taken where all are alike', async () => {
+    const { rig, authorizationServer, second } = await two();
+    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+    expect(second.server.requests).toEqual([]);
+  });
+
+  it.each([
+    ['registers nobody', (server: BentAuthorizationServer) => (server.settings.registration = 'absent')],
+    ['publishes no metadata', (server: BentAuthorizationServer) => (server.settings.metadataAt = [])],
+    [
+      'offers no PKCE',
+      (server: BentAuthorizationServer) =>
+        (server.bend.metadata = ({ code_challenge_methods_supported: _left, ...rest }) => rest),
+    ],
+  ])('one that %s is passed over', async (_what, spoil) => {
+    const { rig, authorizationServer, second } = await two();
+    spoil(authorizationServer);
+    expect((await rig.ask()).issuer).toBe(second.issuer);
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+
+  it('the one that has a registration of ours is taken', async () => {
+    const { rig, second } = await two();
+    await enter(rig, second);
+    expect((await rig.ask()).issuer).toBe(second.issuer);
+  });
+
+  it('the one that gave the grant is taken again', async () => {
+    const { rig, second } = await two();
+    await rig.login({ issuer: second.issuer });
+    expect((await rig.login()).issuer).toBe(second.issuer);
+  });
+
+  it('the one that gave the grant is told about when it fails, not replaced by another', async () => {
+    const { rig, authorizationServer, second } = await two();
+    await rig.login({ issuer: second.issuer });
+    second.settings.metadataAt = [];
+    expect(await refused(rig.login())).toMatchObject({ reason: 'metadata_invalid' });
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+
+  it('the one that the user names is taken', async () => {
+    const { rig, second } = await two();
+    expect((await rig.login({ issuer: second.issuer })).issuer).toBe(second.issuer);
+  });
+
+  it('none is taken that the protected server does not name, whoever asks for it', async () => {
+    const { rig, world } = await two();
+    const third = await world.openAuthorizationServer();
+    expect(await refused(rig.login({ issuer: third.issuer }))).toMatchObject({ reason: 'issuer_mismatch' });
+    expect(third.server.requests).toEqual([]);
+  });
+});
+
+/** Signed in at the first, and then the protected server names the second alone. */
+async function moved(): Promise<
+  Ground & { readonly second: BentAuthorizationServer; readonly tokenId: string }
+> {
+  const all = await ground();
+  const second = await all.world.openAuthorizationServer();
+  const { tokenId } = await all.rig.ask();
+  all.protectedServer.settings.authorizationServers = [second];
+  return { ...all, second, tokenId };
+}
+
+describe('a protected server that names another authorization server', () => {
+  it('is noticed after a refused token, and the sign-in names both issuers', async () => {
+    const { rig, world, authorizationServer, second, tokenId } = await moved();
+    reject(rig, { tokenId });
+    rig.person.isThere = false;
+    const asked = rig.ask();
+    const { question } = await rig.question('login');
+    expect(question).toMatchObject({ issuer: second.issuer, formerIssuer: authorizationServer.issuer });
+    await followed(world, rig.pages.at(-1) ?? '');
+    expect((await asked).issuer).toBe(second.issuer);
+  });
+
+  it('gets nothing of the old one: no registration, no token', async () => {
+    const { rig, authorizationServer, second, tokenId } = await moved();
+    const old = rig.grant();
+    const before = authorizationServer.counts.refreshes;
+    reject(rig, { tokenId });
+    await rig.ask();
+    const clients = [...authorizationServer.clients.keys()];
+    const secrets = [
+      ...authorizationServer.refreshTokens,
+      ...authorizationServer.accessTokens.map((t) => t.token),
+    ];
+    expect(secrets.length).toBeGreaterThan(1);
+    for (const mine of [...clients, ...secrets]) expect(second.server.holding(mine)).toEqual([]);
+    expect(second.counts.registrations).toBe(1);
+    expect(clients).not.toContain(parameter(rig.pages.at(-1), 'client_id'));
+    expect(authorizationServer.counts.refreshes).toBe(before);
+    expect(rig.parts.grants.byId(old.id)?.registrationId).toBe(old.registrationId);
+  });
+
+  it('leaves the old grant in its place, marked, until the user has signed in at the new one', async () => {
+    const { rig, tokenId } = await moved();
+    const old = rig.grant();
+    reject(rig, { tokenId });
+    rig.person.isThere = false;
+    const asked = rig.ask();
+    const { id } = await rig.question('login');
+    expect(rig.grant()).toMatchObject({ id: old.id, issuer: old.issuer, state: { kind: 'loginRequired' } });
+    rig.parts.interactions.answer(id, 'no');
+    await refused(asked);
+    expect(rig.grant()).toMatchObject({ id: old.id, hasRefreshToken: true });
+    expect(await rig.vault.read(`grant.${old.id}`)).toContain('refreshToken');
+  });
+
+  it('gets no token of the old one even while the new one can’t be used', async () => {
+    const { rig, second, authorizationServer, tokenId } = await moved();
+    second.settings.metadataAt = [];
+    const before = authorizationServer.counts.refreshes;
+    reject(rig, { tokenId });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
+    expect(authorizationServer.counts.refreshes).toBe(before);
+  });
+
+  it('is not believed to have moved while it can’t be asked', async () => {
+    const { rig, protectedServer, authorizationServer, tokenId } = await moved();
+    protectedServer.always({ status: 503 });
+    reject(rig, { tokenId });
+    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+  });
+
+  it('tells a program that may ask nobody that a sign-in is needed', async () => {
+    const { rig, tokenId } = await moved();
+    reject(rig, { tokenId });
+    expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('with a client that the user entered for the old issuer asks for one for the new', async () => {
+    const { rig, world, protectedServer, authorizationServer } = await ground();
+    const second = await world.openAuthorizationServer({ registration: 'absent' });
+    await enter(rig, authorizationServer);
+    const token = await rig.ask();
+    protectedServer.settings.authorizationServers = [second];
+    reject(rig, token);
+    expect(await refused(rig.ask())).toMatchObject({
+      reason: 'registration_required',
+      hint: expect.stringContaining(`keyturn register ${second.issuer}`),
+    });
+  });
+});

@@ -1,0 +1,201 @@
+/** Signing in where no browser reaches the loopback: a pasted address, or a code on another device. */
+import { describe, expect, it } from 'vitest';
+import { turnOfEvents } from '../broker/rig.ts';
+import { json } from '../support/bent-server.ts';
+import { callbackOf, followed, ground, refused, tokenRequests, words } from './ground.ts';
+import type { Ground, GroundOptions } from './ground.ts';
+import { asClient, asOwner } from './wire.ts';
+
+async function pasting(options: GroundOptions = {}) {
+  const all = await ground(options);
+  const login = all.rig.login({ method: 'paste' });
+  // Its refusal may come before a test waits for it.
+  login.catch(() => undefined);
+  const { id, question } = await all.rig.question('login');
+  const callback = await callbackOf(all, question.kind === 'login' ? question.url : undefined);
+  const paste = async (address: string): Promise<unknown> =>
+    asOwner(all.rig)('login.answer', { id, redirect: address });
+  return { ...all, login, callback, paste };
+}
+
+describe('an address that is pasted back', () => {
+  it('finishes the sign-in, and no browser is opened', async () => {
+    const { rig, login, callback, paste } = await pasting();
+    await paste(`  ${callback.href}\n`);
+    expect((await login).state).toEqual({ kind: 'active' });
+    expect(rig.pages).toEqual([]);
+  });
+
+  it.each([
+    ['of another sign-in', (url: URL) => url.searchParams.set('state', 'another'), 'state_mismatch'],
+    ['without a state', (url: URL) => url.searchParams.delete('state'), 'state_mismatch'],
+    ['with a second state', (url: URL) => url.searchParams.append('state', 'another'), 'state_mismatch'],
+    ['of another port', (url: URL) => (url.port = '1'), 'invalid_request'],
+    ['of another host', (url: URL) => (url.hostname = 'evil.example'), 'invalid_request'],
+    ['of another path', (url: URL) => (url.pathname = '/elsewhere'), 'invalid_request'],
+  ])('%s is refused, sends no code, and the sign-in goes on', async (_what, change, reason) => {
+    const { login, callback, paste, authorizationServer } = await pasting();
+    const wrong = new URL(callback);
+    change(wrong);
+    const error = await refused(paste(wrong.href));
+    expect(error.reason).toBe(reason);
+    expect(words(error)).not.toContain(callback.searchParams.get('code'));
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+    await paste(callback.href);
+    expect((await login).state).toEqual({ kind: 'active' });
+  });
+
+  it('from another issuer ends the sign-in, and no code is sent', async () => {
+    const { login, callback, paste, authorizationServer } = await pasting();
+    callback.searchParams.set('iss', 'https://issuer.example');
+    await paste(callback.href);
+    expect(await refused(login)).toMatchObject({ reason: 'issuer_mismatch' });
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+  });
+
+  it('counts once, and a browser that comes with the same one is refused', async () => {
+    const { world, login, callback, paste, authorizationServer } = await pasting();
+    const late: number[] = [];
+    authorizationServer.bend.tokenRequest = async () => {
+      late.push((await followed(world, callback.href)).status);
+      return undefined;
+    };
+    await paste(callback.href);
+    await login;
+    expect(late).toEqual([400]);
+    expect(authorizationServer.counts).toMatchObject({ codesRedeemed: 1, codeReuses: 0, tokenRequests: 1 });
+  });
+
+  it('needs a sign-in that waits for one', async () => {
+    const { login, callback, paste } = await pasting();
+    await paste(callback.href);
+    await login;
+    expect(await refused(paste(callback.href))).toMatchObject({ reason: 'not_found' });
+  });
+});
+
+interface AtTheDevice extends Ground {
+  readonly login: Promise<unknown>;
+  readonly userCode: string;
+  /** After so many seconds, and once the server has been asked. */
+  readonly poll: (seconds: number) => Promise<void>;
+}
+
+async function atTheDevice(options: GroundOptions = {}): Promise<AtTheDevice> {
+  const { authorization, ...rest } = options;
+  const all = await ground({ ...rest, authorization: { deviceAuthorization: true, ...authorization } });
+  const { rig } = all;
+  const login = rig.login({ method: 'device', timeout: 3_600_000 });
+  login.catch(() => undefined);
+  const { question } = await rig.question('device');
+  const polls = (): number => rig.readUp.filter((url) => url.endsWith('/token')).length;
+  return {
+    ...all,
+    login,
+    userCode: question.kind === 'device' ? question.userCode : '',
+    async poll(seconds) {
+      const before = polls();
+      rig.clock.advance(seconds * 1000);
+      while (polls() === before) await turnOfEvents();
+      await turnOfEvents();
+    },
+  };
+}
+
+describe('a code on another device', () => {
+  it('finishes the sign-in once the person has approved it', async () => {
+    const { rig, login, userCode, poll, authorizationServer, protectedServer } = await atTheDevice();
+    await poll(1);
+    authorizationServer.approveDevice(userCode);
+    await poll(1);
+    expect(await login).toMatchObject({ state: { kind: 'active' }, hasRefreshToken: true });
+    expect(rig.pages).toEqual([]);
+    const [start] = authorizationServer.server.asked('/device_authorization', 'POST');
+    expect(start?.form.getAll('resource')).toEqual([protectedServer.url]);
+    expect(tokenRequests(authorizationServer).every(({ form }) => form.has('resource'))).toBe(true);
+  });
+
+  it('is asked about five seconds less often after slow_down', async () => {
+    const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
+    authorizationServer.slowDown(1);
+    await poll(1);
+    authorizationServer.approveDevice(userCode);
+    rig.clock.advance(5_900);
+    await turnOfEvents();
+    expect(authorizationServer.counts.devicePolls).toBe(1);
+    await poll(0.1);
+    expect(await login).toMatchObject({ state: { kind: 'active' } });
+  });
+
+  it('goes on after a failure that passes', async () => {
+    const { login, userCode, poll, authorizationServer } = await atTheDevice();
+    authorizationServer.server.next('POST', '/token', { status: 503 });
+    await poll(1);
+    authorizationServer.approveDevice(userCode);
+    await poll(2);
+    expect(await login).toMatchObject({ state: { kind: 'active' } });
+  });
+
+  it.each([
+    ['denied', 'denyDevice', 'access_denied'],
+    ['too old', 'expireDevice', 'login_failed'],
+  ] as const)('that is %s ends the sign-in, and nothing is kept', async (_what, end, reason) => {
+    const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
+    authorizationServer[end](userCode);
+    await poll(1);
+    expect(await refused(login)).toMatchObject({ reason });
+    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.parts.interactions.list()).toEqual([]);
+  });
+
+  it('that nobody uses ends with its lifetime, without the server’s word', async () => {
+    const { rig, login } = await atTheDevice();
+    rig.clock.advance(601_000);
+    expect(await refused(login)).toMatchObject({ reason: 'login_failed' });
+  });
+
+  it('never reaches a local client, a file or the audit log', async () => {
+    const { rig, userCode } = await atTheDevice();
+    const call = asClient(rig);
+    const told = await refused(rig.ask({ interaction: 'never' }));
+    const seen = [JSON.stringify(await call('grant.list')), words(told)];
+    for (const method of ['interaction.list', 'login.answer', 'status']) {
+      expect(await refused(call(method))).toMatchObject({ reason: 'not_permitted' });
+    }
+    await rig.parts.audit.flush();
+    for (const text of [...seen, ...rig.texts()]) expect(text).not.toContain(userCode);
+    expect(JSON.stringify(await asOwner(rig)('interaction.list'))).toContain(userCode);
+  });
+
+  it('is started by the user alone, never by a request of a local client', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    await rig.ask();
+    expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
+  });
+
+  it('is refused with what else to do where the server offers none', async () => {
+    const { rig } = await ground();
+    expect(await refused(rig.login({ method: 'device' }))).toMatchObject({
+      reason: 'metadata_invalid',
+      hint: expect.stringContaining('--paste'),
+    });
+  });
+
+  it.each(['javascript:alert(1)', 'http://issuer.example/device'])(
+    'is not shown with the page %s',
+    async (page) => {
+      const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+      authorizationServer.bend.deviceAnswer = ({ body }) => json({ ...body, verification_uri: page });
+      expect(await refused(rig.login({ method: 'device' }))).toMatchObject({ reason: 'insecure_url' });
+      expect(rig.parts.interactions.list()).toEqual([]);
+    },
+  );
+
+  it('that is still open when the time given is over is told as pending', async () => {
+    const { rig } = await ground({ authorization: { deviceAuthorization: true, deviceInterval: 60 } });
+    const login = refused(rig.login({ method: 'device', timeout: 5000 }));
+    await rig.question('device');
+    rig.clock.advance(5000);
+    expect(await login).toMatchObject({ reason: 'login_pending' });
+  });
+});

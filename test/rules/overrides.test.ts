@@ -1,0 +1,166 @@
+/** Overrides: each breaks a MUST for one server, so each is off until the owner sets it, and shown where it is on. */
+import { describe, expect, it } from 'vitest';
+import { ground, parameter, refused, rigIn, tokenRequests } from './ground.ts';
+import type { Ground } from './ground.ts';
+import { asClient, asOwner } from './wire.ts';
+
+type Name = 'issuer-mismatch' | 'no-resource' | 'no-pkce-metadata';
+
+const foreign = 'https://issuer.example';
+
+/** What each server does wrong, and what we say to it without an override. */
+const errs: Readonly<Record<Name, { readonly reason: string; bend(all: Ground): void }>> = {
+  'issuer-mismatch': {
+    reason: 'issuer_mismatch',
+    bend({ authorizationServer: { bend } }) {
+      bend.metadata = (document) => ({ ...document, issuer: foreign });
+      bend.authorizeResponse = (parameters) => parameters.set('iss', foreign);
+    },
+  },
+  'no-resource': {
+    reason: 'login_failed',
+    bend({ authorizationServer: { bend, settings, issuer } }) {
+      settings.resourceRequired = false;
+      bend.authorizeError = ({ query }) => (query.has('resource') ? { error: 'invalid_target' } : undefined);
+      bend.tokenRequest = ({ form }) =>
+        form.has('resource') ? { status: 400, body: { error: 'invalid_target' } } : undefined;
+      bend.accessTokenClaims = (claims) => ({ ...claims, aud: issuer });
+    },
+  },
+  'no-pkce-metadata': {
+    reason: 'pkce_unsupported',
+    bend({ authorizationServer: { bend } }) {
+      bend.metadata = ({ code_challenge_methods_supported: _left, ...document }) => document;
+    },
+  },
+};
+
+const names = Object.keys(errs) as Name[];
+
+async function erring(
+  name: Name,
+): Promise<Ground & { readonly set: (on: boolean, server?: string) => Promise<unknown> }> {
+  const all = await ground();
+  errs[name].bend(all);
+  const set = (on: boolean, server = all.protectedServer.url): Promise<unknown> =>
+    asOwner(all.rig)('override.set', { server, name, on });
+  return { ...all, set };
+}
+
+describe.each(names)('the override %s', (name) => {
+  it('is off by default: the server is refused', async () => {
+    const { rig } = await erring(name);
+    expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
+    expect(rig.parts.grants.all()).toEqual([]);
+  });
+
+  it('lets this server pass once the owner has set it, with PKCE as ever', async () => {
+    const { rig, set, authorizationServer } = await erring(name);
+    await set(true);
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(parameter(rig.pages[0], 'code_challenge_method')).toBe('S256');
+    expect(parameter(rig.pages[0], 'code_challenge')).toMatch(/^[\w-]{43}$/);
+    expect(tokenRequests(authorizationServer)[0]?.form.get('code_verifier')).toBeTruthy();
+  });
+
+  it('may be set by the name of the issuer as well', async () => {
+    const { rig, set, authorizationServer } = await erring(name);
+    await set(true, authorizationServer.issuer);
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    const { grants } = (await asOwner(rig)('grant.list')) as { grants: { overrides: string[] }[] };
+    expect(grants.map(({ overrides }) => overrides)).toEqual([[name]]);
+  });
+
+  it('counts for refresh and after a restart', async () => {
+    const { rig, set, restarted, authorizationServer } = await erring(name);
+    await set(true);
+    await rig.ask();
+    const again = await restarted();
+    expect((await again.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+    expect(authorizationServer.counts.refreshes).toBe(1);
+  });
+
+  it('is no override for anything else', async () => {
+    for (const other of names.filter((one) => one !== name)) {
+      const { rig, protectedServer } = await erring(name);
+      await asOwner(rig)('override.set', { server: protectedServer.url, name: other, on: true });
+      expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
+    }
+  });
+
+  it('is no override for another server', async () => {
+    const { world, rig, set, authorizationServer } = await erring(name);
+    const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
+    await set(true);
+    expect(await refused(rig.login({ resource: other.url }))).toMatchObject({ reason: errs[name].reason });
+  });
+
+  it('is set by the owner alone', async () => {
+    const { rig, protectedServer } = await erring(name);
+    const params = { server: protectedServer.url, name, on: true };
+    expect(await refused(asClient(rig)('override.set', params))).toMatchObject({ reason: 'not_permitted' });
+    expect(rig.parts.overrides.all()).toEqual([]);
+  });
+
+  it('is shown beside the grant, and setting it stands in the audit log', async () => {
+    const { rig, set } = await erring(name);
+    await set(true);
+    await rig.ask();
+    const listed = (await asOwner(rig)('grant.list')) as { grants: { overrides: string[] }[] };
+    expect(listed.grants.map(({ overrides }) => overrides)).toEqual([[name]]);
+    await rig.parts.audit.flush();
+    expect(rig.texts().join('')).toContain(`"outcome":"${name} on"`);
+  });
+
+  it('ends with its switching off: the next sign-in is refused again', async () => {
+    const { rig, set } = await erring(name);
+    await set(true);
+    await rig.login();
+    await set(false);
+    expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
+    const listed = (await asOwner(rig)('grant.list')) as { grants: { overrides: string[] }[] };
+    expect(listed.grants.map(({ overrides }) => overrides)).toEqual([[]]);
+  });
+});
+
+describe('an override', () => {
+  it('about the issuer lets the document’s own count from then on, for iss too', async () => {
+    const { rig, set, authorizationServer } = await erring('issuer-mismatch');
+    await set(true);
+    expect((await rig.ask()).issuer).toBe(foreign);
+    authorizationServer.bend.authorizeResponse = (parameters) =>
+      parameters.set('iss', authorizationServer.issuer);
+    expect(await refused(rig.login())).toMatchObject({ reason: 'issuer_mismatch' });
+  });
+
+  it('about PKCE metadata still refuses a list that lacks S256', async () => {
+    const { rig, set, authorizationServer } = await erring('no-pkce-metadata');
+    await set(true);
+    authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      code_challenge_methods_supported: ['plain'],
+    });
+    expect(await refused(rig.login())).toMatchObject({ reason: 'pkce_unsupported' });
+  });
+
+  it('about resource leaves it out of the requests for authorization, code and refresh', async () => {
+    const { rig, world, set, authorizationServer, protectedServer } = await erring('no-resource');
+    await set(true);
+    await rig.ask();
+    const again = await rigIn(world, protectedServer.url, { after: rig });
+    await again.ask();
+    expect(parameter(rig.pages[0], 'resource')).toBeUndefined();
+    expect(tokenRequests(authorizationServer).map(({ form }) => form.has('resource'))).toEqual([
+      false,
+      false,
+    ]);
+  });
+
+  it('about resource still refuses a token that names another audience', async () => {
+    const { rig, set, authorizationServer } = await erring('no-resource');
+    authorizationServer.settings.accessTokenFormat = 'jwt';
+    authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
+    await set(true);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'audience_mismatch' });
+  });
+});

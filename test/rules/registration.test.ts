@@ -1,0 +1,346 @@
+/** Client registration: four mechanisms in order, kept, reused, replaced, and never shown to another issuer. */
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { json } from '../support/bent-server.ts';
+import type { AuthMethod } from '../support/bent-authorization-server.ts';
+import { enter, ground, occupy, parameter, refused, rigIn, tokenRequests } from './ground.ts';
+
+const clientMetadataUrl = 'https://keyturn.example/client.json';
+const takesDocuments = {
+  authorization: { clientIdMetadataDocuments: true },
+  rig: { clientMetadataUrl },
+} as const;
+
+describe('of the mechanisms', () => {
+  it('a client that the user entered comes first', async () => {
+    const { rig, authorizationServer } = await ground(takesDocuments);
+    const { clientId, redirectUri } = await enter(rig, authorizationServer);
+    await rig.ask();
+    expect(parameter(rig.pages[0], 'client_id')).toBe(clientId);
+    expect(parameter(rig.pages[0], 'redirect_uri')).toBe(redirectUri);
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+
+  it('a client ID metadata document comes before dynamic registration', async () => {
+    const { rig, authorizationServer } = await ground(takesDocuments);
+    await rig.ask();
+    expect(parameter(rig.pages[0], 'client_id')).toBe(clientMetadataUrl);
+    expect(authorizationServer.counts.registrations).toBe(0);
+    const [exchange] = tokenRequests(authorizationServer);
+    expect(exchange?.form.get('client_id')).toBe(clientMetadataUrl);
+    expect(exchange?.form.has('client_secret')).toBe(false);
+  });
+
+  it('a client ID metadata document is used only where the server says that it takes one', async () => {
+    const { rig, authorizationServer } = await ground({ rig: { clientMetadataUrl } });
+    await rig.ask();
+    expect(parameter(rig.pages[0], 'client_id')).not.toBe(clientMetadataUrl);
+    expect(authorizationServer.counts.registrations).toBe(1);
+  });
+
+  it('dynamic registration comes where we have no document', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { clientIdMetadataDocuments: true } });
+    await rig.ask();
+    expect(authorizationServer.counts.registrations).toBe(1);
+  });
+
+  it('the last is to ask the user, by the command that enters a client', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { registration: 'absent' } });
+    expect(await refused(rig.ask())).toMatchObject({
+      reason: 'registration_required',
+      hint: expect.stringContaining(`keyturn register ${authorizationServer.issuer} --client-id`),
+    });
+    expect(rig.pages).toEqual([]);
+  });
+
+  it('one that the server refuses to everybody is told with that command too', async () => {
+    const { rig } = await ground({ authorization: { registration: 'closed' } });
+    expect(await refused(rig.ask())).toMatchObject({
+      reason: 'registration_failed',
+      hint: expect.stringContaining('keyturn register'),
+    });
+  });
+});
+
+describe('a client ID metadata document', () => {
+  it('is used with another port where its own is taken', async () => {
+    const { rig } = await ground(takesDocuments);
+    await occupy('http://127.0.0.1:28417/callback');
+    await rig.ask();
+    expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/127\.0\.0\.1:(?!28417)\d+\/callback$/);
+  });
+
+  it('goes to each issuer that takes one, as it is', async () => {
+    const { rig, world } = await ground(takesDocuments);
+    await rig.ask();
+    const second = await world.openAuthorizationServer({ clientIdMetadataDocuments: true });
+    const other = await world.openProtectedServer({ authorizationServers: [second] });
+    await rig.allow('editor', undefined, other.url);
+    await rig.ask({ resource: other.url });
+    expect(rig.pages.map((page) => parameter(page, 'client_id'))).toEqual([
+      clientMetadataUrl,
+      clientMetadataUrl,
+    ]);
+  });
+
+  it('of a new URL takes the place of the old one', async () => {
+    const { rig, world, protectedServer } = await ground(takesDocuments);
+    await rig.ask();
+    const moved = 'https://keyturn.example/moved.json';
+    const again = await rigIn(world, protectedServer.url, { clientMetadataUrl: moved, after: rig });
+    await again.login();
+    expect(parameter(again.pages[0], 'client_id')).toBe(moved);
+  });
+});
+
+describe('a dynamic registration', () => {
+  it('is for a native public client with one concrete loopback port', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    const [request] = authorizationServer.server.asked('/register', 'POST');
+    expect(request?.json).toMatchObject({
+      application_type: 'native',
+      redirect_uris: [expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/)],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    });
+    expect(request?.json).toMatchObject({ redirect_uris: [parameter(rig.pages[0], 'redirect_uri')] });
+  });
+
+  it('is kept and used again, with its port, after a restart', async () => {
+    const { rig, restarted, authorizationServer } = await ground();
+    await rig.login();
+    const again = await restarted();
+    await again.login();
+    expect(authorizationServer.counts.registrations).toBe(1);
+    for (const name of ['client_id', 'redirect_uri']) {
+      expect(parameter(again.pages[0], name)).toBe(parameter(rig.pages[0], name));
+    }
+  });
+
+  it('is made anew when its port is taken', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login();
+    await occupy(parameter(rig.pages[0], 'redirect_uri'));
+    await rig.login();
+    expect(authorizationServer.counts.registrations).toBe(2);
+    expect(parameter(rig.pages[1], 'redirect_uri')).not.toBe(parameter(rig.pages[0], 'redirect_uri'));
+  });
+
+  it('that the server answers with 200 counts like one with 201', async () => {
+    const { rig } = await ground({ authorization: { registrationStatus: 200 } });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+  });
+
+  it('tries localhost where 127.0.0.1 is refused, and uses what was accepted', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: { acceptsRedirect: (uri) => uri.startsWith('http://localhost:') },
+    });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/localhost:\d+\/callback$/);
+    expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(2);
+  });
+
+  it('whose redirect URIs are all refused is told as such', async () => {
+    const { rig } = await ground({ authorization: { acceptsRedirect: () => false } });
+    const error = await refused(rig.ask());
+    expect(error.reason).toBe('registration_failed');
+    expect(error.message).toMatch(/http:\/\/127\.0\.0\.1:\d+.*http:\/\/localhost:\d+/);
+    expect(rig.pages).toEqual([]);
+  });
+
+  it('is never followed to another place', async () => {
+    const { rig, world, authorizationServer } = await ground();
+    const other = await world.openServer();
+    authorizationServer.server.on('POST', '/register', {
+      status: 307,
+      headers: { location: `${other.origin}/register` },
+    });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'registration_failed' });
+    expect(other.requests).toEqual([]);
+  });
+
+  it('whose secret has run out is made anew', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: { registeredAuthMethod: 'client_secret_basic' },
+    });
+    const soon = Math.floor(rig.clock.now() / 1000) + 60;
+    authorizationServer.bend.registrationAnswer = ({ body, status }) =>
+      json({ ...body, client_secret_expires_at: soon }, status);
+    await rig.login();
+    rig.clock.advance(61_000);
+    await rig.login();
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+});
+
+describe('a client that the user entered', () => {
+  it('is told about when its port is taken, and nothing is registered in its place', async () => {
+    const { rig, authorizationServer } = await ground();
+    const { redirectUri } = await enter(rig, authorizationServer);
+    await occupy(redirectUri);
+    expect(await refused(rig.ask())).toMatchObject({
+      reason: 'redirect_port_taken',
+      message: expect.stringContaining(new URL(redirectUri).port),
+    });
+    expect(authorizationServer.counts.registrations).toBe(0);
+    expect(rig.pages).toEqual([]);
+  });
+
+  it('may sign in by a device code while its port is taken', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    const { redirectUri } = await enter(rig, authorizationServer);
+    await occupy(redirectUri);
+    const login = rig.login({ method: 'device' });
+    const { question } = await rig.question('device');
+    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
+    rig.clock.advance(1000);
+    expect((await login).state).toEqual({ kind: 'active' });
+  });
+
+  it('is never replaced: the user is told how to enter another', async () => {
+    const { rig, authorizationServer } = await ground();
+    await enter(rig, authorizationServer);
+    authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
+    expect(await refused(rig.ask())).toMatchObject({
+      reason: 'client_rejected',
+      hint: expect.stringContaining('keyturn register'),
+    });
+    expect(rig.pages).toHaveLength(1);
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+});
+
+describe('a registration that the server has forgotten', () => {
+  it('is thrown away at the token endpoint and made anew once, with a second page', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login();
+    const forgotten = parameter(rig.pages[0], 'client_id');
+    authorizationServer.bend.tokenRequest = ({ form }) =>
+      form.get('client_id') === forgotten ? json({ error: 'invalid_client' }, 401) : undefined;
+    await rig.login();
+    expect(rig.pages).toHaveLength(3);
+    expect(authorizationServer.counts.registrations).toBe(2);
+    await rig.login();
+    expect(parameter(rig.pages[3], 'client_id')).toBe(parameter(rig.pages[2], 'client_id'));
+  });
+
+  it('is made anew no second time: then the user is told', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'client_rejected' });
+    expect(rig.pages).toHaveLength(2);
+    expect(authorizationServer.counts.registrations).toBe(2);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'login_required' });
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('is noticed at a refresh: the grant needs a new sign-in, which registers anew', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    const forgotten = parameter(rig.pages[0], 'client_id');
+    authorizationServer.bend.tokenRequest = ({ form }) =>
+      form.get('client_id') === forgotten ? json({ error: 'invalid_client' }, 401) : undefined;
+    rig.clock.advance(3_600_000);
+    expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(authorizationServer.counts.registrations).toBe(2);
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('is made anew for a device code too', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    await rig.login();
+    authorizationServer.clients.clear();
+    const login = rig.login({ method: 'device' });
+    const { question } = await rig.question('device');
+    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
+    rig.clock.advance(1000);
+    expect((await login).state).toEqual({ kind: 'active' });
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+});
+
+describe('at the token endpoint', () => {
+  const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+  function usedMethod(request: ReturnType<typeof tokenRequests>[number] | undefined): AuthMethod {
+    if (request?.headers.authorization?.startsWith('Basic ')) return 'client_secret_basic';
+    if (request?.form.has('client_secret')) return 'client_secret_post';
+    return request?.form.get('client_assertion_type') === assertionType ? 'private_key_jwt' : 'none';
+  }
+
+  it.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
+    'the method %s that a registration answered is obeyed, also at refresh',
+    async (method) => {
+      const { rig, authorizationServer } = await ground({ authorization: { registeredAuthMethod: method } });
+      await rig.ask();
+      rig.clock.advance(3_600_000);
+      await rig.ask();
+      expect(tokenRequests(authorizationServer).map(usedMethod)).toEqual([method, method]);
+      expect(authorizationServer.counts).toMatchObject({ refreshes: 1, refusals: 0 });
+    },
+  );
+
+  it('a client with a key signs, also at refresh', async () => {
+    const { rig, authorizationServer } = await ground();
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+    await enter(
+      rig,
+      authorizationServer,
+      { privateKey: pem, alg: 'ES256' },
+      { authMethod: 'private_key_jwt', jwk: publicKey.export({ format: 'jwk' }) },
+    );
+    await rig.ask();
+    rig.clock.advance(3_600_000);
+    await rig.ask();
+    expect(tokenRequests(authorizationServer).map(usedMethod)).toEqual([
+      'private_key_jwt',
+      'private_key_jwt',
+    ]);
+    expect(authorizationServer.counts.refusals).toBe(0);
+  });
+
+  it('a method that nobody named gives way to the one that the server offers', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: { authMethods: ['client_secret_post'] },
+    });
+    await enter(rig, authorizationServer, { clientSecret: 's3cret' }, { authMethod: 'client_secret_post' });
+    await rig.ask();
+    expect(tokenRequests(authorizationServer).map(usedMethod)).toEqual(['client_secret_post']);
+  });
+
+  it('a secret is kept in the vault and stands in no file and no URL', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: { registeredAuthMethod: 'client_secret_post' },
+    });
+    await rig.ask();
+    await rig.parts.audit.flush();
+    const [{ secret = '' } = {}] = authorizationServer.clients.values();
+    expect(secret).not.toBe('');
+    const [record] = rig.parts.registrations.all();
+    expect(await rig.vault.read(`registration.${record?.id}`)).toBe(secret);
+    for (const text of [...rig.texts(), ...rig.fetched, ...rig.pages]) expect(text).not.toContain(secret);
+  });
+});
+
+describe('at another issuer', () => {
+  it('nothing of a registration is used or shown', async () => {
+    const { rig, world, authorizationServer } = await ground({
+      authorization: { registeredAuthMethod: 'client_secret_basic' },
+    });
+    await rig.ask();
+    const second = await world.openAuthorizationServer();
+    const other = await world.openProtectedServer({ authorizationServers: [second] });
+    await rig.allow('editor', undefined, other.url);
+    await rig.ask({ resource: other.url });
+    expect(second.counts.registrations).toBe(1);
+    for (const { clientId, secret = '-' } of authorizationServer.clients.values()) {
+      expect(second.server.holding(clientId)).toEqual([]);
+      expect(second.server.holding(`"${secret}"`)).toEqual([]);
+    }
+  });
+});

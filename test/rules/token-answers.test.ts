@@ -1,0 +1,117 @@
+/** What a token endpoint may answer, and what makes an answer unusable. */
+import { describe, expect, it } from 'vitest';
+import { json } from '../support/bent-server.ts';
+import { ground, refused, words } from './ground.ts';
+
+/** The answer of the token endpoint with these fields; undefined leaves one out. */
+async function answering(fields: Readonly<Record<string, unknown>>) {
+  const all = await ground();
+  all.authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, ...fields });
+  return all;
+}
+
+describe('a token answer', () => {
+  it.each([
+    ['of another type', { token_type: 'mac' }, 'token_invalid'],
+    ['of no type', { token_type: undefined }, 'token_invalid'],
+    ['that wants a key we don’t have', { token_type: 'DPoP' }, 'token_invalid'],
+    ['without a token', { access_token: undefined }, 'authorization_server_unreachable'],
+    ['with an empty token', { access_token: '' }, 'authorization_server_unreachable'],
+    ['whose token could break a header', { access_token: 'a\r\nHost: evil' }, 'token_invalid'],
+    ['that is over before it begins', { expires_in: -1 }, 'token_invalid'],
+    ['whose lifetime is no number', { expires_in: 'soon' }, 'token_invalid'],
+  ])('%s is refused, and nothing of it is kept', async (_what, fields, reason) => {
+    const { rig, authorizationServer } = await answering(fields);
+    const error = await refused(rig.ask());
+    expect(error.reason).toBe(reason);
+    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.vault.done.filter((call) => call.startsWith('write grant.'))).toEqual([]);
+    for (const { token } of authorizationServer.accessTokens) expect(words(error)).not.toContain(token);
+  });
+
+  it.each([
+    ['no lifetime', undefined, 3600],
+    ['an empty lifetime', null, 3600],
+    ['a lifetime as text', '120', 120],
+    ['a lifetime beyond all measure', 1e300, 365 * 24 * 3600],
+    ['a broken second', 59.9, 59],
+  ])('with %s lives as long as is sensible', async (_what, expiresIn, seconds) => {
+    const { rig } = await answering({ expires_in: expiresIn });
+    expect((await rig.ask()).expiresAt).toBe(rig.clock.now() + seconds * 1000);
+  });
+
+  it('that is over at once sets off no second page for the same request', async () => {
+    const { rig } = await answering({ expires_in: 0, refresh_token: undefined });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'token_invalid' });
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it.each([
+    ['another server', (_url: string) => 'https://other.example/mcp'],
+    ['another path', (url: string) => `${url}-two`],
+    ['the authorization server', (_url: string, issuer: string) => issuer],
+    ['a list without us', () => ['https://one.example', 'https://two.example']],
+  ])('for the audience of %s is refused', async (_what, audience) => {
+    const { rig, authorizationServer, protectedServer } = await ground({
+      authorization: { accessTokenFormat: 'jwt' },
+    });
+    authorizationServer.bend.accessTokenClaims = (claims) => ({
+      ...claims,
+      aud: audience(protectedServer.url, authorizationServer.issuer),
+    });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'audience_mismatch' });
+    expect(rig.parts.grants.all()).toEqual([]);
+  });
+
+  it('for several audiences with us among them is taken', async () => {
+    const { rig, authorizationServer, protectedServer } = await ground({
+      authorization: { accessTokenFormat: 'jwt' },
+    });
+    authorizationServer.bend.accessTokenClaims = (claims) => ({
+      ...claims,
+      aud: ['https://other.example', protectedServer.url],
+    });
+    expect((await rig.ask()).resource).toBe(protectedServer.url);
+  });
+
+  it('for another audience in a refresh is never handed out, and its refresh token is not lost', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { accessTokenFormat: 'jwt' } });
+    await rig.ask();
+    authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
+    rig.clock.advance(3_600_000);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'audience_mismatch' });
+    authorizationServer.bend.accessTokenClaims = undefined;
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+    expect(authorizationServer.counts).toMatchObject({ refreshReuses: 0, refreshes: 2 });
+  });
+});
+
+describe('a clock', () => {
+  it.each([
+    ['an hour ahead', 3_600_000],
+    ['an hour behind', -3_600_000],
+  ])('%s of the server’s changes no lifetime and refuses no ID token', async (_what, skew) => {
+    const { rig, authorizationServer } = await ground();
+    rig.clock.advance(skew);
+    const token = await rig.ask({ scope: ['openid', 'read'] });
+    expect(token).toMatchObject({ account: 'alice', expiresAt: rig.clock.now() + 3_600_000 });
+    expect((await rig.ask()).tokenId).toBe(token.tokenId);
+    rig.clock.advance(3_590_000);
+    expect((await rig.ask({ interaction: 'never' })).tokenId).not.toBe(token.tokenId);
+    expect(authorizationServer.counts).toMatchObject({ refreshes: 1, authorizations: 1 });
+  });
+});
+
+describe('an ID token', () => {
+  it.each([
+    ['of another issuer', { iss: 'https://issuer.example' }],
+    ['for another client', { aud: 'another' }],
+    ['of another sign-in', { nonce: 'another' }],
+    ['that ended yesterday', { exp: 1 }],
+  ])('%s refuses the whole answer', async (_what, claims) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.idTokenClaims = (right) => ({ ...right, ...claims });
+    expect(await refused(rig.ask({ scope: ['openid'] }))).toMatchObject({ reason: 'token_invalid' });
+    expect(rig.parts.grants.all()).toEqual([]);
+  });
+});

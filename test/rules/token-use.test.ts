@@ -1,0 +1,352 @@
+/** Scopes, step-up, refresh and refused tokens, as a protected server and its issuer get them wrong. */
+import { describe, expect, it } from 'vitest';
+import { revokeGrant } from '../../src/broker/revoker.ts';
+import { reasonOf } from '../../src/errors.ts';
+import { bearerChallenge } from '../../src/oauth/challenge.ts';
+import { cutOff, html, json, redirectTo } from '../support/bent-server.ts';
+import type { Answer, RecordedRequest } from '../support/bent-server.ts';
+import {
+  ground,
+  handDeadline,
+  parameter,
+  refused,
+  reject,
+  rigIn,
+  scopeOf,
+  stepUp,
+  tokenRequests,
+} from './ground.ts';
+import type { Ground } from './ground.ts';
+
+const anHour = 3_600_000;
+const aDay = 24 * anHour;
+
+/** Asks the protected server with a token, as a local client does. */
+async function use({ world, protectedServer }: Ground, accessToken: string) {
+  const headers = { authorization: `Bearer ${accessToken}` };
+  const response = await world.fetch(protectedServer.url, { headers });
+  await response.body?.cancel();
+  const bearer = bearerChallenge(response.headers.get('www-authenticate') ?? '');
+  return { status: response.status, ...(bearer ? { bearer } : {}) };
+}
+
+/** A local client that does whatever the protected server says, until it is refused. */
+async function obedient(all: Ground, most = 20): Promise<{ rounds: number; reason: string }> {
+  let token = await all.rig.ask();
+  for (let rounds = 0; rounds < most; rounds += 1) {
+    const { status, bearer } = await use(all, token.accessToken);
+    if (status === 401) reject(all.rig, token);
+    const challenge = { status: status === 403 ? 403 : 401, ...(bearer ? { bearer } : {}) } as const;
+    try {
+      token = await all.rig.ask({ challenge });
+    } catch (error) {
+      return { rounds, reason: reasonOf(error) };
+    }
+  }
+  return { rounds: most, reason: 'none' };
+}
+
+describe('a protected server that answers 403 without end', () => {
+  it('with another scope each time gets three more sign-ins, then nothing until the user signs in', async () => {
+    const all = await ground();
+    const { rig, protectedServer, authorizationServer } = all;
+    let wanted = 0;
+    await rig.login({ scope: ['read'] });
+    protectedServer.always(() => ({ status: 403, error: 'insufficient_scope', scope: `s${(wanted += 1)}` }));
+    expect(await obedient(all)).toEqual({ rounds: 3, reason: 'step_up_exhausted' });
+    rig.clock.advance(aDay);
+    expect(await refused(rig.ask(stepUp('more')))).toMatchObject({ reason: 'step_up_exhausted' });
+    expect(authorizationServer.counts.authorizations).toBe(4);
+    protectedServer.always(undefined);
+    await rig.login({ scope: ['read'] });
+    expect((await rig.ask(stepUp('more'))).scope).toContain('more');
+  });
+
+  it('for a scope that the token has gets no sign-in at all', async () => {
+    const all = await ground();
+    const { rig, protectedServer, authorizationServer } = all;
+    await rig.login({ scope: ['read'] });
+    protectedServer.always({ status: 403, error: 'insufficient_scope', scope: 'read' });
+    await obedient(all, 5);
+    expect(authorizationServer.counts).toMatchObject({ authorizations: 1, refreshes: 0 });
+  });
+
+  it('for a scope that is never granted gets one sign-in, and the next request none', async () => {
+    const all = await ground();
+    const { rig, protectedServer, authorizationServer } = all;
+    authorizationServer.bend.grantedScopes = () => ['read'];
+    await rig.login({ scope: ['read'] });
+    protectedServer.always({ status: 403, error: 'insufficient_scope', scope: 'write' });
+    expect(await obedient(all)).toMatchObject({ reason: 'scope_insufficient' });
+    expect(await obedient(all)).toMatchObject({ reason: 'scope_insufficient' });
+    expect(authorizationServer.counts.authorizations).toBe(2);
+  });
+});
+
+describe('a protected server that answers 401 without end', () => {
+  it('gets three fresh tokens, then none until the user signs in', async () => {
+    const all = await ground();
+    const { rig, protectedServer, authorizationServer } = all;
+    protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
+    expect(await obedient(all)).toMatchObject({ reason: 'token_refused' });
+    const { refreshes, authorizations } = authorizationServer.counts;
+    expect(refreshes).toBeLessThanOrEqual(3);
+    expect(authorizations).toBe(1);
+    rig.clock.advance(aDay);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'token_refused' });
+    expect(authorizationServer.counts).toMatchObject({ refreshes, authorizations });
+    protectedServer.always(undefined);
+    await rig.login();
+    expect((await use(all, (await rig.ask()).accessToken)).status).toBe(200);
+  });
+
+  it('and gives no refresh tokens gets a bounded number of sign-ins', async () => {
+    const all = await ground({ authorization: { refreshTokens: 'never' } });
+    all.protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
+    expect(await obedient(all)).toMatchObject({ reason: 'token_refused' });
+    expect(all.authorizationServer.counts.authorizations).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('scopes', () => {
+  it('of a step-up are those of before with those that are needed now', async () => {
+    const { rig } = await ground();
+    await rig.login({ scope: ['read', 'list'] });
+    const token = await rig.ask(stepUp('write'));
+    expect(scopeOf(rig.pages[1])?.toSorted()).toEqual(['list', 'read', 'write']);
+    expect(token.scope.toSorted()).toEqual(['list', 'read', 'write']);
+  });
+
+  it.each([
+    ['fewer', ['read']],
+    ['others', ['basic', 'read']],
+    ['more', ['read', 'write', 'admin']],
+  ])('are recorded as granted when the server grants %s than asked for', async (_what, granted) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.grantedScopes = () => granted;
+    const token = await rig.ask({ scope: ['read'] });
+    expect(token.scope).toEqual(granted);
+    expect(rig.grant().scope).toEqual(granted);
+  });
+
+  it('that were asked for and not granted are not asked for twice', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.grantedScopes = () => ['read'];
+    for (let n = 0; n < 3; n += 1) {
+      expect(await refused(rig.ask({ scope: ['read', 'write'] }))).toMatchObject({
+        reason: 'scope_insufficient',
+      });
+    }
+    expect(authorizationServer.counts.authorizations).toBe(1);
+  });
+
+  it('of a refresh are never wider than the grant', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login({ scope: ['read', 'list'] });
+    await rig.allow('reader', ['read']);
+    rig.clock.advance(anHour);
+    expect(await refused(rig.ask({ scope: ['write'], interaction: 'never' }))).toMatchObject({
+      reason: 'login_required',
+    });
+    await rig.ask();
+    await rig.ask({ clientId: 'reader' });
+    const refreshes = tokenRequests(authorizationServer, 'refresh_token');
+    expect(refreshes.map(({ form }) => form.get('scope'))).toEqual([null, 'read']);
+  });
+
+  it('of a refresh that grants less are recorded as granted', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login({ scope: ['read', 'write'] });
+    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, scope: 'read' });
+    rig.clock.advance(anHour);
+    expect((await rig.ask()).scope).toEqual(['read']);
+    expect(rig.grant().scope).toEqual(['read']);
+  });
+
+  it('have offline_access where the authorization server lists it', async () => {
+    const options = { scopesSupported: ['read', 'offline_access'], refreshTokens: 'offline_access' } as const;
+    const { rig } = await ground({ authorization: options });
+    await rig.ask();
+    expect(scopeOf(rig.pages[0])).toEqual(['read', 'offline_access']);
+    expect(parameter(rig.pages[0], 'prompt')).toBeUndefined();
+    expect(rig.grant().hasRefreshToken).toBe(true);
+  });
+
+  it.each([
+    ['lists other scopes', ['read']],
+    ['lists none', undefined],
+  ])('have no offline_access where the authorization server %s', async (_what, scopesSupported) => {
+    const { rig } = await ground({ authorization: { scopesSupported } });
+    await rig.ask();
+    expect(scopeOf(rig.pages[0])).toEqual(['read']);
+  });
+
+  it('have no offline_access where they would be left out: it would replace the server’s defaults', async () => {
+    const { rig } = await ground({
+      authorization: { scopesSupported: ['offline_access'] },
+      protection: { scopes: [] },
+    });
+    await rig.ask();
+    expect(scopeOf(rig.pages[0])).toBeUndefined();
+  });
+
+  it('never bring consent by force', async () => {
+    const { rig } = await ground({ authorization: { scopesSupported: ['read', 'offline_access'] } });
+    await rig.login();
+    await rig.login({ account: 'bob' });
+    await rig.ask(stepUp('write'));
+    expect(rig.pages.map((page) => parameter(page, 'prompt'))).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+const isRefresh = ({ form }: RecordedRequest): boolean => form.get('grant_type') === 'refresh_token';
+
+const deadShapes: readonly (readonly [string, Answer])[] = [
+  ['400 invalid_grant', json({ error: 'invalid_grant' }, 400)],
+  ['400 with an empty body', { status: 400 }],
+  ['401 invalid_request', json({ error: 'invalid_request' }, 401)],
+  ['401 invalid_grant', json({ error: 'invalid_grant' }, 401)],
+  ['403 invalid_grant', json({ error: 'invalid_grant' }, 403)],
+  [
+    'invalid_grant as a form',
+    { status: 400, headers: formType(), body: 'error=invalid_grant&error_description=x' },
+  ],
+  [
+    'invalid_grant with markup in its description',
+    json({ error: 'invalid_grant', error_description: '<b>\u001b' }, 400),
+  ],
+  ['400 bad_refresh_token', json({ error: 'bad_refresh_token' }, 400)],
+];
+
+function formType(): { readonly 'content-type': string } {
+  return { 'content-type': 'application/x-www-form-urlencoded' };
+}
+
+describe('a refresh token that is dead', () => {
+  it.each(deadShapes)('told as %s starts the full flow again', async (_what, answer) => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
+    rig.clock.advance(anHour);
+    expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(2);
+    expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);
+  });
+});
+
+const passing: readonly (readonly [string, Answer])[] = [
+  ['a 500', { status: 500 }],
+  ['a 503 with a page', html('<h1>Maintenance</h1>', 503)],
+  ['a 429', { status: 429, headers: { 'retry-after': '7' } }],
+  ['a web page with status 200', html('<h1>Sign in to this network</h1>')],
+  ['a broken connection', 'destroy'],
+  ['an answer that breaks off', cutOff('{"access_token":"')],
+  ['a redirect to a captive portal', redirectTo('https://portal.example/')],
+  ['an empty 404', { status: 404 }],
+  ['400 without meaning', json({ message: 'bad' }, 400)],
+  ['400 temporarily_unavailable', json({ error: 'temporarily_unavailable' }, 400)],
+];
+
+/** Seconds that the longest backoff takes, and the 7 of Retry-After. */
+const patience = 301_000;
+
+describe('a refresh that fails for a moment', () => {
+  it.each(passing)('by %s ends no grant, and the next one works', async (_what, answer) => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
+    rig.clock.advance(anHour);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    expect(rig.grant()).toMatchObject({ state: { kind: 'active' }, hasRefreshToken: true });
+    authorizationServer.bend.tokenRequest = undefined;
+    rig.clock.advance(patience);
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('by a server that hangs ends no grant, and the next one works', async () => {
+    const { deadline, hang } = handDeadline();
+    const { rig, authorizationServer } = await ground({ rig: { deadline } });
+    await rig.ask();
+    authorizationServer.bend.tokenRequest = hang;
+    rig.clock.advance(anHour);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    authorizationServer.bend.tokenRequest = undefined;
+    rig.clock.advance(patience);
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+  });
+
+  it('comes no sooner again than Retry-After says', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    authorizationServer.server.next('POST', '/token', { status: 429, headers: { 'retry-after': '7' } });
+    rig.clock.advance(anHour);
+    expect(await refused(rig.ask())).toMatchObject({ retryAfter: 7 });
+    rig.clock.advance(6000);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);
+    rig.clock.advance(1000);
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+  });
+
+  it('withholds no token that still works', async () => {
+    const { rig, authorizationServer } = await ground();
+    const first = await rig.ask();
+    authorizationServer.bend.tokenRequest = () => ({ status: 503 });
+    rig.clock.advance(anHour - 60_000);
+    expect((await rig.ask()).accessToken).toBe(first.accessToken);
+  });
+
+  it('because the resource is unknown there is told as that, and ends no grant', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    authorizationServer.server.next('POST', '/token', json({ error: 'invalid_target' }, 400));
+    rig.clock.advance(anHour);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'resource_mismatch' });
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+  });
+});
+
+describe('tokens', () => {
+  it('stand in no URL, from the first sign-in to the revocation', async () => {
+    const all = await ground();
+    const { rig, world, authorizationServer, protectedServer } = all;
+    await rig.login({ scope: ['read', 'list'] });
+    await rig.allow('reader', ['read']);
+    await use(all, (await rig.ask({ clientId: 'reader' })).accessToken);
+    await use(all, (await rig.ask(stepUp('write'))).accessToken);
+    rig.clock.advance(anHour);
+    await use(all, (await rig.ask()).accessToken);
+    const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
+    const elsewhere = await rigIn(world, other.url);
+    await elsewhere.allow();
+    await elsewhere.ask();
+    await revokeGrant(rig.parts, rig.grant());
+    const secrets = [
+      ...authorizationServer.refreshTokens,
+      ...authorizationServer.accessTokens.map((t) => t.token),
+    ];
+    expect(secrets.length).toBeGreaterThan(6);
+    const urls = [
+      ...rig.fetched,
+      ...rig.pages,
+      ...[authorizationServer, protectedServer, other].flatMap(({ server }) =>
+        server.requests.map(({ url }) => url.href),
+      ),
+    ];
+    for (const url of urls) for (const secret of secrets) expect(url).not.toContain(secret);
+  });
+
+  it('reach the protected server from no request of ours', async () => {
+    const { rig, protectedServer } = await ground();
+    await rig.ask();
+    rig.clock.advance(anHour);
+    reject(rig, await rig.ask());
+    await rig.ask();
+    expect(protectedServer.visits.map(({ authorization }) => authorization)).not.toContainEqual(
+      expect.anything(),
+    );
+  });
+});

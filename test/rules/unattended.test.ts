@@ -1,0 +1,294 @@
+/** Tokens without a person: client credentials and enterprise-managed authorization, off unless entered. */
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { unlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../broker/rig.ts';
+import type { BentClient } from '../support/bent-authorization-server.ts';
+import { json } from '../support/bent-server.ts';
+import { enter, ground, refused, reject, stepUp, tokenRequests, words } from './ground.ts';
+import type { Entry, Ground, GroundOptions } from './ground.ts';
+import { asOwner } from './wire.ts';
+
+const clientSecret = 's3cret-of-the-machine';
+const never = { interaction: 'never' } as const;
+
+async function machine(
+  options: GroundOptions = {},
+  entry: Partial<Entry> = { clientSecret },
+  client: Partial<BentClient> = { authMethod: 'client_secret_basic' },
+): Promise<Ground> {
+  const all = await ground(options);
+  await enter(all.rig, all.authorizationServer, { grant: 'client_credentials', ...entry }, client);
+  return all;
+}
+
+describe('client credentials', () => {
+  it('give a token with a secret, without anybody being asked', async () => {
+    const { rig, authorizationServer, protectedServer } = await machine();
+    const token = await rig.ask(never);
+    expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
+    expect(rig.pages).toEqual([]);
+    expect(rig.parts.interactions.list()).toEqual([]);
+    const [request] = tokenRequests(authorizationServer, 'client_credentials');
+    expect(request?.headers.authorization).toMatch(/^Basic /);
+    expect(request?.form.getAll('resource')).toEqual([protectedServer.url]);
+    expect(request?.form.get('scope')).toBe('read');
+  });
+
+  it.each(['PEM', 'JWK'])('give a token with a key as %s, signed for the issuer', async (form) => {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+    const jwk = JSON.stringify(createPrivateKey(pem).export({ format: 'jwk' }));
+    const { rig, authorizationServer } = await machine(
+      {},
+      { privateKey: form === 'PEM' ? pem : jwk, alg: 'ES256' },
+      { authMethod: 'private_key_jwt', jwk: publicKey.export({ format: 'jwk' }) },
+    );
+    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+    const [request] = tokenRequests(authorizationServer, 'client_credentials');
+    expect(request?.form.get('client_assertion')).toBeTruthy();
+    expect(authorizationServer.server.holding('PRIVATE KEY')).toEqual([]);
+  });
+
+  it('are off for a client that was entered for sign-ins', async () => {
+    const { rig, authorizationServer } = await machine({}, { grant: 'authorization_code', clientSecret });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_required' });
+    await rig.ask();
+    expect(rig.pages).toHaveLength(1);
+    expect(tokenRequests(authorizationServer, 'client_credentials')).toEqual([]);
+  });
+
+  it('are used at their issuer and at no other', async () => {
+    const { rig, world, authorizationServer } = await machine();
+    const second = await world.openAuthorizationServer();
+    const other = await world.openProtectedServer({ authorizationServers: [second] });
+    await rig.allow('editor', undefined, other.url);
+    expect(await refused(rig.ask({ ...never, resource: other.url }))).toMatchObject({
+      reason: 'login_required',
+    });
+    expect(tokenRequests(second)).toEqual([]);
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+  });
+
+  it('leave a sign-in elsewhere as it is: its page opens for a program that may ask', async () => {
+    const { rig, world } = await machine();
+    const second = await world.openAuthorizationServer();
+    const other = await world.openProtectedServer({ authorizationServers: [second] });
+    await rig.allow('editor', undefined, other.url);
+    const [silent, attended] = await Promise.allSettled([
+      rig.ask({ ...never, resource: other.url }),
+      rig.ask({ resource: other.url }),
+    ]);
+    expect(silent.status).toBe('rejected');
+    expect(attended).toMatchObject({ status: 'fulfilled', value: { issuer: second.issuer } });
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('need the user’s permission as every token does', async () => {
+    const { rig, authorizationServer } = await machine();
+    expect(await refused(rig.ask({ ...never, clientId: 'stranger' }))).toMatchObject({
+      reason: 'consent_required',
+    });
+    expect(authorizationServer.server.requests).toEqual([]);
+  });
+
+  it('renew by themselves when the token is over', async () => {
+    const { rig, authorizationServer } = await machine({ authorization: { accessTokenLifetime: 60 } });
+    const first = await rig.ask(never);
+    expect((await rig.ask(never)).tokenId).toBe(first.tokenId);
+    rig.clock.advance(60_000);
+    expect((await rig.ask(never)).accessToken).not.toBe(first.accessToken);
+    expect(authorizationServer.counts.clientCredentials).toBe(2);
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+  });
+
+  it('renew by themselves after a restart and after a refused token', async () => {
+    const { rig, restarted, authorizationServer } = await machine();
+    reject(rig, await rig.ask(never));
+    await rig.ask(never);
+    expect(authorizationServer.counts.clientCredentials).toBe(2);
+    const again = await restarted();
+    again.clock.advance(3_600_000);
+    expect((await again.ask(never)).accessToken).toBeTypeOf('string');
+    expect(authorizationServer.counts.clientCredentials).toBe(3);
+  });
+
+  it('keep no refresh token that comes all the same', async () => {
+    const { rig, authorizationServer } = await machine();
+    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, refresh_token: 'unwanted' });
+    await rig.ask(never);
+    expect(rig.grant().hasRefreshToken).toBe(false);
+    expect(await rig.vault.read(`grant.${rig.grant().id}`)).not.toContain('unwanted');
+  });
+
+  it('step up on their own, a bounded number of times', async () => {
+    const { rig, authorizationServer } = await machine();
+    await rig.ask(never);
+    for (const scope of ['s1', 's2', 's3']) {
+      expect((await rig.ask({ ...never, ...stepUp(scope) })).scope).toContain(scope);
+    }
+    expect(await refused(rig.ask({ ...never, ...stepUp('s4') }))).toMatchObject({
+      reason: 'step_up_exhausted',
+    });
+    expect(authorizationServer.counts.clientCredentials).toBe(4);
+  });
+
+  it('that the server refuses are told as such', async () => {
+    const { rig } = await machine(
+      {},
+      { clientSecret },
+      { authMethod: 'client_secret_basic', secret: 'another' },
+    );
+    const error = await refused(rig.ask(never));
+    expect(error).toMatchObject({
+      reason: 'client_rejected',
+      hint: expect.stringContaining('keyturn register'),
+    });
+    expect(words(error)).not.toContain(clientSecret);
+  });
+
+  it('give no token for another audience', async () => {
+    const { rig, authorizationServer } = await machine({ authorization: { accessTokenFormat: 'jwt' } });
+    authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'audience_mismatch' });
+    expect(rig.parts.grants.all()).toEqual([]);
+  });
+
+  it('work at a server that has no authorization endpoint', async () => {
+    const { rig, authorizationServer } = await machine();
+    authorizationServer.bend.metadata = ({
+      authorization_endpoint: _none,
+      code_challenge_methods_supported: _neither,
+      ...document
+    }) => document;
+    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+  });
+
+  it('stand in the vault and in no file', async () => {
+    const { rig } = await machine();
+    const { accessToken } = await rig.ask(never);
+    await rig.parts.audit.flush();
+    for (const text of rig.texts()) {
+      expect(text).not.toContain(clientSecret);
+      expect(text).not.toContain(accessToken);
+    }
+  });
+});
+
+/** A company's identity provider whose word the authorization server takes. */
+async function company() {
+  const all = await ground();
+  const { rig, world, authorizationServer } = all;
+  const provider = await world.openAuthorizationServer({ issuerPath: '/company' });
+  authorizationServer.settings.identityProviders = [provider];
+  provider.addClient({ clientId: 'at-the-company', clientIdElsewhere: 'by-hand', redirectUris: [] });
+  const idTokenFile = path.join(temporaryFolder(), 'id-token');
+  const idToken = provider.idToken('at-the-company', 'alice@company.example');
+  writeFileSync(idTokenFile, `${idToken}\n`);
+  const idp = { issuer: provider.issuer, clientId: 'at-the-company', idTokenFile };
+  await enter(
+    rig,
+    authorizationServer,
+    { grant: 'id-jag', clientSecret, idp },
+    { authMethod: 'client_secret_basic' },
+  );
+  return { ...all, provider, idTokenFile, idToken };
+}
+
+describe('enterprise-managed authorization', () => {
+  it('turns the ID token into an assertion at the company and that into a token, without anybody being asked', async () => {
+    const { rig, provider, authorizationServer, protectedServer } = await company();
+    const token = await rig.ask(never);
+    expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
+    expect(rig.pages).toEqual([]);
+    const [exchange] = tokenRequests(provider);
+    expect(Object.fromEntries(exchange?.form ?? [])).toMatchObject({
+      audience: authorizationServer.issuer,
+      resource: protectedServer.url,
+      requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
+    });
+    const [redemption] = tokenRequests(authorizationServer);
+    expect(redemption?.form.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:jwt-bearer');
+    expect(redemption?.form.get('resource')).toBe(protectedServer.url);
+  });
+
+  it('shows the ID token to the identity provider alone, and keeps it in no file of ours', async () => {
+    const { rig, authorizationServer, protectedServer, idToken, idTokenFile } = await company();
+    await rig.ask(never);
+    await rig.parts.audit.flush();
+    expect(authorizationServer.server.holding(idToken)).toEqual([]);
+    expect(protectedServer.server.holding(idToken)).toEqual([]);
+    for (const text of rig.texts()) expect(text).not.toContain(idToken);
+    expect(JSON.stringify(await asOwner(rig)('grant.list'))).not.toContain(idTokenFile);
+  });
+
+  it('renews by itself, with a new assertion each time', async () => {
+    const { rig, provider, authorizationServer } = await company();
+    const first = await rig.ask(never);
+    rig.clock.advance(3_600_000);
+    authorizationServer.expireAccessTokens();
+    expect((await rig.ask(never)).accessToken).not.toBe(first.accessToken);
+    expect(provider.counts.tokenExchanges).toBe(2);
+    expect(authorizationServer.counts.jwtBearers).toBe(2);
+  });
+
+  it('is refused where the authorization server lists its profiles without this one, before the ID token is used', async () => {
+    const { rig, provider, authorizationServer } = await company();
+    authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      authorization_grant_profiles_supported: ['urn:example:another'],
+    });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'metadata_invalid' });
+    expect(tokenRequests(provider)).toEqual([]);
+  });
+
+  it.each([
+    ['is missing', undefined],
+    ['is empty', ''],
+    ['holds something else', 'a password, say'],
+  ])('says so when the file of the ID token %s, and sends nothing', async (_what, content) => {
+    const { rig, provider, idTokenFile } = await company();
+    if (content === undefined) unlinkSync(idTokenFile);
+    else writeFileSync(idTokenFile, content);
+    const error = await refused(rig.ask(never));
+    expect(error).toMatchObject({
+      reason: 'file_unreadable',
+      hint: expect.stringContaining('--id-token-file'),
+    });
+    expect(words(error)).not.toContain('a password');
+    expect(tokenRequests(provider)).toEqual([]);
+  });
+
+  it('says what to do when the company no longer takes the ID token', async () => {
+    const { rig, provider } = await company();
+    provider.settings.now = () => Date.now() + 24 * 3_600_000;
+    expect(await refused(rig.ask(never))).toMatchObject({
+      reason: 'login_failed',
+      hint: expect.stringContaining('ID token'),
+    });
+    expect(rig.parts.grants.all()).toEqual([]);
+  });
+
+  it('redeems no token of another kind for an assertion', async () => {
+    const { rig, provider, authorizationServer } = await company();
+    provider.bend.tokenAnswer = ({ body }) =>
+      json({ ...body, issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'token_invalid' });
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+  });
+
+  it('is not believed from an identity provider that calls itself otherwise', async () => {
+    const { rig, provider } = await company();
+    provider.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'issuer_mismatch' });
+    expect(tokenRequests(provider)).toEqual([]);
+  });
+
+  it('gives no token for another audience', async () => {
+    const { rig, authorizationServer } = await company();
+    authorizationServer.settings.accessTokenFormat = 'jwt';
+    authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'audience_mismatch' });
+  });
+});

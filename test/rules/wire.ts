@@ -1,0 +1,50 @@
+/**
+ * The methods of the wire, as the owner or a local client calls them, without a socket between.
+ *
+ * Invariant: what comes back has passed through JSON, so that it is what a socket would carry.
+ */
+import { dispatch } from '../../src/daemon/methods.ts';
+import type { Host } from '../../src/daemon/methods.ts';
+import type { Caller } from '../../src/ipc/server.ts';
+import type { Rig } from '../broker/rig.ts';
+
+type Call = (method: string, params?: unknown) => Promise<unknown>;
+
+export const asOwner = (rig: Rig): Call => callAs(rig, { clientId: 'owner', role: 'owner' });
+
+export const asClient = (rig: Rig, clientId = 'editor'): Call => callAs(rig, { clientId, role: 'client' });
+
+function callAs({ broker }: Rig, who: Pick<Caller, 'clientId' | 'role'>): Call {
+  const caller: Caller = {
+    ...who,
+    peer: { kind: 'unverified' },
+    peerNow: () => ({ kind: 'unverified' }),
+    signal: new AbortController().signal,
+    isOpen: true,
+    notify: () => undefined,
+    onClose: () => undefined,
+  };
+  return async (method, params) => {
+    const answer: unknown = await dispatch(hostOf(broker), caller, method, params);
+    return JSON.parse(JSON.stringify(answer));
+  };
+}
+
+/** A host for the methods that need no more than the broker. */
+function hostOf(broker: Host['broker']): Host {
+  const missing = (): never => {
+    throw new Error('this host has a broker and nothing else');
+  };
+  return {
+    broker,
+    get settings() {
+      return missing();
+    },
+    status: missing,
+    changeSetting: missing,
+    subscribe: missing,
+    closeConnectionsOf: missing,
+    register: missing,
+    stop: missing,
+  };
+}

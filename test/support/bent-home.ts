@@ -1,0 +1,122 @@
+/**
+ * A home whose servers are a bent world's, and a local program that uses it as conformance suites do:
+ * it calls the protected server, and asks `keyturn token` when it is refused.
+ *
+ * Invariant: the program knows nothing but the answers it got and the command's output; world and home
+ * end with the test.
+ */
+import { onTestFinished } from 'vitest';
+import type { BentAuthorizationServer } from './bent-authorization-server.ts';
+import type { BentProtectedServer } from './bent-protected-server.ts';
+import { type BentWorld, type BentWorldOptions, openBentWorld } from './bent-world.ts';
+import { type BrowserAgent, browserCommand } from './browser-command.ts';
+import { newHome, type Run, type TestHome } from './home.ts';
+
+export interface BentHomeOptions extends BentWorldOptions {
+  /** In place of the one that follows redirects. */
+  readonly browser?: BrowserAgent;
+  readonly browserFlags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface BentHome {
+  readonly home: TestHome;
+  readonly world: BentWorld;
+  readonly authorizationServer: BentAuthorizationServer;
+  readonly protectedServer: BentProtectedServer;
+  /** The protected server's endpoint. */
+  readonly url: string;
+}
+
+export async function homeInBentWorld(options: BentHomeOptions = {}): Promise<BentHome> {
+  const { browser, browserFlags = [], env, ...worldOptions } = options;
+  const world = await openBentWorld(worldOptions);
+  onTestFinished(() => world.close());
+  const { authorizationServer, protectedServer, caFile } = world;
+  const home = newHome({
+    env: {
+      ...world.env,
+      ...(browser === undefined ? {} : { KEYTURN_BROWSER: browserCommand(browser, caFile, ...browserFlags) }),
+      ...(worldOptions.plain ? { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } : {}),
+      ...env,
+    },
+  });
+  return { home, world, authorizationServer, protectedServer, url: protectedServer.url };
+}
+
+/** A call that ended: the server's last status, and what each run of `keyturn token` did. */
+export interface Called {
+  readonly status: number;
+  readonly runs: readonly Run[];
+  /** The last run. */
+  readonly run: Run;
+}
+
+/** A program gives up after so many refusals of one call: more than Keyturn itself allows. */
+const mostTries = 6;
+
+const noRun: Run = { code: 0, stdout: '', stderr: '' };
+
+/** A local program with one token at a time, for one endpoint. */
+export class LocalProgram {
+  readonly #home: TestHome;
+  readonly #world: BentWorld;
+  readonly #url: string;
+  #token: string | undefined;
+
+  constructor({ home, world, url }: BentHome) {
+    this.#home = home;
+    this.#world = world;
+    this.#url = url;
+  }
+
+  /** Calls the protected server until it answers otherwise than 401 and 403, or `keyturn token` refuses. */
+  async call(): Promise<Called> {
+    const runs: Run[] = [];
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const { status, challenge } = await this.#request();
+      const isRefused = status === 401 || status === 403;
+      const end = { status, runs, run: runs.at(-1) ?? noRun };
+      if (!isRefused) return end;
+      const run = await this.#askKeyturn(status, challenge);
+      runs.push(run);
+      if (run.code !== 0) return { ...end, run };
+      this.#token = run.stdout.trim();
+    }
+    const { status } = await this.#request();
+    return { status, runs, run: runs.at(-1) ?? noRun };
+  }
+
+  async #request(): Promise<{ status: number; challenge: string | null }> {
+    const response = await this.#world.fetch(this.#url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    });
+    await response.body?.cancel();
+    return { status: response.status, challenge: response.headers.get('www-authenticate') };
+  }
+
+  /** As docs/cli.md has it: the status, the header as it came, and a refused token on standard input. */
+  async #askKeyturn(status: number, challenge: string | null): Promise<Run> {
+    const refused = status === 401 ? this.#token : undefined;
+    const args = [
+      ...['token', this.#url, '--status', String(status)],
+      ...(challenge === null ? [] : ['--challenge', challenge]),
+      ...(refused === undefined ? [] : ['--rejected-stdin']),
+    ];
+    return this.#home.keyturn(args, refused === undefined ? {} : { stdin: refused });
+  }
+}
+
+/** A home that may use its protected server, and the program that does. */
+export async function programInBentWorld(
+  options: BentHomeOptions = {},
+): Promise<BentHome & { readonly program: LocalProgram }> {
+  const there = await homeInBentWorld(options);
+  await there.home.ok(['allow', 'cli', there.url]);
+  return { ...there, program: new LocalProgram(there) };
+}
