@@ -23,7 +23,7 @@ import type { BrokerParts } from './parts.ts';
 import { patience, TimeOver } from './patience.ts';
 import type { Permission } from './permission.ts';
 import * as refusals from './refusals.ts';
-import type { SignInMethod } from './sign-in.ts';
+import type { SignInMethod } from './errand.ts';
 import { SignIns } from './sign-ins.ts';
 import type { AccessToken } from './token-cache.ts';
 import { neededScope } from './token-request.ts';

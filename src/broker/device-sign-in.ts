@@ -13,7 +13,7 @@ import type { Grant } from './grant.ts';
 import { calledOff } from './page-sign-in.ts';
 import { prepareIdentity } from './redirect.ts';
 import type { RegistrationRecord } from './registrations.ts';
-import type { Errand, Keep, SignInParts } from './sign-in.ts';
+import type { Errand, Keep, SignInParts } from './errand.ts';
 
 export async function signInByDevice(
   parts: SignInParts,

@@ -26,6 +26,9 @@ export type LocalClient = z.infer<typeof localClientSchema>;
 /** `keyturn token` asks under this name; its key is owner.key, so it needs no pairing. */
 export const cliClientId = 'cli';
 
+/** What stands for the CLI in a list: never paired, since its key is the owner's. */
+const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pairedAt: 0, confirmed: true };
+
 /** How long a fresh key waits for its first hello, in milliseconds (DESIGN, PAIR). */
 const confirmWithin = 60_000;
 
@@ -40,6 +43,11 @@ export class LocalClients {
 
   all(): LocalClient[] {
     return this.#file.items.map((client) => this.#withLastUse(client));
+  }
+
+  /** The paired ones, after the CLI. */
+  withCli(): LocalClient[] {
+    return [this.#withLastUse(cli), ...this.all()];
   }
 
   /** A paired client whose key still opens the socket at `now` (milliseconds). */

@@ -16,7 +16,7 @@ import type { Reply } from './loopback.ts';
 import { prepareRedirect } from './redirect.ts';
 import type { Redirect } from './redirect.ts';
 import type { RegistrationRecord } from './registrations.ts';
-import type { Errand, Keep, SignInParts } from './sign-in.ts';
+import type { Errand, Keep, SignInParts } from './errand.ts';
 
 /** How long a sign-in waits for the person, in milliseconds: time for a password manager and a second factor. */
 export const signInPatience = 600_000;

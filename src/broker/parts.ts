@@ -2,7 +2,7 @@
 import type { UrlPolicy } from '../oauth/secure-url.ts';
 import type { LocalClients } from './local-client.ts';
 import type { Permissions } from './permission.ts';
-import type { SignInParts } from './sign-in.ts';
+import type { SignInParts } from './errand.ts';
 
 export interface BrokerParts extends SignInParts {
   /** Whether http is accepted for loopback hosts. */

@@ -34,9 +34,9 @@ const clientName = 'Keyturn';
 
 /**
  * The port in our client ID metadata document. One for everybody, since the document is hosted once
- * and names it; from the dynamic range (RFC 6335 §6), below the part that Linux hands out by itself.
+ * and names it; from the dynamic range (RFC 6335 §6), above the part that Linux hands out by itself.
  */
-const documentPort = 28_417;
+const documentPort = 61_417;
 
 /** The redirect URIs that a client ID metadata document of ours lists. */
 export const documentRedirectUris = [

@@ -11,7 +11,7 @@ import { PageQueue } from './page-queue.ts';
 import type { Permissions } from './permission.ts';
 import { SharedWork } from './shared-work.ts';
 import { signIn } from './sign-in.ts';
-import type { SignInParts, SignInRequest } from './sign-in.ts';
+import type { SignInParts, SignInRequest } from './errand.ts';
 
 export interface SignInsParts extends SignInParts {
   readonly permissions: Permissions;

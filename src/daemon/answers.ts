@@ -4,10 +4,9 @@
  * Invariant: only `tokenAnswer` shows a secret; a local client sees of a grant what is its own.
  */
 import type { Broker } from '../broker/broker.ts';
+import { namesOfServers } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
 import type { Interaction } from '../broker/interaction.ts';
-import { cliClientId } from '../broker/local-client.ts';
-import type { LocalClient } from '../broker/local-client.ts';
 import type { Permission } from '../broker/permission.ts';
 import type { Token } from '../broker/token-request.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
@@ -51,17 +50,12 @@ export function grantAnswer(
     account: grant.account,
     scope: formatScope(grant.scope),
     state: shownState(broker, grant),
-    overrides: broker.parts.overrides.namesFor(...namesOf(grant)),
+    overrides: broker.parts.overrides.namesFor(...namesOfServers(grant)),
     ...(grant.state.kind === 'revoked' ? { receipt: grant.state.receipt } : {}),
     ...(expiresAt > 0 ? { expires_at: seconds(expiresAt) } : {}),
     ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: seconds(grant.lastRefreshedAt) }),
     clients: [...new Set(names)],
   };
-}
-
-/** Every name that an override for this grant's servers can stand under. */
-function namesOf({ endpoints, issuer, server }: Grant): string[] {
-  return [...endpoints, issuer, ...(server ? [server.identifier] : [])];
 }
 
 function shownState({ parts }: Broker, grant: Grant): string {
@@ -71,12 +65,9 @@ function shownState({ parts }: Broker, grant: Grant): string {
 
 type ClientAnswer = ResultOf<'client.list'>['clients'][number];
 
-/** The CLI first: it is a local client that never needs pairing. */
-const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pairedAt: 0, confirmed: true };
-
 export function clientAnswers({ parts }: Broker): ClientAnswer[] {
   const { clients, permissions, clock } = parts;
-  return [cli, ...clients.all()].map((client) => ({
+  return clients.withCli().map((client) => ({
     clientId: client.id,
     name: client.name,
     pairedAt: seconds(client.pairedAt),

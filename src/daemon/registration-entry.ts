@@ -13,8 +13,8 @@ import { clientAuthentication } from '../oauth/client-authentication.ts';
 import type { Registration } from '../oauth/registration.ts';
 import { requireSecureUrl } from '../oauth/secure-url.ts';
 
-/** Ports nobody is assigned (RFC 6335 §6): the dynamic range, less the part that Linux hands out by itself. */
-const portRange = [49_152, 60_999] as const;
+/** Ports nobody is assigned (RFC 6335 §6), above those that Linux hands out by itself (32768 to 60999). */
+const portRange = [61_000, 65_536] as const;
 
 type Entry = ParamsOf<'registration.set'>;
 

@@ -229,3 +229,12 @@ function malformed(issuer: string, problem: string, rule: string): RuleRefusal {
     hint: 'The server is set up wrongly. Tell whoever runs it.',
   });
 }
+
+/** RFC 8628 §3.4. */
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** True if the server says that it has the grant and where it starts (RFC 8628 §4). */
+export function offersDeviceGrant(server: AuthorizationServer): boolean {
+  if (server.deviceAuthorizationEndpoint === undefined) return false;
+  return server.grantTypesSupported?.includes(deviceGrant) ?? true;
+}

@@ -8,7 +8,8 @@ import { initiateDeviceAuthorization } from 'openid-client';
 import { z } from 'zod';
 
 import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../errors.ts';
-import type { AuthorizationServer, TokenServer } from './authorization-server.ts';
+import { deviceGrant } from './authorization-server.ts';
+import type { TokenServer } from './authorization-server.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import { isTransient, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
@@ -24,8 +25,6 @@ import { grantFailure } from './token-failure.ts';
 import { accepted, requestToken, subjectOf } from './token-request.ts';
 
 const refused = grantFailure('Start the sign-in again: keyturn login RESOURCE --device');
-
-const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 export interface DeviceRequest extends OAuthClient {
   readonly resource: string;
@@ -85,12 +84,6 @@ const answerSchema = z.object({
   expires_in: z.coerce.number().positive().catch(usualLifetime),
   interval: z.coerce.number().positive().catch(usualInterval),
 });
-
-/** True if the server says that it has the grant and where it starts (RFC 8628 §4). */
-export function offersDeviceGrant(server: AuthorizationServer): boolean {
-  if (server.deviceAuthorizationEndpoint === undefined) return false;
-  return server.grantTypesSupported?.includes(deviceGrant) ?? true;
-}
 
 /**
  * RFC 8628 §3.1. Throws login_failed, client_rejected, scope_insufficient, resource_mismatch,

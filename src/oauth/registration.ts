@@ -8,6 +8,7 @@
 import { z } from 'zod';
 
 import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
+import { deviceGrant, offersDeviceGrant } from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { deadline, isTransient, send, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
@@ -103,7 +104,8 @@ function registrationBody(
   return JSON.stringify({
     client_name: clientName,
     redirect_uris: [redirectUri],
-    grant_types: ['authorization_code', 'refresh_token'],
+    // Strict servers let a client use no grant that it did not register.
+    grant_types: ['authorization_code', 'refresh_token', ...(offersDeviceGrant(server) ? [deviceGrant] : [])],
     response_types: ['code'],
     token_endpoint_auth_method: preferredAuthMethod(server),
     // Without it a server assumes "web", which has no loopback redirects.

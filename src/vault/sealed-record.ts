@@ -8,6 +8,7 @@
  * Invariants: a segment's keys come from the log's key and a random salt (HKDF), so no two openings
  * share one; within a segment the sequence is the nonce and is used once. The head has a tag of its own,
  * so that a damaged body still tells whose it was, and a head that passes tells where its record ends.
+ * Ids therefore stand in the clear, as they do in the grants' own records: they are names, not secrets.
  */
 import {
   createCipheriv,

@@ -74,7 +74,10 @@ describe('discovery', () => {
 
   it('refuses an authorization server that says nothing about PKCE', async () => {
     const { program, authorizationServer } = await open();
-    authorizationServer.bend.metadata = ({ code_challenge_methods_supported: _, ...document }) => document;
+    authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      code_challenge_methods_supported: undefined,
+    });
     expectRefusal((await program.call()).run, 5, 'pkce_unsupported', 'PKCE with S256');
     expect(authorizationServer.counts.authorizations).toBe(0);
   });
@@ -285,13 +288,13 @@ describe('the issuer in the answer (RFC 9207)', () => {
     expect((await program.call()).status).toBe(status);
   });
 
-  it.each([
-    ['is missing though announced', true, (_issuer: string) => undefined],
-    ['is another', true, (_issuer: string) => 'https://evil.example'],
-    ['is another and was not announced', false, (_issuer: string) => 'https://evil.example'],
-    ['differs by a slash at its end', true, (issuer: string) => `${issuer}/`],
-    ['differs in case', true, (issuer: string) => issuer.toUpperCase()],
-  ] as const)('is refused where it %s, and the code goes nowhere', async (_how, issInResponse, wrong) => {
+  it.each<[string, boolean, (issuer: string) => string | undefined]>([
+    ['is missing though announced', true, () => undefined],
+    ['is another', true, () => 'https://evil.example'],
+    ['is another and was not announced', false, () => 'https://evil.example'],
+    ['differs by a slash at its end', true, (issuer) => `${issuer}/`],
+    ['differs in case', true, (issuer) => issuer.toUpperCase()],
+  ])('is refused where it %s, and the code goes nowhere', async (_how, issInResponse, wrong) => {
     const { program, authorizationServer } = await open({ authorization: { issInResponse } });
     authorizationServer.bend.authorizeResponse = (parameters) => {
       const iss = wrong(authorizationServer.issuer);

@@ -58,6 +58,7 @@ describe('a crowd', { timeout: patience }, () => {
     await deserted(rig);
     expect(openDescriptors()).toBe(before);
     await admitted(rig, crowded);
+    expect(rig.server.callers()).toHaveLength(1);
   });
 
   onLinux('of silent connections of one process keeps no other out', async () => {
@@ -79,7 +80,12 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
     const victim = rig.enrol();
     const attacker = await attack('wrong-proofs', rig.socket, rig.server.endpoint, victim.clientId);
     await rig.seen(({ event }) => event === 'unusual');
-    for (let visit = 0; visit < 100; visit += 1) (await admitted(rig, victim)).socket.destroy();
+    for (let visit = 0; visit < 100; visit += 1) {
+      const client = await admitted(rig, victim);
+      client.send(request(visit, 'status'));
+      expect(await client.next()).toMatchObject({ id: visit, result: {} });
+      client.socket.destroy();
+    }
     await honestVisits(rig, 100);
     const counts = await attacker.stop();
     // The clock stands still: fifty, and those that were under way when the last of them failed.
@@ -111,6 +117,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
     expect(await fail()).toMatchObject(told);
     rig.clock.turn(1);
     await admitted(rig, identity);
+    expect(rig.server.callers()).toHaveLength(1);
     expect(await fail()).toMatchObject({ error: { data: { reason: 'handshake_failed' } } });
     expect(await fail()).toMatchObject(told);
   });
@@ -123,6 +130,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
       expect(await client.refusal()).toBe('handshake_failed');
     }
     await admitted(rig, rig.enrol());
+    expect(rig.server.callers()).toHaveLength(1);
     expect(unusual(rig)).toMatchObject([{ what: 'handshakes', count: 20 }]);
   });
 

@@ -240,6 +240,7 @@ describe('before the handshake', () => {
     }
     expect(rig.events.map(({ event }) => event)).not.toContain('authenticated');
     await admitted(rig, rig.enrol());
+    expect(rig.server.callers()).toHaveLength(1);
   });
 
   test('gives a hello that comes byte by byte no more time than another', async () => {

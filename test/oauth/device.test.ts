@@ -1,12 +1,9 @@
 /** The device authorization grant, at endpoints that behave and others. */
+import { offersDeviceGrant } from '../../src/oauth/authorization-server.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../src/errors.ts';
-import {
-  offersDeviceGrant,
-  pollDeviceAuthorization,
-  startDeviceAuthorization,
-} from '../../src/oauth/device.ts';
+import { pollDeviceAuthorization, startDeviceAuthorization } from '../../src/oauth/device.ts';
 import type { DeviceRequest } from '../../src/oauth/device.ts';
 import { registrationAt, serverAt } from './parties.ts';
 import { everyWordOf, refusalOf } from './refusal.ts';

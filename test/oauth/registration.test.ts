@@ -46,6 +46,19 @@ describe('registerDynamically', () => {
     });
   });
 
+  it('names the device grant at a server that offers it', async () => {
+    site.lay('/register', { status: 201, body: { client_id: 'c1' } });
+    const device = { deviceAuthorizationEndpoint: `${site.origin}/device` };
+    await registerDynamically(
+      { ...serverAt(site.origin), ...device },
+      { redirectUris: [loopback], clientName: 'Keyturn' },
+      site.http,
+    );
+    expect(sent()).toMatchObject({
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    });
+  });
+
   it('obeys the method that the server answers, and keeps secrets apart', async () => {
     site.lay('/register', {
       status: 201,

@@ -65,9 +65,9 @@ describe('of the mechanisms', () => {
 describe('a client ID metadata document', () => {
   it('is used with another port where its own is taken', async () => {
     const { rig } = await ground(takesDocuments);
-    await occupy('http://127.0.0.1:28417/callback');
+    await occupy('http://127.0.0.1:61417/callback');
     await rig.ask();
-    expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/127\.0\.0\.1:(?!28417)\d+\/callback$/);
+    expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/127\.0\.0\.1:(?!61417)\d+\/callback$/);
   });
 
   it('goes to each issuer that takes one, as it is', async () => {

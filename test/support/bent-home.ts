@@ -104,7 +104,10 @@ export class LocalProgram {
   async #askKeyturn(status: number, challenge: string | null): Promise<Run> {
     const refused = status === 401 ? this.#token : undefined;
     const args = [
-      ...['token', this.#url, '--status', String(status)],
+      'token',
+      this.#url,
+      '--status',
+      String(status),
       ...(challenge === null ? [] : ['--challenge', challenge]),
       ...(refused === undefined ? [] : ['--rejected-stdin']),
     ];

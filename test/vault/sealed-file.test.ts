@@ -144,7 +144,7 @@ describe('the lock', () => {
 });
 
 describe('the file', () => {
-  test('shows neither id nor secret nor passphrase outside a record head', async () => {
+  test('shows neither secret nor passphrase', async () => {
     const file = newPlace();
     const vault = opened(file, byPassphrase);
     await vault.unlock('correct horse');

@@ -1,0 +1,61 @@
+/**
+ * The errand of a sign-in: what is asked for, where it leads, and what every way of signing in works
+ * with. Types only, so that the ways and the sign-in that chooses among them need not know each other.
+ */
+import type { BearerChallenge } from '../oauth/challenge.ts';
+import type { TokenAnswer } from '../oauth/token.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Destination, DestinationParts } from './destination.ts';
+import type { KeepingParts } from './grant-keeping.ts';
+import type { Grant } from './grant.ts';
+import type { Interactions } from './interaction.ts';
+import type { OverrideBook } from './override.ts';
+import type { RedirectParts } from './redirect.ts';
+import type { RegistrationRecord } from './registrations.ts';
+
+export interface SignInParts extends DestinationParts, RedirectParts, KeepingParts {
+  readonly vault: Vault;
+  readonly overrides: OverrideBook;
+  readonly interactions: Interactions;
+  /** Hands the URL to the system browser without a shell. Rejects where there is none. */
+  openBrowser(url: string): Promise<void>;
+}
+
+/** How the person reaches the issuer: a browser here, one elsewhere whose last address is pasted back, or a code. */
+export type SignInMethod = 'browser' | 'paste' | 'device';
+
+export interface SignInRequest {
+  readonly endpoint: string;
+  /** What the local client was told; a hint (DESIGN invariant 11). */
+  readonly challenge?: BearerChallenge;
+  /** Scopes the caller needs; a step-up passes the union. */
+  readonly scope?: readonly string[];
+  /** Scopes a permission allows at most; absent: no bound. */
+  readonly bound?: readonly string[];
+  readonly account?: string;
+  readonly issuer?: string;
+  readonly method: SignInMethod;
+  /** A local client's request started it, not the user. */
+  readonly isAutomatic: boolean;
+  /** Nobody may be asked: only grants that need no person. */
+  readonly isUnattended: boolean;
+}
+
+/** What every way of signing in works with. */
+export interface Errand {
+  readonly request: SignInRequest;
+  readonly destination: Destination;
+  readonly scope: readonly string[] | undefined;
+}
+
+/** Tokens, and the identity they were issued to. */
+export interface Issued {
+  readonly record: RegistrationRecord;
+  readonly answer: TokenAnswer;
+}
+
+/** Keeps what was issued; a way of signing in calls it while the person still looks at the outcome. */
+export type Keep = (issued: Issued) => Promise<Grant>;
+
+/** Waits for its turn where pages are opened one after another; `opened` tells that the page is up. */
+export type OnPage = (work: (opened: () => void) => Promise<Grant>) => Promise<Grant>;
