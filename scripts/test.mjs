@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
+import { unproven } from './conformance.mjs';
 
 const root = path.join(import.meta.dirname, '..');
 const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-test-'));
@@ -37,15 +38,17 @@ try {
       env: { ...process.env, ...(isSoak ? { KEYTURN_SOAK: '1' } : {}) },
     },
   );
-  const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(
-    readFileSync(report, 'utf8'),
-  );
+  const results = JSON.parse(readFileSync(report, 'utf8'));
+  const { numPassedTests, numFailedTests, numPendingTests, testResults } = results;
   // A file that could not even be loaded has no test to count, and is a failure all the same.
   const broken = testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0);
-  process.stdout.write(
-    `${numPassedTests} passed, ${numFailedTests + broken.length} failed, ${numPendingTests} skipped\n`,
-  );
-  process.exitCode = status ?? 1;
+  // The rule table stands only on tests that ran and passed; a part of the tests can't tell.
+  const claims = args.length === 0 ? unproven(root, results) : [];
+  for (const claim of claims)
+    process.stdout.write(`docs/conformance.md names a proof that did not pass: ${claim}\n`);
+  const failed = numFailedTests + broken.length + claims.length;
+  process.stdout.write(`${numPassedTests} passed, ${failed} failed, ${numPendingTests} skipped\n`);
+  process.exitCode = status !== 0 || claims.length > 0 ? 1 : 0;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,0 +1,43 @@
+/** The rule table: whole, and about files that exist. That its proofs ran, scripts/test.mjs checks after a full run. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { proofsIn } from '../../scripts/conformance.mjs';
+
+const root = path.join(import.meta.dirname, '..', '..');
+const table = readFileSync(path.join(root, 'docs', 'conformance.md'), 'utf8');
+
+const rows = table
+  .split('\n')
+  .filter((line) => /^\| [A-Z]+-\d/.test(line))
+  .map((line) =>
+    line
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+
+describe('docs/conformance.md', () => {
+  it('has no empty cell', () => {
+    expect(rows.length).toBeGreaterThan(90);
+    expect(rows.filter((cells) => cells.length !== 4 || cells.includes(''))).toEqual([]);
+  });
+
+  it('names each rule once', () => {
+    const ids = rows.map(([id]) => id);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  });
+
+  it('names a proof for each rule', () => {
+    const bare = rows.filter((cells) => proofsIn(`| ${cells[3]} |`).length === 0);
+    expect(bare.map(([id]) => id)).toEqual([]);
+  });
+
+  it('names only source and test files that exist', () => {
+    const named = rows.flatMap(([, , where = '', proof = '']) => [
+      ...where.split(',').map((file) => file.trim().split(' ')[0] ?? ''),
+      ...proofsIn(`| ${proof} |`).map(({ file }) => file),
+    ]);
+    expect([...new Set(named)].filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
+  });
+});
