@@ -171,7 +171,7 @@ export class Broker {
     if (bound.scope && !isWithin(token.scope, bound.scope)) throw refusals.notNarrowed(bound, grant);
     token.handedTo.add(wanted.clientId);
     this.parts.clients.used(wanted.clientId, this.parts.clock.now());
-    this.#note(way.request, endpoint, 'token', 'ok', grant, token.scope);
+    this.#note(way.request, endpoint, 'token', 'ok', { grant, token });
     const { accessToken, tokenId, expiresAt, scope } = token;
     const { resource, account, issuer } = grant;
     return { accessToken, tokenId, expiresAt, scope, resource, account, issuer };
@@ -312,12 +312,15 @@ export class Broker {
     endpoint: string,
     event: 'token' | 'refused',
     outcome: string,
-    grant?: Grant,
-    scope?: readonly string[],
+    given?: { readonly grant: Grant; readonly token: AccessToken },
   ): void {
-    const client = this.parts.clients.nameOf(request.clientId);
-    const about = grant ? { grant: grant.id, resource: grant.resource, issuer: grant.issuer } : {};
-    this.parts.audit.note({ event, outcome, client, endpoint, ...about, ...(scope ? { scope } : {}) });
+    const { audit, clients } = this.parts;
+    const row = { event, outcome, client: clients.nameOf(request.clientId), endpoint };
+    if (!given) return audit.note(row);
+    const { id, resource, issuer } = given.grant;
+    const fingerprint = audit.fingerprint(given.token.accessToken);
+    const shown = fingerprint === undefined ? {} : { fingerprint };
+    return audit.note({ ...row, grant: id, resource, issuer, scope: given.token.scope, ...shown });
   }
 }
 

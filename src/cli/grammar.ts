@@ -188,6 +188,16 @@ export const grammar: readonly CommandGrammar[] = [
     flags: [],
   },
   {
+    name: 'audit',
+    summary: 'who got what when, and whether the log is whole',
+    operands: [{ name: 'tail|verify|export', values: ['tail', 'verify', 'export'] }],
+    flags: [
+      { name: 'lines', value: 'N', summary: 'how many rows tail shows' },
+      { name: 'format', value: 'FORMAT', values: ['jsonl', 'csv'], summary: 'what export writes' },
+      json("print tail's rows, or verify's findings, as JSON"),
+    ],
+  },
+  {
     name: 'status',
     summary: 'the broker: what runs, and with which settings',
     operands: [],

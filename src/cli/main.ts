@@ -22,6 +22,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   register: () => import('./register.ts'),
   override: () => import('./override.ts'),
   'client-metadata': () => import('./client-metadata.ts'),
+  audit: () => import('./audit.ts'),
   daemon: () => import('./daemon.ts'),
   completion: () => import('./completion.ts'),
 };
@@ -45,6 +46,8 @@ short-lived access tokens to the programs you allowed.
   override SERVER RULE on|off
                            waive one rule for one server that errs
   client-metadata URL      the client ID metadata document to host at a URL
+  audit tail|verify|export
+                           who got what when, and whether the log is whole
   status                   the broker: what runs, and with which settings
   daemon                   run the broker in this terminal, or stop it
   completion SHELL         a completion script for bash, zsh or fish

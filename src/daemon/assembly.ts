@@ -5,7 +5,7 @@
  */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AuditFile } from '../broker/audit.ts';
+import type { Audit } from '../broker/audit.ts';
 import { AuthorizationServers } from '../broker/authorization-servers.ts';
 import type { Clock } from '../broker/clock.ts';
 import { Grants, grantSchema } from '../broker/grant.ts';
@@ -25,7 +25,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { DaemonFetch } from './fetch.ts';
 import type { Settings } from './settings.ts';
 
-const now = (): number => Date.now();
+export const now = (): number => Date.now();
 
 const clock: Clock = {
   now,
@@ -49,22 +49,22 @@ export function openRecords(paths: HomePaths) {
 }
 
 export interface Assembly {
-  readonly paths: HomePaths;
   readonly settings: Settings;
   readonly vault: Vault;
   readonly net: DaemonFetch;
   readonly records: Records;
+  readonly audit: Audit;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   /** Tells the owner's connections that the open questions changed. */
   readonly questionsChanged: () => void;
 }
 
 export function assemble({
-  paths,
   settings,
   vault,
   net,
   records,
+  audit,
   openBrowser,
   questionsChanged,
 }: Assembly): BrokerParts {
@@ -81,7 +81,6 @@ export function assemble({
   const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
   const cache = new TokenCache();
-  const audit = new AuditFile(path.join(paths.state, 'audit.jsonl'), now);
   const shared = { network, clock, overrides, vault, grants, registrations, servers, cache, audit };
   return {
     ...shared,

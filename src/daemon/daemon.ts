@@ -14,13 +14,16 @@ import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
 import type { BrokerServer, Caller } from '../ipc/server.ts';
 import type { HomePaths } from '../paths.ts';
+import { tellingFirstUse } from '../vault/first-use.ts';
 import { openVault } from '../vault/open.ts';
-import { assemble, openRecords } from './assembly.ts';
+import { assemble, now, openRecords } from './assembly.ts';
+import { AuditTrail } from './audit-trail.ts';
 import type { Records } from './assembly.ts';
 import { daemonFetch } from './fetch.ts';
 import { openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
 import { Keys } from './keys.ts';
+import { Master } from './master.ts';
 import { dispatch } from './methods.ts';
 import type { Host } from './methods.ts';
 import { enterRegistration } from './registration-entry.ts';
@@ -71,8 +74,17 @@ interface Opened {
   readonly unlock: () => void;
 }
 
+/** The vault, and what rests on it: the master secret and the audit log. Touches no keychain yet. */
+function openSecrets({ log }: DaemonOptions, home: Home, settings: Settings) {
+  const opened = openVault(settings.vault, { service: `keyturn/${home.homeId}` });
+  const vault = tellingFirstUse(opened, () => trail.seal());
+  const master = new Master(vault, home);
+  const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
+  return { vault, master, trail };
+}
+
 async function run(options: DaemonOptions, { home, settings, unlock }: Opened): Promise<Daemon> {
-  const vault = openVault(settings.vault, { service: `keyturn/${home.homeId}` });
+  const { vault, master, trail } = openSecrets(options, home, settings);
   const net = daemonFetch(settings);
   const records = openRecords(home.paths);
   const subscribers = new Set<Caller>();
@@ -81,14 +93,14 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   };
   const { openBrowser } = options;
   const questionsChanged = (): void => tell('interaction.changed');
-  const parts = assemble({ paths: home.paths, settings, vault, net, records, openBrowser, questionsChanged });
+  const parts = assemble({ settings, vault, net, records, audit: trail.file, openBrowser, questionsChanged });
   await loadRecords(records, options.log);
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);
   const broker = new Broker(parts);
   const keys = new Keys({
     home,
-    vault,
+    master,
     clients: parts.clients,
     interactions: parts.interactions,
     clock: parts.clock,
@@ -107,6 +119,7 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   const stopOnce = once(stop);
   const host: Host = {
     broker,
+    trail,
     settings,
     status: () => statusOf(home, settings, parts, records),
     changeSetting: () => Promise.reject(settingsFixed()),
@@ -126,7 +139,11 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
     keyFor: (clientId) => keys.keyFor(clientId),
     pair: (request) => keys.pair(request),
     confirmPaired: (clientId) => keys.confirm(clientId),
-    dispatch: (caller, method, params) => dispatch(host, caller, method, params),
+    dispatch: (caller, method, params) =>
+      dispatch(host, caller, method, params).catch((error: unknown) => {
+        if (!(error instanceof KeyturnError)) options.log(fault(method, error));
+        throw error;
+      }),
     now: () => parts.clock.now(),
     log: (event) => options.log(JSON.stringify(event)),
   });
@@ -183,4 +200,12 @@ function settingsFixed(): KeyturnError {
   return new KeyturnError('invalid_request', 'Settings can’t be changed while the broker runs.', {
     hint: 'Stop it (keyturn daemon --stop), edit settings.json in the config folder, and start it again.',
   });
+}
+
+/** A fault of ours, for the log: where it happened, without its message, which may quote anything. */
+function fault(method: string, error: unknown): string {
+  const frames =
+    error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  const name = error instanceof Error ? error.name : 'not an Error';
+  return JSON.stringify({ event: 'fault', method, name, at: frames.slice(0, 8).map((line) => line.trim()) });
 }

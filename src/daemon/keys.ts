@@ -13,13 +13,12 @@ import { KeyturnError } from '../errors.ts';
 import { deriveClientKey } from '../ipc/handshake.ts';
 import type { Paired, PairRequest } from '../ipc/server.ts';
 import { ownerId } from '../ipc/wire.ts';
-import type { Vault } from '../vault/vault.ts';
 import type { Home } from './home.ts';
-import { Master } from './master.ts';
+import type { Master } from './master.ts';
 
 export interface KeyParts {
   readonly home: Home;
-  readonly vault: Vault;
+  readonly master: Master;
   readonly clients: LocalClients;
   readonly interactions: Interactions;
   readonly clock: Clock;
@@ -28,11 +27,9 @@ export interface KeyParts {
 
 export class Keys {
   readonly #parts: KeyParts;
-  readonly #master: Master;
 
   constructor(parts: KeyParts) {
     this.#parts = parts;
-    this.#master = new Master(parts.vault, parts.home);
   }
 
   /** Undefined for a program that is not paired. Throws what the vault throws. */
@@ -40,7 +37,9 @@ export class Keys {
     const { home, clients, clock } = this.#parts;
     if (clientId === ownerId) return home.ownerKey;
     const client = clients.usable(clientId, clock.now());
-    return client && deriveClientKey(await this.#master.key(), home.homeId, client.id, client.generation);
+    return (
+      client && deriveClientKey(await this.#parts.master.key(), home.homeId, client.id, client.generation)
+    );
   }
 
   /** Asks the user; resolves with the new client's key, or throws `pairing_denied`. */
@@ -56,7 +55,7 @@ export class Keys {
         hint: 'Ask again when the user expects it.',
       });
     }
-    const master = await this.#master.key();
+    const master = await this.#parts.master.key();
     const client = await clients.add(request.name, clock.now(), executable);
     return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
   }

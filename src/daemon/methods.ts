@@ -16,6 +16,7 @@ import type { Caller } from '../ipc/server.ts';
 import { bearerChallenge } from '../oauth/challenge.ts';
 import { parseScope } from '../oauth/scope.ts';
 import { clientAnswers, grantAnswer, interactionAnswer, settingAnswer, tokenAnswer } from './answers.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import type { Settings } from './settings.ts';
 
 /** How long `token.get` and `login.start` wait for the user unless told otherwise, in seconds. */
@@ -25,6 +26,7 @@ const defaultTimeout = { token: 300, login: 600 } as const;
 export interface Host {
   readonly broker: Broker;
   readonly settings: Settings;
+  readonly trail: Pick<AuditTrail, 'tail' | 'verify'>;
   status(): ResultOf<'status'>;
   changeSetting(name: string, value: unknown): Promise<void>;
   subscribe(caller: Caller): void;
@@ -205,6 +207,10 @@ const handlers: Handlers = {
     });
     return { grant: grantAnswer(broker, grant, caller) };
   },
+
+  'audit.tail': ({ trail }, _caller, { count }) => trail.tail(count),
+
+  'audit.verify': ({ trail }) => trail.verify(),
 
   status: (host) => host.status(),
 

@@ -175,6 +175,28 @@ const interaction = z.object({
   state,
 });
 
+const auditRow = z.looseObject({
+  sequence: instant.optional(),
+  time: z.number(),
+  event: z.string(),
+  outcome: z.string().optional(),
+  client: z.string().optional(),
+  endpoint: z.string().optional(),
+  issuer: z.string().optional(),
+  scope: z.array(z.string()).optional(),
+  count: instant.optional(),
+  fingerprint: z.string().optional(),
+});
+
+const auditVerdict = z.object({
+  ok: z.boolean(),
+  rows: instant,
+  oldRows: instant,
+  tornLines: instant,
+  unprovenRows: instant,
+  firstProblem: z.object({ sequence: instant, what: z.string() }).optional(),
+});
+
 const loginStart = z.object({
   resource: url,
   /** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
@@ -264,6 +286,13 @@ export const methods = {
     result: empty,
   },
   'login.start': { who: 'owner', params: loginStart, result: z.object({ grant }) },
+  'audit.tail': {
+    who: 'owner',
+    params: z.object({ count: z.int().min(1).max(1000) }),
+    /** Oldest first; times in milliseconds, as they stand in the log. */
+    result: z.object({ rows: z.array(auditRow) }),
+  },
+  'audit.verify': { who: 'owner', params: empty, result: auditVerdict },
   status: { who: 'owner', params: empty, result: status },
   'daemon.stop': { who: 'owner', params: empty, result: empty },
   subscribe: { who: 'any', params: empty, result: empty },

@@ -54,7 +54,8 @@ describe('a program that pairs', () => {
     const { unauthorized } = world.counts().protectedServer;
     world.expireAccessTokens();
     expect(await useNotebook(world, { fetch })).toContain('alice');
-    expect(world.counts().protectedServer.unauthorized).toBe(unauthorized + 1);
+    // The program's, and the broker's own: after a refused token it asks who the issuer is now.
+    expect(world.counts().protectedServer.unauthorized).toBe(unauthorized + 2);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1 });
 
     expect(await useNotebook(world, { fetch }, 'add-note')).toContain('milk');

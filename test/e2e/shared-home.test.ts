@@ -20,6 +20,9 @@ const processes = 5;
 /** Milliseconds between two calls of one process: room for the others on a machine with two cores. */
 const pause = 150;
 
+/** Milliseconds of a token request: more than the pause between two calls. */
+const slowness = 400;
+
 /** Milliseconds for what comes before and after on a busy machine. */
 const margin = 60_000;
 
@@ -51,6 +54,11 @@ it(
       ...claims,
       exp: Date.now() / 1000 + lifetime,
     });
+    // As slow as a server on the other side of the world, so that the processes meet at each refresh.
+    authorizationServer.bend.tokenRequest = async () => {
+      await sleep(slowness);
+      return undefined;
+    };
     await home.ok(['allow', 'cli', url]);
     const call = async (): Promise<Call> => {
       const asked = performance.now();

@@ -1,0 +1,77 @@
+/**
+ * The home's audit log and the secrets that seal it.
+ *
+ * Invariant: nothing here is the first to open the vault: the log is sealed once something else has
+ * opened it. The memory vault seals nothing, since its master secret is new at each start.
+ */
+import path from 'node:path';
+import { auditKeys } from '../broker/audit-chain.ts';
+import { tailAudit } from '../broker/audit-export.ts';
+import { AuditFile } from '../broker/audit.ts';
+import { verifyAudit } from '../broker/audit-verify.ts';
+import { KeyturnError } from '../errors.ts';
+import type { ResultOf } from '../ipc/protocol.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Master } from './master.ts';
+
+const anchorId = 'audit-anchor';
+
+export interface AuditTrailParts {
+  /** The home's state folder. */
+  readonly folder: string;
+  readonly vault: Vault;
+  readonly master: Master;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly log: (line: string) => void;
+}
+
+export class AuditTrail {
+  readonly file: AuditFile;
+  readonly #parts: AuditTrailParts;
+
+  constructor(parts: AuditTrailParts) {
+    const { folder, vault, master, now } = parts;
+    this.#parts = parts;
+    const anchor = {
+      read: () => vault.find(anchorId),
+      write: (head: string) => vault.write(anchorId, head),
+    };
+    const sealing = { keys: async () => auditKeys(await master.key()), anchor };
+    this.file = new AuditFile(
+      path.join(folder, 'audit.jsonl'),
+      now,
+      vault.kind === 'memory' ? {} : { sealing },
+    );
+  }
+
+  /** In the background, once the vault is open; a failure is told and the next opening tries again. */
+  seal(): void {
+    const { vault, log } = this.#parts;
+    if (vault.kind === 'memory') return;
+    this.file.seal().catch((error: unknown) => {
+      log(
+        `the audit log could not be sealed: ${error instanceof KeyturnError ? error.message : 'internal error'}`,
+      );
+    });
+  }
+
+  async tail(count: number): Promise<ResultOf<'audit.tail'>> {
+    await this.file.flush();
+    return { rows: [...(await tailAudit(this.#parts.folder, count))] };
+  }
+
+  /** Throws `vault_unavailable` for the memory vault, and what the vault throws. */
+  async verify(): Promise<ResultOf<'audit.verify'>> {
+    const { folder, vault, master } = this.#parts;
+    if (vault.kind === 'memory') {
+      throw new KeyturnError('vault_unavailable', 'With the memory vault the audit log is not sealed.', {
+        hint: 'Its key is new at each start, so earlier rows could never be verified. Use the keychain.',
+      });
+    }
+    await this.file.seal();
+    await this.file.flush();
+    const { chain } = auditKeys(await master.key());
+    return verifyAudit(folder, chain, { read: () => vault.find(anchorId) });
+  }
+}
