@@ -81,11 +81,11 @@ async function verify(isJson: boolean): Promise<number> {
 /** Straight from the files: it needs no key, and works where no broker runs. */
 async function exportLog(format: string): Promise<number> {
   if (format !== 'jsonl' && format !== 'csv') throw usage('--format takes jsonl or csv', 'audit');
-  const { exportAudit } = await import('../broker/audit-export.ts');
+  const { exportTrail } = await import('../daemon/audit-trail.ts');
   const write = async (text: string): Promise<void> => {
     if (!process.stdout.write(text)) await once(process.stdout, 'drain');
   };
-  const rows = await exportAudit(homePaths().state, write, { format });
+  const rows = await exportTrail(homePaths(), write, format);
   if (process.stderr.isTTY) say(`keyturn: ${rows} rows`);
   return exitCodes.ok;
 }

@@ -6,15 +6,25 @@
  */
 import path from 'node:path';
 import { auditKeys } from '../broker/audit-chain.ts';
-import { tailAudit } from '../broker/audit-export.ts';
+import { exportAudit, tailAudit } from '../broker/audit-export.ts';
 import { AuditFile } from '../broker/audit.ts';
 import { verifyAudit } from '../broker/audit-verify.ts';
 import { KeyturnError } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
+import type { HomePaths } from '../paths.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Master } from './master.ts';
 
 const anchorId = 'audit-anchor';
+
+/** The whole log of a home, piece by piece. Needs no key. Resolves with the number of rows. */
+export async function exportTrail(
+  paths: HomePaths,
+  write: (text: string) => Promise<void>,
+  format: 'jsonl' | 'csv',
+): Promise<number> {
+  return exportAudit(paths.state, write, { format });
+}
 
 export interface AuditTrailParts {
   /** The home's state folder. */

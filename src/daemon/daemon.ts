@@ -133,21 +133,30 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
     stop: () => void setImmediate(() => void stopOnce()),
   };
   const socket = prepareSocket(home.paths, options.env);
-  server = await startServer({
+  server = await listen(options, host, keys, { socket, homeId: home.homeId });
+  return { paths: home.paths, socket, broker, stop: stopOnce, stopped: stopped.promise };
+}
+
+function listen(
+  { log }: DaemonOptions,
+  host: Host,
+  keys: Keys,
+  { socket, homeId }: { readonly socket: string; readonly homeId: string },
+): Promise<BrokerServer> {
+  return startServer({
     path: socket,
-    homeId: home.homeId,
+    homeId,
     keyFor: (clientId) => keys.keyFor(clientId),
     pair: (request) => keys.pair(request),
     confirmPaired: (clientId) => keys.confirm(clientId),
     dispatch: (caller, method, params) =>
       dispatch(host, caller, method, params).catch((error: unknown) => {
-        if (!(error instanceof KeyturnError)) options.log(fault(method, error));
+        if (!(error instanceof KeyturnError)) log(fault(method, error));
         throw error;
       }),
-    now: () => parts.clock.now(),
-    log: (event) => options.log(JSON.stringify(event)),
+    now,
+    log: (event) => log(JSON.stringify(event)),
   });
-  return { paths: home.paths, socket, broker, stop: stopOnce, stopped: stopped.promise };
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {
