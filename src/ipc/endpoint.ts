@@ -386,7 +386,7 @@ async function dialOnce(target: string, shownAs: string): Promise<net.Socket> {
   return promise.finally(() => connection.removeAllListeners('error'));
 }
 
-const startHint = 'Start the broker: open the tray app, or run `keyturn daemon`.';
+const startHint = 'Start the broker with `keyturn daemon`, or use any keyturn command: it starts one.';
 
 function notThere(name: string): Unreachable {
   return new Unreachable('broker_unreachable', `no broker has made ${quoted(name)} yet`, { hint: startHint });
