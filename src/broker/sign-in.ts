@@ -7,6 +7,7 @@
  * grant says that it is active.
  */
 import { KeyturnError } from '../errors.ts';
+import { requireRegistrationIssuer } from '../oauth/registration.ts';
 import { selectScope, union } from '../oauth/scope.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
 import { findDestination, namesOf } from './destination.ts';
@@ -35,10 +36,23 @@ export async function signIn(
   const record = unattendedRecord(parts.registrations, server.issuer, parts.clock.now());
   if (record) return keep({ record, answer: await askUnattended(parts, errand, record) });
   if (request.isUnattended) throw needsPerson(request.endpoint);
+  refuseMovedClient(parts, destination);
   // Refuses here what no page could mend.
   canRegister(parts, server);
   const way = request.method === 'device' ? signInByDevice : signInByPage;
   return onPage((opened) => way(parts, errand, keep, opened, signal));
+}
+
+/** The client that the user entered was for the issuer before: an error that the user sees, not a new registration. */
+function refuseMovedClient(
+  { registrations, clock }: SignInParts,
+  { formerIssuer, server }: Destination,
+): void {
+  if (formerIssuer === undefined || registrations.for(server.issuer, clock.now())) return;
+  const entered = registrations.for(formerIssuer, clock.now());
+  if (entered?.registration.source === 'preregistered') {
+    requireRegistrationIssuer(entered.registration, server);
+  }
 }
 
 async function askUnattended(

@@ -368,7 +368,7 @@ describe('a protected server that moves to another authorization server', () => 
     const next = await world.openAuthorizationServer({ plain: true, registration: 'absent' });
     protectedServer.settings.authorizationServers = [next];
     const { run } = await program.call();
-    expectRefusal(run, 5, 'registration_required', `keyturn register ${next.issuer} --client-id ID`);
+    expectRefusal(run, 5, 'issuer_mismatch', `keyturn register ${next.issuer} --client-id ID`);
     expect(next.server.holding('by-hand')).toEqual([]);
   });
 });

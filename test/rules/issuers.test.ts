@@ -148,14 +148,16 @@ describe('a protected server that names another authorization server', () => {
 
   it('with a client that the user entered for the old issuer asks for one for the new', async () => {
     const { rig, world, protectedServer, authorizationServer } = await ground();
-    const second = await world.openAuthorizationServer({ registration: 'absent' });
+    // Also where the new one would register anybody: the user chose a client, so the user chooses again.
+    const second = await world.openAuthorizationServer();
     await enter(rig, authorizationServer);
     const token = await rig.ask();
     protectedServer.settings.authorizationServers = [second];
     reject(rig, token);
     expect(await refused(rig.ask())).toMatchObject({
-      reason: 'registration_required',
+      reason: 'issuer_mismatch',
       hint: expect.stringContaining(`keyturn register ${second.issuer}`),
     });
+    expect(second.counts.registrations).toBe(0);
   });
 });
