@@ -11,7 +11,7 @@ import type { BearerChallenge } from '../oauth/challenge.ts';
 import { discoverResource } from '../oauth/discovery.ts';
 import type { DiscoveredResource } from '../oauth/discovery.ts';
 import type { Http } from '../oauth/http.ts';
-import { probe } from '../oauth/protected-resource.ts';
+import { probe } from '../oauth/probe.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
 import type { Grant, Grants, ServerPlace } from './grant.ts';

@@ -14,8 +14,6 @@ import type { FoundDocument } from './metadata-document.ts';
 import { canonicalResource, resourceCovers } from './resource.ts';
 import { readScope } from './scope.ts';
 
-export { probe } from './probe.ts';
-
 const unreachable = 'protected_server_unreachable';
 
 export interface ProtectedResource {

@@ -10,7 +10,8 @@ import { discoverAuthorizationServer } from '../../src/oauth/authorization-serve
 import type { AuthorizationServer } from '../../src/oauth/authorization-server.ts';
 import { buildAuthorizationRequest } from '../../src/oauth/authorization.ts';
 import type { Http } from '../../src/oauth/http.ts';
-import { discoverProtectedResource, probe } from '../../src/oauth/protected-resource.ts';
+import { probe } from '../../src/oauth/probe.ts';
+import { discoverProtectedResource } from '../../src/oauth/protected-resource.ts';
 import { chooseRegistration, registerDynamically } from '../../src/oauth/registration.ts';
 import type { Registration } from '../../src/oauth/registration.ts';
 import { revokeToken } from '../../src/oauth/revocation.ts';
