@@ -25,7 +25,7 @@ import type { Home } from './home.ts';
 import { Keys } from './keys.ts';
 import { Master } from './master.ts';
 import { dispatch } from './methods.ts';
-import type { Host } from './methods.ts';
+import type { Host } from './host.ts';
 import { enterRegistration } from './registration-entry.ts';
 import { readSettings } from './settings.ts';
 import type { Settings } from './settings.ts';

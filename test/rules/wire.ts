@@ -4,7 +4,7 @@
  * Invariant: what comes back has passed through JSON, so that it is what a socket would carry.
  */
 import { dispatch } from '../../src/daemon/methods.ts';
-import type { Host } from '../../src/daemon/methods.ts';
+import type { Host } from '../../src/daemon/host.ts';
 import type { Caller } from '../../src/ipc/server.ts';
 import type { Rig } from '../broker/rig.ts';
 

@@ -1,0 +1,74 @@
+/** The owner's methods about local clients: the paired ones, their permissions, and the questions they raise. */
+import type { Broker } from '../../broker/broker.ts';
+import { KeyturnError } from '../../errors.ts';
+import { parseScope } from '../../oauth/scope.ts';
+import { clientAnswers, interactionAnswer } from '../answers.ts';
+import type { Handlers } from '../host.ts';
+
+export const clientMethods: Pick<
+  Handlers,
+  | 'client.list'
+  | 'client.remove'
+  | 'permission.set'
+  | 'permission.end'
+  | 'interaction.list'
+  | 'interaction.answer'
+> = {
+  'client.list': ({ broker }) => ({ clients: clientAnswers(broker) }),
+
+  'client.remove': async (host, _caller, { client }) => {
+    const { clients, permissions, audit } = host.broker.parts;
+    const id = clients.resolve(client);
+    const name = clients.nameOf(id);
+    await permissions.endAllOf(id);
+    await clients.remove(id);
+    await audit.record({ event: 'client', outcome: 'removed', client: name });
+    host.closeConnectionsOf(id);
+    return {};
+  },
+
+  'permission.set': async ({ broker }, _caller, params) => {
+    const endpoint = broker.canonical(params.resource);
+    await broker.consent.decide({
+      clientId: broker.parts.clients.resolve(params.client),
+      endpoint,
+      decision: params.decision,
+      ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
+      ...(params.until === undefined ? {} : { until: params.until * 1000 }),
+      createdAt: broker.parts.clock.now(),
+    });
+    broker.userActed(endpoint);
+    return {};
+  },
+
+  'permission.end': async ({ broker }, _caller, { client, resource }) => {
+    const clientId = broker.parts.clients.resolve(client);
+    await endPermission(broker, clientId, broker.canonical(resource), 'ended');
+    return {};
+  },
+
+  'interaction.list': ({ broker }) => ({
+    interactions: broker.parts.interactions.list().map(interactionAnswer),
+  }),
+
+  'interaction.answer': ({ broker }, _caller, { id, answer }) => {
+    broker.parts.interactions.answer(id, answer);
+    return {};
+  },
+};
+
+/** Throws `not_found` where there is none. */
+export async function endPermission(
+  broker: Broker,
+  clientId: string,
+  endpoint: string,
+  outcome: string,
+): Promise<void> {
+  const { permissions, audit, clients } = broker.parts;
+  if (!(await permissions.end(clientId, endpoint))) {
+    throw new KeyturnError('not_found', `${clients.nameOf(clientId)} has no permission for ${endpoint}.`, {
+      hint: '`keyturn clients` shows the permissions there are.',
+    });
+  }
+  await audit.record({ event: 'permission', outcome, client: clients.nameOf(clientId), endpoint });
+}

@@ -1,0 +1,68 @@
+/** The methods about grants: what there is, its end, and a sign-in that the owner starts. */
+import type { Broker } from '../../broker/broker.ts';
+import type { Grant } from '../../broker/grant.ts';
+import { revokeGrant } from '../../broker/revoker.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol.ts';
+import type { Caller } from '../../ipc/server.ts';
+import { parseScope } from '../../oauth/scope.ts';
+import { grantAnswer } from '../answers.ts';
+import type { Handlers } from '../host.ts';
+
+/** How long `login.start` waits for the user unless told otherwise, in seconds. */
+const defaultTimeout = 600;
+
+export const grantMethods: Pick<Handlers, 'grant.list' | 'grant.revoke' | 'login.start' | 'login.answer'> = {
+  'grant.list': ({ broker }, caller) => ({
+    grants: visibleGrants(broker, caller).map((grant) => grantAnswer(broker, grant, caller)),
+  }),
+
+  'grant.revoke': async ({ broker }, caller, params) => {
+    const named = broker.parts.grants.named(grantName(broker, params), params.account);
+    const visible = visibleGrants(broker, caller);
+    const grants = named.filter((grant) => visible.includes(grant) && !isOver(grant));
+    const revoked: ResultOf<'grant.revoke'>['revoked'] = [];
+    for (const grant of grants) {
+      const { receipt } = await revokeGrant(broker.parts, grant);
+      revoked.push({
+        id: grant.id,
+        resource: grant.resource,
+        issuer: grant.issuer,
+        account: grant.account,
+        receipt,
+      });
+    }
+    return { revoked };
+  },
+
+  'login.start': async ({ broker }, caller, params) => {
+    const grant = await broker.login({
+      resource: params.resource,
+      ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
+      ...(params.account === undefined ? {} : { account: params.account }),
+      ...(params.issuer === undefined ? {} : { issuer: params.issuer }),
+      method: params.method ?? 'browser',
+      timeout: (params.timeout ?? defaultTimeout) * 1000,
+      signal: caller.signal,
+    });
+    return { grant: grantAnswer(broker, grant, caller) };
+  },
+
+  'login.answer': ({ broker }, _caller, { id, redirect }) => {
+    broker.answerLogin(id, redirect);
+    return {};
+  },
+};
+
+const isOver = (grant: Grant): boolean => grant.state.kind === 'revoked' && grant.state.receipt !== 'pending';
+
+/** A local client sees the grants that one of its permissions reaches. */
+function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
+  const { grants, permissions, clock } = broker.parts;
+  if (caller.role === 'owner') return grants.all();
+  const allowed = permissions.of(caller.clientId, clock.now()).filter((p) => p.decision === 'allow');
+  return grants.all().filter((grant) => allowed.some((p) => grant.endpoints.includes(p.endpoint)));
+}
+
+function grantName(broker: Broker, { grant, resource }: ParamsOf<'grant.revoke'>): string {
+  return grant ?? broker.canonical(resource ?? '');
+}

@@ -1,0 +1,58 @@
+/** The owner's methods about the home: what was entered by hand, settings, the audit log, the broker itself. */
+import type { Broker } from '../../broker/broker.ts';
+import { settingAnswer } from '../answers.ts';
+import type { Handlers } from '../host.ts';
+
+export const homeMethods: Pick<
+  Handlers,
+  | 'registration.set'
+  | 'override.set'
+  | 'settings.get'
+  | 'settings.set'
+  | 'audit.tail'
+  | 'audit.verify'
+  | 'status'
+  | 'daemon.stop'
+  | 'subscribe'
+> = {
+  'registration.set': (host, _caller, params) => host.register(params),
+
+  'override.set': async ({ broker }, _caller, { server, name, on }) => {
+    const { overrides, servers, audit } = broker.parts;
+    for (const spelling of spellings(broker, server)) await overrides.set(spelling, name, on);
+    servers.forget();
+    await audit.record({ event: 'override', outcome: `${name} ${on ? 'on' : 'off'}`, endpoint: server });
+    return {};
+  },
+
+  'settings.get': ({ settings }) => ({ settings: settingAnswer(settings) }),
+
+  'settings.set': async (host, _caller, { name, value }) => {
+    await host.changeSetting(name, value);
+    return {};
+  },
+
+  'audit.tail': ({ trail }, _caller, { count }) => trail.tail(count),
+
+  'audit.verify': ({ trail }) => trail.verify(),
+
+  status: (host) => host.status(),
+
+  'daemon.stop': (host) => {
+    host.stop();
+    return {};
+  },
+
+  subscribe: (host, caller) => {
+    host.subscribe(caller);
+    return {};
+  },
+};
+
+/** An issuer is compared byte for byte, an endpoint by its canonical form: kept, and ended, under each. */
+function spellings(broker: Broker, server: string): ReadonlySet<string> {
+  const canonical = broker.canonical(server);
+  const known = broker.parts.overrides.all().map((record) => record.server);
+  const same = known.filter((other) => URL.parse(other)?.href.replace(/\/+$/, '') === canonical);
+  return new Set([server, canonical, ...same]);
+}

@@ -1,0 +1,55 @@
+/** The methods by which a local client gets, rejects and gives up tokens. */
+import type { ClientChallenge } from '../../broker/token-request.ts';
+import { bearerChallenge } from '../../oauth/challenge.ts';
+import { parseScope } from '../../oauth/scope.ts';
+import { tokenAnswer } from '../answers.ts';
+import { brokerClientId } from '../host.ts';
+import type { Handlers } from '../host.ts';
+import { endPermission } from './client.ts';
+
+/** How long `token.get` waits for the user unless told otherwise, in seconds. */
+const defaultTimeout = 300;
+
+export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permission.release'> = {
+  'token.get': async ({ broker }, caller, params) => {
+    const token = await broker.getToken({
+      clientId: brokerClientId(caller),
+      resource: params.resource,
+      ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
+      ...(params.account === undefined ? {} : { account: params.account }),
+      ...(params.minimumValidity === undefined ? {} : { minimumValidity: params.minimumValidity * 1000 }),
+      ...(params.challenge === undefined ? {} : { challenge: challengeFrom(params.challenge) }),
+      ...(params.operation === undefined ? {} : { operation: params.operation }),
+      // Unattended requests wait for nobody: opening a page or a question is asked for in so many words.
+      interaction: params.interaction ?? 'never',
+      timeout: (params.timeout ?? defaultTimeout) * 1000,
+      signal: caller.signal,
+    });
+    return tokenAnswer(broker, token);
+  },
+
+  'token.reject': ({ broker }, caller, params) => {
+    // protocol.ts refuses a request that names neither or both.
+    const token =
+      params.tokenId === undefined ? { accessToken: params.access_token ?? '' } : { tokenId: params.tokenId };
+    // Only a 401 says that the token itself is bad; a 403 wants another scope, not another token.
+    if (params.status !== 401) return { rejected: false };
+    return { rejected: broker.rejectToken({ clientId: brokerClientId(caller), token }).counted };
+  },
+
+  'permission.release': async ({ broker }, caller, { resource }) => {
+    await endPermission(broker, brokerClientId(caller), broker.canonical(resource), 'released');
+    return {};
+  },
+};
+
+function challengeFrom({
+  status,
+  wwwAuthenticate,
+}: {
+  status: 401 | 403;
+  wwwAuthenticate?: string | undefined;
+}): ClientChallenge {
+  const bearer = wwwAuthenticate === undefined ? undefined : bearerChallenge(wwwAuthenticate);
+  return bearer === undefined ? { status } : { status, bearer };
+}
