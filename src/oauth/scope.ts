@@ -60,7 +60,10 @@ export interface ScopeSources {
   readonly earlierRevision?: boolean;
 }
 
-/** The scopes of a first sign-in; never empty. Undefined means: leave the parameter out. */
+/**
+ * The scopes of a sign-in; never empty. Undefined means: leave the parameter out. For a step-up `requested`
+ * is the union of what was asked before and what is needed now: the challenge alone would lose the rest.
+ */
 export function selectScope(sources: ScopeSources): string[] | undefined {
   const base = baseScope(sources);
   // An omitted scope stays omitted: offline_access alone would replace the server's default scopes.
@@ -80,18 +83,6 @@ function supportedScope(sources: ScopeSources): readonly string[] {
   const ofResource = sources.scopesSupported ?? [];
   const ofServer = sources.authorizationServerScopes ?? [];
   return sources.earlierRevision === true && ofServer.length > 0 ? ofServer : ofResource;
-}
-
-/**
- * The scopes of a step-up: what was asked for before, and what the challenge wants. Asking for the
- * challenge alone would lose what other requests need.
- */
-export function stepUpScope(
-  requestedBefore: readonly string[],
-  challenge: readonly string[],
-  authorizationServerScopes?: readonly string[],
-): string[] {
-  return withOfflineAccess(union(requestedBefore, challenge), authorizationServerScopes);
 }
 
 /** Only a server that lists offline_access is asked for it: elsewhere it would be an invalid scope. */

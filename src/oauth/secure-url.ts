@@ -18,9 +18,13 @@ export function isLoopbackHost(hostname: string): boolean {
 
 /**
  * The URL, if it may be used; `what` names it in the refusal ("the token endpoint").
- * Throws insecure_url for any other scheme, for credentials in the URL and for a fragment.
+ * Throws insecure_url for any other scheme, for credentials in the URL, for a fragment, and for spaces,
+ * control characters and letters beyond ASCII (an international name has its `xn--` form in a URL).
  */
 export function requireSecureUrl(text: string, what: string, policy: UrlPolicy): URL {
+  // RFC 3986 §2: printable ASCII. The parser would drop a tab or a line break in silence, and such a text
+  // shown or compared as it stands (an issuer is) isn't the URL that would be fetched.
+  if (!/^[\x21-\x7e]*$/.test(text)) throw refusal(text, `${what} has characters that no URL has`);
   const url = URL.parse(text);
   if (url === null) throw refusal(text, `${what} is not an absolute URL`);
   // Spec, Endpoints: all authorization endpoints MUST be served over HTTPS.

@@ -2,15 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import {
-  formatScope,
-  isWithin,
-  parseScope,
-  readScope,
-  selectScope,
-  stepUpScope,
-  union,
-} from '../../src/oauth/scope.ts';
+import { formatScope, isWithin, parseScope, readScope, selectScope, union } from '../../src/oauth/scope.ts';
 import { refusalOf } from './refusal.ts';
 
 const scopes = fc.array(fc.stringMatching(/^[!#-[\]-~]{1,8}$/));
@@ -70,14 +62,17 @@ describe('the scopes to ask for', () => {
   });
 
   it('after a step-up are all of before and all of the challenge', () => {
-    expect(stepUpScope(['a', 'b'], ['b', 'c'])).toEqual(['a', 'b', 'c']);
-    expect(stepUpScope(['a'], ['c'], ['offline_access'])).toEqual(['a', 'c', 'offline_access']);
+    expect(selectScope({ requested: ['a', 'b'], challenge: ['b', 'c'] })).toEqual(['b', 'c', 'a']);
+    expect(
+      selectScope({ requested: ['a'], challenge: ['c'], authorizationServerScopes: ['offline_access'] }),
+    ).toEqual(['c', 'a', 'offline_access']);
   });
 
   it('after a step-up have lost nothing, whatever the two sets are to each other', () => {
     fc.assert(
       fc.property(scopes, scopes, fc.option(scopes, { nil: undefined }), (before, challenge, offered) => {
-        const asked = stepUpScope(before, challenge, offered);
+        const servers = offered === undefined ? {} : { authorizationServerScopes: offered };
+        const asked = selectScope({ requested: before, challenge, ...servers }) ?? [];
         expect(isWithin(before, asked)).toBe(true);
         expect(isWithin(challenge, asked)).toBe(true);
         const added = asked.filter((scope) => !before.includes(scope) && !challenge.includes(scope));
@@ -115,7 +110,8 @@ describe('the scopes to ask for', () => {
 
   it('keep an offline_access that somebody named, and add none of our own', () => {
     expect(selectScope({ challenge: ['a', 'offline_access'] })).toEqual(['a', 'offline_access']);
-    expect(stepUpScope(['a'], ['b'], ['openid'])).toEqual(['a', 'b']);
-    expect(stepUpScope(['a'], ['b'])).toEqual(['a', 'b']);
+    const stepUp = { requested: ['a'], challenge: ['b'] };
+    expect(selectScope({ ...stepUp, authorizationServerScopes: ['openid'] })).toEqual(['b', 'a']);
+    expect(selectScope(stepUp)).toEqual(['b', 'a']);
   });
 });

@@ -21,6 +21,11 @@ describe('requireSecureUrl', () => {
     'https://server.example/#',
     '/token',
     '',
+    'https://server.example/a\tb',
+    'https://server.example/\n',
+    ' https://server.example/',
+    'https://server.example/\u202e',
+    'https://sérver.example/',
   ])('refuses %j even where http on loopback is allowed', async (url) => {
     const refusal = await refusalOf(() => requireSecureUrl(url, 'the token endpoint', lenient));
     expect(refusal.reason).toBe('insecure_url');
