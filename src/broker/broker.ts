@@ -21,6 +21,7 @@ import type { Grant } from './grant.ts';
 import { TryLimit } from './limits.ts';
 import type { BrokerParts } from './parts.ts';
 import { patience, TimeOver } from './patience.ts';
+import type { Patience } from './patience.ts';
 import type { Permission } from './permission.ts';
 import * as refusals from './refusals.ts';
 import type { SignInMethod } from './errand.ts';
@@ -55,7 +56,7 @@ interface Asked {
   readonly endpoint: string;
   /** Its scopes are those that the answer must carry. */
   readonly wanted: Wanted;
-  readonly signal: AbortSignal;
+  readonly waiting: Patience;
   /** One sign-in for one request, besides a step-up. */
   hasSignedIn: boolean;
 }
@@ -91,12 +92,11 @@ export class Broker {
   async getToken(request: TokenRequest): Promise<Token> {
     const endpoint = this.canonical(request.resource);
     const waiting = patience(this.parts.clock, request.timeout, request.signal);
-    const { signal } = waiting;
     const { clientId, interaction } = request;
     const wanted = { clientId, endpoint, scope: neededScope(request), interaction };
     try {
-      await this.consent.permitted(wanted, signal);
-      return await this.#walk({ request, endpoint, wanted, signal, hasSignedIn: false });
+      await this.consent.permitted(wanted, waiting);
+      return await this.#walk({ request, endpoint, wanted, waiting, hasSignedIn: false });
     } catch (error) {
       const told = error instanceof TimeOver ? this.#stillPending(clientId, endpoint) : error;
       this.#note(request, endpoint, 'refused', reasonOf(told));
@@ -121,9 +121,9 @@ export class Broker {
 
   /** Undefined: permission or grant have changed, look again. */
   async #round(asked: Asked): Promise<Token | undefined> {
-    const { request, endpoint, wanted, signal } = asked;
+    const { request, endpoint, wanted, waiting } = asked;
     const permission = this.consent.inForce(wanted);
-    const way = { request, endpoint, wanted, signal, asked, permission };
+    const way = { request, endpoint, wanted, waiting, asked, permission };
     const grant = this.#grantFor(way);
     if (!grant || grant.state.kind !== 'active') {
       await this.#signInFor(way, grant);
@@ -154,7 +154,7 @@ export class Broker {
       throw refusals.notNarrowed(way.permission, grant);
     }
     const { minimumValidity } = way.request;
-    const token = await tokenOf(this.parts, grant, { narrow, minimumValidity, signal: way.signal });
+    const token = await tokenOf(this.parts, grant, { narrow, minimumValidity, waiting: way.waiting });
     if (token === 'signIn') await this.#signInFor(way, grant);
     return typeof token === 'string' ? undefined : token;
   }
@@ -214,7 +214,7 @@ export class Broker {
   }
 
   async #startSignIn(
-    { endpoint, permission, request, signal, asked }: Way,
+    { endpoint, permission, request, waiting, asked }: Way,
     { scope, account }: { readonly scope?: readonly string[]; readonly account: string | undefined },
   ): Promise<void> {
     await this.#signIns.automatic(
@@ -226,7 +226,7 @@ export class Broker {
         ...(request.challenge?.bearer === undefined ? {} : { challenge: request.challenge.bearer }),
         isUnattended: request.interaction === 'never',
       },
-      signal,
+      waiting.signal,
     );
     asked.hasSignedIn = true;
   }

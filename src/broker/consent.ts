@@ -12,6 +12,7 @@ import type { Clock } from './clock.ts';
 import type { Interactions } from './interaction.ts';
 import { cliClientId } from './local-client.ts';
 import type { LocalClients } from './local-client.ts';
+import type { Patience } from './patience.ts';
 import type { Permission, Permissions } from './permission.ts';
 import { SharedWork } from './shared-work.ts';
 
@@ -46,13 +47,13 @@ export class Consent {
   }
 
   /** The permission that covers what is wanted. Throws `consent_denied`, `consent_required` or the caller's reason. */
-  async permitted(wanted: Wanted, caller: AbortSignal): Promise<Permission> {
+  async permitted(wanted: Wanted, waiting: Pick<Patience, 'signal'>): Promise<Permission> {
     const permission = this.#find(wanted);
     if (permission && isRefused(permission, wanted.scope)) throw this.#denied(wanted);
     if (permission && covers(permission, wanted.scope)) return permission;
     if (wanted.interaction === 'never') throw this.#required(wanted, permission);
     const key = `${wanted.clientId} ${wanted.endpoint} ${wanted.scope.toSorted().join(' ')}`;
-    return this.#questions.join(key, (signal) => this.#ask(wanted, permission, signal), caller);
+    return this.#questions.join(key, (signal) => this.#ask(wanted, permission, signal), waiting.signal);
   }
 
   /** As it stands at this moment, without a question: what was allowed a moment ago may be over. Throws as `permitted`. */

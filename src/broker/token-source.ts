@@ -7,6 +7,7 @@
 import { reasonOf, Unreachable } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import type { Grant, Grants } from './grant.ts';
+import type { Patience } from './patience.ts';
 import type { Refresher } from './refresher.ts';
 import { fullScope, isAlive, isFresh, scopeKey, suffices } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
@@ -23,7 +24,8 @@ export interface TokenNeed {
   readonly narrow: readonly string[] | undefined;
   /** Milliseconds the token must still live. */
   readonly minimumValidity: number | undefined;
-  readonly signal: AbortSignal;
+  /** How long the caller waits for a refresh; not looked at for a token from memory. */
+  readonly waiting: Pick<Patience, 'signal'>;
 }
 
 /**
@@ -37,12 +39,12 @@ export async function tokenOf(
   need: TokenNeed,
 ): Promise<AccessToken | 'changed' | 'signIn'> {
   const { cache, clock, refresher } = parts;
-  const { narrow, minimumValidity, signal } = need;
+  const { narrow, minimumValidity, waiting } = need;
   const cached = cache.get(grant.id, scopeKey(narrow));
   if (cached && isFresh(cached, clock.now(), minimumValidity)) return cached;
   if (!grant.hasRefreshToken) return unrefreshable(parts, grant, cached, minimumValidity);
   try {
-    return await refresher.refresh(grant.id, narrow, signal);
+    return await refresher.refresh(grant.id, narrow, waiting.signal);
   } catch (error) {
     // A server that can't be reached is no reason to withhold a token that still works.
     if (error instanceof Unreachable && cached && isAlive(cached, clock.now(), minimumValidity))

@@ -15,6 +15,11 @@ export class HandClock implements Clock {
     return this.#now;
   }
 
+  /** How many wait. */
+  get sleepers(): number {
+    return this.#sleepers.size;
+  }
+
   async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -216,10 +216,19 @@ describe('patience', () => {
     expect(late.signal.reason).toMatchObject({ reason: 'interrupted' });
   });
 
+  it('arms nothing for a request that never waits', () => {
+    const clock = new HandClock();
+    const waiting = patience(clock, 1000, never);
+    expect(clock.sleepers).toBe(0);
+    expect(waiting.signal.aborted).toBe(false);
+    expect(clock.sleepers).toBe(1);
+  });
+
   it('leaves nothing behind once the request is answered', async () => {
     const clock = new HandClock();
     const program = new AbortController();
     const waiting = patience(clock, 1000, program.signal);
+    expect(waiting.signal.aborted).toBe(false);
     waiting.end();
     clock.advance(1000);
     program.abort();
