@@ -26,7 +26,7 @@ interface Layer {
 
 /** The wire's own files, which both ends load. */
 const wire = ['ipc/wire.ts', 'ipc/framing.ts', 'ipc/handshake.ts', 'ipc/endpoint.ts'];
-const base = ['errors.ts', 'paths.ts'];
+const base = ['errors.ts', 'paths.ts', 'private-file.ts'];
 
 /** By folder or single file; a file belongs to the longest name that fits. */
 const layers: Readonly<Record<string, Layer>> = {
@@ -36,19 +36,24 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: [],
     why: 'a function of the environment, for both ends of the socket',
   },
+  'private-file.ts': {
+    mayImport: ['errors.ts'],
+    packages: [],
+    why: 'the one check of modes: both ends of the socket and every keeper of files use it',
+  },
   'oauth/': {
     mayImport: ['errors.ts'],
     packages: ['openid-client', 'zod'],
     why: 'the protocol is pure: fetch and clock are passed in',
   },
   'vault/': {
-    mayImport: ['errors.ts'],
+    mayImport: ['errors.ts', 'private-file.ts'],
     packages: ['zod', 'keytar'],
     why: 'keeps secrets and knows not what they are',
   },
   'broker/': {
-    mayImport: ['errors.ts', 'oauth/', 'vault/'],
-    packages: ['zod', 'write-file-atomic'],
+    mayImport: ['errors.ts', 'private-file.ts', 'oauth/', 'vault/'],
+    packages: ['zod'],
     why: 'joins oauth and vault; who asks through which socket is not its business',
   },
   ...Object.fromEntries(
@@ -73,7 +78,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   'daemon/': {
     mayImport: [...base, 'oauth/', 'vault/', 'broker/', 'ipc/'],
-    packages: ['zod', 'conf', 'ipaddr.js', 'koffi', 'undici', 'write-file-atomic'],
+    packages: ['zod', 'conf', 'ipaddr.js', 'koffi', 'undici'],
     why: 'the composition root; hosts import it, it imports no host',
   },
   'cli/': {

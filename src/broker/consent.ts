@@ -72,13 +72,16 @@ export class Consent {
     this.#closeDecided(permission);
   }
 
-  /** Fixes a permission to the resource that discovery verified and, where the card named none, to the first scopes. */
+  /**
+   * Fixes a permission to the resource that discovery verified and, where the card named none, to the
+   * first scopes. Throws `conflict` where the user decided otherwise meanwhile.
+   */
   async bind(permission: Permission, resource: string, scope: readonly string[]): Promise<Permission> {
     const open = permission.fixAtFirstToken === true;
     if (permission.resource === resource && !open) return permission;
     const { fixAtFirstToken: _, ...rest } = permission;
     const bound = { ...rest, resource, ...(open ? { scope: [...scope] } : {}) };
-    await this.#parts.permissions.set(bound);
+    await this.#parts.permissions.replace(permission, bound);
     return bound;
   }
 
@@ -160,7 +163,10 @@ export class Consent {
     const createdAt = this.#parts.clock.now();
     if (!before) return this.decide({ clientId, endpoint, decision: 'deny', createdAt });
     const more = wanted.scope.filter((name) => !before.scope?.includes(name));
-    await this.#parts.permissions.set({ ...before, refused: union(before.refused ?? [], more) });
+    await this.#parts.permissions.replace(before, {
+      ...before,
+      refused: union(before.refused ?? [], more),
+    });
     await this.#record(before, 'deny', more);
   }
 

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../errors.ts';
-import type { RecordFile } from './record-file.ts';
+import type { RecordLog } from './record-log.ts';
 
 const stateSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('active') }),
@@ -71,14 +71,14 @@ export function namesOfServers({ endpoints, issuer, server }: Grant): string[] {
 }
 
 export class Grants {
-  readonly #file: RecordFile<Grant>;
+  readonly #log: RecordLog<Grant>;
 
-  constructor(file: RecordFile<Grant>) {
-    this.#file = file;
+  constructor(log: RecordLog<Grant>) {
+    this.#log = log;
   }
 
   all(): readonly Grant[] {
-    return this.#file.items;
+    return this.#log.items;
   }
 
   byId(id: string): Grant | undefined {
@@ -100,7 +100,7 @@ export class Grants {
 
   async add(fields: Omit<Grant, 'id' | 'generation'>): Promise<Grant> {
     const grant: Grant = { ...fields, id: randomBytes(8).toString('hex'), generation: 1 };
-    await this.#file.save([...this.all(), grant]);
+    await this.#log.put(grant);
     return grant;
   }
 
@@ -115,7 +115,7 @@ export class Grants {
       });
     }
     const next: Grant = { ...read, ...fields, generation: read.generation + 1 };
-    await this.#file.save(this.all().map((grant) => (grant.id === read.id ? next : grant)));
+    await this.#log.put(next);
     return next;
   }
 

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../errors.ts';
-import type { RecordFile } from './record-file.ts';
+import type { AuthorityStore } from './record-store.ts';
 
 export const localClientSchema = z.object({
   id: z.string(),
@@ -33,16 +33,17 @@ const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pa
 const confirmWithin = 60_000;
 
 export class LocalClients {
-  readonly #file: RecordFile<LocalClient>;
+  readonly #file: AuthorityStore<LocalClient>;
   /** Kept in memory, written along with the next change: a token request does no disk I/O. */
   readonly #lastUsed = new Map<string, number>();
 
-  constructor(file: RecordFile<LocalClient>) {
+  constructor(file: AuthorityStore<LocalClient>) {
     this.#file = file;
   }
 
+  /** To list: verified or not. */
   all(): LocalClient[] {
-    return this.#file.items.map((client) => this.#withLastUse(client));
+    return this.#file.shown.map((client) => this.#withLastUse(client));
   }
 
   /** The paired ones, after the CLI. */
@@ -50,10 +51,19 @@ export class LocalClients {
     return [this.#withLastUse(cli), ...this.all()];
   }
 
+  /** Whether a client of this id is recorded, truly or not: for a stranger no vault is opened. */
+  isListed(id: string): boolean {
+    return this.#file.shown.some((client) => client.id === id);
+  }
+
+  /** Before `usable` counts. Throws what the vault throws. */
+  async verify(): Promise<void> {
+    await this.#file.verify();
+  }
+
   /** A paired client whose key still opens the socket at `now` (milliseconds). */
   usable(id: string, now: number): LocalClient | undefined {
-    const client = this.#file.items.find((c) => c.id === id);
-    return client && (client.confirmed || client.pairedAt + confirmWithin > now) ? client : undefined;
+    return this.#file.items.find((client) => client.id === id && isAlive(client, now));
   }
 
   /** The id for a name or an id a person typed. Throws `not_found`, or `conflict` for a shared name. */
@@ -77,8 +87,9 @@ export class LocalClients {
     });
   }
 
+  /** To show: verified or not. */
   nameOf(id: string): string {
-    return id === cliClientId ? cliClientId : (this.#file.items.find((c) => c.id === id)?.name ?? id);
+    return id === cliClientId ? cliClientId : (this.#file.shown.find((c) => c.id === id)?.name ?? id);
   }
 
   async add(name: string, now: number, executable?: string): Promise<LocalClient> {
@@ -90,32 +101,36 @@ export class LocalClients {
       confirmed: false,
       ...(executable === undefined ? {} : { executable }),
     };
-    const living = this.#file.items.filter((c) => this.usable(c.id, now));
-    await this.#file.save([...living, client]);
+    await this.#file.change((items) => [...items.filter((c) => isAlive(c, now)), client]);
     return client;
   }
 
   async confirm(id: string): Promise<void> {
     const client = this.#file.items.find((c) => c.id === id);
     if (!client || client.confirmed) return;
-    await this.#file.save(this.#file.items.map((c) => (c.id === id ? { ...c, confirmed: true } : c)));
+    await this.#file.change((items) => items.map((c) => (c.id === id ? { ...c, confirmed: true } : c)));
   }
 
   async remove(id: string): Promise<void> {
-    await this.#file.save(this.#file.items.filter((c) => c.id !== id));
+    await this.#file.change((items) => items.filter((c) => c.id !== id));
   }
 
   used(id: string, now: number): void {
     this.#lastUsed.set(id, now);
   }
 
-  /** Writes the times of last use; called when the broker stops. */
+  /** Writes the times of last use; called when the broker stops. Touches no vault where no paired program came. */
   async flush(): Promise<void> {
-    if (this.#file.isLoaded && this.#lastUsed.size > 0) await this.#file.save(this.all());
+    if (!this.#file.isLoaded || !this.#file.shown.some(({ id }) => this.#lastUsed.has(id))) return;
+    await this.#file.change((items) => items.map((client) => this.#withLastUse(client)));
   }
 
   #withLastUse(client: LocalClient): LocalClient {
     const lastUsedAt = this.#lastUsed.get(client.id) ?? client.lastUsedAt;
     return lastUsedAt === undefined ? client : { ...client, lastUsedAt };
   }
+}
+
+function isAlive({ confirmed, pairedAt }: LocalClient, now: number): boolean {
+  return confirmed || pairedAt + confirmWithin > now;
 }

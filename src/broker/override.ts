@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import type { Overrides } from '../oauth/overrides.ts';
-import type { RecordFile } from './record-file.ts';
+import type { AuthorityStore } from './record-store.ts';
 
 /** The names that people type, and what each waives. */
 export const overrideNames = {
@@ -28,9 +28,9 @@ export const overrideSchema = z.object({
 export type OverrideRecord = z.infer<typeof overrideSchema>;
 
 export class OverrideBook {
-  readonly #file: RecordFile<OverrideRecord>;
+  readonly #file: AuthorityStore<OverrideRecord>;
 
-  constructor(file: RecordFile<OverrideRecord>) {
+  constructor(file: AuthorityStore<OverrideRecord>) {
     this.#file = file;
   }
 
@@ -38,20 +38,32 @@ export class OverrideBook {
     return this.#file.items;
   }
 
-  /** What is waived for a protected server and its issuer together. */
-  namesFor(...servers: readonly string[]): OverrideName[] {
-    const found = this.#file.items.filter(({ server }) => servers.includes(server));
-    return [...new Set(found.flatMap((record) => record.names))];
+  /** To list: verified or not. */
+  shown(): readonly OverrideRecord[] {
+    return this.#file.shown;
+  }
+
+  /** To list: what is waived for a protected server and its issuer together. */
+  shownFor(...servers: readonly string[]): OverrideName[] {
+    return namesIn(this.#file.shown, servers);
   }
 
   for(...servers: readonly string[]): Overrides {
-    return Object.fromEntries(this.namesFor(...servers).map((name) => [overrideNames[name], true]));
+    const waived = namesIn(this.#file.items, servers);
+    return Object.fromEntries(waived.map((name) => [overrideNames[name], true]));
   }
 
   async set(server: string, name: OverrideName, isOn: boolean): Promise<void> {
-    const others = this.#file.items.filter((record) => record.server !== server);
-    const kept = this.namesFor(server).filter((known) => known !== name);
-    const next = isOn ? [...kept, name] : kept;
-    await this.#file.save(next.length > 0 ? [...others, { server, names: next }] : others);
+    await this.#file.change((items) => {
+      const others = items.filter((record) => record.server !== server);
+      const kept = namesIn(items, [server]).filter((known) => known !== name);
+      const next = isOn ? [...kept, name] : kept;
+      return next.length > 0 ? [...others, { server, names: next }] : others;
+    });
   }
+}
+
+function namesIn(records: readonly OverrideRecord[], servers: readonly string[]): OverrideName[] {
+  const found = records.filter(({ server }) => servers.includes(server));
+  return [...new Set(found.flatMap((record) => record.names))];
 }

@@ -5,7 +5,8 @@
  * user changes it; a lease that ran out counts as no record. Scopes are compared as literal sets.
  */
 import { z } from 'zod';
-import type { RecordFile } from './record-file.ts';
+import { KeyturnError } from '../errors.ts';
+import type { AuthorityStore } from './record-store.ts';
 
 export const permissionSchema = z.object({
   clientId: z.string(),
@@ -28,49 +29,81 @@ export const permissionSchema = z.object({
 export type Permission = z.infer<typeof permissionSchema>;
 
 export class Permissions {
-  readonly #file: RecordFile<Permission>;
+  readonly #file: AuthorityStore<Permission>;
 
-  constructor(file: RecordFile<Permission>) {
+  constructor(file: AuthorityStore<Permission>) {
     this.#file = file;
   }
 
   /** The permission in force at `now` (milliseconds); undefined where the user has not decided. */
   find(clientId: string, endpoint: string, now: number): Permission | undefined {
     return this.#file.items.find(
-      (p) => p.clientId === clientId && p.endpoint === endpoint && (p.until === undefined || p.until > now),
+      (p) => p.clientId === clientId && p.endpoint === endpoint && isInForce(p, now),
     );
   }
 
   of(clientId: string, now: number): Permission[] {
-    return this.#file.items.filter(
-      (p) => p.clientId === clientId && (p.until === undefined || p.until > now),
-    );
+    return this.#file.items.filter((p) => p.clientId === clientId && isInForce(p, now));
   }
 
   forEndpoint(endpoint: string, now: number): Permission[] {
-    return this.#file.items.filter(
-      (p) => p.endpoint === endpoint && p.decision === 'allow' && (p.until === undefined || p.until > now),
-    );
+    return this.#file.items.filter((p) => p.endpoint === endpoint && allows(p, now));
+  }
+
+  /** As `of` and `forEndpoint`, verified or not: for the owner's lists only. */
+  shownOf(clientId: string, now: number): Permission[] {
+    return this.#file.shown.filter((p) => p.clientId === clientId && isInForce(p, now));
+  }
+
+  shownFor(endpoint: string, now: number): Permission[] {
+    return this.#file.shown.filter((p) => p.endpoint === endpoint && allows(p, now));
   }
 
   /** Sets the one permission of (client, endpoint). */
   async set(permission: Permission): Promise<void> {
-    await this.#file.save([...this.#others(permission.clientId, permission.endpoint), permission]);
+    await this.#file.change((items) => [...others(items, permission), permission]);
+  }
+
+  /** Writes a change made from `read`. Throws `conflict` where the user decided otherwise since: that must stand. */
+  async replace(read: Permission, next: Permission): Promise<void> {
+    await this.#file.change((items) => {
+      if (!items.includes(read)) throw changedMeanwhile(read);
+      return items.map((permission) => (permission === read ? next : permission));
+    });
   }
 
   /** Ends a permission. Answers whether there was one. Tells no server. */
   async end(clientId: string, endpoint: string): Promise<boolean> {
-    const others = this.#others(clientId, endpoint);
-    if (others.length === this.#file.items.length) return false;
-    await this.#file.save(others);
-    return true;
+    let wasThere = false;
+    await this.#file.change((items) => {
+      const rest = others(items, { clientId, endpoint });
+      wasThere = rest.length < items.length;
+      return rest;
+    });
+    return wasThere;
   }
 
   async endAllOf(clientId: string): Promise<void> {
-    await this.#file.save(this.#file.items.filter((p) => p.clientId !== clientId));
+    await this.#file.change((items) => items.filter((p) => p.clientId !== clientId));
   }
+}
 
-  #others(clientId: string, endpoint: string): Permission[] {
-    return this.#file.items.filter((p) => p.clientId !== clientId || p.endpoint !== endpoint);
-  }
+type Place = Pick<Permission, 'clientId' | 'endpoint'>;
+
+function others(items: readonly Permission[], { clientId, endpoint }: Place): Permission[] {
+  return items.filter((p) => p.clientId !== clientId || p.endpoint !== endpoint);
+}
+
+function isInForce({ until }: Permission, now: number): boolean {
+  return until === undefined || until > now;
+}
+
+function allows(permission: Permission, now: number): boolean {
+  return permission.decision === 'allow' && isInForce(permission, now);
+}
+
+function changedMeanwhile({ endpoint }: Permission): KeyturnError {
+  return new KeyturnError('conflict', `The permission for ${endpoint} changed in the meantime.`, {
+    hint: 'Try again: the newer decision counts.',
+  });
 }

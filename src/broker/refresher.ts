@@ -94,6 +94,7 @@ export class Refresher {
     this.#obeyBackoff(grant);
     // DESIGN, Storage: a failed vault probe forbids a refresh, since the rotated token could not be kept.
     await vault.probe();
+    await this.#parts.registrations.verify();
     const answer = await this.#askServer(grant, scope).catch(async (error: unknown) => {
       await this.#failed(grant, error);
       throw error;

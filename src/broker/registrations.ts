@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { registrationSchema } from '../oauth/registration.ts';
 import type { Registration } from '../oauth/registration.ts';
 import type { Vault } from '../vault/vault.ts';
-import type { RecordFile } from './record-file.ts';
+import type { AuthorityStore } from './record-store.ts';
 
 export const registrationRecordSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{16}$/),
@@ -28,12 +28,17 @@ export type RegistrationRecord = z.infer<typeof registrationRecordSchema>;
 const vaultId = (id: string): string => `registration.${id}`;
 
 export class Registrations {
-  readonly #file: RecordFile<RegistrationRecord>;
+  readonly #file: AuthorityStore<RegistrationRecord>;
   readonly #vault: Vault;
 
-  constructor(file: RecordFile<RegistrationRecord>, vault: Vault) {
+  constructor(file: AuthorityStore<RegistrationRecord>, vault: Vault) {
     this.#file = file;
     this.#vault = vault;
+  }
+
+  /** Before anything here is used, by what no request began. Throws what the vault throws. */
+  async verify(): Promise<void> {
+    await this.#file.verify();
   }
 
   all(): readonly RegistrationRecord[] {
@@ -74,7 +79,7 @@ export class Registrations {
       ...purpose,
     };
     if (secret !== undefined) await this.#vault.write(vaultId(record.id), secret);
-    await this.#file.save([...this.#file.items, record]);
+    await this.#file.change((items) => [...items, record]);
     return record;
   }
 
@@ -85,12 +90,12 @@ export class Registrations {
   /** The server no longer takes it. The next sign-in registers anew; what the user entered is the user's to replace. */
   async reject({ id, registration }: RegistrationRecord): Promise<void> {
     if (registration.source !== 'dynamic') return;
-    await this.#file.save(this.#file.items.map((r) => (r.id === id ? { ...r, isRejected: true } : r)));
+    await this.#file.change((items) => items.map((r) => (r.id === id ? { ...r, isRejected: true } : r)));
   }
 
   /** Throws a registration away, e.g. when the user enters another. */
   async remove(record: RegistrationRecord): Promise<void> {
-    await this.#file.save(this.#file.items.filter(({ id }) => id !== record.id));
+    await this.#file.change((items) => items.filter(({ id }) => id !== record.id));
     if (record.hasSecret) await this.#vault.remove(vaultId(record.id));
   }
 }

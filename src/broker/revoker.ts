@@ -112,6 +112,7 @@ async function tellEach(
   secret: GrantSecret,
   handedOut: readonly AccessToken[],
 ): Promise<Revocation[]> {
+  await registrations.verify();
   const record = registrations.byId(grant.registrationId);
   if (!record) return ['not_offered'];
   const clientSecret = await registrations.secret(record);

@@ -49,6 +49,6 @@ function lines(status: Status): string[] {
     `programs   ${status.clients}`,
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
     ...status.overrides.map(({ server, names }) => `OVERRIDE   ${server}: ${names.join(', ')}`),
-    ...status.unreadable.map((file) => `UNREADABLE ${file} (left as it is; restore it or move it away)`),
+    ...status.unreadable.map(({ why }) => `UNREADABLE ${why} It was left as it is.`),
   ];
 }

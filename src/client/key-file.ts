@@ -11,6 +11,7 @@ import { KeyturnError, quoted } from '../errors.ts';
 import { belowFile, hasFileAbove, makeFolder } from '../ipc/endpoint.ts';
 import { type Identity, isIdentity } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
+import { checkPrivate } from '../private-file.ts';
 
 /** Bytes of a key file: an identity takes 150. */
 const longestKeyFile = 4096;
@@ -38,9 +39,9 @@ export function ownerKeyFile(paths: HomePaths): string {
 export function readKeyFile(file: string): Identity {
   const fd = open(file);
   try {
-    checkFile(fs.fstatSync(fd), file);
-    const text = fs.readFileSync(fd, 'utf8');
-    const identity = parse(text);
+    const found = fs.fstatSync(fd, { bigint: true });
+    checkPrivate(found, file, 'file');
+    const identity = found.size > longestKeyFile ? undefined : parse(fs.readFileSync(fd, 'utf8'));
     if (isIdentity(identity)) return identity;
   } finally {
     fs.closeSync(fd);
@@ -65,20 +66,6 @@ function open(file: string): number {
       cause: error,
     });
   }
-}
-
-function checkFile(found: fs.Stats, file: string): void {
-  const uid = process.getuid?.();
-  if (!found.isFile() || found.size > longestKeyFile || (uid !== undefined && found.uid !== uid)) {
-    throw new KeyturnError('file_unreadable', `${quoted(file)} is not a key file of yours`, {
-      hint: 'A key file is a small plain file that belongs to you.',
-    });
-  }
-  if (uid === undefined || (found.mode & 0o177) === 0) return;
-  throw new KeyturnError('file_unreadable', `others may read or write the key file ${quoted(file)}`, {
-    rule: 'Keyturn wire contract: key files have mode 0600',
-    hint: `If nobody else can have read it: chmod 600 '${file.replaceAll("'", String.raw`'\''`)}'. Otherwise remove it and pair again.`,
-  });
 }
 
 function parse(text: string): unknown {

@@ -38,7 +38,7 @@ export function grantAnswer(
 ): ResultOf<'grant.list'>['grants'][number] {
   const { permissions, clients, cache, clock } = broker.parts;
   const names = grant.endpoints
-    .flatMap((endpoint) => permissions.forEndpoint(endpoint, clock.now()))
+    .flatMap((endpoint) => permissions.shownFor(endpoint, clock.now()))
     .filter((permission) => caller.role === 'owner' || permission.clientId === caller.clientId)
     .map((permission) => clients.nameOf(permission.clientId));
   const expiresAt = Math.max(0, ...cache.of(grant.id).map((token) => token.expiresAt));
@@ -50,7 +50,7 @@ export function grantAnswer(
     account: grant.account,
     scope: formatScope(grant.scope),
     state: shownState(broker, grant),
-    overrides: broker.parts.overrides.namesFor(...namesOfServers(grant)),
+    overrides: broker.parts.overrides.shownFor(...namesOfServers(grant)),
     ...(grant.state.kind === 'revoked' ? { receipt: grant.state.receipt } : {}),
     ...(expiresAt > 0 ? { expires_at: seconds(expiresAt) } : {}),
     ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: seconds(grant.lastRefreshedAt) }),
@@ -73,7 +73,7 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
     pairedAt: seconds(client.pairedAt),
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: seconds(client.lastUsedAt) }),
     ...(client.executable === undefined ? {} : { executable: client.executable }),
-    permissions: permissions.of(client.id, clock.now()).map(permissionAnswer),
+    permissions: permissions.shownOf(client.id, clock.now()).map(permissionAnswer),
   }));
 }
 

@@ -6,23 +6,32 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audit } from '../broker/audit.ts';
+import { HomeAuthority, PassingAuthority } from '../broker/authority.ts';
+import type { Authority } from '../broker/authority.ts';
 import { AuthorizationServers } from '../broker/authorization-servers.ts';
 import type { Clock } from '../broker/clock.ts';
 import { Grants, grantSchema } from '../broker/grant.ts';
+import type { Grant } from '../broker/grant.ts';
 import { Interactions } from '../broker/interaction.ts';
 import { LocalClients, localClientSchema } from '../broker/local-client.ts';
+import type { LocalClient } from '../broker/local-client.ts';
 import { Loopback } from '../broker/loopback.ts';
 import { OverrideBook, overrideSchema } from '../broker/override.ts';
+import type { OverrideRecord } from '../broker/override.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { Permissions, permissionSchema } from '../broker/permission.ts';
-import { RecordFile } from '../broker/record-file.ts';
+import type { Permission } from '../broker/permission.ts';
+import { RecordLog } from '../broker/record-log.ts';
+import type { AuthorityStore } from '../broker/record-store.ts';
 import { Refresher } from '../broker/refresher.ts';
 import { registrationRecordSchema, Registrations } from '../broker/registrations.ts';
+import type { RegistrationRecord } from '../broker/registrations.ts';
 import { TokenCache } from '../broker/token-cache.ts';
 import type { Http } from '../oauth/http.ts';
-import type { HomePaths } from '../paths.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { DaemonFetch } from './fetch.ts';
+import type { Home } from './home.ts';
+import type { Master } from './master.ts';
 import type { Settings } from './settings.ts';
 
 export const now = (): number => Date.now();
@@ -35,16 +44,50 @@ const clock: Clock = {
   },
 };
 
-export type Records = ReturnType<typeof openRecords>;
+/** The home's records. Loaded by nobody yet. */
+export interface Records {
+  readonly grants: RecordLog<Grant>;
+  readonly registrations: AuthorityStore<RegistrationRecord>;
+  readonly clients: AuthorityStore<LocalClient>;
+  readonly permissions: AuthorityStore<Permission>;
+  readonly overrides: AuthorityStore<OverrideRecord>;
+}
 
-export function openRecords(paths: HomePaths) {
-  const file = (name: string): string => path.join(paths.state, `${name}.json`);
+export interface RecordParts {
+  readonly home: Home;
+  readonly vault: Vault;
+  readonly master: Master;
+  /** Gets lines for the broker's log. */
+  readonly log: (line: string) => void;
+}
+
+/** The vault's item that says: this home has written MACs (broker/authority.ts). */
+const markId = 'records';
+
+/** The records, and who verifies those that confer authority. */
+export function openRecords({ home, vault, master, log }: RecordParts): {
+  readonly records: Records;
+  readonly authority: Authority;
+} {
+  const folder = home.paths.state;
+  const mark = {
+    isSet: async () => (await vault.find(markId)) !== undefined,
+    set: () => vault.write(markId, 'sealed'),
+  };
+  const authority: Authority =
+    vault.kind === 'memory'
+      ? new PassingAuthority()
+      : new HomeAuthority({ folder, homeId: home.homeId, master: () => master.key(), mark });
+  return { authority, records: recordsOf(folder, authority, log) };
+}
+
+export function recordsOf(folder: string, authority: Authority, log?: (line: string) => void): Records {
   return {
-    grants: new RecordFile(file('grants'), grantSchema),
-    registrations: new RecordFile(file('registrations'), registrationRecordSchema),
-    clients: new RecordFile(file('clients'), localClientSchema),
-    permissions: new RecordFile(file('permissions'), permissionSchema),
-    overrides: new RecordFile(file('overrides'), overrideSchema),
+    grants: new RecordLog(path.join(folder, 'grants.jsonl'), grantSchema, log),
+    registrations: authority.records('registrations', registrationRecordSchema),
+    clients: authority.records('clients', localClientSchema),
+    permissions: authority.records('permissions', permissionSchema),
+    overrides: authority.records('overrides', overrideSchema),
   };
 }
 

@@ -8,21 +8,23 @@
 import { Broker } from '../broker/broker.ts';
 import type { Grant } from '../broker/grant.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import type { RecordFile } from '../broker/record-file.ts';
+import type { RecordStore } from '../broker/record-store.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
 import type { BrokerServer, Caller } from '../ipc/server.ts';
 import type { HomePaths } from '../paths.ts';
+import { syncFolder } from '../private-file.ts';
 import { tellingFirstUse } from '../vault/first-use.ts';
 import { openVault } from '../vault/open.ts';
 import { assemble, now, openRecords } from './assembly.ts';
 import { AuditTrail } from './audit-trail.ts';
 import type { Records } from './assembly.ts';
 import { daemonFetch } from './fetch.ts';
-import { openHome, prepareFolders } from './home.ts';
+import { checkFiles, openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
 import { Keys } from './keys.ts';
+import { clearLeftovers } from './leftovers.ts';
 import { Master } from './master.ts';
 import { dispatch } from './methods.ts';
 import type { Host } from './host.ts';
@@ -57,10 +59,13 @@ export interface Daemon {
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { paths, env } = options;
   prepareFolders(paths);
+  await checkFiles(paths);
   const unlock = await takeLock(paths.state);
   try {
+    await clearLeftovers(paths, options.log);
     const home = await openHome(paths);
     const settings = readSettings({ paths, env, isNewHome: home.isNew, autoStarted: options.autoStarted });
+    if (home.isNew) await syncFolder(paths.config);
     return await run(options, { home, settings, unlock });
   } catch (error) {
     unlock();
@@ -86,7 +91,7 @@ function openSecrets({ log }: DaemonOptions, home: Home, settings: Settings) {
 async function run(options: DaemonOptions, { home, settings, unlock }: Opened): Promise<Daemon> {
   const { vault, master, trail } = openSecrets(options, home, settings);
   const net = daemonFetch(settings);
-  const records = openRecords(home.paths);
+  const { records, authority } = openRecords({ home, vault, master, log: options.log });
   const subscribers = new Set<Caller>();
   const tell = (method: string): void => {
     for (const caller of subscribers) if (caller.role === 'owner') caller.notify(method, {});
@@ -121,6 +126,7 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
     broker,
     trail,
     settings,
+    verifyRecords: () => authority.verify(),
     status: () => statusOf(home, settings, parts, records),
     changeSetting: () => Promise.reject(settingsFixed()),
     subscribe: (caller) => {
@@ -166,12 +172,14 @@ function once(work: () => Promise<void>): () => Promise<void> {
 
 /** A file that can't be read refuses its own requests and is reported; the rest goes on. */
 async function loadRecords(records: Records, log: (line: string) => void): Promise<void> {
-  for (const file of Object.values(records)) {
-    await file
+  for (const store of storesOf(records)) {
+    await store
       .load()
-      .catch((error: unknown) => log(error instanceof Error ? error.message : `${file.path} failed`));
+      .catch((error: unknown) => log(error instanceof Error ? error.message : 'a record file failed'));
   }
 }
+
+const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);
 
 /** The memory vault starts empty: what it held is gone, and the grants say so. */
 async function forgetMemoryVault({ grants }: BrokerParts): Promise<void> {
@@ -188,8 +196,6 @@ function statusOf(
   parts: BrokerParts,
   records: Records,
 ): ReturnType<Host['status']> {
-  const files = Object.values(records);
-  const count = (file: RecordFile<unknown>): number => (file.isLoaded ? file.items.length : 0);
   return {
     version,
     pid: process.pid,
@@ -197,11 +203,11 @@ function statusOf(
     vault: settings.vault,
     ...(settings.browser === undefined ? {} : { browser: settings.browser }),
     insecureLoopback: settings.insecureLoopback,
-    grants: count(records.grants),
-    clients: count(records.clients),
+    grants: records.grants.isLoaded ? records.grants.items.length : 0,
+    clients: records.clients.isLoaded ? records.clients.shown.length : 0,
     interactions: parts.interactions.list().length,
-    overrides: records.overrides.isLoaded ? [...parts.overrides.all()] : [],
-    unreadable: files.filter((file) => !file.isLoaded).map((file) => file.path),
+    overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
+    unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
   };
 }
 

@@ -6,17 +6,17 @@
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import writeFileAtomic from 'write-file-atomic';
 import { z } from 'zod';
-import { KeyturnError } from '../errors.ts';
+import { formats, jsonOf, refuseNewer, shaped } from '../broker/record-formats.ts';
 import { prepareFolder } from '../ipc/endpoint.ts';
 import { ownerId } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
+import { checkFileIfAny, readPrivate, replaceFile } from '../private-file.ts';
 
 const homeSchema = z.object({
-  version: z.literal(1),
+  version: z.literal(formats.home),
   homeId: z.string().regex(/^[A-Za-z0-9_-]{22}$/),
   /** True once the master secret was written to the vault: from then on its absence is an error. */
   hasMaster: z.boolean(),
@@ -53,12 +53,28 @@ export function prepareFolders(paths: HomePaths): void {
   for (const folder of [paths.config, paths.state, paths.run]) prepareFolder(folder);
 }
 
+/** Files that keep the broker from starting where others could read or change them; records refuse by themselves. */
+const checkedInConfig = /^(settings\.json|owner\.key)$/;
+const checkedInState = /^(home\.json|vault\.sealed|audit(-\d+)?\.jsonl|daemon\.(lock|log))$/;
+
+/** Throws `file_unreadable` where one isn't the user's alone. */
+export async function checkFiles(paths: HomePaths): Promise<void> {
+  for (const [folder, names] of [
+    [paths.config, checkedInConfig],
+    [paths.state, checkedInState],
+  ] as const) {
+    for (const name of await readdir(folder)) {
+      if (names.test(name)) await checkFileIfAny(path.join(folder, name));
+    }
+  }
+}
+
 /** Opens or creates the home. The caller holds the lock. Throws `file_unreadable`. */
 export async function openHome(paths: HomePaths): Promise<Home> {
   const file = homeFile(paths);
-  const existing = await readJson(file, homeSchema);
+  const existing = await readJson(file, homeSchema, formats.home);
   const record = existing ?? {
-    version: 1 as const,
+    version: formats.home,
     homeId: randomBytes(16).toString('base64url'),
     hasMaster: false,
   };
@@ -76,48 +92,21 @@ export async function openHome(paths: HomePaths): Promise<Home> {
 async function ownerKey(paths: HomePaths, homeId: string): Promise<KeyObject> {
   const file = ownerKeyFile(paths);
   const existing = await readJson(file, ownerKeySchema);
-  if (existing) {
-    await checkMode(file);
-    return createSecretKey(existing.key, 'base64url');
-  }
+  if (existing) return createSecretKey(existing.key, 'base64url');
   const key = randomBytes(32).toString('base64url');
   await writeJson(file, { clientId: ownerId, key, brokerId: homeId });
   return createSecretKey(key, 'base64url');
 }
 
-async function checkMode(file: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const { mode, uid } = await stat(file);
-  if ((mode & 0o077) === 0 && uid === process.getuid?.()) return;
-  throw new KeyturnError('socket_unsafe', `${file} can be read by others.`, {
-    rule: 'owner.key is yours alone (0600)',
-    hint: `If nobody else was there: chmod 600 ${file}. Else remove it and start the broker again.`,
-  });
-}
-
 async function writeJson(file: string, value: unknown): Promise<void> {
-  await writeFileAtomic(file, `${JSON.stringify(value)}\n`, { mode: 0o600 });
+  await replaceFile(file, `${JSON.stringify(value)}\n`);
 }
 
-async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | undefined> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw unreadable(file, 'it could not be opened');
-  }
-  try {
-    const parsed = schema.safeParse(JSON.parse(text));
-    if (parsed.success) return parsed.data;
-  } catch {
-    throw unreadable(file, 'it is not JSON');
-  }
-  throw unreadable(file, 'it has an unknown shape');
-}
-
-function unreadable(file: string, what: string): KeyturnError {
-  return new KeyturnError('file_unreadable', `${file} can't be read: ${what}.`, {
-    hint: 'Keyturn left it as it is. Restore it from a backup, or move it away.',
-  });
+/** `known`: the newest format of a file that has one. */
+async function readJson<T>(file: string, schema: z.ZodType<T>, known?: number): Promise<T | undefined> {
+  const bytes = await readPrivate(file);
+  if (!bytes) return undefined;
+  const json = jsonOf(file, bytes.toString('utf8'));
+  if (known !== undefined) refuseNewer(file, json, known);
+  return shaped(file, schema, json);
 }

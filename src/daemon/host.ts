@@ -11,6 +11,8 @@ export interface Host {
   readonly broker: Broker;
   readonly settings: Settings;
   readonly trail: Pick<AuditTrail, 'tail' | 'verify'>;
+  /** Before records of the home confer anything. Throws what the vault throws; does nothing once it has succeeded. */
+  verifyRecords(): Promise<void>;
   status(): ResultOf<'status'>;
   changeSetting(name: string, value: unknown): Promise<void>;
   subscribe(caller: Caller): void;

@@ -36,6 +36,9 @@ export class Keys {
   async keyFor(clientId: string): Promise<KeyObject | undefined> {
     const { home, clients, clock } = this.#parts;
     if (clientId === ownerId) return home.ownerKey;
+    // Nobody makes the keychain ask for a password by calling himself something.
+    if (!clients.isListed(clientId)) return undefined;
+    await clients.verify();
     const client = clients.usable(clientId, clock.now());
     return (
       client && deriveClientKey(await this.#parts.master.key(), home.homeId, client.id, client.generation)

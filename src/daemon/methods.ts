@@ -6,12 +6,28 @@
  */
 import { KeyturnError, quoted } from '../errors.ts';
 import { isMethod, methods } from '../ipc/protocol.ts';
+import type { MethodName } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
 import type { Handlers, Host } from './host.ts';
 import { clientMethods } from './methods/client.ts';
 import { grantMethods } from './methods/grant.ts';
 import { homeMethods } from './methods/home.ts';
 import { tokenMethods } from './methods/token.ts';
+
+/**
+ * What the owner does by records that count. The rest of the owner's methods list and end, and must work
+ * while the vault is locked; one that is forgotten here is refused, because unverified records throw.
+ */
+const usingRecords: ReadonlySet<MethodName> = new Set<MethodName>([
+  'token.get',
+  'permission.release',
+  'client.remove',
+  'permission.set',
+  'permission.end',
+  'registration.set',
+  'override.set',
+  'login.start',
+]);
 
 const handlers: Handlers = { ...tokenMethods, ...grantMethods, ...clientMethods, ...homeMethods };
 
@@ -43,6 +59,8 @@ export async function dispatch(
       },
     );
   }
+  // A local client sees and gets by its permissions alone.
+  if (caller.role !== 'owner' || usingRecords.has(method)) await host.verifyRecords();
   // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
   const handler = handlers[method] as (host: Host, caller: Caller, params: unknown) => unknown;
   return handler(host, caller, parsed.data);

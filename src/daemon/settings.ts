@@ -7,6 +7,7 @@
  */
 import Conf from 'conf';
 import { z } from 'zod';
+import { formats, refuseNewer } from '../broker/record-formats.ts';
 import { KeyturnError } from '../errors.ts';
 import { requireClientMetadataUrl } from '../oauth/client-metadata.ts';
 import type { HomePaths } from '../paths.ts';
@@ -76,9 +77,10 @@ export function readSettings({ paths, env, isNewHome, autoStarted }: SettingsSou
   const store = openStore(paths);
   if (isNewHome) {
     const settings = checked(fromEnvironment(env), 'environment');
-    store.set(JSON.parse(JSON.stringify(settings)));
+    store.set(JSON.parse(JSON.stringify({ version: formats.settings, ...settings })));
     return settings;
   }
+  refuseNewer(store.path, store.store, formats.settings);
   const recorded = checked(store.store, store.path);
   return autoStarted ? recorded : checked({ ...recorded, ...fromEnvironment(env) }, 'environment');
 }

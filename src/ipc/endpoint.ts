@@ -14,11 +14,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { KeyturnError, quoted, Unreachable } from '../errors.ts';
 import type { HomePaths } from '../paths.ts';
+import { checkPrivate, shellWord, socketRule } from '../private-file.ts';
 
 /** Bytes of a socket's path: macOS has room for 104 with the closing NUL, Linux for 108. */
 const longestSocketPath = 103;
-
-const socketRule = 'Keyturn wire contract: folder 0700, socket 0600, both yours, no symbolic links';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -146,57 +145,7 @@ function makeOne(folder: string): void {
 export function checkFolder(folder: string): void {
   const found = lookAt(folder);
   if (!found) throw notThere(folder);
-  checkOwner(found, folder);
-  if (!found.isDirectory()) {
-    throw new KeyturnError('socket_unsafe', `${quoted(folder)} is not a folder (or is a symbolic link)`, {
-      rule: socketRule,
-      hint: `Look at what it is, then remove it: rm ${shellWord(folder)}`,
-    });
-  }
-  checkMode(found, folder, 0o700);
-}
-
-/** Throws `socket_unsafe` unless this is a socket of the user's with mode 0600. */
-function checkSocket(found: BigIntStats, socket: string): void {
-  checkOwner(found, socket);
-  if (!found.isSocket()) {
-    throw new KeyturnError('socket_unsafe', `${quoted(socket)} is not a socket (or is a symbolic link)`, {
-      rule: socketRule,
-      hint: `Look at what it is, then remove it: rm ${shellWord(socket)}`,
-    });
-  }
-  checkMode(found, socket, 0o600);
-}
-
-function checkOwner(found: BigIntStats, name: string): void {
-  const uid = process.getuid?.();
-  if (uid === undefined || found.uid === BigInt(uid)) return;
-  throw new KeyturnError('socket_unsafe', `${quoted(name)} belongs to user ${found.uid}, not to you`, {
-    rule: socketRule,
-    hint: `Ask its owner to remove it, or set KEYTURN_HOME to a folder of your own.`,
-  });
-}
-
-function checkMode(found: BigIntStats, name: string, mode: number): void {
-  const actual = Number(found.mode & 0o7777n);
-  if (actual === mode) return;
-  throw new KeyturnError(
-    'socket_unsafe',
-    `${quoted(name)} has mode ${octal(actual)}, and only ${octal(mode)} is safe`,
-    {
-      rule: socketRule,
-      hint: `If nobody else can have changed it: chmod ${mode.toString(8)} ${shellWord(name)}`,
-    },
-  );
-}
-
-function octal(mode: number): string {
-  return mode.toString(8).padStart(4, '0');
-}
-
-/** A path as one word of a POSIX shell, so that a hint can be pasted. */
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  checkPrivate(found, folder, 'folder');
 }
 
 function lookAt(name: string): BigIntStats | undefined {
@@ -220,7 +169,7 @@ function nameOf(found: BigIntStats): string {
 export function endpointId(socket: string): string {
   const found = lookAt(socket);
   if (!found) throw notThere(socket);
-  checkSocket(found, socket);
+  checkPrivate(found, socket, 'socket');
   return nameOf(found);
 }
 
@@ -262,7 +211,7 @@ export async function listenAt(server: net.Server, socket: string): Promise<stri
 async function removeStale(socket: string): Promise<void> {
   const found = lookAt(socket);
   if (!found) return;
-  checkSocket(found, socket);
+  checkPrivate(found, socket, 'socket');
   if (await answers(socket)) throw running(socket);
   fs.rmSync(socket, { force: true });
 }
@@ -320,7 +269,7 @@ async function connectPinned(socket: string): Promise<Connected> {
   const fd = pin(socket);
   try {
     const found = fs.fstatSync(fd, { bigint: true });
-    checkSocket(found, socket);
+    checkPrivate(found, socket, 'socket');
     return { socket: await dial(`/proc/self/fd/${fd}`, socket), endpoint: nameOf(found) };
   } finally {
     fs.closeSync(fd);

@@ -220,8 +220,8 @@ const status = z.object({
   clients: z.int().nonnegative(),
   interactions: z.int().nonnegative(),
   overrides,
-  /** Files that could not be read, and were left as they are. */
-  unreadable: z.array(settingText),
+  /** Files that count for nothing, were left as they are, and why. */
+  unreadable: z.array(z.object({ file: settingText, why: z.string() })),
 });
 
 /** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */

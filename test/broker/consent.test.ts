@@ -343,12 +343,12 @@ describe('what the user decides while a token is on its way wins, too', () => {
     expect(permissionOf(r)?.decision).toBe('deny');
   });
 
-  /** Acts while the permission is being written down with its resource: in memory already, not yet on disk. */
+  /** Acts while the permission is being written down with its resource. */
   function whileBinding({ parts }: Rig, act: () => Promise<unknown>): Promise<unknown> {
     const acted = Promise.withResolvers<unknown>();
-    const set = parts.permissions.set.bind(parts.permissions);
-    vi.spyOn(parts.permissions, 'set').mockImplementationOnce(async (permission) => {
-      const written = set(permission);
+    const replace = parts.permissions.replace.bind(parts.permissions);
+    vi.spyOn(parts.permissions, 'replace').mockImplementationOnce(async (read, next) => {
+      const written = replace(read, next);
       acted.resolve(act());
       return written;
     });
@@ -360,6 +360,20 @@ describe('what the user decides while a token is on its way wins, too', () => {
     const acted = whileBinding(r, () => deny(r));
     expect(await refusal(r.ask())).toMatchObject({ reason: 'consent_denied' });
     await acted;
+    expect(permissionOf(r)?.decision).toBe('deny');
+  });
+
+  it('a denial that is being written when the permission is to be written down with its resource', async () => {
+    const r = await withToken();
+    const { permissions } = r.parts;
+    const replace = permissions.replace.bind(permissions);
+    let denied: Promise<void> | undefined;
+    vi.spyOn(permissions, 'replace').mockImplementationOnce(async (read, next) => {
+      denied = deny(r);
+      return replace(read, next);
+    });
+    expect(await refusal(r.ask())).toMatchObject({ reason: 'consent_denied' });
+    await denied;
     expect(permissionOf(r)?.decision).toBe('deny');
   });
 

@@ -6,16 +6,17 @@ import type { Grant } from '../../src/broker/grant.ts';
 import { LocalClients, localClientSchema } from '../../src/broker/local-client.ts';
 import { Permissions, permissionSchema } from '../../src/broker/permission.ts';
 import type { Permission } from '../../src/broker/permission.ts';
-import { RecordFile } from '../../src/broker/record-file.ts';
+import { RecordLog } from '../../src/broker/record-log.ts';
+import type { AuthorityStore } from '../../src/broker/record-store.ts';
 import { registrationRecordSchema, Registrations } from '../../src/broker/registrations.ts';
 import type { z } from 'zod';
 import { memoryVault } from '../../src/vault/memory.ts';
 import { registrationAt } from '../oauth/parties.ts';
-import { refusal, temporaryFolder } from './rig.ts';
+import { refusal, temporaryFolder, testAuthority } from './rig.ts';
 
-async function file<Item>(schema: z.ZodType<Item>): Promise<RecordFile<Item>> {
-  const records = new RecordFile(path.join(temporaryFolder(), 'records.json'), schema);
-  await records.load();
+async function file<Item>(schema: z.ZodType<Item>): Promise<AuthorityStore<Item>> {
+  const records = testAuthority(temporaryFolder()).records('records', schema);
+  await records.verify();
   return records;
 }
 
@@ -32,7 +33,11 @@ describe('grants', () => {
     hasRefreshToken: true,
     createdAt: 1,
   };
-  const open = async (): Promise<Grants> => new Grants(await file(grantSchema));
+  const open = async (): Promise<Grants> => {
+    const log = new RecordLog(path.join(temporaryFolder(), 'grants.jsonl'), grantSchema);
+    await log.load();
+    return new Grants(log);
+  };
 
   it('refuse a writer whose knowledge is stale', async () => {
     const grants = await open();
@@ -96,6 +101,18 @@ describe('permissions', () => {
     expect(permissions.forEndpoint(permission.endpoint, 0).map(({ clientId }) => clientId)).toEqual([
       'agent',
     ]);
+  });
+
+  it('are not changed by who read an older decision: what the user decided since stands', async () => {
+    const permissions = await open();
+    await permissions.set(permission);
+    const read = permissions.find('editor', permission.endpoint, 0);
+    if (!read) throw new Error('there is none');
+    const denied = permissions.set({ ...permission, decision: 'deny' });
+    const late = refusal(permissions.replace(read, { ...read, resource: 'https://a.example' }));
+    expect(await late).toMatchObject({ reason: 'conflict' });
+    await denied;
+    expect(permissions.find('editor', permission.endpoint, 0)?.decision).toBe('deny');
   });
 
   it('end one by one, or all of a program', async () => {

@@ -7,25 +7,28 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createSecretKey } from 'node:crypto';
 import { onTestFinished } from 'vitest';
+import { HomeAuthority } from '../../src/broker/authority.ts';
+import type { AuthorityParts } from '../../src/broker/authority.ts';
 import { AuditFile } from '../../src/broker/audit.ts';
 import { AuthorizationServers } from '../../src/broker/authorization-servers.ts';
 import { Broker } from '../../src/broker/broker.ts';
 import type { LoginRequest } from '../../src/broker/broker.ts';
-import { Grants, grantSchema } from '../../src/broker/grant.ts';
+import { Grants } from '../../src/broker/grant.ts';
 import type { Grant } from '../../src/broker/grant.ts';
 import { Interactions } from '../../src/broker/interaction.ts';
 import type { Interaction, Question } from '../../src/broker/interaction.ts';
-import { LocalClients, localClientSchema } from '../../src/broker/local-client.ts';
+import { LocalClients } from '../../src/broker/local-client.ts';
 import { Loopback } from '../../src/broker/loopback.ts';
-import { OverrideBook, overrideSchema } from '../../src/broker/override.ts';
+import { OverrideBook } from '../../src/broker/override.ts';
 import type { BrokerParts } from '../../src/broker/parts.ts';
-import { Permissions, permissionSchema } from '../../src/broker/permission.ts';
-import { RecordFile } from '../../src/broker/record-file.ts';
+import { Permissions } from '../../src/broker/permission.ts';
 import { Refresher } from '../../src/broker/refresher.ts';
-import { registrationRecordSchema, Registrations } from '../../src/broker/registrations.ts';
+import { Registrations } from '../../src/broker/registrations.ts';
 import { TokenCache } from '../../src/broker/token-cache.ts';
 import type { Token, TokenRequest } from '../../src/broker/token-request.ts';
+import { recordsOf } from '../../src/daemon/assembly.ts';
 import type { Fetch, Http } from '../../src/oauth/http.ts';
 import type { TestWorld } from '../support/world.ts';
 import { HandClock } from './hand-clock.ts';
@@ -95,6 +98,20 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-broker-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** The master secret of every test home. */
+const testMaster = createSecretKey(Buffer.alloc(32, 7));
+
+/** Verifies the records of a folder; a home that has written MACs before, unless told otherwise. */
+export function testAuthority(folder: string, parts: Partial<AuthorityParts> = {}): HomeAuthority {
+  return new HomeAuthority({
+    folder,
+    homeId: 'A'.repeat(22),
+    master: async () => testMaster,
+    mark: { isSet: async () => true, set: async () => undefined },
+    ...parts,
+  });
 }
 
 export const inWorld = (world: TestWorld): Surroundings => ({
@@ -221,7 +238,6 @@ interface Assembly {
 async function assemble(input: Assembly): Promise<BrokerParts> {
   const { folder, clock, vault } = input;
   const now = (): number => clock.now();
-  const file = (name: string): string => path.join(folder, `${name}.json`);
   const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion, deadline } = input.options;
   const urlPolicy = { allowInsecureLoopback };
   const http: Http = {
@@ -232,14 +248,10 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
     ...(deadline ? { deadline } : {}),
   };
   const network = (): Http => http;
-  const files = {
-    grants: new RecordFile(file('grants'), grantSchema),
-    registrations: new RecordFile(file('registrations'), registrationRecordSchema),
-    clients: new RecordFile(file('clients'), localClientSchema),
-    permissions: new RecordFile(file('permissions'), permissionSchema),
-    overrides: new RecordFile(file('overrides'), overrideSchema),
-  };
+  const authority = testAuthority(folder);
+  const files = recordsOf(folder, authority);
   for (const records of Object.values(files)) await records.load();
+  await authority.verify();
   const overrides = new OverrideBook(files.overrides);
   const grants = new Grants(files.grants);
   const registrations = new Registrations(files.registrations, vault);

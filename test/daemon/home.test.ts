@@ -1,6 +1,7 @@
 /** A home's folders, id and owner key: made once, never repaired in silence; and one broker at a time. */
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { homeFile, openHome, ownerKeyFile, prepareFolders } from '../../src/daemon/home.ts';
+import { checkFiles, homeFile, openHome, ownerKeyFile, prepareFolders } from '../../src/daemon/home.ts';
 import { takeLock } from '../../src/daemon/single-instance.ts';
 import { type HomePaths, homePaths } from '../../src/paths.ts';
 
@@ -48,13 +49,23 @@ describe('a home', () => {
 
   it.each([
     ['no JSON', '{"version":1,'],
-    ['another version', '{"version":2,"homeId":"AAAAAAAAAAAAAAAAAAAAAA","hasMaster":false}'],
+    ['a newer format', '{"version":2,"homeId":"AAAAAAAAAAAAAAAAAAAAAA","hasMaster":false}'],
     ['nothing', ''],
   ])('with %s in home.json is refused, and nothing is written', async (_what, text) => {
-    writeFileSync(homeFile(paths), text);
+    writeFileSync(homeFile(paths), text, { mode: 0o600 });
     await expect(openHome(paths)).rejects.toMatchObject({ reason: 'file_unreadable' });
     expect(readFileSync(homeFile(paths), 'utf8')).toBe(text);
     expect(readdirSync(paths.config)).toEqual([]);
+  });
+
+  it('of a newer Keyturn is refused by name', async () => {
+    const newer = '{"version":2,"home":"AAAAAAAAAAAAAAAAAAAAAA"}';
+    writeFileSync(homeFile(paths), newer, { mode: 0o600 });
+    await expect(openHome(paths)).rejects.toMatchObject({
+      reason: 'file_unreadable',
+      message: expect.stringContaining('a newer Keyturn wrote it (format 2; this one knows 1)'),
+    });
+    expect(readFileSync(homeFile(paths), 'utf8')).toBe(newer);
   });
 
   it('never shows a piece of a damaged key', async () => {
@@ -71,7 +82,7 @@ describe('a home', () => {
     await openHome(paths);
     chmodSync(ownerKeyFile(paths), 0o640);
     await expect(openHome(paths)).rejects.toMatchObject({
-      reason: 'socket_unsafe',
+      reason: 'file_unreadable',
       hint: expect.stringContaining(`chmod 600 ${ownerKeyFile(paths)}`),
     });
   });
@@ -84,6 +95,47 @@ describe('a home', () => {
     mkdirSync(path.join(folder, 'elsewhere'), { mode: 0o700 });
     symlinkSync(path.join(folder, 'elsewhere'), paths.run);
     expect(() => prepareFolders(paths)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
+  });
+});
+
+describe('the files of a home', () => {
+  const files: readonly [string, 'config' | 'state'][] = [
+    ['settings.json', 'config'],
+    ['owner.key', 'config'],
+    ['home.json', 'state'],
+    ['vault.sealed', 'state'],
+    ['audit.jsonl', 'state'],
+    ['audit-000001.jsonl', 'state'],
+    ['daemon.lock', 'state'],
+    ['daemon.log', 'state'],
+  ];
+
+  it.each(files)(
+    '(%s) keep the broker from starting where others could read or change them',
+    async (name, at) => {
+      const file = path.join(paths[at], name);
+      writeFileSync(file, 'mine', { mode: 0o600 });
+      await checkFiles(paths);
+      chmodSync(file, 0o640);
+      await expect(checkFiles(paths)).rejects.toMatchObject({
+        reason: 'file_unreadable',
+        hint: expect.stringContaining(`chmod 600 ${file}`),
+      });
+      expect(statSync(file).mode & 0o777).toBe(0o640);
+      rmSync(file);
+      writeFileSync(path.join(folder, 'elsewhere'), 'mine', { mode: 0o600 });
+      symlinkSync(path.join(folder, 'elsewhere'), file);
+      await expect(checkFiles(paths)).rejects.toMatchObject({ message: expect.stringContaining('symbolic') });
+    },
+  );
+
+  it.runIf(process.getuid?.() === 0).each(files)('(%s) of somebody else do, too', async (name, at) => {
+    const file = path.join(paths[at], name);
+    writeFileSync(file, 'theirs', { mode: 0o600 });
+    chownSync(file, 65534, 65534);
+    await expect(checkFiles(paths)).rejects.toMatchObject({
+      message: expect.stringContaining('belongs to user 65534'),
+    });
   });
 });
 

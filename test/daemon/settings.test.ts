@@ -37,7 +37,7 @@ describe('a new home', () => {
       insecureLoopback: false,
       ...version,
     });
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(made);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ version: 1, ...made });
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
@@ -50,6 +50,18 @@ describe('a new home', () => {
       insecureLoopback: false,
       ...version,
     });
+  });
+
+  it('of a newer Keyturn is refused by name, and left as it is', () => {
+    const newer = '{"version":2,"vault":"shoebox"}';
+    writeFileSync(file, newer, { mode: 0o600 });
+    expect(() => read({}, false)).toThrow(
+      expect.objectContaining({
+        reason: 'file_unreadable',
+        message: expect.stringContaining('a newer Keyturn wrote it (format 2; this one knows 1)'),
+      }),
+    );
+    expect(readFileSync(file, 'utf8')).toBe(newer);
   });
 
   it('takes the name and the value of the version header from the file', () => {

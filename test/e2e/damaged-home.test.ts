@@ -1,11 +1,12 @@
 /** Files of a home that can't be read: reported with what to do, kept as they are, never taken for empty. */
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { keychainVault } from '../../src/vault/keychain.ts';
 import { newHome, type TestHome } from '../support/home.ts';
 
 interface Status {
-  unreadable: string[];
+  unreadable: { file: string; why: string }[];
 }
 
 const resource = 'https://notes.example/mcp';
@@ -13,9 +14,9 @@ const resource = 'https://notes.example/mcp';
 describe('a file that can’t be read', () => {
   const garbage = '{"version":1,"items":[{"half a rec';
 
-  /** A home that was used and stopped. */
+  /** A home that was used and stopped; with a vault that lasts, else there would be no records. */
   async function usedHome(): Promise<TestHome> {
-    const home = newHome();
+    const home = newHome({ vault: 'keychain' });
     await home.ok(['allow', 'cli', resource]);
     await home.ok(['daemon', '--stop']);
     return home;
@@ -23,13 +24,15 @@ describe('a file that can’t be read', () => {
 
   it('(the grants) refuses what needs it, is shown by status, and hinders nothing else', async () => {
     const home = await usedHome();
-    const file = path.join(home.paths.state, 'grants.json');
-    writeFileSync(file, garbage);
+    const file = path.join(home.paths.state, 'grants.jsonl');
+    writeFileSync(file, garbage, { mode: 0o600 });
     const run = await home.keyturn(['list']);
     expect(run).toMatchObject({ code: 7, stdout: '' });
     expect(run.stderr).toContain(`${file} can't be read`);
-    expect(run.stderr).toContain('hint: Keyturn left the file as it is.');
-    expect((await home.json<Status>('status')).unreadable).toEqual([file]);
+    expect(run.stderr).toContain('hint: Keyturn left it as it is.');
+    expect((await home.json<Status>('status')).unreadable).toEqual([
+      { file, why: expect.stringContaining("can't be read") },
+    ]);
     expect(await home.ok(['status'])).toContain(`UNREADABLE ${file}`);
     expect(await home.ok(['clients'])).toContain(resource);
     await home.ok(['deny', 'cli', 'https://other.example/mcp']);
@@ -39,10 +42,10 @@ describe('a file that can’t be read', () => {
 
   it('(all records) stops every token, and each stays as it is', async () => {
     const home = await usedHome();
-    const files = ['grants', 'registrations', 'clients', 'permissions'].map((name) =>
-      path.join(home.paths.state, `${name}.json`),
+    const files = ['grants.jsonl', 'registrations.json', 'clients.json', 'permissions.json'].map((name) =>
+      path.join(home.paths.state, name),
     );
-    for (const file of files) writeFileSync(file, garbage);
+    for (const file of files) writeFileSync(file, garbage, { mode: 0o600 });
     for (const args of [
       ['token', resource],
       ['allow', 'cli', resource],
@@ -51,9 +54,49 @@ describe('a file that can’t be read', () => {
     ]) {
       expect(await home.keyturn(args), args.join(' ')).toMatchObject({ code: 7, stdout: '' });
     }
-    expect((await home.json<Status>('status')).unreadable).toEqual(files);
+    const { unreadable } = await home.json<Status>('status');
+    expect(unreadable.map(({ file }) => file)).toEqual(files);
     await home.ok(['daemon', '--stop']);
     for (const file of files) expect(readFileSync(file, 'utf8'), file).toBe(garbage);
+  });
+
+  it('(a permission that somebody wrote in) gives nobody a token, and is shown for what it is', async () => {
+    const home = await usedHome();
+    const file = path.join(home.paths.state, 'permissions.json');
+    const forged = readFileSync(file, 'utf8').replaceAll('notes.example', 'bank.example');
+    writeFileSync(file, forged);
+    // Lists show what stands there; nothing needs the keychain for that.
+    expect(await home.ok(['clients'])).toContain('bank.example');
+    expect((await home.json<Status>('status')).unreadable).toEqual([]);
+    const run = await home.keyturn(['token', 'https://bank.example/mcp']);
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain('its MAC is wrong');
+    expect(await home.keyturn(['deny', 'cli', resource])).toMatchObject({ code: 7 });
+    expect(await home.ok(['status'])).toContain(`UNREADABLE ${file}`);
+    await home.ok(['daemon', '--stop']);
+    expect(readFileSync(file, 'utf8')).toBe(forged);
+    rmSync(file);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 3, stdout: '' });
+  });
+
+  it('(files of Keyturn 0.1) is adopted where the keychain has no mark of ours, and only there', async () => {
+    const home = await usedHome();
+    const file = path.join(home.paths.state, 'permissions.json');
+    const { items } = JSON.parse(readFileSync(file, 'utf8')) as { items: unknown[] };
+    const firstForm = JSON.stringify({ version: 1, items }, undefined, 1);
+    writeFileSync(file, firstForm);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7 });
+    await home.ok(['daemon', '--stop']);
+    expect(readFileSync(file, 'utf8')).toBe(firstForm);
+    const homeFile = readFileSync(path.join(home.paths.state, 'home.json'), 'utf8');
+    const { homeId } = JSON.parse(homeFile) as { homeId: string };
+    const vault = keychainVault({ service: `keyturn/${homeId}` });
+    onTestFinished(() => vault.close());
+    await vault.remove('records');
+    // Allowed, but nobody has signed in.
+    expect((await home.keyturn(['token', resource, '--no-interaction'])).stderr).not.toContain('MAC');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ version: 2, items });
+    expect(await vault.find('records')).toBeDefined();
   });
 
   it.each([
@@ -86,8 +129,8 @@ describe('a file that can’t be read', () => {
     chmodSync(file, 0o644);
     const run = await home.keyturn(['list']);
     expect(run).toMatchObject({ code: 7, stdout: '' });
-    expect(run.stderr).toContain(`chmod 600 '${file}'`);
-    expect(await home.keyturn(['daemon'])).toMatchObject({ code: 8, stdout: '' });
+    expect(run.stderr).toContain(`chmod 600 ${file}`);
+    expect(await home.keyturn(['daemon'])).toMatchObject({ code: 7, stdout: '' });
     expect(statSync(file).mode & 0o777).toBe(0o644);
     expect(readFileSync(file, 'utf8')).toBe(key);
     chmodSync(file, 0o600);

@@ -40,6 +40,7 @@ function hostOf(broker: Host['broker']): Host {
     get settings() {
       return missing();
     },
+    verifyRecords: () => broker.parts.registrations.verify(),
     status: missing,
     changeSetting: missing,
     subscribe: missing,

@@ -52,7 +52,7 @@ export const homeMethods: Pick<
 /** An issuer is compared byte for byte, an endpoint by its canonical form: kept, and ended, under each. */
 function spellings(broker: Broker, server: string): ReadonlySet<string> {
   const canonical = broker.canonical(server);
-  const known = broker.parts.overrides.all().map((record) => record.server);
+  const known = broker.parts.overrides.shown().map((record) => record.server);
   const same = known.filter((other) => URL.parse(other)?.href.replace(/\/+$/, '') === canonical);
   return new Set([server, canonical, ...same]);
 }

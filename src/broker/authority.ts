@@ -1,0 +1,116 @@
+/**
+ * The files of a home that confer authority, and the proof that this home wrote them.
+ *
+ * Invariants: their keys derive from the home's master secret, which the vault holds; start-up touches
+ * no vault, so the files are read first and verified when their content is first needed, once. The
+ * vault also holds a mark that this home has written MACs: with it a file without one is refused,
+ * without it the files are of an older Keyturn and are adopted, all at once.
+ */
+import { createHmac, createSecretKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import path from 'node:path';
+import type { z } from 'zod';
+import { AuthorityFile } from './authority-file.ts';
+import type { AuthorityStore, Trouble } from './record-store.ts';
+
+export interface AuthorityParts {
+  /** The home's state folder. */
+  readonly folder: string;
+  readonly homeId: string;
+  /** The master secret; asked for at each use, and never kept. Throws what the vault throws. */
+  readonly master: () => Promise<KeyObject>;
+  /** The mark in the vault. Both throw what the vault throws. */
+  readonly mark: {
+    /** False only when the vault certainly has none. */
+    isSet(): Promise<boolean>;
+    set(): Promise<void>;
+  };
+}
+
+/** Whose records count once they were verified. */
+export interface Authority {
+  /** The records of `NAME.json`. */
+  records<Item>(name: string, schema: z.ZodType<Item>): AuthorityStore<Item>;
+  /** Resolves once every record was verified or found to be in trouble. Throws what the vault throws. */
+  verify(): Promise<void>;
+}
+
+export class HomeAuthority implements Authority {
+  readonly #parts: AuthorityParts;
+  readonly #files: AuthorityFile<unknown>[] = [];
+  #running: Promise<void> | undefined;
+  #isDone = false;
+
+  constructor(parts: AuthorityParts) {
+    this.#parts = parts;
+  }
+
+  records<Item>(name: string, schema: z.ZodType<Item>): AuthorityStore<Item> {
+    const voucher = { verify: () => this.verify(), key: (of: string) => this.#key(of) };
+    const file = new AuthorityFile(path.join(this.#parts.folder, `${name}.json`), name, schema, voucher);
+    this.#files.push(file);
+    return file;
+  }
+
+  /** Once it is done it does nothing: a token from memory waits for no vault. A failure is not remembered. */
+  async verify(): Promise<void> {
+    if (this.#isDone) return;
+    this.#running ??= this.#verify().finally(() => (this.#running = undefined));
+    await this.#running;
+  }
+
+  async #verify(): Promise<void> {
+    // First: in a keyring that was exchanged for another the master is missed, before a missing mark can mislead.
+    await this.#parts.master();
+    const isFirst = !(await this.#parts.mark.isSet());
+    for (const file of this.#files) await file.judge(isFirst);
+    // Even where a file was in trouble: who could keep one so would keep the way open for files without a MAC.
+    if (isFirst) await this.#parts.mark.set();
+    this.#isDone = true;
+  }
+
+  async #key(name: string): Promise<KeyObject> {
+    const label = `keyturn/1 records\n${this.#parts.homeId}\n${name}`;
+    return createSecretKey(
+      createHmac('sha256', await this.#parts.master())
+        .update(label)
+        .digest(),
+    );
+  }
+}
+
+/**
+ * For the memory vault, whose master secret is another one at each start, so that no later broker could
+ * verify a file: the records end with the broker, as its pairings do. The home's files are not touched.
+ */
+export class PassingAuthority implements Authority {
+  records<Item>(): AuthorityStore<Item> {
+    return new PassingRecords<Item>();
+  }
+
+  async verify(): Promise<void> {
+    // There is nothing that an earlier broker wrote.
+  }
+}
+
+class PassingRecords<Item> implements AuthorityStore<Item> {
+  readonly isLoaded = true;
+  readonly trouble: Trouble | undefined;
+  items: readonly Item[] = [];
+
+  get shown(): readonly Item[] {
+    return this.items;
+  }
+
+  async load(): Promise<void> {
+    // There is nothing to read.
+  }
+
+  async verify(): Promise<void> {
+    // What this broker decided itself needs no proof.
+  }
+
+  async change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
+    this.items = edit(this.items);
+  }
+}

@@ -1,0 +1,298 @@
+/**
+ * An index of records in a file that grows: one line of JSON for each change, written anew when most
+ * lines are dead.
+ *
+ * Invariants: a change is on the disk (fdatasync) before it counts as done. The last line may be torn by
+ * a crash, since it never counted: it is kept aside. Anything else that can't be read makes the whole
+ * file unreadable, kept and never empty. Nothing is appended to a file that somebody else changed.
+ */
+import { constants } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { KeyturnError } from '../errors.ts';
+import { openPrivate, readPrivate, replaceFile, unreadableFile, unwritableFile } from '../private-file.ts';
+import {
+  firstFormOf,
+  formats,
+  jsonOf,
+  readFirstForm,
+  refuseNewer,
+  removeFirstForm,
+  shaped,
+} from './record-formats.ts';
+import { WriteQueue } from './record-store.ts';
+import type { RecordStore, Trouble } from './record-store.ts';
+
+const version = formats.grants;
+const headerSchema = z.object({ records: z.string(), version: z.literal(version) });
+
+/** Dead lines that are always borne: small files aren't written anew for a handful of them. */
+const spareLines = 256;
+
+/** A change that is in memory and not yet on the disk. */
+interface Unsaved<Item> {
+  readonly line: string;
+  readonly id: string;
+  readonly before: Item | undefined;
+}
+
+export class RecordLog<Item extends { readonly id: string }> implements RecordStore<Item> {
+  readonly path: string;
+  /** The file's first line. */
+  readonly #header: string;
+  readonly #itemSchema: z.ZodType<Item>;
+  readonly #lineSchema: z.ZodType<{ put: Item } | { remove: string }>;
+  readonly #report: (line: string) => void;
+  readonly #queue = new WriteQueue({ write: () => this.#write(), takeBack: () => this.#takeBack() });
+  #records: Map<string, Item> | undefined;
+  #items: readonly Item[] | undefined;
+  #unsaved: Unsaved<Item>[] = [];
+  #trouble: KeyturnError | undefined;
+  /** Bytes of the file as we know it; 0: there is none yet. */
+  #size = 0;
+  /** Lines of changes in the file, dead ones too. */
+  #lines = 0;
+  /** An append of ours failed and could not be taken back: what lies beyond `#size` is worthless. */
+  #hasTail = false;
+
+  /** `report` gets lines for the broker's log; none holds a record. */
+  constructor(file: string, itemSchema: z.ZodType<Item>, report: (line: string) => void = () => undefined) {
+    this.path = file;
+    this.#header = `${JSON.stringify({ records: path.basename(file, '.jsonl'), version })}\n`;
+    this.#itemSchema = itemSchema;
+    this.#lineSchema = z.union([z.strictObject({ put: itemSchema }), z.strictObject({ remove: z.string() })]);
+    this.#report = report;
+  }
+
+  get items(): readonly Item[] {
+    this.#items ??= [...this.#known().values()];
+    return this.#items;
+  }
+
+  get isLoaded(): boolean {
+    return this.#records !== undefined;
+  }
+
+  get trouble(): Trouble | undefined {
+    return this.#trouble && { file: this.path, why: this.#trouble.message };
+  }
+
+  async load(): Promise<void> {
+    if (this.#records) return;
+    try {
+      const bytes = await readPrivate(this.path);
+      this.#records = bytes ? await this.#parse(bytes) : await this.#migrate();
+      if (bytes) await this.#settleFirstForm(this.#records);
+      this.#trouble = undefined;
+    } catch (error) {
+      if (error instanceof KeyturnError) this.#trouble = error;
+      throw error;
+    }
+  }
+
+  /** Adds the record, or puts it in the place of the one with its id: in memory at once, durable when it resolves. */
+  async put(item: Item): Promise<void> {
+    await this.#change(item.id, item, { put: item });
+  }
+
+  /** As `put`. An id that isn't there is fine. */
+  async remove(id: string): Promise<void> {
+    await this.#change(id, undefined, { remove: id });
+  }
+
+  async #change(id: string, item: Item | undefined, entry: object): Promise<void> {
+    const records = this.#known();
+    this.#unsaved.push({ line: `${JSON.stringify(entry)}\n`, id, before: records.get(id) });
+    this.#place(id, item);
+    await this.#queue.written();
+  }
+
+  #place(id: string, item: Item | undefined): void {
+    if (item) this.#known().set(id, item);
+    else this.#known().delete(id);
+    this.#items = undefined;
+  }
+
+  #known(): Map<string, Item> {
+    if (this.#records) return this.#records;
+    throw this.#trouble ?? unreadableFile(this.path, 'it was not loaded');
+  }
+
+  #takeBack(): void {
+    for (const { id, before } of this.#unsaved.toReversed()) this.#place(id, before);
+    this.#unsaved = [];
+  }
+
+  async #write(): Promise<void> {
+    const batch = [...this.#unsaved];
+    const isMostlyDead = this.#lines + batch.length > 2 * this.#known().size + spareLines;
+    const isNew = this.#size === 0;
+    const isRewritten = isNew || (isMostlyDead && (await this.#compacted()));
+    if (isNew) await this.#rewrite();
+    else if (!isRewritten) await this.#append(batch);
+    this.#unsaved.splice(0, batch.length);
+  }
+
+  /** False where there is no room for a second file: the log goes on growing, and is tried again later. */
+  async #compacted(): Promise<boolean> {
+    try {
+      await this.#rewrite();
+      return true;
+    } catch (error) {
+      this.#report(error instanceof Error ? error.message : `${this.path} could not be compacted`);
+      return false;
+    }
+  }
+
+  /** The whole file anew, with all that memory holds. */
+  async #rewrite(): Promise<void> {
+    const records = this.#known();
+    const lines = [...records.values()].map((item) => `${JSON.stringify({ put: item })}\n`);
+    const content = Buffer.from(this.#header + lines.join(''));
+    await this.#checkUnchanged();
+    await replaceFile(this.path, content);
+    this.#size = content.length;
+    this.#lines = lines.length;
+    this.#hasTail = false;
+  }
+
+  /** What somebody else put there is neither overwritten nor continued. */
+  async #checkUnchanged(): Promise<void> {
+    const handle = await openPrivate(this.path, constants.O_RDONLY);
+    if (!handle && this.#size === 0) return;
+    try {
+      if (!handle || !(await this.#isAsLeft(handle))) throw changedByOther(this.path);
+    } finally {
+      await handle?.close();
+    }
+  }
+
+  async #isAsLeft(handle: FileHandle): Promise<boolean> {
+    const { size } = await handle.stat();
+    return size === this.#size || (this.#hasTail && size > this.#size);
+  }
+
+  async #append(batch: readonly Unsaved<Item>[]): Promise<void> {
+    const handle = await openPrivate(this.path, constants.O_WRONLY | constants.O_APPEND);
+    if (!handle) throw changedByOther(this.path);
+    try {
+      if (!(await this.#isAsLeft(handle))) throw changedByOther(this.path);
+      await this.#appendTo(handle, Buffer.from(batch.map(({ line }) => line).join('')));
+      this.#lines += batch.length;
+    } catch (error) {
+      throw unwritableFile(this.path, error);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #appendTo(handle: FileHandle, bytes: Buffer): Promise<void> {
+    if (this.#hasTail) await handle.truncate(this.#size);
+    this.#hasTail = true;
+    try {
+      await handle.writeFile(bytes);
+      await handle.datasync();
+      this.#size += bytes.length;
+      this.#hasTail = false;
+    } catch (error) {
+      await handle.truncate(this.#size).then(
+        () => (this.#hasTail = false),
+        // The next write tries again before it adds anything.
+        () => undefined,
+      );
+      throw error;
+    }
+  }
+
+  async #parse(bytes: Buffer): Promise<Map<string, Item>> {
+    const end = bytes.lastIndexOf(0x0a) + 1;
+    if (end === 0) throw unreadableFile(this.path, 'its first line is missing or torn');
+    const [first = '', ...lines] = bytes.toString('utf8', 0, end - 1).split('\n');
+    this.#checkHeader(first);
+    const records = new Map<string, Item>();
+    for (const [n, line] of lines.entries()) {
+      const entry = this.#entry(line, n + 2);
+      if ('put' in entry) records.set(entry.put.id, entry.put);
+      else records.delete(entry.remove);
+    }
+    if (end < bytes.length) await this.#cutOff(bytes.subarray(end), end);
+    this.#size = end;
+    this.#lines = lines.length;
+    return records;
+  }
+
+  #checkHeader(line: string): void {
+    const json = jsonOf(this.path, line);
+    refuseNewer(this.path, json, version);
+    shaped(this.path, headerSchema, json);
+    if (`${line}\n` !== this.#header) throw unreadableFile(this.path, 'it is another kind of records');
+  }
+
+  #entry(line: string, number: number): { put: Item } | { remove: string } {
+    try {
+      const parsed = this.#lineSchema.safeParse(JSON.parse(line));
+      if (parsed.success) return parsed.data;
+    } catch {
+      // The parser's error repeats a piece of the line.
+    }
+    throw unreadableFile(this.path, `line ${number} is damaged`);
+  }
+
+  /** A crash tore the last line: it is kept beside the file, then cut off. */
+  async #cutOff(tail: Buffer, end: number): Promise<void> {
+    const aside = `${this.path}.torn-${randomBytes(4).toString('hex')}`;
+    await replaceFile(aside, tail);
+    const handle = await openPrivate(this.path, constants.O_WRONLY);
+    try {
+      await handle?.truncate(end);
+      await handle?.sync();
+    } catch (error) {
+      throw unwritableFile(this.path, error);
+    } finally {
+      await handle?.close();
+    }
+    this.#report(`${this.path} ended in a torn line, as a crash leaves it: kept as ${path.basename(aside)}`);
+  }
+
+  /** There is no file yet: the grants of format 1, if any, become its first lines. */
+  async #migrate(): Promise<Map<string, Item>> {
+    const old = firstFormOf(this.path);
+    const items = await readFirstForm(old, this.#itemSchema);
+    const records = new Map((items ?? []).map((item) => [item.id, item]));
+    if (!items) return records;
+    this.#records = records;
+    try {
+      await this.#rewrite();
+      await removeFirstForm(old);
+    } catch (error) {
+      this.#records = undefined;
+      throw unwritableFile(this.path, error);
+    }
+    return records;
+  }
+
+  /** A crash between the new file and the old one's removal leaves both. An older Keyturn leaves more: that stays. */
+  async #settleFirstForm(records: ReadonlyMap<string, Item>): Promise<void> {
+    const old = firstFormOf(this.path);
+    try {
+      const items = await readFirstForm(old, this.#itemSchema);
+      if (!items) return;
+      const isTaken = items.every((item) => isDeepStrictEqual(item, records.get(item.id)));
+      if (isTaken) await removeFirstForm(old);
+      else this.#report(`${old} differs from ${this.path}: left as it is, and not used`);
+    } catch (error) {
+      this.#report(error instanceof KeyturnError ? error.message : `${old} could not be removed`);
+    }
+  }
+}
+
+function changedByOther(file: string): KeyturnError {
+  return unreadableFile(
+    file,
+    'something else changed it while the broker ran',
+    'Keyturn left it as it is. Stop the broker (keyturn daemon --stop), see that the file is the right one, and start again.',
+  );
+}

@@ -1,0 +1,203 @@
+/**
+ * Files and folders that must be the user's alone: the one check of owner, mode and kind, and the one
+ * way to read such a file and to put another in its place.
+ *
+ * Invariants: nothing is mended silently, because a wrong mode means that somebody else may have been
+ * there. A replacement is whole and would survive a power cut, or the old file stands as it was. No
+ * message holds a byte of a file.
+ */
+import type { BigIntStats } from 'node:fs';
+import { constants } from 'node:fs';
+import { lstat, open, rename, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { KeyturnError, quoted } from './errors.ts';
+import type { Reason } from './errors.ts';
+
+interface Kind {
+  readonly is: (found: BigIntStats) => boolean;
+  readonly name: string;
+  readonly isSafe: (mode: number) => boolean;
+  /** The mode that mends it. */
+  readonly mode: number;
+  readonly reason: Reason;
+  readonly rule: string;
+}
+
+/** Of the socket and its folder; whoever refuses one names it. */
+export const socketRule = 'Keyturn wire contract: folder 0700, socket 0600, both yours, no symbolic links';
+
+const kinds = {
+  folder: {
+    is: (found) => found.isDirectory(),
+    name: 'a folder',
+    isSafe: (mode) => mode === 0o700,
+    mode: 0o700,
+    reason: 'socket_unsafe',
+    rule: socketRule,
+  },
+  socket: {
+    is: (found) => found.isSocket(),
+    name: 'a socket',
+    isSafe: (mode) => mode === 0o600,
+    mode: 0o600,
+    reason: 'socket_unsafe',
+    rule: socketRule,
+  },
+  // A file that its owner made read-only is nobody else's either.
+  file: {
+    is: (found) => found.isFile(),
+    name: 'a plain file',
+    isSafe: (mode) => (mode & 0o7177) === 0,
+    mode: 0o600,
+    reason: 'file_unreadable',
+    rule: 'a file of the home is yours alone (0600), and no symbolic link',
+  },
+} as const satisfies Record<string, Kind>;
+
+/**
+ * Throws `socket_unsafe` for a folder or socket, `file_unreadable` for a file that isn't the user's
+ * alone. `found` comes from lstat, or from fstat of what was opened without following links.
+ */
+export function checkPrivate(found: BigIntStats, name: string, what: keyof typeof kinds): void {
+  const kind: Kind = kinds[what];
+  const { reason, rule } = kind;
+  const refuse = (problem: string, hint: string): never => {
+    throw new KeyturnError(reason, `${quoted(name)} ${problem}`, { rule, hint });
+  };
+  const uid = process.getuid?.();
+  if (uid !== undefined && found.uid !== BigInt(uid)) {
+    const elsewhere = 'Ask its owner to remove it, or set KEYTURN_HOME to a folder of your own.';
+    refuse(`belongs to user ${found.uid}, not to you`, elsewhere);
+  }
+  if (!kind.is(found)) {
+    refuse(
+      `is not ${kind.name} (or is a symbolic link)`,
+      `Look at what it is, then remove it: rm ${shellWord(name)}`,
+    );
+  }
+  // Windows has no such modes; a folder in the user's profile is the user's there.
+  if (uid === undefined) return;
+  const mode = Number(found.mode & 0o7777n);
+  if (kind.isSafe(mode)) return;
+  refuse(
+    `has mode ${octal(mode)}, and only ${octal(kind.mode)} is safe`,
+    `If nobody else can have changed or read it: chmod ${kind.mode.toString(8)} ${shellWord(name)}`,
+  );
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0');
+}
+
+/** A path as one word of a POSIX shell, so that a hint can be pasted. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Looks at a file without opening it; one that is absent is fine. Throws `file_unreadable`. */
+export async function checkFileIfAny(file: string): Promise<void> {
+  const found = await lstat(file, { bigint: true }).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw unreadableFile(file, `it can't be looked at (${systemCode(error)})`);
+  });
+  if (found) checkPrivate(found, file, 'file');
+}
+
+/** The whole file; undefined only where it is certainly absent. Throws `file_unreadable`. */
+export async function readPrivate(file: string): Promise<Buffer | undefined> {
+  const handle = await openPrivate(file, constants.O_RDONLY);
+  if (!handle) return undefined;
+  try {
+    return await handle.readFile();
+  } catch (error) {
+    throw unreadableFile(file, `it could not be read (${systemCode(error)})`);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Opens an existing file that is the user's alone; undefined where it is absent. Throws `file_unreadable`. */
+export async function openPrivate(file: string, flags: number): Promise<FileHandle | undefined> {
+  let handle: FileHandle;
+  try {
+    // O_NONBLOCK: a pipe in its place must not hold us.
+    handle = await open(file, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'ENOENT') return undefined;
+    // A link, a socket or a folder can't be opened; the look at it says so, with what to do.
+    await checkFileIfAny(file);
+    throw unreadableFile(file, `it could not be opened (${code})`);
+  }
+  try {
+    checkPrivate(await handle.stat({ bigint: true }), file, 'file');
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** What a crash may leave of a replacement; the next one takes it away. */
+export function draftOf(file: string): string {
+  return `${file}.new`;
+}
+
+/**
+ * Puts `content` in the place of the file, or makes it (0600). Durable when it resolves. The caller sees
+ * to it that two don't overlap. Throws `file_unreadable`; the old file then stands.
+ */
+export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
+  const draft = draftOf(file);
+  try {
+    await rm(draft, { force: true });
+    const handle = await open(draft, 'wx', 0o600);
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, file);
+    await syncFolder(path.dirname(file));
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => undefined);
+    throw unwritableFile(file, error);
+  }
+}
+
+/** A new name in a folder is durable only with its folder. Throws the system's error. */
+export async function syncFolder(folder: string): Promise<void> {
+  // Windows opens no folder for this; its file systems journal the rename.
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A file of the home that is kept as it is and counts for nothing. */
+export function unreadableFile(file: string, what: string, hint?: string): KeyturnError {
+  return new KeyturnError('file_unreadable', `${file} can't be read: ${what}.`, {
+    hint:
+      hint ??
+      'Keyturn left it as it is. Restore it from a backup, or move it away to start without it; then start the broker again.',
+  });
+}
+
+/** The disk did not do as asked. */
+export function unwritableFile(file: string, error: unknown): KeyturnError {
+  if (error instanceof KeyturnError) return error;
+  return new KeyturnError('file_unreadable', `${file} can't be written (${systemCode(error)}).`, {
+    hint: 'See that its folder is yours and that the disk has room, then try again; nothing was changed.',
+    cause: error,
+  });
+}
+
+/** `ENOENT` and the like; `unknown` for anything else. */
+export function systemCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+}

@@ -1,0 +1,120 @@
+/** Files of the home: read only where they are the user's alone, replaced whole or not at all. */
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { checkFileIfAny, readPrivate, replaceFile } from '../src/private-file.ts';
+import { refusal } from './broker/rig.ts';
+import { onFullDisk } from './support/limited.ts';
+
+const isRoot = process.getuid?.() === 0;
+
+function fileOf(text?: string): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = path.join(folder, "it's a file");
+  if (text !== undefined) writeFileSync(file, text, { mode: 0o600 });
+  return file;
+}
+
+describe('a file of the home', () => {
+  it('is read where it is the user’s alone, and absent only where it certainly is', async () => {
+    expect((await readPrivate(fileOf('text')))?.toString()).toBe('text');
+    expect(await readPrivate(fileOf())).toBeUndefined();
+    await checkFileIfAny(fileOf());
+  });
+
+  it.each([0o640, 0o604, 0o660, 0o700, 0o4600])(
+    'is refused with mode %o, and the hint mends it',
+    async (mode) => {
+      const file = fileOf('text');
+      chmodSync(file, mode);
+      for (const error of [await refusal(readPrivate(file)), await refusal(checkFileIfAny(file))]) {
+        expect(error).toMatchObject({ reason: 'file_unreadable', rule: expect.stringContaining('0600') });
+        const { hint } = error as { hint: string };
+        const command = hint.slice(hint.indexOf('chmod'));
+        chmodSync(file, mode);
+        execFileSync('sh', ['-c', command]);
+        expect(statSync(file).mode & 0o7777).toBe(0o600);
+        chmodSync(file, mode);
+      }
+    },
+  );
+
+  it('is refused as a symbolic link, even to a good one or to nothing', async () => {
+    for (const target of [fileOf('text'), '/nowhere']) {
+      const file = fileOf();
+      symlinkSync(target, file);
+      expect(await refusal(readPrivate(file))).toMatchObject({
+        message: expect.stringContaining('symbolic'),
+      });
+      expect(await refusal(checkFileIfAny(file))).toMatchObject({ hint: expect.stringContaining('rm ') });
+    }
+  });
+
+  it('is refused as a folder or a pipe, without waiting for who writes there', async () => {
+    const folder = fileOf();
+    mkdirSync(folder, { mode: 0o700 });
+    const pipe = fileOf();
+    execFileSync('mkfifo', ['-m', '600', pipe]);
+    for (const file of [folder, pipe]) {
+      expect(await refusal(readPrivate(file))).toMatchObject({
+        message: expect.stringContaining('is not a plain file'),
+      });
+    }
+  });
+
+  it.runIf(isRoot)('is refused when it belongs to somebody else', async () => {
+    const file = fileOf('text');
+    chownSync(file, 65534, 65534);
+    expect(await refusal(readPrivate(file))).toMatchObject({
+      reason: 'file_unreadable',
+      message: expect.stringContaining('belongs to user 65534'),
+    });
+  });
+});
+
+describe('a replacement', () => {
+  it('makes the file, or takes its place, for the user alone', async () => {
+    const file = fileOf();
+    await replaceFile(file, 'one');
+    await replaceFile(file, 'two');
+    expect(readFileSync(file, 'utf8')).toBe('two');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(path.dirname(file))).toHaveLength(1);
+  });
+
+  it('takes the place of a symbolic link, and leaves what that names alone', async () => {
+    const [file, other] = [fileOf(), fileOf('theirs')];
+    symlinkSync(other, file);
+    await replaceFile(file, 'ours');
+    expect(readFileSync(file, 'utf8')).toBe('ours');
+    expect(readFileSync(other, 'utf8')).toBe('theirs');
+  });
+
+  it('isn’t hindered by what a crash left of an earlier one', async () => {
+    const file = fileOf('old');
+    writeFileSync(`${file}.new`, 'half', { mode: 0o600 });
+    await replaceFile(file, 'new');
+    expect(readFileSync(file, 'utf8')).toBe('new');
+    expect(readdirSync(path.dirname(file))).toHaveLength(1);
+  });
+
+  it('on a full disk leaves the old file whole, though the kernel took a part of the new one', () => {
+    const { replaced, stands } = onFullDisk(fileOf());
+    expect(replaced).toEqual(['kept', expect.stringContaining("can't be written (EFBIG)")]);
+    expect(stands).toBe('old');
+  });
+});

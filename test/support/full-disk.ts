@@ -1,0 +1,40 @@
+/**
+ * Fills a record log, and a file that is replaced whole, until the system refuses more, and says on stdout
+ * what became of them. Argument: the log's file.
+ */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { RecordLog } from '../../src/broker/record-log.ts';
+import { replaceFile } from '../../src/private-file.ts';
+
+const schema = z.object({ id: z.string(), text: z.string() });
+const log = new RecordLog(process.argv[2] ?? '', schema);
+
+/** Characters: beyond what the limit (100 blocks of 1,024 bytes) leaves. */
+const tooLong = 200_000;
+
+async function told(work: Promise<void>): Promise<string> {
+  return work.then(
+    () => 'kept',
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+}
+
+const outcome = (id: string, length: number): Promise<string> =>
+  told(log.put({ id, text: 'x'.repeat(length) }));
+
+await log.load();
+const outcomes = [
+  await outcome('small', 10),
+  ...(await Promise.all([outcome('large', tooLong), outcome('beside', 10)])),
+  await outcome('small', tooLong),
+];
+const memory = log.items.map(({ id, text }) => `${id} ${text.length}`);
+const later = await outcome('later', 10);
+const again = new RecordLog(process.argv[2] ?? '', schema);
+await again.load();
+const disk = again.items.map(({ id, text }) => `${id} ${text.length}`);
+const whole = `${log.path}.whole`;
+const replaced = [await told(replaceFile(whole, 'old')), await told(replaceFile(whole, 'x'.repeat(tooLong)))];
+const stands = readFileSync(whole, 'utf8');
+process.stdout.write(JSON.stringify({ outcomes, memory, later, disk, replaced, stands }));
