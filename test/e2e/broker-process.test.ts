@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { homeInWorld, isAlive, newHome, processFacts, until } from '../support/home.ts';
+import { filesBelow, homeInWorld, isAlive, newHome, processFacts, until } from '../support/home.ts';
 
 interface Status {
   pid: number;
@@ -69,7 +69,7 @@ describe('started by a command', () => {
   });
 
   it('comes back by itself after it was killed, with what it had on disk', async () => {
-    const home = newHome();
+    const home = newHome({ vault: 'keychain' });
     await home.ok(['allow', 'cli', 'https://notes.example/mcp']);
     const killed = (await home.brokerPid()) ?? 0;
     process.kill(killed, 'SIGKILL');
@@ -142,6 +142,7 @@ describe('started by a command', () => {
     await home.ok(['allow', 'cli', resource]);
     await home.ok(['daemon', '--stop']);
     const env = { KEYTURN_VAULT: 'keychain', KEYTURN_BROWSER: 'false', NODE_EXTRA_CA_CERTS: undefined };
+    await home.ok(['allow', 'cli', resource], { env });
     expect(await home.keyturn(['token', resource], { env })).toMatchObject({ code: 0 });
     expect((await home.json<Status>('status')).vault).toBe('memory');
     const { environ } = processFacts((await home.brokerPid()) ?? 0);
@@ -150,7 +151,7 @@ describe('started by a command', () => {
     ).toEqual([]);
   });
 
-  it('forgets the tokens of a memory vault when it ends, says so, and signs in anew when asked', async () => {
+  it('forgets what rested on a memory vault when it ends, says so, and signs in anew when allowed', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     await home.ok(['token', resource]);
@@ -160,7 +161,11 @@ describe('started by a command', () => {
       code: 3,
       stdout: '',
     });
+    expect(await home.ok(['clients'])).not.toContain(resource);
+    await home.ok(['allow', 'cli', resource]);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
-    expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 1 });
+    // The registration's proof was in that vault, too.
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 2 });
+    expect(filesBelow(home.paths.state).map((file) => path.basename(file))).not.toContain('permissions.json');
   });
 });
