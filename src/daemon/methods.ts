@@ -12,8 +12,15 @@ import { clientMethods } from './methods/client.ts';
 import { grantMethods } from './methods/grant.ts';
 import { homeMethods } from './methods/home.ts';
 import { tokenMethods } from './methods/token.ts';
+import { vaultMethods } from './methods/vault.ts';
 
-const handlers: Handlers = { ...tokenMethods, ...grantMethods, ...clientMethods, ...homeMethods };
+const handlers: Handlers = {
+  ...tokenMethods,
+  ...grantMethods,
+  ...clientMethods,
+  ...homeMethods,
+  ...vaultMethods,
+};
 
 /** Answers one authenticated request. Throws KeyturnError with a stable reason. */
 export async function dispatch(
@@ -32,6 +39,7 @@ export async function dispatch(
       hint: 'Use the keyturn command.',
     });
   }
+  host.desk.admit(caller, method);
   const parsed = methods[method].params.safeParse(params ?? {});
   if (!parsed.success) {
     const issue = parsed.error.issues[0];

@@ -27,6 +27,7 @@ import { registrationRecordSchema, Registrations } from '../../src/broker/regist
 import { TokenCache } from '../../src/broker/token-cache.ts';
 import type { Token, TokenRequest } from '../../src/broker/token-request.ts';
 import type { Fetch, Http } from '../../src/oauth/http.ts';
+import type { Vault } from '../../src/vault/vault.ts';
 import type { TestWorld } from '../support/world.ts';
 import { HandClock } from './hand-clock.ts';
 import { watchedVault } from './watched-vault.ts';
@@ -50,6 +51,8 @@ export interface RigOptions {
   readonly protocolVersion?: Http['protocolVersion'];
   /** What ends an exchange that takes too long; the machine's clock unless given. */
   readonly deadline?: Http['deadline'];
+  /** What everybody but the rig has in front of its vault. */
+  readonly front?: (vault: Vault, clock: HandClock) => Vault;
   /** Starts where this one stopped: the same files and vault, and nothing in memory. */
   readonly after?: Rig;
 }
@@ -219,7 +222,8 @@ interface Assembly {
 }
 
 async function assemble(input: Assembly): Promise<BrokerParts> {
-  const { folder, clock, vault } = input;
+  const { folder, clock } = input;
+  const vault = input.options.front?.(input.vault, clock) ?? input.vault;
   const now = (): number => clock.now();
   const file = (name: string): string => path.join(folder, `${name}.json`);
   const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion, deadline } = input.options;
