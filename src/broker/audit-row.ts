@@ -18,7 +18,8 @@ export interface AuditRow {
     | 'revoke'
     | 'registration'
     | 'override'
-    | 'settings';
+    | 'settings'
+    | 'vault';
   readonly outcome: string;
   readonly client?: string;
   readonly endpoint?: string;

@@ -7,7 +7,7 @@
  * Whoever writes holds the grant's turn (`Refresher.exclusive`).
  */
 import { z } from 'zod';
-import { KeyturnError } from '../errors.ts';
+import { VaultError } from '../vault/trouble.ts';
 import type { Vault } from '../vault/vault.ts';
 import { grantVaultId } from './grant.ts';
 
@@ -83,12 +83,9 @@ async function readItem(vault: Vault, grantId: string): Promise<GrantSecret> {
   return parsed.data;
 }
 
-function unreadable(vault: Vault, grantId: string): KeyturnError {
-  return new KeyturnError(
-    'vault_unreadable',
-    `The ${vault.kind} item of grant ${grantId} has an unknown shape.`,
-    {
-      hint: 'Keyturn left it as it is. A newer Keyturn may have written it; else revoke the grant and sign in again.',
-    },
-  );
+function unreadable(vault: Vault, grantId: string): VaultError {
+  return new VaultError('damaged', `The ${vault.kind} item of grant ${grantId} has an unknown shape.`, {
+    item: grantVaultId(grantId),
+    hint: 'Keyturn left it as it is. A newer Keyturn may have written it; else revoke the grant and sign in again.',
+  });
 }

@@ -55,6 +55,11 @@ export class Refresher {
     return this.#queues.has(grantId);
   }
 
+  /** True while anybody refreshes, keeps or revokes a grant's tokens. */
+  get isBusy(): boolean {
+    return this.#queues.size > 0;
+  }
+
   /**
    * A fresh access token, with the grant's scopes or, given `scope`, with just those (RFC 6749 §6).
    * Throws `login_required` when the refresh token is dead, `Unreachable` when nobody knows,

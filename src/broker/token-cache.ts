@@ -100,6 +100,12 @@ export class TokenCache {
     return this.#refused.get(grantId) === accessToken;
   }
 
+  /** Forgets every token, the refused ones too: the vault is locked. */
+  clear(): void {
+    this.#grants.clear();
+    this.#refused.clear();
+  }
+
   dropGrant(grantId: string): void {
     this.#grants.delete(grantId);
     this.#refused.delete(grantId);

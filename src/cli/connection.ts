@@ -6,15 +6,16 @@
 import { connectAsOwner } from '../client/connect.ts';
 import type { Connection } from '../client/connection.ts';
 import { reasonOf } from '../errors.ts';
+import { offeringSession } from './desktop-session.ts';
 
 export async function connect(): Promise<Connection> {
   try {
-    return await connectAsOwner();
+    return offeringSession(await connectAsOwner());
   } catch (error) {
     if (!isAbsent(error)) throw error;
   }
   const { startBroker } = await import('./auto-start.ts');
-  return startBroker();
+  return offeringSession(await startBroker());
 }
 
 /** A running broker, or undefined: for commands that are about the broker itself. */

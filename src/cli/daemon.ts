@@ -23,7 +23,8 @@ state folder.
   -h, --help  show this
 
 Environment (recorded when the home is created; docs/settings.md):
-  KEYTURN_HOME, KEYTURN_VAULT=keychain|memory, KEYTURN_BROWSER or BROWSER,
+  KEYTURN_HOME, KEYTURN_VAULT=keychain|sealed-file|memory,
+  KEYTURN_VAULT_KEY=passphrase|keychain, KEYTURN_BROWSER or BROWSER,
   KEYTURN_CLIENT_METADATA_URL, NODE_EXTRA_CA_CERTS, HTTPS_PROXY, NO_PROXY,
   KEYTURN_ALLOW_INSECURE_LOOPBACK=1 (http on loopback hosts, for development)
 `;

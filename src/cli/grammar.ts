@@ -198,6 +198,29 @@ export const grammar: readonly CommandGrammar[] = [
     ],
   },
   {
+    name: 'lock',
+    summary: 'lock the vault until you unlock it',
+    operands: [],
+    flags: [],
+  },
+  {
+    name: 'unlock',
+    summary: 'open the vault',
+    operands: [],
+    flags: [{ name: 'passphrase-stdin', summary: 'read the passphrase from standard input' }],
+  },
+  {
+    name: 'passphrase',
+    summary: 'change the passphrase of a sealed-file vault',
+    operands: [],
+    flags: [
+      {
+        name: 'passphrase-stdin',
+        summary: 'read two lines: the passphrase as it is, and the new one',
+      },
+    ],
+  },
+  {
     name: 'status',
     summary: 'the broker: what runs, and with which settings',
     operands: [],

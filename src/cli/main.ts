@@ -11,6 +11,9 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   login: () => import('./login.ts'),
   list: () => import('./list.ts'),
   revoke: () => import('./revoke.ts'),
+  lock: () => import('./lock.ts'),
+  unlock: () => import('./unlock.ts'),
+  passphrase: () => import('./passphrase.ts'),
   status: () => import('./status.ts'),
   allow: () => import('./allow.ts'),
   deny: () => import('./deny.ts'),
@@ -48,6 +51,9 @@ short-lived access tokens to the programs you allowed.
   client-metadata URL      the client ID metadata document to host at a URL
   audit tail|verify|export
                            who got what when, and whether the log is whole
+  lock                     lock the vault until you unlock it
+  unlock                   open the vault
+  passphrase               change the passphrase of a sealed-file vault
   status                   the broker: what runs, and with which settings
   daemon                   run the broker in this terminal, or stop it
   completion SHELL         a completion script for bash, zsh or fish

@@ -5,7 +5,7 @@ import { parse } from './arguments.ts';
 import { call } from './command.ts';
 import type { Command } from './command.ts';
 import { connectIfRunning } from './connection.ts';
-import { print, printJson } from './output.ts';
+import { print, printJson, when } from './output.ts';
 
 const help = `Usage: keyturn status [--json]
 Show the broker of this home: what runs, with which settings, what is wrong.
@@ -42,7 +42,8 @@ function lines(status: Status): string[] {
   return [
     `keyturn ${status.version}, pid ${status.pid}`,
     `home       ${status.home}`,
-    `vault      ${status.vault}${status.vault === 'memory' ? ' (forgets everything when the broker stops)' : ''}`,
+    `vault      ${status.vault}${vaultNote(status)}`,
+    ...vaultLines(status.vaultState),
     `browser    ${status.browser ?? "the system's own"}`,
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
     `grants     ${status.grants}`,
@@ -50,5 +51,35 @@ function lines(status: Status): string[] {
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
     ...status.overrides.map(({ server, names }) => `OVERRIDE   ${server}: ${names.join(', ')}`),
     ...status.unreadable.map(({ why }) => `UNREADABLE ${why} It was left as it is.`),
+  ];
+}
+
+function vaultNote({ vault, vaultKey }: Status): string {
+  if (vault === 'memory') return ' (forgets everything when the broker stops)';
+  return vaultKey === undefined
+    ? ''
+    : ` (opened by ${vaultKey === 'keychain' ? 'the keychain' : 'a passphrase'})`;
+}
+
+/** What each state means, in a few words. */
+const states: Readonly<Record<Status['vaultState']['state'], string>> = {
+  unused: 'not asked yet',
+  new: 'new',
+  open: 'open',
+  slow: 'open, and slow',
+  locked: 'locked',
+  keychainLocked: 'the keychain is locked',
+  waiting: 'waiting for you',
+  absent: 'no keychain here',
+  crashed: 'the keychain helper failed',
+  full: 'nothing more can be stored',
+  damaged: 'damaged',
+};
+
+function vaultLines({ state, since, what, hint }: Status['vaultState']): string[] {
+  return [
+    `           ${states[state]}, since ${when(since)}`,
+    ...(what === undefined ? [] : [`           ${what}`]),
+    ...(hint === undefined ? [] : [`           hint: ${hint}`]),
   ];
 }

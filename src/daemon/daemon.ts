@@ -15,20 +15,18 @@ import { startServer } from '../ipc/server.ts';
 import type { BrokerServer, Caller } from '../ipc/server.ts';
 import type { HomePaths } from '../paths.ts';
 import { syncFolder } from '../private-file.ts';
-import { tellingFirstUse } from '../vault/first-use.ts';
-import { openVault } from '../vault/open.ts';
 import { assemble, now, openRecords } from './assembly.ts';
-import { AuditTrail } from './audit-trail.ts';
 import type { Records } from './assembly.ts';
 import { daemonFetch } from './fetch.ts';
 import { checkFiles, openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
 import { Keys } from './keys.ts';
 import { clearLeftovers } from './leftovers.ts';
-import { Master } from './master.ts';
+import { LockDesk } from './lock-desk.ts';
 import { dispatch } from './methods.ts';
 import type { Host } from './host.ts';
 import { enterRegistration } from './registration-entry.ts';
+import { openSecrets } from './secrets.ts';
 import { readSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 import { takeLock } from './single-instance.ts';
@@ -79,17 +77,10 @@ interface Opened {
   readonly unlock: () => void;
 }
 
-/** The vault, and what rests on it: the master secret and the audit log. Touches no keychain yet. */
-function openSecrets({ log }: DaemonOptions, home: Home, settings: Settings) {
-  const opened = openVault(settings.vault, { service: `keyturn/${home.homeId}` });
-  const vault = tellingFirstUse(opened, () => trail.seal());
-  const master = new Master(vault, home);
-  const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
-  return { vault, master, trail };
-}
-
 async function run(options: DaemonOptions, { home, settings, unlock }: Opened): Promise<Daemon> {
-  const { vault, master, trail } = openSecrets(options, home, settings);
+  const { env, log } = options;
+  const secrets = await openSecrets({ home, settings, env, now, log });
+  const { vault, master, trail } = secrets;
   const net = daemonFetch(settings);
   const { records, authority } = openRecords({ home, vault, master, log: options.log });
   const subscribers = new Set<Caller>();
@@ -103,17 +94,13 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);
   const broker = new Broker(parts);
-  const keys = new Keys({
-    home,
-    master,
-    clients: parts.clients,
-    interactions: parts.interactions,
-    clock: parts.clock,
-    audit: parts.audit,
-  });
+  const keys = new Keys({ ...parts, home, master });
+  const changed = (): void => tell('status.changed');
+  const desk = new LockDesk({ secrets, broker: parts, settings, changed, log });
   const stopped = Promise.withResolvers<void>();
   let server: BrokerServer | undefined;
   const stop = async (): Promise<void> => {
+    desk.stop();
     await server?.close();
     await parts.refresher.settled();
     await Promise.allSettled([parts.audit.flush(), parts.clients.flush()]);
@@ -124,10 +111,11 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   const stopOnce = once(stop);
   const host: Host = {
     broker,
+    desk,
     trail,
     settings,
     verifyRecords: () => authority.verify(),
-    status: () => statusOf(home, settings, parts, records),
+    status: () => statusOf({ home, settings, parts, records, desk }),
     changeSetting: () => Promise.reject(settingsFixed()),
     subscribe: (caller) => {
       subscribers.add(caller);
@@ -139,24 +127,27 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
     stop: () => void setImmediate(() => void stopOnce()),
   };
   const socket = prepareSocket(home.paths, options.env);
-  server = await listen(options, host, keys, { socket, homeId: home.homeId });
+  server = await listen(options, { host, keys, desk }, { socket, homeId: home.homeId });
   return { paths: home.paths, socket, broker, stop: stopOnce, stopped: stopped.promise };
 }
 
 function listen(
   { log }: DaemonOptions,
-  host: Host,
-  keys: Keys,
+  { host, keys, desk }: { readonly host: Host; readonly keys: Keys; readonly desk: LockDesk },
   { socket, homeId }: { readonly socket: string; readonly homeId: string },
 ): Promise<BrokerServer> {
   return startServer({
     path: socket,
     homeId,
     keyFor: (clientId) => keys.keyFor(clientId),
-    pair: (request) => keys.pair(request),
+    pair: async (request) => {
+      desk.refuseIfLocked();
+      return keys.pair(request);
+    },
     confirmPaired: (clientId) => keys.confirm(clientId),
     dispatch: (caller, method, params) =>
       dispatch(host, caller, method, params).catch((error: unknown) => {
+        desk.noted(error);
         if (!(error instanceof KeyturnError)) log(fault(method, error));
         throw error;
       }),
@@ -190,17 +181,22 @@ async function forgetMemoryVault({ grants }: BrokerParts): Promise<void> {
   }
 }
 
-function statusOf(
-  home: Home,
-  settings: Settings,
-  parts: BrokerParts,
-  records: Records,
-): ReturnType<Host['status']> {
+interface StatusParts {
+  readonly home: Home;
+  readonly settings: Settings;
+  readonly parts: BrokerParts;
+  readonly records: Records;
+  readonly desk: LockDesk;
+}
+
+function statusOf({ home, settings, parts, records, desk }: StatusParts): ReturnType<Host['status']> {
   return {
     version,
     pid: process.pid,
     home: home.paths.state,
     vault: settings.vault,
+    ...(settings.vault === 'sealed-file' ? { vaultKey: settings.vaultKey } : {}),
+    vaultState: desk.state(),
     ...(settings.browser === undefined ? {} : { browser: settings.browser }),
     insecureLoopback: settings.insecureLoopback,
     grants: records.grants.isLoaded ? records.grants.items.length : 0,

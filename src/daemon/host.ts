@@ -4,12 +4,14 @@ import { cliClientId } from '../broker/local-client.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
 import type { AuditTrail } from './audit-trail.ts';
+import type { LockDesk } from './lock-desk.ts';
 import type { Settings } from './settings.ts';
 
 /** What the methods need of their host besides the broker. */
 export interface Host {
   readonly broker: Broker;
   readonly settings: Settings;
+  readonly desk: Pick<LockDesk, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
   readonly trail: Pick<AuditTrail, 'tail' | 'verify'>;
   /** Before records of the home confer anything. Throws what the vault throws; does nothing once it has succeeded. */
   verifyRecords(): Promise<void>;

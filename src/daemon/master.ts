@@ -6,6 +6,7 @@
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { VaultError } from '../vault/trouble.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Home } from './home.ts';
 
@@ -32,15 +33,29 @@ export class Master {
     }
   }
 
+  /** Lets go of it: the vault is locked. The next `key` reads it again. */
+  forget(): void {
+    this.#key = undefined;
+  }
+
   async #load(): Promise<KeyObject> {
     // A memory vault starts empty each time; the clients' keys of the last run are void then, as they should be.
     if (this.#home.hasMaster && this.#vault.kind !== 'memory') {
-      return createSecretKey(await this.#vault.read(vaultId), 'base64url');
+      return keyFrom(await this.#vault.read(vaultId));
     }
     const found = await this.#vault.find(vaultId);
     const secret = found ?? randomBytes(32).toString('base64url');
     if (found === undefined) await this.#vault.write(vaultId, secret);
     await this.#home.masterWritten();
-    return createSecretKey(secret, 'base64url');
+    return keyFrom(secret);
   }
+}
+
+/** 32 bytes, base64url. Anything else would be another key, and every program's proof would fail without a word why. */
+function keyFrom(secret: string): KeyObject {
+  if (/^[A-Za-z0-9_-]{43}$/.test(secret)) return createSecretKey(secret, 'base64url');
+  throw new VaultError('damaged', 'the vault\'s item "master" has an unknown shape', {
+    item: vaultId,
+    hint: 'A newer Keyturn may have written it. It was left as it is: restore the vault from a backup.',
+  });
 }

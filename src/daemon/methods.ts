@@ -13,6 +13,7 @@ import { clientMethods } from './methods/client.ts';
 import { grantMethods } from './methods/grant.ts';
 import { homeMethods } from './methods/home.ts';
 import { tokenMethods } from './methods/token.ts';
+import { vaultMethods } from './methods/vault.ts';
 
 /**
  * What the owner does by records that count. The rest of the owner's methods list and end, and must work
@@ -29,7 +30,13 @@ const usingRecords: ReadonlySet<MethodName> = new Set<MethodName>([
   'login.start',
 ]);
 
-const handlers: Handlers = { ...tokenMethods, ...grantMethods, ...clientMethods, ...homeMethods };
+const handlers: Handlers = {
+  ...tokenMethods,
+  ...grantMethods,
+  ...clientMethods,
+  ...homeMethods,
+  ...vaultMethods,
+};
 
 /** Answers one authenticated request. Throws KeyturnError with a stable reason. */
 export async function dispatch(
@@ -48,6 +55,7 @@ export async function dispatch(
       hint: 'Use the keyturn command.',
     });
   }
+  host.desk.admit(caller, method);
   const parsed = methods[method].params.safeParse(params ?? {});
   if (!parsed.success) {
     const issue = parsed.error.issues[0];

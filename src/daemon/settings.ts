@@ -25,8 +25,15 @@ function isClientMetadataUrl(url: string): boolean {
 
 const clientUrlForm = 'must be an https URL with a path, without name, password or fragment';
 
+/** Seconds: a month. Nobody means more, and Node's timers end soon after. */
+const longestIdle = 30 * 24 * 60 * 60;
+
 const settingsSchema = z.object({
-  vault: z.enum(['keychain', 'memory']).default('keychain'),
+  vault: z.enum(['keychain', 'sealed-file', 'memory']).default('keychain'),
+  /** What opens a `sealed-file` vault. */
+  vaultKey: z.enum(['passphrase', 'keychain']).default('passphrase'),
+  /** Seconds without a request by a local program after which the vault is locked; absent: never. */
+  lockAfter: z.int().min(1).max(longestIdle).optional(),
   /** Command that gets the authorization URL as its last argument. */
   browser: z.string().min(1).optional(),
   /** PEM file with further certificate authorities. */
@@ -57,6 +64,8 @@ const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   protocolVersionHeader: [],
   protocolVersion: [],
   vault: ['KEYTURN_VAULT'],
+  vaultKey: ['KEYTURN_VAULT_KEY'],
+  lockAfter: [],
   browser: ['KEYTURN_BROWSER', 'BROWSER'],
   extraAuthorities: ['NODE_EXTRA_CA_CERTS'],
   httpsProxy: ['HTTPS_PROXY', 'https_proxy'],

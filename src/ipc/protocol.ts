@@ -207,11 +207,59 @@ const loginStart = z.object({
   timeout: seconds.optional(),
 });
 
+/** A passphrase as it is typed; the vault bounds it too. */
+const passphrase = z.string().min(1).max(1024);
+
+/** Bytes of a Unix socket's address, and some room for what D-Bus writes around it. */
+const busAddress = z
+  .string()
+  .max(256)
+  .regex(/^unix:(path=\/|abstract=)[A-Za-z0-9_./%\\-]+(,guid=[0-9a-f]{32})?$/);
+const absolutePath = z
+  .string()
+  .max(1024)
+  .regex(/^\/[^\p{Cc}]*$/u);
+const displayName = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z0-9_.:/-]+$/);
+
+/** The desktop session of the caller, for the keychain's helper process and for nothing else. */
+const desktopSession = z.object({
+  DBUS_SESSION_BUS_ADDRESS: busAddress,
+  DISPLAY: displayName.optional(),
+  WAYLAND_DISPLAY: displayName.optional(),
+  XAUTHORITY: absolutePath.optional(),
+  XDG_RUNTIME_DIR: absolutePath.optional(),
+});
+
+const vaultState = z.object({
+  state: z.literal([
+    'unused',
+    'new',
+    'open',
+    'slow',
+    'locked',
+    'keychainLocked',
+    'waiting',
+    'absent',
+    'crashed',
+    'full',
+    'damaged',
+  ]),
+  since: instant,
+  what: settingText.optional(),
+  hint: settingText.optional(),
+});
+
 const status = z.object({
   version: z.string().max(longest.id),
   pid: z.int().positive(),
   home: z.string().max(longest.scope),
   vault: z.string().max(longest.id),
+  /** Of a `sealed-file` vault. */
+  vaultKey: z.literal(['passphrase', 'keychain']).optional(),
+  vaultState,
   /** The user's own command; absent: the system's browser. */
   browser: settingText.optional(),
   insecureLoopback: z.boolean(),
@@ -293,6 +341,17 @@ export const methods = {
     result: z.object({ rows: z.array(auditRow) }),
   },
   'audit.verify': { who: 'owner', params: empty, result: auditVerdict },
+  'vault.lock': { who: 'owner', params: empty, result: empty },
+  'vault.unlock': {
+    who: 'owner',
+    params: z.object({ passphrase: passphrase.optional(), session: desktopSession.optional() }),
+    result: empty,
+  },
+  'vault.passphrase': {
+    who: 'owner',
+    params: z.object({ current: passphrase, next: passphrase }),
+    result: empty,
+  },
   status: { who: 'owner', params: empty, result: status },
   'daemon.stop': { who: 'owner', params: empty, result: empty },
   subscribe: { who: 'any', params: empty, result: empty },

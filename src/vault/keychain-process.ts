@@ -8,10 +8,12 @@
 import { fork } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { KeyturnError } from '../errors.ts';
+import type { KeyturnError } from '../errors.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
 import { answerSchema } from './keychain-messages.ts';
+import { personIsAsked, VaultError } from './trouble.ts';
 import { closedVault } from './vault.ts';
+import type { VaultWatch } from './watch.ts';
 
 /** A running worker, as narrow as `child_process.fork` and Electron's `utilityProcess.fork` can both be. */
 export interface KeychainWorker {
@@ -59,20 +61,16 @@ const needsModule = `install a C++ compiler and the libsecret headers and run "n
 /** How keychains say, on Linux and macOS, that they are locked or that the person closed their question. */
 const lockedText = /\b(locked|unlock|dismissed|cancell?ed|interaction is not allowed)\b/i;
 
-function refusal(answer: KeychainAnswer & { ok: false }): KeyturnError {
+function refusal(answer: KeychainAnswer & { ok: false }): VaultError {
   if (answer.failure === 'module')
-    return new KeyturnError(
-      'vault_unavailable',
-      `the keychain module keytar doesn't load: ${answer.message}`,
-      {
-        hint: needsModule,
-      },
-    );
-  if (lockedText.test(answer.message))
-    return new KeyturnError('locked', `the keychain is locked: ${answer.message}`, {
-      hint: 'unlock your keyring and try again',
+    return new VaultError('absent', `the keychain module keytar doesn't load: ${answer.message}`, {
+      hint: needsModule,
     });
-  return new KeyturnError('vault_unavailable', `the keychain can't be used: ${answer.message}`, {
+  if (lockedText.test(answer.message))
+    return new VaultError('keychainLocked', `the keychain is locked: ${answer.message}`, {
+      hint: 'unlock your keyring (keyturn unlock asks it), and try again',
+    });
+  return new VaultError('absent', `the keychain can't be used: ${answer.message}`, {
     hint: needsKeyring,
   });
 }
@@ -88,7 +86,12 @@ interface Call {
 
 export class KeychainProcess {
   readonly #spawn: SpawnWorker;
+  readonly #watch: VaultWatch | undefined;
+  /** Milliseconds. */
   readonly #timeout: number;
+  /** Milliseconds, while a person is given more time. */
+  #patience: number | undefined;
+  #askedAt = 0;
   readonly #calls: Call[] = [];
   #worker: KeychainWorker | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -96,18 +99,35 @@ export class KeychainProcess {
   #closed = false;
 
   /** `timeout` in milliseconds, for each call from when the worker gets it. Starts nothing yet. */
-  constructor(spawn: SpawnWorker, timeout: number) {
+  constructor(spawn: SpawnWorker, timeout: number, watch?: VaultWatch) {
     this.#spawn = spawn;
     this.#timeout = timeout;
+    this.#watch = watch;
   }
 
   /** The worker's answer to one request, not yet typed. Rejects with `vault_unavailable` or `locked`. */
-  ask(request: Unnumbered<KeychainRequest>): Promise<unknown> {
-    if (this.#closed) return Promise.reject(closedVault());
+  async ask(request: Unnumbered<KeychainRequest>): Promise<unknown> {
+    if (this.#closed) throw closedVault();
+    if (this.#patience === undefined) this.#watch?.mayAsk();
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#calls.push({ request: { ...request, id: ++this.#lastId }, resolve, reject });
     if (this.#calls.length === 1) this.#send();
     return promise;
+  }
+
+  /**
+   * Runs `work` with `patience` milliseconds for each call, the one under way included. What only stands in
+   * line fails at once: it would wait behind the person. One at a time.
+   */
+  async patiently<T>(patience: number, work: () => Promise<T>): Promise<T> {
+    this.#patience = patience;
+    if (this.#calls.length > 0) this.#setTimer();
+    for (const call of this.#calls.splice(1)) call.reject(personIsAsked());
+    try {
+      return await work();
+    } finally {
+      this.#patience = undefined;
+    }
   }
 
   /** Kills the worker; what waits fails. */
@@ -119,13 +139,14 @@ export class KeychainProcess {
   #send(): void {
     const call = this.#calls[0];
     if (!call) return;
-    this.#timer = setTimeout(() => this.#abandon(this.#hung(call.request.op)), this.#timeout);
+    this.#askedAt = this.#watch?.now() ?? 0;
+    this.#setTimer();
     try {
       this.#worker ??= this.#start();
       this.#worker.post(call.request);
     } catch {
       this.#abandon(
-        new KeyturnError('vault_unavailable', "the keychain helper process can't be started", {
+        new VaultError('crashed', "the keychain helper process can't be started", {
           hint: 'check that this user may start another process, and that Keyturn is installed whole',
         }),
       );
@@ -141,7 +162,7 @@ export class KeychainProcess {
     worker.onExit(() => {
       if (worker !== this.#worker) return;
       this.#abandon(
-        new KeyturnError('vault_unavailable', 'the keychain helper process ended while it was asked', {
+        new VaultError('crashed', 'the keychain helper process ended while it was asked', {
           hint: 'try again: the next call starts a new one',
         }),
       );
@@ -154,26 +175,38 @@ export class KeychainProcess {
     const call = this.#calls[0];
     if (!parsed.success || parsed.data.id !== call?.request.id) {
       this.#abandon(
-        new KeyturnError(
-          'vault_unavailable',
-          "the keychain helper process said something that isn't an answer",
-        ),
+        new VaultError('crashed', "the keychain helper process said something that isn't an answer"),
       );
+      return;
+    }
+    if (!parsed.data.ok) {
+      this.#refused(call, refusal(parsed.data));
       return;
     }
     clearTimeout(this.#timer);
     this.#calls.shift();
-    if (parsed.data.ok) call.resolve(parsed.data.value);
-    else {
-      call.reject(refusal(parsed.data));
-      // libsecret holds on to the keyring daemon it met first, so a worker never recovers when that one restarts.
-      this.#dropWorker();
+    this.#watch?.answered(this.#watch.now() - this.#askedAt);
+    call.resolve(parsed.data.value);
+    this.#send();
+  }
+
+  #refused(call: Call, error: VaultError): void {
+    // Each of those in line would ask the person the same question again.
+    if (error.trouble === 'keychainLocked') {
+      this.#abandon(error);
+      return;
     }
+    clearTimeout(this.#timer);
+    this.#calls.shift();
+    call.reject(error);
+    // libsecret holds on to the keyring daemon it met first, so a worker never recovers when that one restarts.
+    this.#dropWorker();
     this.#send();
   }
 
   #abandon(error: KeyturnError): void {
     clearTimeout(this.#timer);
+    if (error instanceof VaultError) this.#watch?.refused(error);
     this.#dropWorker();
     for (const call of this.#calls.splice(0)) call.reject(error);
   }
@@ -185,13 +218,17 @@ export class KeychainProcess {
     worker?.kill();
   }
 
-  #hung(op: KeychainRequest['op']): KeyturnError {
-    const seconds = this.#timeout / 1000;
-    // A keychain that reads but doesn't store is asking the person to unlock it.
-    return new KeyturnError(
-      op === 'set' ? 'locked' : 'vault_unavailable',
-      `the keychain didn't answer within ${seconds} s; it may be waiting for you to unlock it`,
-      { hint: needsKeyring },
+  #setTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#abandon(this.#hung()), this.#patience ?? this.#timeout);
+  }
+
+  #hung(): VaultError {
+    const seconds = (this.#patience ?? this.#timeout) / 1000;
+    return new VaultError(
+      'waiting',
+      `the keychain didn't answer within ${seconds} s; it is probably waiting for you to unlock it`,
+      { hint: 'keyturn unlock gives you two minutes to answer its question' },
     );
   }
 }

@@ -15,20 +15,24 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { KeyturnError, quoted } from '../errors.ts';
+import { quoted } from '../errors.ts';
 import { forkWorker, KeychainProcess } from './keychain-process.ts';
 import type { SpawnWorker } from './keychain-process.ts';
 import { readSlots, removeSlots, writeSlot } from './slots.ts';
 import type { Items, Slots } from './slots.ts';
+import { VaultError } from './trouble.ts';
 import { turns } from './turns.ts';
 import { checkId, checkSecret } from './vault.ts';
 import type { Vault } from './vault.ts';
+import type { VaultWatch } from './watch.ts';
 
 export interface KeychainVaultOptions {
   /** Names this home's items in the keychain, e.g. `keyturn/HOMEID`: two homes never share one. */
   readonly service: string;
   /** How to start the worker; by default with Node. */
   readonly spawnWorker?: SpawnWorker;
+  /** Sees how its calls end, and says when it may be asked again; absent: it is always asked. */
+  readonly watch?: VaultWatch;
   /** Milliseconds. */
   readonly timeouts?: { readonly call: number };
 }
@@ -43,7 +47,7 @@ const callTimeout = 10_000;
 const witnessAccount = '_witness';
 const probeAccount = '_probe';
 
-class KeychainVault implements Vault {
+export class KeychainVault implements Vault {
   readonly kind = 'keychain';
   readonly #process: KeychainProcess;
   readonly #items: Items;
@@ -51,7 +55,7 @@ class KeychainVault implements Vault {
 
   constructor(options: KeychainVaultOptions) {
     const timeout = options.timeouts?.call ?? callTimeout;
-    this.#process = new KeychainProcess(options.spawnWorker ?? forkWorker, timeout);
+    this.#process = new KeychainProcess(options.spawnWorker ?? forkWorker, timeout, options.watch);
     this.#items = keychainItems(this.#process, options.service);
   }
 
@@ -59,7 +63,8 @@ class KeychainVault implements Vault {
     checkId(id);
     const { exists, newest } = await this.#turn(id, () => this.#look(id));
     if (exists && !newest)
-      throw new KeyturnError('vault_unreadable', `the keychain's item ${quoted(id)} is damaged`, {
+      throw new VaultError('damaged', `the keychain's item ${quoted(id)} is damaged`, {
+        item: id,
         hint: 'sign in again to replace it; nothing was deleted',
       });
     return newest?.secret;
@@ -68,14 +73,11 @@ class KeychainVault implements Vault {
   async read(id: string): Promise<string> {
     const secret = await this.find(id);
     if (secret !== undefined) return secret;
-    throw new KeyturnError(
-      'vault_unreadable',
-      `the keychain doesn't show ${quoted(id)}, which should be there`,
-      {
-        rule: 'vault: an item that our records name is unreadable, never absent',
-        hint: 'check that the right keyring is unlocked; if the item was deleted, sign in again',
-      },
-    );
+    throw new VaultError('damaged', `the keychain doesn't show ${quoted(id)}, which should be there`, {
+      item: id,
+      rule: 'vault: an item that our records name is unreadable, never absent',
+      hint: 'check that the right keyring is unlocked; if the item was deleted, sign in again',
+    });
   }
 
   async write(id: string, secret: string): Promise<void> {
@@ -108,6 +110,14 @@ class KeychainVault implements Vault {
     });
   }
 
+  /**
+   * Lets the person answer what the keychain asks: `patience` milliseconds for each call, the one under
+   * way included. Resolves when a secret could be kept; throws as `probe` does.
+   */
+  async unlock(patience: number): Promise<void> {
+    await this.#process.patiently(patience, () => this.probe());
+  }
+
   async close(): Promise<void> {
     this.#process.close();
   }
@@ -134,7 +144,8 @@ function keychainItems(process: KeychainProcess, service: string): Items {
       return asAnswered(z.string().nullable(), value) ?? undefined;
     },
     async set(account, value) {
-      asAnswered(z.null(), await process.ask({ op: 'set', service, account, value }));
+      const answer = process.ask({ op: 'set', service, account, value });
+      asAnswered(z.null(), await answer.catch((error: unknown) => storeRefused(process, service, error)));
     },
     async remove(account) {
       return asAnswered(z.boolean(), await process.ask({ op: 'remove', service, account }));
@@ -146,22 +157,36 @@ function keychainItems(process: KeychainProcess, service: string): Items {
 function asAnswered<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new KeyturnError('vault_unavailable', 'the keychain helper process answered in a wrong form');
+  throw new VaultError('crashed', 'the keychain helper process answered in a wrong form');
 }
 
-function notShown(): KeyturnError {
-  return new KeyturnError('vault_unreadable', "the keychain took an item and doesn't show it again", {
+/** A keychain that reads, and doesn't store, isn't absent: it is full, or read-only. Told by asking, not by its words. */
+async function storeRefused(process: KeychainProcess, service: string, error: unknown): Promise<never> {
+  if (!(error instanceof VaultError) || error.trouble !== 'absent') throw error;
+  const reads = await process.ask({ op: 'get', service, account: witnessAccount }).then(
+    () => true,
+    () => false,
+  );
+  if (!reads) throw error;
+  throw new VaultError('full', `the keychain reads, and refuses to store: ${error.message}`, {
+    hint: 'check that the disk is not full and the keyring can be written; what it holds is unchanged',
+  });
+}
+
+function notShown(): VaultError {
+  return new VaultError('damaged', "the keychain took an item and doesn't show it again", {
     hint: 'check that your keyring is unlocked',
   });
 }
 
-function notRemoved(id: string): KeyturnError {
-  return new KeyturnError('vault_unreadable', `the keychain still holds ${quoted(id)} after its removal`, {
+function notRemoved(id: string): VaultError {
+  return new VaultError('damaged', `the keychain still holds ${quoted(id)} after its removal`, {
+    ...(id === probeAccount ? {} : { item: id }),
     hint: 'check that your keyring is unlocked, and try again',
   });
 }
 
 /** The OS keychain under `service`. Starts nothing and touches no keychain until the first call. */
-export function keychainVault(options: KeychainVaultOptions): Vault {
+export function keychainVault(options: KeychainVaultOptions): KeychainVault {
   return new KeychainVault(options);
 }

@@ -3,7 +3,8 @@
  *
  * Invariant: nothing leaves this process's memory, and the edge refuses what any other vault refuses.
  */
-import { KeyturnError, quoted } from '../errors.ts';
+import { quoted } from '../errors.ts';
+import { VaultError } from './trouble.ts';
 import type { Vault } from './vault.ts';
 import { checkId, checkSecret, closedVault } from './vault.ts';
 
@@ -21,7 +22,8 @@ class MemoryVault implements Vault {
   async read(id: string): Promise<string> {
     const secret = await this.find(id);
     if (secret !== undefined) return secret;
-    throw new KeyturnError('vault_unreadable', `the memory vault no longer holds ${quoted(id)}`, {
+    throw new VaultError('damaged', `the memory vault no longer holds ${quoted(id)}`, {
+      item: id,
       hint: 'this vault forgets everything when the broker exits: sign in again, or use the keychain',
     });
   }

@@ -1,51 +1,117 @@
 /**
- * Opens the vault that a home was created with.
+ * Opens the vault that a home was created with, and gives it a door: how a person unlocks and locks it.
  *
  * Invariant: the kind asked for or an error; never another kind in its place.
  */
 import { KeyturnError } from '../errors.ts';
 import { keychainVault } from './keychain.ts';
+import type { KeychainVault } from './keychain.ts';
 import { memoryVault } from './memory.ts';
 import type { SpawnWorker } from './keychain-process.ts';
 import { sealedFileVault } from './sealed-file.ts';
+import type { SealedFileVault } from './sealed-file.ts';
 import type { Vault, VaultKind } from './vault.ts';
+import type { VaultWatch } from './watch.ts';
+
+/** What opens a sealed file. */
+export type SealedKey = 'passphrase' | 'keychain';
 
 export interface OpenOptions {
   /** Names the home's items in the OS keychain, e.g. `keyturn/HOMEID`. */
   readonly service: string;
   /** How to start the keychain's worker; by default with Node. */
   readonly spawnWorker?: SpawnWorker;
+  /** Sees how the keychain's calls end, and says when it may be asked again. */
+  readonly watch?: VaultWatch;
   /** For `sealed-file`, which needs it. */
   readonly sealedFile?: {
     /** Absolute path, e.g. `vault.sealed` in the state folder. */
     readonly file: string;
     /** What opens it: a passphrase, or one item of the keychain under `service`. */
-    readonly key: 'passphrase' | 'keychain';
+    readonly key: SealedKey;
     /** Gets lines for the broker's log; none holds a secret. */
     readonly report?: (line: string) => void;
   };
 }
 
+/** A vault with what a person does to it. `lock` and `unlock` say nothing to who uses the vault: the gate does. */
+export interface Door {
+  readonly vault: Vault;
+  /** It begins locked, and only a passphrase opens it. */
+  readonly hasPassphrase: boolean;
+  /** True where no passphrase was ever chosen: the next `unlock` chooses it. Throws `vault_unreadable`. */
+  isNew(): Promise<boolean>;
+  /** `patience`: milliseconds that the person may take to answer the keychain's question. Throws as `Lockable.unlock`. */
+  unlock(patience: number, passphrase?: string): Promise<void>;
+  /** Drops what keys the vault holds, after the calls under way. */
+  lock(): Promise<void>;
+  /** Throws `invalid_request` where there is no passphrase to change, and as `Lockable.changePassphrase`. */
+  changePassphrase(current: string, next: string): Promise<void>;
+}
+
 const openers = {
-  keychain: keychainVault,
+  keychain: openKeychain,
   'sealed-file': openSealedFile,
-  memory: memoryVault,
-} as const satisfies Record<VaultKind, (options: OpenOptions) => Vault>;
+  memory: openMemory,
+} as const satisfies Record<VaultKind, (options: OpenOptions) => Door>;
 
 /**
  * A vault of this kind. Nothing is read yet, and no keychain is touched. A `sealed-file` with a
- * passphrase begins locked (see `isLockable`). Throws `invalid_request` where it has no file.
+ * passphrase begins locked. Throws `invalid_request` where it has no file.
  */
-export function openVault(kind: VaultKind, options: OpenOptions): Vault {
+export function openVault(kind: VaultKind, options: OpenOptions): Door {
   return openers[kind](options);
 }
 
-function openSealedFile({ sealedFile, ...options }: OpenOptions): Vault {
+const withoutPassphrase = {
+  hasPassphrase: false,
+  isNew: () => Promise.resolve(false),
+  lock: () => Promise.resolve(),
+  changePassphrase: () =>
+    Promise.reject(
+      new KeyturnError('invalid_request', 'this vault has no passphrase', {
+        hint: 'only a sealed-file vault with vaultKey "passphrase" has one; see docs/settings.md',
+      }),
+    ),
+} as const;
+
+function openKeychain(options: OpenOptions): Door {
+  const vault = keychainVault(options);
+  return { ...withoutPassphrase, vault, unlock: (patience) => vault.unlock(patience) };
+}
+
+function openMemory(): Door {
+  return { ...withoutPassphrase, vault: memoryVault(), unlock: () => Promise.resolve() };
+}
+
+function openSealedFile({ sealedFile, ...options }: OpenOptions): Door {
   if (!sealedFile)
     throw new KeyturnError('invalid_request', 'a sealed-file vault needs to know its file and its key');
   const { key, ...rest } = sealedFile;
-  return sealedFileVault({
-    ...rest,
-    key: key === 'passphrase' ? { kind: key } : { kind: key, vault: keychainVault(options) },
-  });
+  if (key === 'passphrase') return passphraseDoor(sealedFileVault({ ...rest, key: { kind: key } }));
+  const keychain = keychainVault(options);
+  return keychainDoor(sealedFileVault({ ...rest, key: { kind: key, vault: keychain } }), keychain);
+}
+
+function passphraseDoor(vault: SealedFileVault): Door {
+  return {
+    vault,
+    hasPassphrase: true,
+    isNew: async () => (await vault.condition()).state === 'new',
+    unlock: (_patience, passphrase) => vault.unlock(passphrase),
+    lock: () => vault.lock(),
+    changePassphrase: (current, next) => vault.changePassphrase(current, next),
+  };
+}
+
+function keychainDoor(vault: SealedFileVault, keychain: KeychainVault): Door {
+  return {
+    ...withoutPassphrase,
+    vault,
+    unlock: async (patience) => {
+      await keychain.unlock(patience);
+      await vault.unlock();
+    },
+    lock: () => vault.lock(),
+  };
 }

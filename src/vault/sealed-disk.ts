@@ -13,6 +13,7 @@ import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../errors.ts';
 import { unreadable } from './sealed-header.ts';
+import { VaultError } from './trouble.ts';
 
 /** Bytes. Ten thousand grants take 30 MB; far more isn't ours, and would be read into memory whole. */
 const longestFile = 1024 * 1024 * 1024;
@@ -56,7 +57,7 @@ function checkMine(found: Stats, where: string, mode: '600' | '700'): void {
   // Windows has no such modes; a folder in the user's profile is the user's there.
   if (uid === undefined || (found.uid === uid && (found.mode & 0o077) === 0)) return;
   const asShell = where.replaceAll("'", String.raw`'\''`);
-  throw new KeyturnError('vault_unreadable', `${quoted(where)} is open to others: the vault is not opened`, {
+  throw new VaultError('damaged', `${quoted(where)} is open to others: the vault is not opened`, {
     rule: 'vault: a sealed file is yours alone (0600, in a folder 0700)',
     hint:
       found.uid === uid
@@ -154,8 +155,8 @@ export async function readAll(handle: FileHandle, position: number, length: numb
 }
 
 /** The disk did not do as asked. The system's own error holds paths and a code, none of the file's bytes. */
-export function failed(file: string, error: unknown): KeyturnError {
-  return new KeyturnError('vault_unavailable', `${quoted(file)} can't be written (${codeOf(error)})`, {
+export function failed(file: string, error: unknown): VaultError {
+  return new VaultError('full', `${quoted(file)} can't be written (${codeOf(error)})`, {
     hint: 'check that the disk is not full and the folder can be written; what the vault holds is unchanged',
     cause: error,
   });

@@ -19,6 +19,7 @@ import { newLogKey, openLogKey } from './sealed-key.ts';
 import type { KeySource } from './sealed-key.ts';
 import { SealedLog } from './sealed-log.ts';
 import { newSegment } from './sealed-record.ts';
+import { VaultError } from './trouble.ts';
 import { turns } from './turns.ts';
 import { checkId, checkSecret, closedVault } from './vault.ts';
 import type { Lockable, Vault, VaultCondition } from './vault.ts';
@@ -68,14 +69,11 @@ class SealedFile implements Vault, Lockable {
   async read(id: string): Promise<string> {
     const secret = await this.find(id);
     if (secret !== undefined) return secret;
-    throw new KeyturnError(
-      'vault_unreadable',
-      `the sealed file doesn't hold ${quoted(id)}, which should be there`,
-      {
-        rule: 'vault: an item that our records name is unreadable, never absent',
-        hint: 'an older file may have been put in its place: restore the newest one, or sign in again',
-      },
-    );
+    throw new VaultError('damaged', `the sealed file doesn't hold ${quoted(id)}, which should be there`, {
+      item: id,
+      rule: 'vault: an item that our records name is unreadable, never absent',
+      hint: 'an older file may have been put in its place: restore the newest one, or sign in again',
+    });
   }
 
   async write(id: string, secret: string): Promise<void> {
@@ -161,7 +159,7 @@ class SealedFile implements Vault, Lockable {
       case 'resting':
         return this.#open(undefined);
       case 'locked':
-        throw new KeyturnError('locked', 'the vault is locked', { hint: 'keyturn unlock' });
+        throw new VaultError('locked', 'the vault is locked', { hint: 'keyturn unlock' });
       case 'closed':
         throw closedVault();
     }

@@ -9,7 +9,7 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { KeyturnError } from '../errors.ts';
+import { VaultError } from './trouble.ts';
 
 const format = 'keyturn-sealed-file/';
 const version = '1 ';
@@ -91,10 +91,11 @@ function parseJson(text: string): unknown {
 }
 
 /** Every way in which a sealed file as a whole can't be used. */
-export function unreadable(name: string, what: string, hint?: string): KeyturnError {
-  return new KeyturnError('vault_unreadable', `the sealed file ${name} can't be read: ${what}`, {
+export function unreadable(name: string, what: string, hint?: string, item?: string): VaultError {
+  return new VaultError('damaged', `the sealed file ${name} can't be read: ${what}`, {
     rule: 'vault: what is there and not readable is reported and kept, never treated as empty',
     hint: hint ?? 'it was left as it is. Restore it from a backup, or move it away and sign in again',
+    ...(item === undefined ? {} : { item }),
   });
 }
 

@@ -17,6 +17,7 @@ import { promisify } from 'node:util';
 import { KeyturnError } from '../errors.ts';
 import type { ScryptCost, SealedHeader, WrappedKey } from './sealed-header.ts';
 import { unreadable } from './sealed-header.ts';
+import { VaultError } from './trouble.ts';
 import type { Vault } from './vault.ts';
 
 const scrypt = promisify<string, Buffer, number, ScryptOptions, Buffer>(scryptCallback);
@@ -126,7 +127,8 @@ async function keychainKey(vault: Vault | undefined, mayMake: boolean): Promise<
   if (found === undefined) await vault.write(keychainItem, text);
   const key = Buffer.from(text, 'base64url');
   if (key.length === keyLength) return secretKey(key);
-  throw new KeyturnError('vault_unreadable', "the keychain's key for the sealed file is damaged", {
+  throw new VaultError('damaged', "the keychain's key for the sealed file is damaged", {
+    item: keychainItem,
     hint: 'restore the keyring from a backup; the sealed file was left as it is',
   });
 }
@@ -170,8 +172,8 @@ function secretKey(bytes: Buffer): KeyObject {
   return key;
 }
 
-function wrongPassphrase(): KeyturnError {
-  return new KeyturnError('locked', 'this passphrase does not open the vault', {
+function wrongPassphrase(): VaultError {
+  return new VaultError('locked', 'this passphrase does not open the vault', {
     hint: 'keyturn unlock, with the passphrase that the vault was made with',
   });
 }

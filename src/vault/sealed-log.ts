@@ -302,6 +302,7 @@ export class SealedLog {
       quoted(this.#file),
       `its item ${quoted(id)} is damaged, or may have been in a piece that is`,
       'restore the file from a backup, or sign in again; nothing was deleted',
+      id,
     );
   }
 }

@@ -8,7 +8,8 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { KeyturnError, quoted } from '../errors.ts';
+import { quoted } from '../errors.ts';
+import { VaultError } from './trouble.ts';
 import { longestSecret } from './vault.ts';
 
 /** The store below. `get` answers undefined for what it can't see, be it absent or locked. */
@@ -90,7 +91,8 @@ export async function writeSlot(
   await fillSlot(items, id, slot, generation, secret);
   const { newest: kept } = await readSlots(items, id);
   if (kept?.slot !== slot || kept.generation !== generation || kept.secret !== secret)
-    throw new KeyturnError('vault_unreadable', `what was written for ${quoted(id)} can't be read back`, {
+    throw new VaultError('damaged', `what was written for ${quoted(id)} can't be read back`, {
+      item: id,
       rule: 'vault: a value counts as kept only when it was read back',
       hint: 'check that your keyring is unlocked and not full',
     });

@@ -54,11 +54,6 @@ export interface VaultCondition {
   readonly damage?: string;
 }
 
-/** True for a vault that `keyturn lock` and `unlock` speak to. */
-export function isLockable(vault: Vault): vault is Vault & Lockable {
-  return vault.kind === 'sealed-file';
-}
-
 /** Lower case, because some stores fold case; a length that leaves room for the names we append to it. */
 const idPattern = /^[a-z0-9][a-z0-9.-]{0,127}$/;
 

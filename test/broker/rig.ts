@@ -30,6 +30,7 @@ import { TokenCache } from '../../src/broker/token-cache.ts';
 import type { Token, TokenRequest } from '../../src/broker/token-request.ts';
 import { recordsOf } from '../../src/daemon/assembly.ts';
 import type { Fetch, Http } from '../../src/oauth/http.ts';
+import type { Vault } from '../../src/vault/vault.ts';
 import type { TestWorld } from '../support/world.ts';
 import { HandClock } from './hand-clock.ts';
 import { watchedVault } from './watched-vault.ts';
@@ -53,6 +54,8 @@ export interface RigOptions {
   readonly protocolVersion?: Http['protocolVersion'];
   /** What ends an exchange that takes too long; the machine's clock unless given. */
   readonly deadline?: Http['deadline'];
+  /** What everybody but the rig has in front of its vault. */
+  readonly front?: (vault: Vault, clock: HandClock) => Vault;
   /** Starts where this one stopped: the same files and vault, and nothing in memory. */
   readonly after?: Rig;
 }
@@ -236,7 +239,8 @@ interface Assembly {
 }
 
 async function assemble(input: Assembly): Promise<BrokerParts> {
-  const { folder, clock, vault } = input;
+  const { folder, clock } = input;
+  const vault = input.options.front?.(input.vault, clock) ?? input.vault;
   const now = (): number => clock.now();
   const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion, deadline } = input.options;
   const urlPolicy = { allowInsecureLoopback };

@@ -17,8 +17,12 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What nobody has to set: how servers of the earlier revision are told of the protocol's version. */
-const version = { protocolVersionHeader: 'CTX-Protocol-Version', protocolVersion: '2025-03-26' };
+/** What nobody has to set: how servers of the earlier revision are told of the protocol's version, and a sealed file's key. */
+const version = {
+  vaultKey: 'passphrase',
+  protocolVersionHeader: 'CTX-Protocol-Version',
+  protocolVersion: '2025-03-26',
+};
 
 function read(env: Record<string, string>, isNewHome: boolean, autoStarted = true) {
   return readSettings({ paths: homePaths({ KEYTURN_HOME: folder }), env, isNewHome, autoStarted });
@@ -87,6 +91,7 @@ describe('a home that exists', () => {
 describe('a value that can’t be used', () => {
   it.each([
     ['KEYTURN_VAULT', 'shoebox'],
+    ['KEYTURN_VAULT_KEY', 'doormat'],
     ['HTTPS_PROXY', 'proxy.example:3128'],
     ['KEYTURN_CLIENT_METADATA_URL', 'http://keyturn.example/client.json'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/'],
@@ -101,6 +106,7 @@ describe('a value that can’t be used', () => {
     '{"vault":',
     '{"vault":"shoebox"}',
     '{"insecureLoopback":"yes"}',
+    '{"lockAfter":0}',
     '{"protocolVersionHeader":"a b"}',
   ])('in the file (%s) is reported, and the file stays as it is', (text) => {
     writeFileSync(file, text, { mode: 0o600 });

@@ -120,7 +120,7 @@ describe('completion', () => {
 
   it.each([
     ['a command', ['keyturn', 'to'], ['token']],
-    ['several commands', ['keyturn', 'l'], ['login', 'list']],
+    ['several commands', ['keyturn', 'l'], ['login', 'list', 'lock']],
     ['a flag of the command', ['keyturn', 'token', '--min'], ['--min-validity']],
     ['no flag of another command', ['keyturn', 'list', '--min'], []],
     ['the values of a flag', ['keyturn', 'token', '--status', ''], ['401', '403']],
@@ -128,7 +128,7 @@ describe('completion', () => {
     ['the answers to a question', ['keyturn', 'answer', '1a2b3c4d', ''], ['yes', 'no', 'later', '--help']],
     ['no answer in place of the id', ['keyturn', 'answer', 'y'], []],
     ['the shells', ['keyturn', 'completion', 'z'], ['zsh']],
-    ['a command to have help about', ['keyturn', 'help', 'un'], ['unpair']],
+    ['a command to have help about', ['keyturn', 'help', 'un'], ['unpair', 'unlock']],
     ['nothing for a command that does not exist', ['keyturn', 'nothing', ''], []],
   ])('offers %s in bash', (_what, words, expected) => {
     expect(offered(...words)).toEqual(expected);

@@ -43,6 +43,8 @@ describe('the keychain', () => {
     expect(world.counts().authorizationServer.tokenRequests).toBe(1);
 
     await keyring.restartUnlocked();
+    // Programs leave a locked keychain alone for a while; a person asks it at once.
+    await home.ok(['unlock']);
     const token = await home.ok(['token', resource, '--no-interaction']);
     expect((await verdictOn(world, token.trim())).status).toBe(200);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });

@@ -46,6 +46,8 @@ function hostOf(broker: Host['broker']): Host {
     subscribe: missing,
     closeConnectionsOf: missing,
     register: missing,
+    // Nothing is locked here: everybody is served.
+    desk: { admit: () => undefined, lock: missing, unlock: missing, changePassphrase: missing },
     trail: { tail: missing, verify: missing },
     stop: missing,
   };

@@ -78,9 +78,9 @@ describe('with a stand-in for the worker', () => {
     const vault = keychainVault({ service: 'unused', spawnWorker, timeouts: { call: 20 } });
     const calls = await Promise.allSettled([vault.find('one'), vault.find('two')]);
     for (const call of calls)
-      expect(call).toMatchObject({ status: 'rejected', reason: { reason: 'vault_unavailable' } });
+      expect(call).toMatchObject({ status: 'rejected', reason: { reason: 'locked', trouble: 'waiting' } });
     expect(workers.map((worker) => worker.killed)).toEqual([1]);
-    await expect(vault.find('three')).rejects.toMatchObject({ reason: 'vault_unavailable' });
+    await expect(vault.find('three')).rejects.toMatchObject({ reason: 'locked' });
     expect(workers).toHaveLength(2);
     await vault.close();
   });

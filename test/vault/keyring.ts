@@ -49,6 +49,8 @@ export function rawItems(service: string, env?: NodeJS.ProcessEnv): Items & { cl
 export interface KeyringSession {
   readonly env: NodeJS.ProcessEnv;
   lock(): Promise<void>;
+  /** Of the keyring daemon that runs now. */
+  daemonPid(): Promise<number>;
   /** Puts a new keyring daemon, unlocked, in the place of the running one; the items stay. */
   restartUnlocked(): Promise<void>;
   end(): Promise<void>;
@@ -73,6 +75,7 @@ export async function ownKeyring(): Promise<KeyringSession> {
   return {
     env,
     lock: () => lockDefaultCollection(env),
+    daemonPid: () => daemonPid(env),
     restartUnlocked: () => replaceDaemon(env),
     async end() {
       const ended = once(shell, 'exit');
@@ -93,4 +96,12 @@ async function replaceDaemon(env: NodeJS.ProcessEnv): Promise<void> {
   const command = `printf throw-away | gnome-keyring-daemon --replace --unlock --components=secrets --daemonize >/dev/null 2>&1
     gdbus wait --session --timeout 10 org.freedesktop.secrets`;
   await promisify(execFile)('sh', ['-euc', command], { env });
+}
+
+/** As the bus knows it: the owner of the Secret Service's name. */
+async function daemonPid(env: NodeJS.ProcessEnv): Promise<number> {
+  const where = ['-d', 'org.freedesktop.DBus', '-o', '/org/freedesktop/DBus'];
+  const method = ['-m', 'org.freedesktop.DBus.GetConnectionUnixProcessID', 'org.freedesktop.secrets'];
+  const { stdout } = await promisify(execFile)('gdbus', ['call', '--session', ...where, ...method], { env });
+  return Number(/uint32 (\d+)/.exec(stdout)?.[1]);
 }

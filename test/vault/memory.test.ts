@@ -7,7 +7,7 @@ import { vaultContract } from './contract.ts';
 vaultContract('memory', memoryVault);
 
 test('two memory vaults share nothing', async () => {
-  const [first, second] = [memoryVault(), openVault('memory', { service: 'unused' })];
+  const [first, second] = [memoryVault(), openVault('memory', { service: 'unused' }).vault];
   await first.write('grant', 'mine');
   expect(await second.find('grant')).toBeUndefined();
 });

@@ -15,7 +15,6 @@ import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { openVault } from '../../src/vault/open.ts';
 import { decodeHeader, encodeHeader } from '../../src/vault/sealed-header.ts';
-import { isLockable } from '../../src/vault/vault.ts';
 import { vaultContract } from './contract.ts';
 import { byPassphrase, changedCopy, lastingKeychain, newPlace, opened, said } from './sealed-home.ts';
 
@@ -326,10 +325,11 @@ test('answers as a Map would, whatever happens in whatever order, and across ope
 
 test('is opened by its kind, locked where a passphrase opens it, and needs a file', async () => {
   const file = newPlace();
-  const vault = openVault('sealed-file', { service: 'unused', sealedFile: { file, key: 'passphrase' } });
-  expect(isLockable(vault)).toBe(true);
-  expect(await said(vault, 'a')).toBe('locked');
-  await vault.close();
+  const door = openVault('sealed-file', { service: 'unused', sealedFile: { file, key: 'passphrase' } });
+  expect(door.hasPassphrase).toBe(true);
+  expect(await door.isNew()).toBe(true);
+  expect(await said(door.vault, 'a')).toBe('locked');
+  await door.vault.close();
   expect(() => openVault('sealed-file', { service: 'unused' })).toThrow('needs to know its file');
-  expect(isLockable(openVault('memory', { service: 'unused' }))).toBe(false);
+  expect(openVault('memory', { service: 'unused' }).hasPassphrase).toBe(false);
 });

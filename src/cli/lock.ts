@@ -1,0 +1,32 @@
+/** `keyturn lock`: locks the vault of the running broker. Starts none. */
+import { exitCodes } from '../errors.ts';
+import { parse } from './arguments.ts';
+import { call } from './command.ts';
+import type { Command } from './command.ts';
+import { connectIfRunning } from './connection.ts';
+import { say } from './output.ts';
+
+const help = `Usage: keyturn lock
+Lock the vault until you unlock it: the broker lets go of the keys and tokens in
+its memory, and programs are refused. Refreshes under way are finished first.
+
+  -h, --help  show this
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    parse(args, {}, { names: [], command: 'lock' });
+    const connection = await connectIfRunning();
+    if (!connection) {
+      say('keyturn: no broker runs for this home; there is nothing to lock.');
+      return exitCodes.ok;
+    }
+    try {
+      await call(connection, 'vault.lock', {});
+    } finally {
+      connection.close();
+    }
+    return exitCodes.ok;
+  },
+};

@@ -1,0 +1,50 @@
+/** `keyturn unlock`: opens the vault, by its passphrase or by the keychain's own question. */
+import type { Connection } from '../client/connection.ts';
+import { exitCodes } from '../errors.ts';
+import { parse } from './arguments.ts';
+import { call, interruptible } from './command.ts';
+import type { Command } from './command.ts';
+import { connect } from './connection.ts';
+import { desktopSession } from './desktop-session.ts';
+import { say } from './output.ts';
+import { askPassphrase, choosePassphrase, linesFromStdin } from './passphrase-prompt.ts';
+
+const help = `Usage: keyturn unlock [--passphrase-stdin]
+Open the vault. A sealed file with a passphrase asks for it here, the first time
+twice, since you choose it then. A keychain asks by itself, and has two minutes.
+
+      --passphrase-stdin  read the passphrase from standard input
+  -h, --help              show this
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values } = parse(
+      args,
+      { 'passphrase-stdin': { type: 'boolean' } },
+      { names: [], command: 'unlock' },
+    );
+    const given = values['passphrase-stdin'] ? (await linesFromStdin(1, 'unlock'))[0] : undefined;
+    const connection = await connect();
+    await interruptible(connection, async () => {
+      const passphrase = given ?? (await passphraseFor(connection));
+      const session = desktopSession(process.env);
+      await call(connection, 'vault.unlock', {
+        ...(passphrase === undefined ? {} : { passphrase }),
+        ...(session === undefined ? {} : { session }),
+      });
+    });
+    return exitCodes.ok;
+  },
+};
+
+/** Undefined for a vault that none opens, or that is open. */
+async function passphraseFor(connection: Connection): Promise<string | undefined> {
+  const { vaultKey, vaultState } = await call(connection, 'status', {});
+  if (vaultKey === 'passphrase' && vaultState.state === 'new')
+    return choosePassphrase('choose a passphrase for the vault');
+  if (vaultKey === 'passphrase') return askPassphrase('passphrase of the vault');
+  say('keyturn: if your keychain asks for a password, answer there.');
+  return undefined;
+}

@@ -1,0 +1,66 @@
+/**
+ * The vault with its gate, and what rests on it: the master secret and the audit log.
+ *
+ * Invariant: touches no keychain. Everybody but the lock desk has the vault behind the gate only.
+ */
+import path from 'node:path';
+import { tellingFirstUse } from '../vault/first-use.ts';
+import { Gate } from '../vault/gate.ts';
+import { forkWorker } from '../vault/keychain-process.ts';
+import { openVault } from '../vault/open.ts';
+import type { Door } from '../vault/open.ts';
+import { SessionBus } from '../vault/session-bus.ts';
+import type { Vault } from '../vault/vault.ts';
+import { VaultWatch } from '../vault/watch.ts';
+import { AuditTrail } from './audit-trail.ts';
+import type { Home } from './home.ts';
+import { Master } from './master.ts';
+import type { Settings } from './settings.ts';
+
+export interface SecretsOptions {
+  readonly home: Home;
+  readonly settings: Settings;
+  readonly env: NodeJS.ProcessEnv;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly log: (line: string) => void;
+}
+
+export interface Secrets {
+  /** What everybody uses. */
+  readonly vault: Vault;
+  readonly gate: Gate;
+  readonly door: Door;
+  readonly watch: VaultWatch;
+  readonly bus: SessionBus;
+  readonly master: Master;
+  readonly trail: AuditTrail;
+}
+
+/** A vault that a passphrase opens begins with its gate shut. */
+export async function openSecrets({ home, settings, env, now, log }: SecretsOptions): Promise<Secrets> {
+  const watch = new VaultWatch(now);
+  const bus = new SessionBus(env);
+  const door = openVault(settings.vault, {
+    service: `keyturn/${home.homeId}`,
+    spawnWorker: () => forkWorker(bus.environment()),
+    watch,
+    sealedFile: { file: path.join(home.paths.state, 'vault.sealed'), key: settings.vaultKey, report: log },
+  });
+  const gate = new Gate(door.vault, watch);
+  if (door.hasPassphrase) await gate.shut({ isNew: await isNew(door, watch) });
+  const vault = tellingFirstUse(gate, () => trail.seal());
+  const master = new Master(vault, home);
+  const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
+  return { vault, gate, door, watch, bus, master, trail };
+}
+
+/** A file that can't be looked at is no new one: the broker starts all the same, and its state says what is wrong. */
+async function isNew(door: Door, watch: VaultWatch): Promise<boolean> {
+  try {
+    return await door.isNew();
+  } catch (error) {
+    watch.failed(error);
+    return false;
+  }
+}
