@@ -43,6 +43,10 @@ class MemoryVault implements Vault {
     this.#checkOpen();
   }
 
+  async destroy(): Promise<void> {
+    await this.close();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#secrets.clear();
