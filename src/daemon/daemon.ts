@@ -7,8 +7,11 @@
  */
 import { Broker } from '../broker/broker.ts';
 import type { Grant } from '../broker/grant.ts';
+import { every } from '../broker/every.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { RecordFile } from '../broker/record-file.ts';
+import { lookPeriod, RevocationQueue } from '../broker/revocation-queue.ts';
+import { abandonRevocation, isPending } from '../broker/revoker.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
@@ -27,6 +30,7 @@ import { Master } from './master.ts';
 import { dispatch } from './methods.ts';
 import type { Host } from './host.ts';
 import { enterRegistration } from './registration-entry.ts';
+import { resetHome } from './reset.ts';
 import { readSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 import { takeLock } from './single-instance.ts';
@@ -75,16 +79,28 @@ interface Opened {
 }
 
 /** The vault, and what rests on it: the master secret and the audit log. Touches no keychain yet. */
-function openSecrets({ log }: DaemonOptions, home: Home, settings: Settings) {
-  const opened = openVault(settings.vault, { service: `keyturn/${home.homeId}` });
-  const vault = tellingFirstUse(opened, () => trail.seal());
+function openSecrets(
+  { log }: DaemonOptions,
+  home: Home,
+  settings: Settings,
+  queue: () => RevocationQueue | undefined,
+) {
+  const opened = openVault(settings.vault, { service: serviceOf(home) });
+  const vault = tellingFirstUse(opened, {
+    answered: () => {
+      trail.seal();
+      queue()?.vaultAnswered();
+    },
+    failed: () => queue()?.vaultFailed(),
+  });
   const master = new Master(vault, home);
   const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
   return { vault, master, trail };
 }
 
 async function run(options: DaemonOptions, { home, settings, unlock }: Opened): Promise<Daemon> {
-  const { vault, master, trail } = openSecrets(options, home, settings);
+  let queue: RevocationQueue | undefined;
+  const { vault, master, trail } = openSecrets(options, home, settings, () => queue);
   const net = daemonFetch(settings);
   const records = openRecords(home.paths);
   const subscribers = new Set<Caller>();
@@ -98,6 +114,9 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);
   const broker = new Broker(parts);
+  const revocations = new RevocationQueue(parts);
+  queue = revocations;
+  const ending = new AbortController();
   const keys = new Keys({
     home,
     master,
@@ -110,7 +129,8 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   let server: BrokerServer | undefined;
   const stop = async (): Promise<void> => {
     await server?.close();
-    await parts.refresher.settled();
+    ending.abort();
+    await Promise.all([parts.refresher.settled(), revocations.settled()]);
     await Promise.allSettled([parts.audit.flush(), parts.clients.flush()]);
     await Promise.allSettled([vault.close(), net.close()]);
     unlock();
@@ -129,11 +149,13 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
     },
     closeConnectionsOf: (clientId) => server?.closeConnectionsOf(clientId),
     register: (params) => enterRegistration(parts, params),
+    reset: (params) => resetHome({ broker, records, service: serviceOf(home) }, params),
     // After the answer: it leaves with the connection's last bytes.
     stop: () => void setImmediate(() => void stopOnce()),
   };
   const socket = prepareSocket(home.paths, options.env);
   server = await listen(options, host, keys, { socket, homeId: home.homeId });
+  void every(parts.clock, lookPeriod, () => revocations.look(), ending.signal);
   return { paths: home.paths, socket, broker, stop: stopOnce, stopped: stopped.promise };
 }
 
@@ -174,12 +196,14 @@ async function loadRecords(records: Records, log: (line: string) => void): Promi
 }
 
 /** The memory vault starts empty: what it held is gone, and the grants say so. */
-async function forgetMemoryVault({ grants }: BrokerParts): Promise<void> {
+async function forgetMemoryVault(parts: BrokerParts): Promise<void> {
+  const { grants } = parts;
   const why = 'the memory vault forgot its tokens when the broker stopped';
   const active = grants.all().filter((grant: Grant) => grant.state.kind === 'active');
   for (const grant of active) {
     await grants.change(grant, { state: { kind: 'loginRequired', why }, hasRefreshToken: false });
   }
+  for (const grant of grants.all().filter(isPending)) await abandonRevocation(parts, grant);
 }
 
 function statusOf(
@@ -203,6 +227,11 @@ function statusOf(
     overrides: records.overrides.isLoaded ? [...parts.overrides.all()] : [],
     unreadable: files.filter((file) => !file.isLoaded).map((file) => file.path),
   };
+}
+
+/** What the home's items in the keychain are filed under. */
+function serviceOf({ homeId }: Home): string {
+  return `keyturn/${homeId}`;
 }
 
 function settingsFixed(): KeyturnError {

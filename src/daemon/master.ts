@@ -9,7 +9,8 @@ import type { KeyObject } from 'node:crypto';
 import type { Vault } from '../vault/vault.ts';
 import type { Home } from './home.ts';
 
-const vaultId = 'master';
+/** The vault's item. */
+export const masterItem = 'master';
 
 export class Master {
   readonly #vault: Vault;
@@ -35,11 +36,11 @@ export class Master {
   async #load(): Promise<KeyObject> {
     // A memory vault starts empty each time; the clients' keys of the last run are void then, as they should be.
     if (this.#home.hasMaster && this.#vault.kind !== 'memory') {
-      return createSecretKey(await this.#vault.read(vaultId), 'base64url');
+      return createSecretKey(await this.#vault.read(masterItem), 'base64url');
     }
-    const found = await this.#vault.find(vaultId);
+    const found = await this.#vault.find(masterItem);
     const secret = found ?? randomBytes(32).toString('base64url');
-    if (found === undefined) await this.#vault.write(vaultId, secret);
+    if (found === undefined) await this.#vault.write(masterItem, secret);
     await this.#home.masterWritten();
     return createSecretKey(secret, 'base64url');
   }

@@ -11,9 +11,16 @@ import type { Handlers, Host } from './host.ts';
 import { clientMethods } from './methods/client.ts';
 import { grantMethods } from './methods/grant.ts';
 import { homeMethods } from './methods/home.ts';
+import { resetMethods } from './methods/reset.ts';
 import { tokenMethods } from './methods/token.ts';
 
-const handlers: Handlers = { ...tokenMethods, ...grantMethods, ...clientMethods, ...homeMethods };
+const handlers: Handlers = {
+  ...tokenMethods,
+  ...grantMethods,
+  ...clientMethods,
+  ...homeMethods,
+  ...resetMethods,
+};
 
 /** Answers one authenticated request. Throws KeyturnError with a stable reason. */
 export async function dispatch(

@@ -45,6 +45,7 @@ function hostOf(broker: Host['broker']): Host {
     subscribe: missing,
     closeConnectionsOf: missing,
     register: missing,
+    reset: missing,
     trail: { tail: missing, verify: missing },
     stop: missing,
   };
