@@ -43,8 +43,10 @@ class MemoryVault implements Vault {
     this.#checkOpen();
   }
 
-  async destroy(): Promise<void> {
-    await this.close();
+  async destroy(ids: readonly string[]): Promise<void> {
+    ids.forEach(checkId);
+    this.#closed = true;
+    this.#secrets.clear();
   }
 
   async close(): Promise<void> {
