@@ -11,6 +11,11 @@ const longestWait = 300_000;
 /** The part of a wait that is left to chance, so that many machines don't come back in one moment. */
 const jitter = 0.25;
 
+/** The wait after so many failures in a row: `first` doubling up to `longest` (milliseconds), less what is left to chance. */
+export function pause(inARow: number, first: number, longest: number): number {
+  return Math.min(first * 2 ** (inARow - 1), longest) * (1 - jitter * Math.random());
+}
+
 interface Failures {
   readonly inARow: number;
   /** Milliseconds since the epoch. */
@@ -33,7 +38,7 @@ export class Backoff {
   /** `retryAfter` in seconds, as the server gave it. */
   failed(key: string, retryAfter = 0): void {
     const inARow = (this.#failures.get(key)?.inARow ?? 0) + 1;
-    const wait = Math.min(firstWait * 2 ** (inARow - 1), longestWait) * (1 - jitter * Math.random());
+    const wait = pause(inARow, firstWait, longestWait);
     this.#failures.set(key, { inARow, until: this.#now() + Math.max(wait, retryAfter * 1000) });
   }
 

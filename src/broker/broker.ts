@@ -25,6 +25,7 @@ import type { Patience } from './patience.ts';
 import type { Permission } from './permission.ts';
 import * as refusals from './refusals.ts';
 import type { SignInMethod } from './errand.ts';
+import { waitsForUser } from './sibling.ts';
 import { SignIns } from './sign-ins.ts';
 import type { AccessToken } from './token-cache.ts';
 import { neededScope } from './token-request.ts';
@@ -195,8 +196,9 @@ export class Broker {
   }
 
   async #signInFor(way: Way, grant: Grant | undefined): Promise<void> {
-    const { endpoint, request, wanted, asked } = way;
+    const { endpoint, request, wanted, asked, permission } = way;
     if (grant?.state.kind === 'revoked') throw refusals.grantRevoked(endpoint);
+    if (grant && waitsForUser(grant, permission)) throw refusals.endedAlong(endpoint, grant);
     if (asked.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     this.#refuseUnattended(way, grant ? 'its grant needs a new sign-in' : 'nobody has signed in there yet');
     const scope = union(grant?.requestedScope ?? [], wanted.scope);

@@ -9,8 +9,8 @@ import { KeyturnError, quoted, reasonOf } from '../errors.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
 import type { Audit } from './audit.ts';
 import type { Clock } from './clock.ts';
-import { mostSuperseded } from './grant-secret.ts';
-import type { GrantSecret } from './grant-secret.ts';
+import { keptSuperseded } from './grant-secret.ts';
+import type { GrantSecret, Superseded } from './grant-secret.ts';
 import { defaultAccount } from './grant.ts';
 import type { Grant, Grants, ServerPlace } from './grant.ts';
 import type { Refresher } from './refresher.ts';
@@ -90,15 +90,15 @@ async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, accou
 
 /** In the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
 async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise<Grant> {
-  const { grants, refresher, cache } = parts;
+  const { grants, refresher, cache, clock } = parts;
   const grant = grants.byId(id);
   if (!grant) throw endedMeanwhile(arrived);
-  const superseded = await supersededBy(refresher, grant);
+  const superseded = await supersededBy(refresher, grant, clock.now());
   if (arrived.isAutomatic && grant.state.kind === 'revoked') {
-    await leaveToRevocation(parts, grant, arrived, superseded);
+    await leaveToRevocation(parts, grant, arrived, superseded, clock.now());
     throw endedMeanwhile(arrived);
   }
-  await refresher.secrets.write(id, secretFrom(arrived.answer, superseded));
+  await refresher.secrets.write(id, secretFrom(arrived, superseded));
   // Refused where the user ended the grant while the vault wrote: the revocation finds the newest token there.
   const kept = await grants.change(grant, {
     endpoints: [...new Set([...grant.endpoints, arrived.endpoint])],
@@ -108,6 +108,8 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
     requestedScope: [...arrived.requestedScope],
     state: { kind: 'active' },
     hasRefreshToken: arrived.answer.refreshToken !== undefined,
+    signedInAt: clock.now(),
+    liveUntil: liveUntil(grant, arrived.answer),
   });
   if (!grants.isCurrent(kept)) throw endedMeanwhile(arrived);
   cache.dropGrant(id);
@@ -119,14 +121,18 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
 async function leaveToRevocation(
   { grants, refresher }: KeepingParts,
   grant: Grant,
-  { answer, registrationId }: Arrived,
-  superseded: string[],
+  arrived: Arrived,
+  superseded: Superseded[],
+  now: number,
 ): Promise<void> {
-  await refresher.secrets.write(grant.id, secretFrom(answer, superseded));
+  const { answer, registrationId } = arrived;
+  await refresher.secrets.write(grant.id, secretFrom(arrived, superseded));
   await grants.change(grant, {
     registrationId,
-    state: { kind: 'revoked', receipt: 'pending' },
+    // A new promise: what became of the earlier one says nothing about the token that came.
+    state: { kind: 'revoked', receipt: 'pending', endedAt: now },
     hasRefreshToken: answer.refreshToken !== undefined,
+    liveUntil: liveUntil(grant, answer),
   });
 }
 
@@ -137,11 +143,13 @@ function endedMeanwhile({ endpoint }: Arrived): KeyturnError {
   });
 }
 
-/** Every refresh token that the server may still honour, for a later revocation. */
-async function supersededBy({ secrets }: Refresher, grant: Grant): Promise<string[]> {
+/** Every token that the server may still honour and that nobody uses from now on, for a later revocation. */
+async function supersededBy({ secrets }: Refresher, grant: Grant, now: number): Promise<Superseded[]> {
   try {
-    const { refreshToken, superseded } = await secrets.read(grant.id);
-    return (refreshToken === undefined ? superseded : [...superseded, refreshToken]).slice(-mostSuperseded);
+    const { refreshToken, registrationId = grant.registrationId, superseded } = await secrets.read(grant.id);
+    const replaced: Superseded[] =
+      refreshToken === undefined ? [] : [{ value: refreshToken, hint: 'refresh_token', registrationId }];
+    return keptSuperseded([...superseded, ...replaced], now);
   } catch (error) {
     // None yet; or a lost item, which a new sign-in mends, so its loss must not forbid the sign-in.
     if (reasonOf(error) === 'vault_unreadable') return [];
@@ -150,8 +158,17 @@ async function supersededBy({ secrets }: Refresher, grant: Grant): Promise<strin
 }
 
 /** DESIGN, Storage: an access token is stored only where no refresh token exists. */
-function secretFrom(answer: TokenAnswer, superseded: string[]): GrantSecret {
-  if (answer.refreshToken !== undefined) return { refreshToken: answer.refreshToken, superseded };
-  const { accessToken, issuedAt, expiresAt, scope } = answer;
-  return { accessToken: { value: accessToken, issuedAt, expiresAt, scope: [...scope] }, superseded };
+function secretFrom({ answer, registrationId }: Arrived, superseded: Superseded[]): GrantSecret {
+  const { refreshToken, accessToken, issuedAt, expiresAt, scope } = answer;
+  if (refreshToken !== undefined) return { refreshToken, registrationId, superseded };
+  return {
+    accessToken: { value: accessToken, issuedAt, expiresAt, scope: [...scope] },
+    registrationId,
+    superseded,
+  };
+}
+
+/** Earlier tokens may outlive the new one. */
+function liveUntil(grant: Grant, { expiresAt }: TokenAnswer): number {
+  return Math.max(grant.liveUntil ?? 0, expiresAt);
 }

@@ -2,7 +2,8 @@
  * A grant's secret item in the vault: refresh token, and an access token only where no refresh token exists.
  *
  * Invariants: replacing a refresh token keeps the replaced one of an earlier sign-in until the grant
- * is revoked, so that "disconnect" reaches every token the server still honours. A rotated token that
+ * is revoked, so that "disconnect" reaches every token the server still honours; each with the
+ * registration it was issued under, which alone may revoke it (RFC 7009 §2.1). A rotated token that
  * the vault refused stays in memory, and is what everybody reads from then on; a sign-in replaces it.
  * Whoever writes holds the grant's turn (`Refresher.exclusive`).
  */
@@ -11,8 +12,28 @@ import { VaultError } from '../vault/trouble.ts';
 import type { Vault } from '../vault/vault.ts';
 import { grantVaultId } from './grant.ts';
 
+const tokenSchema = z.object({
+  value: z.string(),
+  hint: z.enum(['refresh_token', 'access_token']),
+  /** What it was issued under; absent where nobody knows: the grant's present one. */
+  registrationId: z.string().optional(),
+  /** Of an access token: milliseconds since the epoch. */
+  expiresAt: z.number().optional(),
+});
+
+/** A token that nobody uses any more, kept for a revocation alone. */
+export type Superseded = z.infer<typeof tokenSchema>;
+
+const supersededSchema = z.union([
+  tokenSchema,
+  // As older versions wrote it.
+  z.string().transform((value): z.infer<typeof tokenSchema> => ({ value, hint: 'refresh_token' })),
+]);
+
 const schema = z.object({
   refreshToken: z.string().optional(),
+  /** What refresh and access token were issued under; absent in items of older versions. */
+  registrationId: z.string().optional(),
   accessToken: z
     .object({
       value: z.string(),
@@ -21,14 +42,21 @@ const schema = z.object({
       scope: z.array(z.string()),
     })
     .optional(),
-  /** Refresh tokens of earlier sign-ins of this grant, for revocation only. */
-  superseded: z.array(z.string()).default([]),
+  superseded: z.array(supersededSchema).default([]),
 });
 
 export type GrantSecret = z.infer<typeof schema>;
 
-/** Earlier sign-ins remembered for revocation; servers end older ones by themselves long before. */
-export const mostSuperseded = 8;
+/** Earlier sign-ins remembered for revocation; servers end older ones by themselves long before. As many access tokens as are ever in use. */
+const mostSuperseded = 8;
+
+/** Those worth keeping at `now` (milliseconds): the newest of each kind, and no access token that is over. */
+export function keptSuperseded(tokens: readonly Superseded[], now: number): Superseded[] {
+  const alive = tokens.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+  return (['refresh_token', 'access_token'] as const).flatMap((hint) =>
+    alive.filter((token) => token.hint === hint).slice(-mostSuperseded),
+  );
+}
 
 export class GrantSecrets {
   readonly #vault: Vault;

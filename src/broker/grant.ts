@@ -10,10 +10,32 @@ import { z } from 'zod';
 import { KeyturnError, quoted } from '../errors.ts';
 import type { RecordLog } from './record-log.ts';
 
+const revokedSchema = z.object({
+  kind: z.literal('revoked'),
+  /** `abandoned`: the server could not be told in time, and the tokens were forgotten here. */
+  receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned']),
+  /** Milliseconds, as all times here. Absent in records of older versions. */
+  endedAt: z.number().optional(),
+  /** While pending: what the server said to the refresh token, where only other tokens are left to tell. */
+  answer: z.enum(['confirmed', 'notOffered']).optional(),
+  /** While pending: how often the server was asked in vain, and when it is asked next. */
+  tries: z.number().int().optional(),
+  nextTry: z.number().optional(),
+  /** While pending: when the server itself said to come back (Retry-After), which a restart doesn't cut short. */
+  notBefore: z.number().optional(),
+});
+
+export type Revoked = z.infer<typeof revokedSchema>;
+
 const stateSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('active') }),
-  z.object({ kind: z.literal('loginRequired'), why: z.string() }),
-  z.object({ kind: z.literal('revoked'), receipt: z.enum(['confirmed', 'pending', 'notOffered']) }),
+  z.object({
+    kind: z.literal('loginRequired'),
+    why: z.string(),
+    /** Milliseconds: only what the user does after this opens a sign-in page again. */
+    awaitsUserSince: z.number().optional(),
+  }),
+  revokedSchema,
 ]);
 
 /** What stands in the record. `refreshing` and `expired` are passing and derived from memory. */
@@ -50,6 +72,12 @@ export const grantSchema = z.object({
   /** Milliseconds since the epoch, as all times in records. */
   createdAt: z.number(),
   lastRefreshedAt: z.number().optional(),
+  /** When somebody last signed in for it. */
+  signedInAt: z.number().optional(),
+  /** When the last access token that may still be good somewhere ends. */
+  liveUntil: z.number().optional(),
+  /** The last end of this grant that the server confirmed; stays when somebody signs in again. */
+  confirmedEnd: z.object({ endedAt: z.number(), confirmedAt: z.number() }).optional(),
 });
 
 export type Grant = z.infer<typeof grantSchema>;

@@ -21,6 +21,7 @@ import { namesOfServers } from './grant.ts';
 import type { Grant, Grants } from './grant.ts';
 import type { OverrideBook } from './override.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
+import { deadState } from './sibling.ts';
 import { SharedWork } from './shared-work.ts';
 import { scopeKey } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
@@ -159,19 +160,19 @@ export class Refresher {
     const { grants, cache, clock } = this.#parts;
     const granted = scope === undefined ? { scope: [...answer.scope] } : {};
     // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.
-    const kept = await grants.change(grant, { ...granted, lastRefreshedAt: clock.now() });
+    const liveUntil = Math.max(grant.liveUntil ?? 0, answer.expiresAt);
+    const kept = await grants.change(grant, { ...granted, lastRefreshedAt: clock.now(), liveUntil });
     if (!grants.isCurrent(kept)) throw ended(grant);
     return cache.put(grant.id, scopeKey(scope), answer);
   }
 
   async #failed(grant: Grant, error: unknown): Promise<void> {
-    const { grants, audit } = this.#parts;
+    const { grants, audit, clock } = this.#parts;
     const reason = reasonOf(error);
     audit.note({ event: 'refresh', outcome: reason, grant: grant.id, issuer: grant.issuer });
     if (error instanceof Unreachable) this.#backoff.failed(grant.id, error.retryAfter);
     if (reason !== 'login_required' || !grants.isCurrent(grant)) return;
-    const why = 'the server ended the refresh token, or it is gone';
-    await grants.change(grant, { state: { kind: 'loginRequired', why } });
+    await grants.change(grant, { state: deadState(grants.all(), grant, clock.now()) });
   }
 
   /** DESIGN, Numbers: a server in trouble isn't asked with every request of every program. */

@@ -61,6 +61,15 @@ export function grantRevoked(endpoint: string): KeyturnError {
   });
 }
 
+/** The server ended it together with one that the user revoked (sibling.ts). */
+export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
+  const why = state.kind === 'loginRequired' ? state.why : 'it ended';
+  return new KeyturnError('login_required', `The grant for ${endpoint} needs a new sign-in: ${why}.`, {
+    rule: 'What the user ended, only the user starts again',
+    hint: `Sign in again: keyturn login ${endpoint}`,
+  });
+}
+
 export function noSignIn(endpoint: string, why: string): KeyturnError {
   return new KeyturnError('login_required', `No token for ${endpoint}: ${why}.`, {
     hint: `Sign in with: keyturn login ${endpoint}`,

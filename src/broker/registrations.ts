@@ -25,7 +25,8 @@ export const registrationRecordSchema = z.object({
 
 export type RegistrationRecord = z.infer<typeof registrationRecordSchema>;
 
-const vaultId = (id: string): string => `registration.${id}`;
+/** The vault's item with the secret of a registration. */
+export const registrationVaultId = (id: string): string => `registration.${id}`;
 
 export class Registrations {
   readonly #file: AuthorityStore<RegistrationRecord>;
@@ -78,13 +79,13 @@ export class Registrations {
       hasSecret: secret !== undefined,
       ...purpose,
     };
-    if (secret !== undefined) await this.#vault.write(vaultId(record.id), secret);
+    if (secret !== undefined) await this.#vault.write(registrationVaultId(record.id), secret);
     await this.#file.change((items) => [...items, record]);
     return record;
   }
 
   async secret(record: RegistrationRecord): Promise<string | undefined> {
-    return record.hasSecret ? this.#vault.read(vaultId(record.id)) : undefined;
+    return record.hasSecret ? this.#vault.read(registrationVaultId(record.id)) : undefined;
   }
 
   /** The server no longer takes it. The next sign-in registers anew; what the user entered is the user's to replace. */
@@ -96,6 +97,6 @@ export class Registrations {
   /** Throws a registration away, e.g. when the user enters another. */
   async remove(record: RegistrationRecord): Promise<void> {
     await this.#file.change((items) => items.filter(({ id }) => id !== record.id));
-    if (record.hasSecret) await this.#vault.remove(vaultId(record.id));
+    if (record.hasSecret) await this.#vault.remove(registrationVaultId(record.id));
   }
 }

@@ -2,34 +2,39 @@
  * Ends grants: here at once, and at the authorization server by RFC 7009.
  *
  * Invariant: a grant is over on this machine before the server is asked, so that a dead network
- * can't keep it alive; its secret leaves the vault only when the server confirmed, or offers no
- * revocation.
+ * can't keep it alive. Its tokens leave the vault only when the server was told of each or offers no
+ * revocation, or when a month of tries came to nothing; the receipt says which.
  */
 import { KeyturnError, quoted, reasonOf } from '../errors.ts';
-import type { Http } from '../oauth/http.ts';
-import { revokeToken } from '../oauth/revocation.ts';
-import type { Revocation, RevocationRequest } from '../oauth/revocation.ts';
+import { isSelfContained } from '../oauth/token-answer.ts';
 import type { Audit } from './audit.ts';
-import type { AuthorizationServers } from './authorization-servers.ts';
+import { pause } from './backoff.ts';
+import type { Clock } from './clock.ts';
 import type { GrantSecret } from './grant-secret.ts';
-import type { Grant, Grants, GrantState } from './grant.ts';
+import type { Grant, Grants, Revoked } from './grant.ts';
+import { owedTokens, secretOfOwed } from './owed-tokens.ts';
 import type { Refresher } from './refresher.ts';
-import type { Registrations } from './registrations.ts';
-import type { AccessToken, TokenCache } from './token-cache.ts';
+import { tellServer, waitAskedBy } from './server-revocation.ts';
+import type { ServerRevocationParts, Telling, Told } from './server-revocation.ts';
+import type { TokenCache } from './token-cache.ts';
 
-export interface RevokerParts {
-  readonly network: (endpoint: string) => Http;
+export interface RevokerParts extends ServerRevocationParts {
+  readonly clock: Clock;
   readonly grants: Grants;
-  readonly registrations: Registrations;
-  readonly servers: AuthorizationServers;
   readonly refresher: Refresher;
   readonly cache: TokenCache;
   readonly audit: Audit;
 }
 
-export type Receipt = Extract<GrantState, { kind: 'revoked' }>['receipt'];
+export type Receipt = Revoked['receipt'];
 
-/** Throws `not_found`, and what the vault throws where the secret can't be removed after the server confirmed. */
+/** Milliseconds: 1 min doubling to 6 h. A laptop that comes back online soon is told of soon; a server that is gone costs four requests a day. */
+const firstPause = 60_000;
+const longestPause = 6 * 60 * 60 * 1000;
+/** Milliseconds: 30 days (DESIGN). By then most servers have ended an unused refresh token themselves. */
+const patience = 30 * 24 * 60 * 60 * 1000;
+
+/** Throws `not_found`. What the server or the vault can't do now is `pending`. */
 export async function revokeGrant(
   parts: RevokerParts,
   named: Grant,
@@ -38,32 +43,57 @@ export async function revokeGrant(
   const ending = endHere(parts, named.id);
   // The turn below reports it; until then it may be rejected without anybody listening.
   ending.catch(() => undefined);
-  // Queued before anything is waited for: of two revocations the one that has the access tokens goes first.
   return parts.refresher.exclusive(named.id, async () => {
-    const inUse = await ending;
+    await ending;
     // Again: a sign-in that was in the queue before us may have revived it, and this came later.
-    const handedOut = [...inUse, ...(await endHere(parts, named.id))];
-    const ended = current(parts, named.id);
-    if (ended.state.kind === 'revoked' && ended.state.receipt !== 'pending') {
-      return { grant: ended, receipt: ended.state.receipt };
-    }
-    const receipt = await tellServer(parts, ended, handedOut);
-    const grant = receipt === 'pending' ? ended : await forget(parts, ended, receipt);
-    const { id, resource, issuer } = grant;
-    await parts.audit.record({ event: 'revoke', outcome: receipt, grant: id, resource, issuer });
-    return { grant, receipt };
+    const { grant, state } = await endHere(parts, named.id);
+    if (state.receipt !== 'pending') return { grant, receipt: state.receipt };
+    const { grant: tried, receipt } = await tryServer(parts, grant, state);
+    await record(parts, tried, receipt);
+    return { grant: tried, receipt };
   });
 }
 
-/** Over on this machine, from this moment. Answers the access tokens that were in use. */
-async function endHere(parts: RevokerParts, grantId: string): Promise<AccessToken[]> {
+/** Another try, unless the grant has changed since: somebody signed in again, or the user asked for a try just now. */
+export async function retryRevocation(parts: RevokerParts, pending: PendingGrant): Promise<void> {
+  await parts.refresher.exclusive(pending.id, async () => {
+    if (!parts.grants.isCurrent(pending)) return;
+    const { grant, receipt } = await tryServer(parts, pending, pending.state);
+    if (receipt !== 'pending') await record(parts, grant, receipt);
+  });
+}
+
+/** Nobody will tell the server any more, whoever waits for it: the tokens are about to be forgotten here. */
+export async function abandonRevocation(
+  parts: RevokerParts,
+  { id }: Grant,
+): Promise<{ grant: Grant; receipt: Receipt }> {
+  return parts.refresher.exclusive(id, async () => {
+    const { grant, state } = await endHere(parts, id);
+    if (state.receipt !== 'pending') return { grant, receipt: state.receipt };
+    const { liveUntil = 0 } = grant;
+    return finish(parts, grant, { receipt: state.answer ?? 'abandoned', liveUntil });
+  });
+}
+
+export type PendingGrant = Grant & { readonly state: Revoked & { readonly receipt: 'pending' } };
+
+export function isPending(grant: Grant): grant is PendingGrant {
+  return grant.state.kind === 'revoked' && grant.state.receipt === 'pending';
+}
+
+/** Until when a pending revocation is tried, in milliseconds since the epoch. */
+export function triedUntil(state: Revoked, now: number): number {
+  return (state.endedAt ?? now) + patience;
+}
+
+/** Over on this machine, from this moment. */
+async function endHere(parts: RevokerParts, grantId: string): Promise<{ grant: Grant; state: Revoked }> {
   const grant = current(parts, grantId);
-  const handedOut = parts.cache.of(grantId);
-  parts.cache.dropGrant(grantId);
-  if (grant.state.kind !== 'revoked') {
-    await parts.grants.change(grant, { state: { kind: 'revoked', receipt: 'pending' } });
-  }
-  return handedOut;
+  parts.cache.retire(grantId);
+  if (grant.state.kind === 'revoked') return { grant, state: grant.state };
+  const state: Revoked = { kind: 'revoked', receipt: 'pending', endedAt: parts.clock.now() };
+  return { grant: await parts.grants.change(grant, { state }), state };
 }
 
 function current({ grants }: RevokerParts, grantId: string): Grant {
@@ -74,76 +104,144 @@ function current({ grants }: RevokerParts, grantId: string): Grant {
   });
 }
 
-async function forget({ grants, refresher }: RevokerParts, grant: Grant, receipt: Receipt): Promise<Grant> {
-  await refresher.secrets.remove(grant.id);
-  return grants.change(grant, { state: { kind: 'revoked', receipt }, hasRefreshToken: false });
+interface Tried {
+  readonly grant: Grant;
+  readonly receipt: Receipt;
 }
 
-/** `pending` when the server could not be told now; the tokens stay in the vault for the next try. */
-async function tellServer(
-  parts: RevokerParts,
-  grant: Grant,
-  handedOut: readonly AccessToken[],
-): Promise<Receipt> {
+/** In the grant's turn. The tokens stay in the vault until the last of them is done with. */
+async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Promise<Tried> {
+  const { refresher, cache, clock } = parts;
+  const now = clock.now();
+  const read = await secretOf(parts, grant);
+  const secret = 'failure' in read ? { superseded: [] } : read;
+  const retired = cache.retired(grant.id);
+  const telling = await tellServer(parts, grant, owedTokens(grant, secret, retired, now));
+  const known = { answer: answerIn(telling, state.answer), liveUntil: stillLive(grant, telling) };
   try {
-    const results = await tellEach(parts, grant, await secretOf(parts, grant), handedOut);
-    return results.includes('confirmed') ? 'confirmed' : 'notOffered';
-  } catch (error) {
-    const reason = reasonOf(error);
-    parts.audit.note({ event: 'revoke', outcome: reason, grant: grant.id, issuer: grant.issuer });
-    return 'pending';
+    if ('failure' in read) throw read.failure;
+    if (telling.left.length > 0) {
+      if (telling.told.length > 0 || retired.length > 0) {
+        await refresher.secrets.write(grant.id, secretOfOwed(telling.left));
+      }
+      cache.forgetRetired(grant.id);
+      throw telling.failure;
+    }
+    await refresher.secrets.remove(grant.id);
+  } catch (failure) {
+    return later(parts, grant, state, { ...known, failure });
   }
+  return finish(parts, grant, { ...known, receipt: known.answer ?? 'notOffered' });
 }
 
 /** A grant whose record knows of no refresh token may have no item at all: then there is nothing to tell. */
-async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<GrantSecret> {
+async function secretOf(
+  { refresher }: RevokerParts,
+  grant: Grant,
+): Promise<GrantSecret | { readonly failure: unknown }> {
   try {
     return await refresher.secrets.read(grant.id);
-  } catch (error) {
-    if (!grant.hasRefreshToken && reasonOf(error) === 'vault_unreadable') return { superseded: [] };
-    throw error;
+  } catch (failure) {
+    if (!grant.hasRefreshToken && reasonOf(failure) === 'vault_unreadable') return { superseded: [] };
+    return { failure };
   }
 }
 
-/** RFC 7009 §2: the refresh token first, since it ends the whole grant where the server is willing. */
-async function tellEach(
-  { registrations, servers, network }: RevokerParts,
+const isConfirmed = ({ revocation }: Told): boolean => revocation === 'confirmed';
+
+/**
+ * What the receipt will say. The refresh token's end is what counts, where there is one: not every server
+ * can end an access token. Undefined while the server hasn't said.
+ */
+function answerIn({ told, left }: Telling, before: Revoked['answer']): Revoked['answer'] {
+  const own = told.find(({ token }) => token.isCurrent);
+  if (own) return isConfirmed(own) ? 'confirmed' : 'notOffered';
+  if (left.some(({ isCurrent }) => isCurrent)) return undefined;
+  return before ?? (told.some(isConfirmed) ? 'confirmed' : undefined);
+}
+
+/**
+ * When the last access token that may still work somewhere ends. RFC 7009 §2.2: a server answers 200
+ * for what it doesn't know as well, and what carries its own validity is good wherever it is checked by
+ * its signature alone. So only the end of an opaque token is believed.
+ */
+function stillLive(grant: Grant, { told, left }: Telling): number {
+  const expiry = ({ expiresAt = 0 }: { readonly expiresAt?: number | undefined }): number => expiresAt;
+  const isOver = (one: Told): boolean => isConfirmed(one) && !isSelfContained(one.token.value);
+  const ended = told.filter(isOver).map(({ token }) => expiry(token));
+  const alive = [...told.filter((one) => !isOver(one)).map(({ token }) => token), ...left].map(expiry);
+  const newest = grant.liveUntil ?? 0;
+  return Math.max(0, ...alive, Math.max(0, ...ended) >= newest ? 0 : newest);
+}
+
+/** What a try brought to light. */
+interface Known {
+  readonly answer: Revoked['answer'];
+  /** Milliseconds since the epoch. */
+  readonly liveUntil: number;
+}
+
+/** The receipt is final, and nothing of the grant's tokens is left here. */
+async function finish(
+  { grants, cache, clock }: RevokerParts,
   grant: Grant,
-  secret: GrantSecret,
-  handedOut: readonly AccessToken[],
-): Promise<Revocation[]> {
-  await registrations.verify();
-  const record = registrations.byId(grant.registrationId);
-  if (!record) return ['not_offered'];
-  const clientSecret = await registrations.secret(record);
-  const server = await servers.of(grant);
-  const http = network(grant.endpoints[0] ?? grant.resource);
-  const identity = {
-    server,
-    registration: record.registration,
-    ...(clientSecret === undefined ? {} : { clientSecret }),
-  };
-  const told = await endRefreshTokens(identity, secret, http);
-  const accessTokens = [secret.accessToken?.value, ...handedOut.map((token) => token.accessToken)];
-  for (const token of accessTokens.filter((value) => value !== undefined)) {
-    // Not every server can end an access token (a JWT, say): the refresh token's end is what counts.
-    const ended = await revokeToken({ ...identity, token, hint: 'access_token' }, http).catch(
-      () => undefined,
-    );
-    if (secret.refreshToken === undefined && ended !== undefined) told.push(ended);
-  }
-  return told;
+  { receipt, liveUntil }: { readonly receipt: Receipt; readonly liveUntil: number },
+): Promise<Tried> {
+  const now = clock.now();
+  const endedAt = endOf(grant, now);
+  cache.forgetRetired(grant.id);
+  const ended = await grants.change(grant, {
+    state: { kind: 'revoked', receipt, endedAt },
+    hasRefreshToken: false,
+    liveUntil,
+    ...(receipt === 'confirmed' ? { confirmedEnd: { endedAt, confirmedAt: now } } : {}),
+  });
+  return { grant: ended, receipt };
 }
 
-/** The answer for the current one first, which is what the receipt is about; then those of earlier sign-ins. */
-async function endRefreshTokens(
-  identity: Omit<RevocationRequest, 'token' | 'hint'>,
-  { refreshToken, superseded }: GrantSecret,
-  http: Http,
-): Promise<Revocation[]> {
-  const results: Revocation[] = [];
-  for (const token of [refreshToken, ...superseded].filter((value) => value !== undefined)) {
-    results.push(await revokeToken({ ...identity, token, hint: 'refresh_token' }, http));
+/** The next try, unless the time for it is over. */
+async function later(
+  parts: RevokerParts,
+  grant: Grant,
+  state: Revoked,
+  { failure, answer, liveUntil }: Known & { readonly failure: unknown },
+): Promise<Tried> {
+  const { clock, audit, grants, refresher } = parts;
+  const now = clock.now();
+  audit.note({ event: 'revoke', outcome: reasonOf(failure), grant: grant.id, issuer: grant.issuer });
+  if (now >= triedUntil(state, now) && (await isForgotten(refresher, grant))) {
+    return finish(parts, grant, { receipt: answer ?? 'abandoned', liveUntil });
   }
-  return refreshToken === undefined ? results : results.slice(0, 1);
+  const tries = (state.tries ?? 0) + 1;
+  // A server that says "in a year" gets its last question when the time for it is over.
+  const last = Math.max(triedUntil(state, now), now + firstPause);
+  const asked = Math.min(now + waitAskedBy(failure) * 1000, last);
+  const next: Revoked = {
+    kind: 'revoked',
+    receipt: 'pending',
+    endedAt: endOf(grant, now),
+    tries,
+    nextTry: Math.max(asked, now + pause(tries, firstPause, longestPause)),
+    ...(asked > now ? { notBefore: asked } : {}),
+    ...(answer === undefined ? {} : { answer }),
+  };
+  return { grant: await grants.change(grant, { state: next, liveUntil }), receipt: 'pending' };
+}
+
+/** Records of older versions don't say when; their time to be told begins with the first try of this one. */
+function endOf({ state }: Grant, now: number): number {
+  return state.kind === 'revoked' ? (state.endedAt ?? now) : now;
+}
+
+/** False where the vault doesn't let go of the item: the promise to forget it is kept at the next try. */
+async function isForgotten(refresher: Refresher, grant: Grant): Promise<boolean> {
+  return refresher.secrets.remove(grant.id).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function record({ audit }: RevokerParts, grant: Grant, receipt: Receipt): Promise<void> {
+  const { id, resource, issuer } = grant;
+  await audit.record({ event: 'revoke', outcome: receipt, grant: id, resource, issuer });
 }

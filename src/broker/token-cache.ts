@@ -65,6 +65,9 @@ export class TokenCache {
   /** By grant, the last access token that its protected server refused: it must not come back from the vault. */
   readonly #refused = new Map<string, string>();
 
+  /** By grant that ended, the tokens that were in use: nobody gets them any more, the server is yet to be told. */
+  readonly #retired = new Map<string, AccessToken[]>();
+
   get(grantId: string, key: string): AccessToken | undefined {
     return this.#grants.get(grantId)?.get(key);
   }
@@ -100,10 +103,26 @@ export class TokenCache {
     return this.#refused.get(grantId) === accessToken;
   }
 
-  /** Forgets every token, the refused ones too: the vault is locked. */
+  /** The grant ended: its tokens are handed out no more, and kept until the server was told, or the vault has them. */
+  retire(grantId: string): void {
+    const retired = [...this.retired(grantId), ...this.of(grantId)];
+    if (retired.length > 0) this.#retired.set(grantId, retired);
+    this.dropGrant(grantId);
+  }
+
+  retired(grantId: string): readonly AccessToken[] {
+    return this.#retired.get(grantId) ?? [];
+  }
+
+  forgetRetired(grantId: string): void {
+    this.#retired.delete(grantId);
+  }
+
+  /** Forgets every token, the refused and the retired ones too: the vault is locked. */
   clear(): void {
     this.#grants.clear();
     this.#refused.clear();
+    this.#retired.clear();
   }
 
   dropGrant(grantId: string): void {

@@ -1,14 +1,14 @@
 /** `keyturn daemon`: the headless broker, in the foreground; or stops the one that runs. */
-import { createWriteStream, readFileSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import type { WriteStream } from 'node:fs';
 import path from 'node:path';
 import { finished } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openBrowser } from '../daemon/browser.ts';
 import { startDaemon } from '../daemon/daemon.ts';
 import { exitCodes } from '../errors.ts';
 import { homePaths } from '../paths.ts';
 import { parse } from './arguments.ts';
+import { brokerEnded } from './broker-end.ts';
 import { call } from './command.ts';
 import type { Command } from './command.ts';
 import { connectIfRunning } from './connection.ts';
@@ -98,10 +98,6 @@ function logFile(file: string): Log {
   };
 }
 
-/** Milliseconds to wait for a stopping broker: a refresh under way has this long. */
-const stopPatience = 30_000;
-const lookEvery = 25;
-
 async function stop(): Promise<number> {
   const connection = await connectIfRunning();
   if (!connection) {
@@ -111,20 +107,6 @@ async function stop(): Promise<number> {
   const { pid } = await call(connection, 'status', {});
   await call(connection, 'daemon.stop', {});
   connection.close();
-  for (let waited = 0; isAlive(pid) && waited < stopPatience; waited += lookEvery) await sleep(lookEvery);
+  await brokerEnded(pid);
   return exitCodes.ok;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0) && !isZombie(pid);
-  } catch {
-    return false;
-  }
-}
-
-/** Ended, but its parent hasn't collected it: in a container without an init nobody ever may. */
-function isZombie(pid: number): boolean {
-  if (process.platform !== 'linux') return false;
-  return /^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }

@@ -3,10 +3,12 @@ import { exitCodes } from '../errors.ts';
 import { parse, resourceFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
+import { sayNothingRevoked } from './permission-end.ts';
 
 const help = `Usage: keyturn deny CLIENT RESOURCE
 Refuse a program tokens for a protected server. Remembered until you allow it.
-Tokens it already has live on until they expire; \`keyturn revoke\` ends those.
+Nothing is revoked at the server: tokens that the program already has live on
+until they expire; \`keyturn revoke\` ends those.
 
   -h, --help  show this
 `;
@@ -17,6 +19,7 @@ export const command: Command = {
     const { positionals } = parse(args, {}, { names: ['CLIENT', 'RESOURCE'], command: 'deny' });
     const [client = '', resource = ''] = positionals;
     await ask('permission.set', { client, resource: resourceFrom(resource), decision: 'deny' });
+    sayNothingRevoked(`keyturn revoke ${resource}`);
     return exitCodes.ok;
   },
 };

@@ -3,7 +3,7 @@ import { exitCodes } from '../errors.ts';
 import { parse, resourceFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
-import { say } from './output.ts';
+import { sayNothingRevoked } from './permission-end.ts';
 
 const help = `Usage: keyturn end CLIENT RESOURCE
 End a program's permission for a protected server; a denial ends too. The
@@ -18,10 +18,7 @@ export const command: Command = {
     const { positionals } = parse(args, {}, { names: ['CLIENT', 'RESOURCE'], command: 'end' });
     const [client = '', resource = ''] = positionals;
     await ask('permission.end', { client, resource: resourceFrom(resource) });
-    // For a person only: a script that ends permissions knows what it does.
-    if (process.stderr.isTTY) {
-      say(`keyturn: nothing was revoked at the server; keyturn revoke ${resource} does that.`);
-    }
+    sayNothingRevoked(`keyturn revoke ${resource}`);
     return exitCodes.ok;
   },
 };

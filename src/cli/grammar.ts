@@ -233,6 +233,12 @@ export const grammar: readonly CommandGrammar[] = [
     flags: [{ name: 'stop', summary: 'stop the broker of this home' }],
   },
   {
+    name: 'reset',
+    summary: 'end this home: revoke everything, remove everything',
+    operands: [],
+    flags: [{ name: 'yes', summary: "don't ask" }, json('print what is left as JSON')],
+  },
+  {
     name: 'completion',
     summary: 'a completion script for bash, zsh or fish',
     operands: [{ name: 'SHELL', values: shells }],

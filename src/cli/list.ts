@@ -4,6 +4,7 @@ import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 import { printJson, printTable, say, when } from './output.ts';
+import { receiptNotes } from './receipt.ts';
 
 const help = `Usage: keyturn list [--json]
 Show where you are signed in: each grant with its server, issuer, account,
@@ -12,16 +13,16 @@ state, scopes and the programs that may use it.
       --json  print the grants as JSON
   -h, --help  show this
 
-States: active, refreshing, loginRequired (sign in again), revoked.
+States: active, refreshing, loginRequired (sign in again), revoked (with its
+receipt, and until when an access token that was handed out may work).
 `;
 
 type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
 
 /** With what became of a revocation, and the rules that were waived for its server. */
-function shownState({ state, receipt, overrides }: Grant): string {
-  const notes = [receipt, ...overrides.map((name) => `override ${name}`)].filter(
-    (note) => note !== undefined,
-  );
+function shownState(grant: Grant): string {
+  const { state, overrides } = grant;
+  const notes = [...receiptNotes(grant), ...overrides.map((name) => `override ${name}`)];
   return notes.length === 0 ? state : `${state} (${notes.join(', ')})`;
 }
 

@@ -27,6 +27,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   'client-metadata': () => import('./client-metadata.ts'),
   audit: () => import('./audit.ts'),
   daemon: () => import('./daemon.ts'),
+  reset: () => import('./reset.ts'),
   completion: () => import('./completion.ts'),
 };
 
@@ -56,6 +57,7 @@ short-lived access tokens to the programs you allowed.
   passphrase               change the passphrase of a sealed-file vault
   status                   the broker: what runs, and with which settings
   daemon                   run the broker in this terminal, or stop it
+  reset                    end this home: revoke everything, remove everything
   completion SHELL         a completion script for bash, zsh or fish
 
   -h, --help     show this; keyturn COMMAND --help shows more

@@ -4,6 +4,8 @@ import { parse, resourceFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 import { print, printJson } from './output.ts';
+import { sayIfSlow } from './progress.ts';
+import { receiptLine } from './receipt.ts';
 
 const help = `Usage: keyturn revoke RESOURCE|GRANT [OPTION]...
 End a grant: on this machine at once, and at its issuer (RFC 7009).
@@ -12,16 +14,11 @@ End a grant: on this machine at once, and at its issuer (RFC 7009).
       --json             print the receipts as JSON
   -h, --help             show this
 
+Waits for the issuer's word, and exits with 0 once the grant is ended here.
 Receipts: confirmed (the issuer ended the tokens), notOffered (it has no
-revocation), pending (it could not be reached: run the command again).
+revocation), pending (it could not be reached: tried again by itself for 30
+days), abandoned (it could not be reached in that time).
 `;
-
-/** What each receipt means, in a sentence. */
-const receipts = {
-  confirmed: 'confirmed by the issuer',
-  notOffered: 'the issuer offers no revocation; its tokens end by themselves',
-  pending: 'ended here; the issuer could not be told yet, run the command again',
-} as const;
 
 export const command: Command = {
   help,
@@ -32,14 +29,13 @@ export const command: Command = {
       { names: ['RESOURCE or GRANT'], command: 'revoke' },
     );
     const [named = ''] = positionals;
-    const { revoked } = await ask('grant.revoke', {
+    const asked = ask('grant.revoke', {
       ...(/^[0-9a-f]{16}$/.test(named) ? { grant: named } : { resource: resourceFrom(named) }),
       ...(values.account === undefined ? {} : { account: values.account }),
     });
+    const { revoked } = await sayIfSlow('keyturn: waiting for the issuer…', asked);
     if (values.json) printJson(revoked);
-    else {
-      for (const grant of revoked) print(`${grant.resource} at ${grant.issuer}: ${receipts[grant.receipt]}`);
-    }
+    else for (const receipt of revoked) print(receiptLine(receipt));
     return exitCodes.ok;
   },
 };

@@ -3,10 +3,11 @@ import { exitCodes } from '../errors.ts';
 import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
+import { sayNothingRevoked } from './permission-end.ts';
 
 const help = `Usage: keyturn unpair CLIENT
 Forget a program: its key, its permissions, and its open connections. Grants
-stay; \`keyturn revoke\` ends those.
+stay, and nothing is revoked at any server; \`keyturn revoke\` does that.
 
   -h, --help  show this
 `;
@@ -17,6 +18,7 @@ export const command: Command = {
     const { positionals } = parse(args, {}, { names: ['CLIENT'], command: 'unpair' });
     const [client = ''] = positionals;
     await ask('client.remove', { client });
+    sayNothingRevoked('keyturn revoke RESOURCE');
     return exitCodes.ok;
   },
 };

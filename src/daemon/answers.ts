@@ -8,6 +8,8 @@ import { namesOfServers } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
 import type { Interaction } from '../broker/interaction.ts';
 import type { Permission } from '../broker/permission.ts';
+import { triedUntil } from '../broker/revoker.ts';
+import type { Receipt } from '../broker/revoker.ts';
 import type { Token } from '../broker/token-request.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
@@ -51,11 +53,38 @@ export function grantAnswer(
     scope: formatScope(grant.scope),
     state: shownState(broker, grant),
     overrides: broker.parts.overrides.shownFor(...namesOfServers(grant)),
-    ...(grant.state.kind === 'revoked' ? { receipt: grant.state.receipt } : {}),
+    ...(grant.state.kind === 'loginRequired' ? { why: grant.state.why } : {}),
+    ...receiptOf(broker, grant),
     ...(expiresAt > 0 ? { expires_at: seconds(expiresAt) } : {}),
     ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: seconds(grant.lastRefreshedAt) }),
     clients: [...new Set(names)],
   };
+}
+
+/** Empty for a grant that isn't revoked. */
+function receiptOf(
+  { parts }: Broker,
+  { state, liveUntil = 0 }: Grant,
+): Partial<ResultOf<'grant.revoke'>['revoked'][number]> {
+  if (state.kind !== 'revoked') return {};
+  const now = parts.clock.now();
+  const { receipt, endedAt, nextTry } = state;
+  return {
+    receipt,
+    ...(endedAt === undefined ? {} : { endedAt: seconds(endedAt) }),
+    ...(liveUntil > now ? { liveUntil: seconds(liveUntil) } : {}),
+    ...(nextTry === undefined ? {} : { nextTry: seconds(nextTry) }),
+    ...(receipt === 'pending' ? { triedUntil: seconds(triedUntil(state, now)) } : {}),
+  };
+}
+
+export function receiptAnswer(
+  broker: Broker,
+  grant: Grant,
+  receipt: Receipt,
+): ResultOf<'grant.revoke'>['revoked'][number] {
+  const { id, resource, issuer, account } = grant;
+  return { id, resource, issuer, account, ...receiptOf(broker, grant), receipt };
 }
 
 function shownState({ parts }: Broker, grant: Grant): string {

@@ -62,7 +62,7 @@ export interface RecordParts {
 }
 
 /** The vault's item that says: this home has written MACs (broker/authority.ts). */
-const markId = 'records';
+export const markItem = 'records';
 
 /** The records, and who verifies those that confer authority. */
 export function openRecords({ home, vault, master, log }: RecordParts): {
@@ -71,8 +71,8 @@ export function openRecords({ home, vault, master, log }: RecordParts): {
 } {
   const folder = home.paths.state;
   const mark = {
-    isSet: async () => (await vault.find(markId)) !== undefined,
-    set: () => vault.write(markId, 'sealed'),
+    isSet: async () => (await vault.find(markItem)) !== undefined,
+    set: () => vault.write(markItem, 'sealed'),
   };
   const authority: Authority =
     vault.kind === 'memory'

@@ -15,7 +15,8 @@ import type { HomePaths } from '../paths.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Master } from './master.ts';
 
-const anchorId = 'audit-anchor';
+/** The vault's item. */
+export const anchorItem = 'audit-anchor';
 
 /** The whole log of a home, piece by piece. Needs no key. Resolves with the number of rows. */
 export async function exportTrail(
@@ -44,8 +45,8 @@ export class AuditTrail {
     const { folder, vault, master, now } = parts;
     this.#parts = parts;
     const anchor = {
-      read: () => vault.find(anchorId),
-      write: (head: string) => vault.write(anchorId, head),
+      read: () => vault.find(anchorItem),
+      write: (head: string) => vault.write(anchorItem, head),
     };
     const sealing = { keys: async () => auditKeys(await master.key()), anchor };
     this.file = new AuditFile(
@@ -82,6 +83,6 @@ export class AuditTrail {
     await this.file.seal();
     await this.file.flush();
     const { chain } = auditKeys(await master.key());
-    return verifyAudit(folder, chain, { read: () => vault.find(anchorId) });
+    return verifyAudit(folder, chain, { read: () => vault.find(anchorItem) });
   }
 }

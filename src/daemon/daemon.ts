@@ -7,8 +7,11 @@
  */
 import { Broker } from '../broker/broker.ts';
 import type { Grant } from '../broker/grant.ts';
+import { every } from '../broker/every.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { RecordStore } from '../broker/record-store.ts';
+import { lookPeriod, RevocationQueue } from '../broker/revocation-queue.ts';
+import { abandonRevocation, isPending } from '../broker/revoker.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
@@ -26,7 +29,8 @@ import { LockDesk } from './lock-desk.ts';
 import { dispatch } from './methods.ts';
 import type { Host } from './host.ts';
 import { enterRegistration } from './registration-entry.ts';
-import { openSecrets } from './secrets.ts';
+import { resetHome } from './reset.ts';
+import { openSecrets, serviceOf } from './secrets.ts';
 import { readSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 import { takeLock } from './single-instance.ts';
@@ -79,7 +83,8 @@ interface Opened {
 
 async function run(options: DaemonOptions, { home, settings, unlock }: Opened): Promise<Daemon> {
   const { env, log } = options;
-  const secrets = await openSecrets({ home, settings, env, now, log });
+  let queue: RevocationQueue | undefined;
+  const secrets = await openSecrets({ home, settings, env, now, log, queue: () => queue });
   const { vault, master, trail } = secrets;
   const net = daemonFetch(settings);
   const { records, authority } = openRecords({ home, vault, master, log: options.log });
@@ -94,6 +99,9 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);
   const broker = new Broker(parts);
+  const revocations = new RevocationQueue(parts);
+  queue = revocations;
+  const ending = new AbortController();
   const keys = new Keys({ ...parts, home, master });
   const changed = (): void => tell('status.changed');
   const desk = new LockDesk({ secrets, broker: parts, settings, changed, log });
@@ -102,7 +110,8 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   const stop = async (): Promise<void> => {
     desk.stop();
     await server?.close();
-    await parts.refresher.settled();
+    ending.abort();
+    await Promise.all([parts.refresher.settled(), revocations.settled()]);
     await Promise.allSettled([parts.audit.flush(), parts.clients.flush()]);
     await Promise.allSettled([vault.close(), net.close()]);
     unlock();
@@ -123,11 +132,13 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
     },
     closeConnectionsOf: (clientId) => server?.closeConnectionsOf(clientId),
     register: (params) => enterRegistration(parts, params),
+    reset: (params) => resetHome({ broker, records, service: serviceOf(home) }, params),
     // After the answer: it leaves with the connection's last bytes.
     stop: () => void setImmediate(() => void stopOnce()),
   };
   const socket = prepareSocket(home.paths, options.env);
   server = await listen(options, { host, keys, desk }, { socket, homeId: home.homeId });
+  void every(parts.clock, lookPeriod, () => revocations.look(), ending.signal);
   return { paths: home.paths, socket, broker, stop: stopOnce, stopped: stopped.promise };
 }
 
@@ -173,12 +184,14 @@ async function loadRecords(records: Records, log: (line: string) => void): Promi
 const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);
 
 /** The memory vault starts empty: what it held is gone, and the grants say so. */
-async function forgetMemoryVault({ grants }: BrokerParts): Promise<void> {
+async function forgetMemoryVault(parts: BrokerParts): Promise<void> {
+  const { grants } = parts;
   const why = 'the memory vault forgot its tokens when the broker stopped';
   const active = grants.all().filter((grant: Grant) => grant.state.kind === 'active');
   for (const grant of active) {
     await grants.change(grant, { state: { kind: 'loginRequired', why }, hasRefreshToken: false });
   }
+  for (const grant of grants.all().filter(isPending)) await abandonRevocation(parts, grant);
 }
 
 interface StatusParts {

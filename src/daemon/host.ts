@@ -20,6 +20,8 @@ export interface Host {
   subscribe(caller: Caller): void;
   closeConnectionsOf(clientId: string): void;
   register(params: ParamsOf<'registration.set'>): Promise<ResultOf<'registration.set'>>;
+  /** Ends every grant and empties the vault; the files are for others to remove, once the daemon has stopped. */
+  reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;
   /** Stops the daemon once the answer has left. */
   stop(): void;
 }

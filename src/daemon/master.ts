@@ -10,7 +10,8 @@ import { VaultError } from '../vault/trouble.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Home } from './home.ts';
 
-const vaultId = 'master';
+/** The vault's item. */
+export const masterItem = 'master';
 
 export class Master {
   readonly #vault: Vault;
@@ -41,11 +42,11 @@ export class Master {
   async #load(): Promise<KeyObject> {
     // A memory vault starts empty each time; the clients' keys of the last run are void then, as they should be.
     if (this.#home.hasMaster && this.#vault.kind !== 'memory') {
-      return keyFrom(await this.#vault.read(vaultId));
+      return keyFrom(await this.#vault.read(masterItem));
     }
-    const found = await this.#vault.find(vaultId);
+    const found = await this.#vault.find(masterItem);
     const secret = found ?? randomBytes(32).toString('base64url');
-    if (found === undefined) await this.#vault.write(vaultId, secret);
+    if (found === undefined) await this.#vault.write(masterItem, secret);
     await this.#home.masterWritten();
     return keyFrom(secret);
   }
@@ -55,7 +56,7 @@ export class Master {
 function keyFrom(secret: string): KeyObject {
   if (/^[A-Za-z0-9_-]{43}$/.test(secret)) return createSecretKey(secret, 'base64url');
   throw new VaultError('damaged', 'the vault\'s item "master" has an unknown shape', {
-    item: vaultId,
+    item: masterItem,
     hint: 'A newer Keyturn may have written it. It was left as it is: restore the vault from a backup.',
   });
 }

@@ -12,6 +12,7 @@ import type { Handlers, Host } from './host.ts';
 import { clientMethods } from './methods/client.ts';
 import { grantMethods } from './methods/grant.ts';
 import { homeMethods } from './methods/home.ts';
+import { resetMethods } from './methods/reset.ts';
 import { tokenMethods } from './methods/token.ts';
 import { vaultMethods } from './methods/vault.ts';
 
@@ -36,6 +37,7 @@ const handlers: Handlers = {
   ...clientMethods,
   ...homeMethods,
   ...vaultMethods,
+  ...resetMethods,
 };
 
 /** Answers one authenticated request. Throws KeyturnError with a stable reason. */

@@ -5,6 +5,7 @@
  */
 import path from 'node:path';
 import { tellingFirstUse } from '../vault/first-use.ts';
+import type { VaultWatcher } from '../vault/first-use.ts';
 import { Gate } from '../vault/gate.ts';
 import { forkWorker } from '../vault/keychain-process.ts';
 import { openVault } from '../vault/open.ts';
@@ -24,6 +25,8 @@ export interface SecretsOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: (line: string) => void;
+  /** Waits for a vault that answers; there is one once the broker is put together. */
+  readonly queue: () => VaultWatcher | undefined;
 }
 
 export interface Secrets {
@@ -38,21 +41,33 @@ export interface Secrets {
 }
 
 /** A vault that a passphrase opens begins with its gate shut. */
-export async function openSecrets({ home, settings, env, now, log }: SecretsOptions): Promise<Secrets> {
+export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
+  const { home, settings, env, now, log, queue } = options;
   const watch = new VaultWatch(now);
   const bus = new SessionBus(env);
   const door = openVault(settings.vault, {
-    service: `keyturn/${home.homeId}`,
+    service: serviceOf(home),
     spawnWorker: () => forkWorker(bus.environment()),
     watch,
     sealedFile: { file: path.join(home.paths.state, 'vault.sealed'), key: settings.vaultKey, report: log },
   });
   const gate = new Gate(door.vault, watch);
   if (door.hasPassphrase) await gate.shut({ isNew: await isNew(door, watch) });
-  const vault = tellingFirstUse(gate, () => trail.seal());
+  const vault = tellingFirstUse(gate, {
+    answered() {
+      trail.seal();
+      queue()?.answered();
+    },
+    failed: () => queue()?.failed(),
+  });
   const master = new Master(vault, home);
   const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
   return { vault, gate, door, watch, bus, master, trail };
+}
+
+/** What the home's items in the keychain are filed under. */
+export function serviceOf({ homeId }: Pick<Home, 'homeId'>): string {
+  return `keyturn/${homeId}`;
 }
 
 /** A file that can't be looked at is no new one: the broker starts all the same, and its state says what is wrong. */

@@ -70,7 +70,17 @@ export const tokenRejectResult = z.object({ rejected: z.boolean(), token: tokenR
 
 const overrideName = z.literal(['issuer-mismatch', 'no-resource', 'no-pkce-metadata']);
 
-const receiptKind = z.literal(['confirmed', 'notOffered', 'pending']);
+/** What became of the tokens of a grant that was ended here. */
+const receiptFields = {
+  /** The issuer ended them; it has no revocation for us; it wasn't reached yet; it never was, and we gave up. */
+  receipt: z.literal(['confirmed', 'notOffered', 'pending', 'abandoned']),
+  endedAt: instant.optional(),
+  /** Until when an access token that was handed out may still work; absent where none can. */
+  liveUntil: instant.optional(),
+  /** While pending: when the issuer is asked next, and until when it is tried. */
+  nextTry: instant.optional(),
+  triedUntil: instant.optional(),
+};
 
 const grant = z.object({
   id,
@@ -82,8 +92,11 @@ const grant = z.object({
   state,
   /** Rules that the owner waived for this server. */
   overrides: z.array(overrideName),
+  /** Why a sign-in is needed. */
+  why: z.string().max(longest.url).optional(),
   /** Of a revoked grant. */
-  receipt: receiptKind.optional(),
+  ...receiptFields,
+  receipt: receiptFields.receipt.optional(),
   expires_at: instant.optional(),
   lastRefreshedAt: instant.optional(),
   /** Names of the local clients that may use it; a local client sees only its own. */
@@ -98,13 +111,24 @@ const grantRevoke = z
     'exactly one of grant and resource names what to revoke',
   );
 
+const clientIdentifier = z.string().min(1).max(longest.url);
+
 const receipt = z.object({
   id,
   resource: url,
   issuer: url,
   account,
-  /** What the issuer said: tokens ended; no revocation there; not reached yet. */
-  receipt: receiptKind,
+  ...receiptFields,
+});
+
+const reset = z.object({
+  revoked: z.array(receipt),
+  /** Clients of ours that stay registered at their issuers. */
+  registrations: z.array(z.object({ issuer: url, clientId: clientIdentifier })),
+  /** Record files that could not be read: what they named was neither revoked nor removed. */
+  unreadable: z.array(z.string().max(4096)),
+  /** What the vault would not let go of, as a sentence; absent where it is empty. */
+  vaultLeft: z.string().max(longest.scope).optional(),
 });
 
 const permission = z.object({
@@ -126,8 +150,6 @@ const localClient = z.object({
 
 /** `client` is a name or an id: ids stay unique, names are what people type. */
 const client = name;
-
-const clientIdentifier = z.string().min(1).max(longest.url);
 
 const registration = z.object({
   issuer: url,
@@ -353,6 +375,12 @@ export const methods = {
     result: empty,
   },
   status: { who: 'owner', params: empty, result: status },
+  'home.reset': {
+    who: 'owner',
+    /** `withoutVault`: go on where the vault is locked or broken, and nothing can be revoked. */
+    params: z.object({ withoutVault: z.boolean().optional() }),
+    result: reset,
+  },
   'daemon.stop': { who: 'owner', params: empty, result: empty },
   subscribe: { who: 'any', params: empty, result: empty },
 } as const satisfies Record<string, Method>;

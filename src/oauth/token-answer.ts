@@ -151,6 +151,16 @@ function jwtClaims(token: string): Claims | undefined {
   return claimsSchema.safeParse(parseJsonObject(decoded(payload))).data;
 }
 
+/**
+ * True for a token that carries its own validity, as a JWS or a JWE: a protected server that checks it by
+ * itself takes it until it expires, whatever the authorization server was told meanwhile.
+ */
+export function isSelfContained(token: string): boolean {
+  const parts = token.split('.');
+  if (parts.length !== 3 && parts.length !== 5) return false;
+  return parseJsonObject(decoded(parts[0] ?? ''))?.['alg'] !== undefined;
+}
+
 function decoded(part: string): string {
   return Buffer.from(part, 'base64url').toString();
 }

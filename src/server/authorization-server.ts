@@ -31,6 +31,8 @@ export interface AuthorizationServerOptions {
   readonly accessTokenFormat?: 'opaque' | 'jwt';
   /** Who gets a refresh token: any client that may use one (the default), one that asked for `offline_access`, nobody. */
   readonly refreshTokens?: 'always' | 'offline_access' | 'never';
+  /** Whether a client's authorizations by one person share one grant, so that revoking one ends them all. */
+  readonly sharesGrants?: boolean;
   /** The scopes of protected servers that the metadata lists beside `openid` and `offline_access`. */
   readonly scopes?: readonly string[];
 }
@@ -100,7 +102,11 @@ export async function startAuthorizationServer(
   listener.serve(
     dispatcher({
       provider: answerByProvider(provider),
-      pages: signInPages(provider, { accounts: demoAccounts, onSignIn: () => (counts.signIns += 1) }),
+      pages: signInPages(provider, {
+        accounts: demoAccounts,
+        onSignIn: () => (counts.signIns += 1),
+        ...(options.sharesGrants ? { sharedGrants: new Map<string, string>() } : {}),
+      }),
       counts,
       gate: async () => (gate ? gate() : 'pass'),
     }),

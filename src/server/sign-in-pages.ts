@@ -1,8 +1,8 @@
 /**
  * The person's side of an authorization: sign-in, then consent, as plain HTML forms.
  *
- * Invariant: every consent makes a new grant. The provider would otherwise keep one grant for each
- * browser session and client, and revoking one authorization would end all the others with it.
+ * Invariant: every consent makes a new grant, unless the server is set up to share one among a client's
+ * authorizations by a person, as many real ones do: there revoking one ends all the others with it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Interaction, Provider } from 'oidc-provider';
@@ -11,6 +11,8 @@ import { consentPage, errorPage, pageHeaders, signInPage } from './pages.ts';
 
 export interface SignInOptions {
   readonly accounts: readonly string[];
+  /** By account and client, the grant that all its authorizations share; absent: each gets its own. */
+  readonly sharedGrants?: Map<string, string>;
   onSignIn(account: string): void;
 }
 
@@ -69,11 +71,13 @@ async function consent(step: Step, answer: z.infer<typeof form>): Promise<void> 
   if (answer.decision === 'deny') {
     await finish(step, { error: 'access_denied', error_description: 'the user denied the request' });
   } else if (answer.decision === 'allow') {
-    const grant = new provider.Grant({ accountId: account, clientId: parameters.client_id });
+    const grant = await grantFor(step, account, parameters.client_id);
     const scope = parameters.scope ?? '';
     grant.addOIDCScope(scope);
     for (const resource of resources) grant.addResourceScope(resource, scope);
-    await finish(step, { consent: { grantId: await grant.save() } });
+    const grantId = await grant.save();
+    step.options.sharedGrants?.set(keyOf(account, parameters.client_id), grantId);
+    await finish(step, { consent: { grantId } });
   } else {
     const client = await provider.Client.find(parameters.client_id);
     const question = {
@@ -86,6 +90,14 @@ async function consent(step: Step, answer: z.infer<typeof form>): Promise<void> 
     send(step.response, 200, consentPage(`/interaction/${interaction.uid}`, question));
   }
 }
+
+async function grantFor({ provider, options }: Step, accountId: string, clientId: string) {
+  const shared = options.sharedGrants?.get(keyOf(accountId, clientId));
+  const found = shared === undefined ? undefined : await provider.Grant.find(shared);
+  return found ?? new provider.Grant({ accountId, clientId });
+}
+
+const keyOf = (account: string, client: string): string => `${account} ${client}`;
 
 async function finish(step: Step, result: Parameters<Provider['interactionFinished']>[2]): Promise<void> {
   await step.provider.interactionFinished(step.request, step.response, result);

@@ -1,20 +1,36 @@
 /**
- * Tells once that a vault has answered: what needs a secret, but must not be the first to ask for
- * one, waits for this.
+ * Tells when a vault answers: what needs a secret, but must not be the first to ask for one, waits
+ * for this.
  *
  * Invariant: passes every call on unchanged; asks the vault nothing by itself.
  */
+import { reasonOf } from '../errors.ts';
 import type { Vault } from './vault.ts';
 
-export function tellingFirstUse(vault: Vault, onFirstUse: () => void): Vault {
-  let isUsed = false;
+export interface VaultWatcher {
+  /** It answered, for the first time or for the first time after trouble. */
+  answered(): void;
+  /** It is locked, or nobody answers. */
+  failed(): void;
+}
+
+export function tellingFirstUse(vault: Vault, watcher: VaultWatcher): Vault {
+  let isAnswering = false;
   const told = async <T>(answer: Promise<T>): Promise<T> => {
-    const value = await answer;
-    if (!isUsed) {
-      isUsed = true;
-      onFirstUse();
+    try {
+      const value = await answer;
+      if (!isAnswering) {
+        isAnswering = true;
+        watcher.answered();
+      }
+      return value;
+    } catch (error) {
+      if (isTrouble(error) && isAnswering) {
+        isAnswering = false;
+        watcher.failed();
+      }
+      throw error;
     }
-    return value;
   };
   return {
     kind: vault.kind,
@@ -23,6 +39,12 @@ export function tellingFirstUse(vault: Vault, onFirstUse: () => void): Vault {
     write: (id, secret) => told(vault.write(id, secret)),
     remove: (id) => told(vault.remove(id)),
     probe: () => told(vault.probe()),
+    destroy: (ids) => vault.destroy(ids),
     close: () => vault.close(),
   };
+}
+
+/** Of one item nothing follows for the others. */
+function isTrouble(error: unknown): boolean {
+  return ['locked', 'vault_unavailable'].includes(reasonOf(error));
 }

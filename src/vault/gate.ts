@@ -2,7 +2,7 @@
  * The gate in front of every kind of vault: shut, it refuses each call; open, it passes them on and lets
  * the watch see how they end.
  *
- * Invariants: while it is shut nothing reaches the vault, and `shut` resolves only when what had passed
+ * Invariants: while it is shut nothing reaches the vault but its end, and `shut` resolves only when what had passed
  * before has ended. It reads no answer and keeps none.
  */
 import { personIsAsked, VaultError } from './trouble.ts';
@@ -39,6 +39,11 @@ export class Gate implements Vault {
 
   probe(): Promise<void> {
     return this.#pass('write', 'probe', () => this.#vault.probe());
+  }
+
+  /** Shut or not: what is destroyed gives nothing away. */
+  destroy(ids: readonly string[]): Promise<void> {
+    return this.#vault.destroy(ids);
   }
 
   close(): Promise<void> {

@@ -22,7 +22,7 @@ import { readSlots, removeSlots, writeSlot } from './slots.ts';
 import type { Items, Slots } from './slots.ts';
 import { VaultError } from './trouble.ts';
 import { turns } from './turns.ts';
-import { checkId, checkSecret } from './vault.ts';
+import { checkId, checkSecret, closedVault } from './vault.ts';
 import type { Vault } from './vault.ts';
 import type { VaultWatch } from './watch.ts';
 
@@ -52,6 +52,7 @@ export class KeychainVault implements Vault {
   readonly #process: KeychainProcess;
   readonly #items: Items;
   readonly #turn = turns();
+  #isEnding = false;
 
   constructor(options: KeychainVaultOptions) {
     const timeout = options.timeouts?.call ?? callTimeout;
@@ -61,6 +62,7 @@ export class KeychainVault implements Vault {
 
   async find(id: string): Promise<string | undefined> {
     checkId(id);
+    this.#checkOpen();
     const { exists, newest } = await this.#turn(id, () => this.#look(id));
     if (exists && !newest)
       throw new VaultError('damaged', `the keychain's item ${quoted(id)} is damaged`, {
@@ -83,6 +85,7 @@ export class KeychainVault implements Vault {
   async write(id: string, secret: string): Promise<void> {
     checkId(id);
     checkSecret(secret);
+    this.#checkOpen();
     await this.#turn(id, async () => {
       const { newest } = await this.#look(id);
       await writeSlot(this.#items, id, secret, newest);
@@ -91,15 +94,12 @@ export class KeychainVault implements Vault {
 
   async remove(id: string): Promise<void> {
     checkId(id);
-    await this.#turn(id, async () => {
-      const { newest } = await this.#look(id);
-      await removeSlots(this.#items, id, newest);
-      const { exists } = await this.#look(id);
-      if (exists) throw notRemoved(id);
-    });
+    this.#checkOpen();
+    await this.#turn(id, () => this.#clear(id));
   }
 
   async probe(): Promise<void> {
+    this.#checkOpen();
     await this.#turn(probeAccount, async () => {
       await this.#seeWitness();
       // Fresh each time, so that what an earlier probe left can't pass for this one's.
@@ -118,8 +118,32 @@ export class KeychainVault implements Vault {
     await this.#process.patiently(patience, () => this.probe());
   }
 
+  async destroy(ids: readonly string[]): Promise<void> {
+    ids.forEach(checkId);
+    this.#isEnding = true;
+    try {
+      for (const id of ids) await this.#turn(id, () => this.#clear(id));
+      // Last: until here it tells an absent item from a locked keyring.
+      for (const account of [probeAccount, witnessAccount]) await this.#items.remove(account);
+    } finally {
+      this.#process.close();
+    }
+  }
+
   async close(): Promise<void> {
     this.#process.close();
+  }
+
+  async #clear(id: string): Promise<void> {
+    const { newest } = await this.#look(id);
+    await removeSlots(this.#items, id, newest);
+    const { exists } = await this.#look(id);
+    if (exists) throw notRemoved(id);
+  }
+
+  /** Nothing may be written behind the back of `destroy`. */
+  #checkOpen(): void {
+    if (this.#isEnding) throw closedVault();
   }
 
   /** What the keychain shows under `id`, while it is known to show what it holds. */

@@ -45,6 +45,12 @@ class MemoryVault implements Vault {
     this.#checkOpen();
   }
 
+  async destroy(ids: readonly string[]): Promise<void> {
+    ids.forEach(checkId);
+    this.#closed = true;
+    this.#secrets.clear();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#secrets.clear();

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../errors.ts';
@@ -17,6 +17,9 @@ import { VaultError } from './trouble.ts';
 
 /** Bytes. Ten thousand grants take 30 MB; far more isn't ours, and would be read into memory whole. */
 const longestFile = 1024 * 1024 * 1024;
+
+/** What `keepAside` ends a name with. */
+const tornSuffix = /^[0-9a-f]{8}$/;
 
 /** Opens the file for reading and writing; undefined where it is certainly absent. Throws `vault_unreadable`. */
 export async function openSealed(file: string): Promise<FileHandle | undefined> {
@@ -98,6 +101,25 @@ export async function newDraft(file: string): Promise<Draft> {
   } catch (error) {
     throw failed(file, error);
   }
+}
+
+/**
+ * Removes the file, its draft, and the torn tails that were kept beside it. Throws `vault_unavailable`.
+ * What the bytes held is as unreadable as it was: each was sealed.
+ */
+export async function removeSealed(file: string): Promise<void> {
+  const { dir, base } = path.parse(file);
+  const ours = (name: string): boolean =>
+    name === base ||
+    name === `${base}.new` ||
+    (name.startsWith(`${base}.torn-`) && tornSuffix.test(name.slice(`${base}.torn-`.length)));
+  try {
+    for (const name of (await readdir(dir)).filter(ours)) await rm(path.join(dir, name), { force: true });
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw failed(file, error);
+  }
+  await syncFolder(file);
 }
 
 /** Makes a rename or a new file in the file's folder survive a power cut. Throws `vault_unavailable`. */

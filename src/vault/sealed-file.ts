@@ -13,9 +13,9 @@
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../errors.ts';
-import { failed, newDraft, openSealed, readAll, syncFolder, writeAll } from './sealed-disk.ts';
+import { failed, newDraft, openSealed, readAll, removeSealed, syncFolder, writeAll } from './sealed-disk.ts';
 import { decodeHeader, encodeHeader } from './sealed-header.ts';
-import { newLogKey, openLogKey } from './sealed-key.ts';
+import { keychainItem, newLogKey, openLogKey } from './sealed-key.ts';
 import type { KeySource } from './sealed-key.ts';
 import { SealedLog } from './sealed-log.ts';
 import { newSegment } from './sealed-record.ts';
@@ -129,6 +129,16 @@ class SealedFile implements Vault, Lockable {
       const { header, log: key } = await newLogKey(this.#source, next, log.id);
       await log.rewrite(encodeHeader(header), key);
     });
+  }
+
+  async destroy(ids: readonly string[]): Promise<void> {
+    ids.forEach(checkId);
+    await this.#turn(line, async () => {
+      await this.#leave('closed');
+      await removeSealed(this.#file);
+    });
+    // The key after the file: what a crash in between leaves is a key to nothing.
+    if (this.#source.kind === 'keychain') await this.#source.vault.destroy([keychainItem]);
   }
 
   async close(): Promise<void> {

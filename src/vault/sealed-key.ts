@@ -45,7 +45,7 @@ const tagLength = 16;
 const longestPassphrase = 1024;
 
 /** The keychain's item. */
-const keychainItem = 'sealed-file-key';
+export const keychainItem = 'sealed-file-key';
 
 /** The key of one log, and the random id that everything in it is bound to. */
 export interface LogKey {

@@ -70,13 +70,14 @@ describe('a revocation', () => {
     const { rig } = await twice();
     site.lay('/revoke', { status: 503 });
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
-    expect(rig.grant().state).toEqual({ kind: 'revoked', receipt: 'pending' });
+    expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'pending' });
     expect(await rig.vault.read(`grant.${rig.grant().id}`)).toContain('refresh-2');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
     site.lay('/revoke', { status: 200 });
     site.asked.length = 0;
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
-    expect(told()).toEqual(['refresh-2', 'refresh-1']);
+    // Over a restart the access token would be gone from memory: it lies in the vault since.
+    expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
     expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
   });
 
@@ -89,7 +90,7 @@ describe('a revocation', () => {
     site.lay('/revoke', { status: 200 });
     site.asked.length = 0;
     await revokeGrant(rig.parts, rig.grant());
-    expect(new Set(told())).toEqual(new Set(['access-3', 'refresh-1', 'refresh-2', 'refresh-3']));
+    expect(new Set(told())).toEqual(new Set(['access-2', 'access-3', 'refresh-1', 'refresh-2', 'refresh-3']));
   });
 
   it('reaches a rotated token that the vault had refused', async () => {
@@ -100,7 +101,8 @@ describe('a revocation', () => {
     rig.vault.failing.clear();
     site.asked.length = 0;
     await revokeGrant(rig.parts, rig.grant());
-    expect(told()).toEqual(['refresh-3', 'refresh-1', 'access-2']);
+    // The access token is over by now, so there is nothing to tell of it.
+    expect(told()).toEqual(['refresh-3', 'refresh-1']);
   });
 
   it('asked for twice at once is told once, and both get the same receipt', async () => {
@@ -152,7 +154,7 @@ describe('a revoked grant', () => {
     await revokeGrant(rig.parts, rig.grant());
     answered.resolve();
     expect(await asked).toMatchObject({ reason: 'login_required' });
-    expect(rig.grant().state).toEqual({ kind: 'revoked', receipt: 'pending' });
+    expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'pending' });
     expect(rig.pages).toHaveLength(2);
     // The token that came all the same is not forgotten at the server.
     site.asked.length = 0;

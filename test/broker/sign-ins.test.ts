@@ -278,7 +278,7 @@ describe('a sign-in that the user starts', () => {
     const second = await rig.login();
     expect(second.id).toBe(first.id);
     expect(JSON.parse(await rig.vault.read(`grant.${first.id}`))).toMatchObject({
-      superseded: [before.refreshToken],
+      superseded: [{ value: before.refreshToken, registrationId: first.registrationId }],
     });
   });
 
@@ -341,8 +341,12 @@ describe('accounts', () => {
     rig.clock.advance(1000);
     await rig.login({ account: 'home' });
     await revokeGrant(rig.parts, rig.parts.grants.all()[1] ?? rig.grant());
+    rig.clock.advance(3_600_000);
+    // Refreshed since: what ends it now is not that revocation.
+    expect((await rig.ask()).account).toBe('work');
     world.endGrants();
     rig.clock.advance(3_600_000);
     expect((await rig.ask()).account).toBe('work');
+    expect(rig.pages).toHaveLength(3);
   });
 });

@@ -40,6 +40,7 @@ export function watchedVault(): WatchedVault {
       await inner.probe();
       done.push('probe');
     },
+    destroy: (ids) => inner.destroy(ids),
     close: () => inner.close(),
   };
 }

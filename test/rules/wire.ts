@@ -48,6 +48,7 @@ function hostOf(broker: Host['broker']): Host {
     register: missing,
     // Nothing is locked here: everybody is served.
     desk: { admit: () => undefined, lock: missing, unlock: missing, changePassphrase: missing },
+    reset: missing,
     trail: { tail: missing, verify: missing },
     stop: missing,
   };

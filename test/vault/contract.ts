@@ -122,6 +122,24 @@ export function vaultContract(name: string, open: () => Vault): void {
       expect(await vault.find('probe')).toBeUndefined();
     });
 
+    test('is gone once it is destroyed, with all that was named, and refuses everything', async () => {
+      await vault.write(id, 'soon gone');
+      await vault.write('master', 'x'.repeat(3 * chunkBytes));
+      await vault.destroy([id, 'master', 'never']);
+      const refused = { reason: 'vault_unavailable' };
+      await expect(vault.find(id)).rejects.toMatchObject(refused);
+      await expect(vault.write('master', 'x')).rejects.toMatchObject(refused);
+      await expect(vault.remove(id)).rejects.toMatchObject(refused);
+      await expect(vault.probe()).rejects.toMatchObject(refused);
+    });
+
+    test('destroys nothing for an id that no vault takes', async () => {
+      await vault.write(id, 'kept');
+      await expect(vault.destroy([id, '_witness'])).rejects.toMatchObject({ reason: 'invalid_request' });
+      expect(await vault.read(id)).toBe('kept');
+      await vault.remove(id);
+    });
+
     test('refuses everything once it is closed', async () => {
       await vault.close();
       const refused = { reason: 'vault_unavailable' };

@@ -128,6 +128,19 @@ describe('two slots', () => {
     expect(await accountsOf(items, 'grant')).toEqual([]);
   });
 
+  test('of a destroyed vault nothing is left, not even what the vault keeps for itself', async () => {
+    const { vault, items } = vaultAndItems();
+    await vault.write('grant', long);
+    await vault.write('grant', old);
+    await vault.probe();
+    // As a crash leaves it between the chunks and the head.
+    for (const n of [0, 1]) await items.set(`grant/a/${n}`, 'bmV3');
+    await vault.destroy(['grant', 'never']);
+    expect(await accountsOf(items, 'grant')).toEqual([]);
+    expect(await items.get('_witness')).toBeUndefined();
+    expect(await items.get('_probe')).toBeUndefined();
+  });
+
   test('another home on the same keychain sees nothing of it', async () => {
     const { vault } = vaultAndItems();
     await vault.write('grant', old);
@@ -160,6 +173,21 @@ describe('a locked keyring', () => {
       await expect(vault.probe()).rejects.toMatchObject({ ...lockedOrUnreadable, hint: expect.any(String) });
       await session.restartUnlocked();
       expect(await vault.read('grant')).toBe('kept');
+    });
+  });
+
+  test('is not taken for an empty one when a vault is to be destroyed: that can be done later', async () => {
+    await withOwnKeyring(async (session, spawnWorker) => {
+      const service = freshService();
+      const open = () => closedLater(keychainVault({ service, spawnWorker }));
+      const vault = open();
+      await vault.write('grant', 'kept');
+      await session.lock();
+      await expect(vault.destroy(['grant'])).rejects.toMatchObject(lockedOrUnreadable);
+      await session.restartUnlocked();
+      expect(await open().read('grant')).toBe('kept');
+      await open().destroy(['grant']);
+      expect(await open().find('grant')).toBeUndefined();
     });
   });
 

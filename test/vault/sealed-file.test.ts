@@ -13,6 +13,7 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import { memoryVault } from '../../src/vault/memory.ts';
 import { openVault } from '../../src/vault/open.ts';
 import { decodeHeader, encodeHeader } from '../../src/vault/sealed-header.ts';
 import { vaultContract } from './contract.ts';
@@ -32,6 +33,40 @@ describe('opened by a passphrase', () => {
 
 describe('opened by the keychain', () => {
   vaultContract('sealed-file', () => opened(newPlace(), { kind: 'keychain', vault: lastingKeychain() }));
+});
+
+describe('a destroyed one', () => {
+  /** With what crashes leave beside it, and a file that isn't ours. */
+  function littered(file: string): void {
+    for (const end of ['.new', '.torn-0123abcd', '.torn-elsewhere']) writeFileSync(`${file}${end}`, 'x');
+  }
+
+  test('leaves neither its file nor what crashes left beside it, locked as it may be', async () => {
+    const file = newPlace();
+    const vault = opened(file, byPassphrase);
+    await vault.unlock('correct horse');
+    await vault.write('a', 'gone');
+    await vault.lock();
+    littered(file);
+    await vault.destroy(['a']);
+    expect(readdirSync(path.dirname(file))).toEqual(['vault.sealed.torn-elsewhere']);
+    expect(await said(vault, 'a')).toBe('vault_unavailable');
+    // A crash after this: another vault in its place has nothing to do.
+    await opened(file, byPassphrase).destroy(['a']);
+  });
+
+  test('takes its key from the keychain with it', async () => {
+    const [file, keychain] = [newPlace(), memoryVault()];
+    const removed: string[] = [];
+    const source = {
+      ...lastingKeychain(),
+      destroy: async (ids: readonly string[]) => void removed.push(...ids),
+    };
+    await opened(file, { kind: 'keychain', vault: keychain }).write('a', 'gone');
+    await opened(file, { kind: 'keychain', vault: source }).destroy([]);
+    expect(removed).toEqual(['sealed-file-key']);
+    expect(readdirSync(path.dirname(file))).toEqual([]);
+  });
 });
 
 describe('the lock', () => {

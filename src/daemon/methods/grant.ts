@@ -5,7 +5,7 @@ import { revokeGrant } from '../../broker/revoker.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol.ts';
 import type { Caller } from '../../ipc/server.ts';
 import { parseScope } from '../../oauth/scope.ts';
-import { grantAnswer } from '../answers.ts';
+import { grantAnswer, receiptAnswer } from '../answers.ts';
 import type { Handlers } from '../host.ts';
 
 /** How long `login.start` waits for the user unless told otherwise, in seconds. */
@@ -22,14 +22,8 @@ export const grantMethods: Pick<Handlers, 'grant.list' | 'grant.revoke' | 'login
     const grants = named.filter((grant) => visible.includes(grant) && !isOver(grant));
     const revoked: ResultOf<'grant.revoke'>['revoked'] = [];
     for (const grant of grants) {
-      const { receipt } = await revokeGrant(broker.parts, grant);
-      revoked.push({
-        id: grant.id,
-        resource: grant.resource,
-        issuer: grant.issuer,
-        account: grant.account,
-        receipt,
-      });
+      const { grant: ended, receipt } = await revokeGrant(broker.parts, grant);
+      revoked.push(receiptAnswer(broker, ended, receipt));
     }
     return { revoked };
   },

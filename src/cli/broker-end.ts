@@ -1,0 +1,27 @@
+/** Waiting for a broker that was told to stop. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Milliseconds to wait for a stopping broker: a refresh under way has this long. */
+const stopPatience = 30_000;
+const lookEvery = 25;
+
+/** Resolves when the process has ended: true; or when waiting longer makes no sense: false. */
+export async function brokerEnded(pid: number): Promise<boolean> {
+  for (let waited = 0; isAlive(pid) && waited < stopPatience; waited += lookEvery) await sleep(lookEvery);
+  return !isAlive(pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0) && !isZombie(pid);
+  } catch {
+    return false;
+  }
+}
+
+/** Ended, but its parent hasn't collected it: in a container without an init nobody ever may. */
+function isZombie(pid: number): boolean {
+  if (process.platform !== 'linux') return false;
+  return /^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+}

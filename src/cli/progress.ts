@@ -1,0 +1,15 @@
+/** A line for the person who waits, where the wait is worth one. */
+import { say } from './output.ts';
+
+/** Milliseconds: what is done sooner needs no explanation. */
+const worthALine = 1000;
+
+/** Says `line` when `work` isn't done by then. */
+export async function sayIfSlow<T>(line: string, work: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => say(line), worthALine);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * `keyturn reset`, the broker's part: every grant ended, at its issuer too, and nothing left in the vault.
+ *
+ * Invariant: nothing is forgotten here before its issuer was asked, and what could not be told or
+ * removed is named in the answer. A crash at any point leaves a home that can be reset again: the records
+ * are written before the secrets go, and the files go last.
+ */
+import type { Broker } from '../broker/broker.ts';
+import type { RecordStore } from '../broker/record-store.ts';
+import { grantVaultId } from '../broker/grant.ts';
+import type { Grant } from '../broker/grant.ts';
+import { registrationVaultId } from '../broker/registrations.ts';
+import { abandonRevocation, isPending, revokeGrant } from '../broker/revoker.ts';
+import { KeyturnError, reasonOf } from '../errors.ts';
+import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
+import { receiptAnswer } from './answers.ts';
+import { markItem } from './assembly.ts';
+import type { Records } from './assembly.ts';
+import { anchorItem } from './audit-trail.ts';
+import { masterItem } from './master.ts';
+
+export interface ResetParts {
+  readonly broker: Broker;
+  readonly records: Records;
+  /** What the home's items in the keychain are filed under. */
+  readonly service: string;
+}
+
+/** Issuers asked at the same time: enough that one which doesn't answer doesn't hold up the rest. */
+const atOnce = 16;
+
+/** Throws what the vault throws, unless told to go on without it; then nothing was changed. */
+export async function resetHome(
+  parts: ResetParts,
+  { withoutVault = false }: ParamsOf<'home.reset'>,
+): Promise<ResultOf<'home.reset'>> {
+  const { broker, records } = parts;
+  const grants = records.grants.isLoaded ? records.grants.items : [];
+  const open = grants.filter((grant) => grant.state.kind !== 'revoked' || isPending(grant));
+  if (!withoutVault) await requireVault(parts, open);
+  const revoked: ResultOf<'home.reset'>['revoked'] = [];
+  for (let first = 0; first < open.length; first += atOnce) {
+    const ended = open.slice(first, first + atOnce).map((grant) => endForGood(broker, grant));
+    revoked.push(...(await Promise.all(ended)));
+  }
+  // Told once more: a run that a crash cut short gave these up, and nobody has read of it.
+  const before = grants.filter(({ state }) => state.kind === 'revoked' && state.receipt === 'abandoned');
+  revoked.push(...before.map((grant) => receiptAnswer(broker, grant, 'abandoned')));
+  const vaultLeft = await emptyVault(parts);
+  const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
+  return {
+    revoked,
+    registrations: registrations
+      // A document that the user hosts is registered nowhere.
+      .filter(({ registration }) => registration.source !== 'metadata_document')
+      .map(({ registration: { issuer, clientId } }) => ({ issuer, clientId })),
+    unreadable: Object.values(records).flatMap(({ trouble }: RecordStore<unknown>) =>
+      trouble ? [trouble.file] : [],
+    ),
+    ...(vaultLeft === undefined ? {} : { vaultLeft }),
+  };
+}
+
+/** Without secrets nothing can be revoked, and a keychain that is locked lets nothing be removed. */
+async function requireVault({ broker, service }: ResetParts, open: readonly Grant[]): Promise<void> {
+  const { vault } = broker.parts;
+  if (vault.kind !== 'keychain' && open.length === 0) return;
+  try {
+    await vault.probe();
+  } catch (error) {
+    const left = vault.kind === 'keychain' ? `, and its items stay in the keychain under ${service}` : '';
+    throw new KeyturnError(
+      reasonOf(error),
+      `${error instanceof KeyturnError ? error.message : 'The vault failed'}. Nothing was reset.`,
+      {
+        rule: 'What the vault holds is revoked before it is forgotten',
+        hint:
+          `Unlock or mend the vault, and try again. keyturn reset --yes goes on without it: ` +
+          `no issuer is told to end ${open.length === 1 ? 'the grant' : `the ${open.length} grants`}${left}.`,
+      },
+    );
+  }
+}
+
+/** What is pending now would stay so for ever: the secrets go with the home. */
+async function endForGood(broker: Broker, grant: Grant): Promise<ResultOf<'home.reset'>['revoked'][number]> {
+  await revokeGrant(broker.parts, grant);
+  const { grant: ended, receipt } = await abandonRevocation(broker.parts, grant);
+  return receiptAnswer(broker, ended, receipt);
+}
+
+/** Undefined where nothing is left. */
+async function emptyVault({ broker, records, service }: ResetParts): Promise<string | undefined> {
+  const { vault } = broker.parts;
+  const grants = records.grants.isLoaded ? records.grants.items : [];
+  const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
+  const ids = [
+    ...grants.map(({ id }) => grantVaultId(id)),
+    ...registrations.filter(({ hasSecret }) => hasSecret).map(({ id }) => registrationVaultId(id)),
+    anchorItem,
+    markItem,
+    masterItem,
+  ];
+  const unlisted = !records.grants.isLoaded || !records.registrations.isLoaded;
+  try {
+    await vault.destroy(ids);
+    if (!unlisted || vault.kind !== 'keychain') return undefined;
+    return `items that an unreadable file names, filed under ${service}`;
+  } catch (error) {
+    return `${error instanceof KeyturnError ? error.message : 'it failed'} (filed under ${service})`;
+  }
+}
