@@ -76,7 +76,8 @@ describe('a file that can’t be read', () => {
     await home.ok(['daemon', '--stop']);
     expect(readFileSync(file, 'utf8')).toBe(forged);
     rmSync(file);
-    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 3, stdout: '' });
+    const without = await home.keyturn(['token', resource, '--no-interaction']);
+    expect(without).toMatchObject({ code: 3, stdout: '' });
   });
 
   it('(files of Keyturn 0.1) is adopted where the keychain has no mark of ours, and only there', async () => {
