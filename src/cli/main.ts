@@ -12,6 +12,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   list: () => import('./list.ts'),
   revoke: () => import('./revoke.ts'),
   status: () => import('./status.ts'),
+  settings: () => import('./settings.ts'),
   allow: () => import('./allow.ts'),
   deny: () => import('./deny.ts'),
   end: () => import('./end.ts'),
@@ -49,7 +50,8 @@ short-lived access tokens to the programs you allowed.
   audit tail|verify|export
                            who got what when, and whether the log is whole
   status                   the broker: what runs, and with which settings
-  daemon                   run the broker in this terminal, or stop it
+  settings                 show the settings, or change one
+  daemon                   run the broker in this terminal, stop or restart it
   completion SHELL         a completion script for bash, zsh or fish
 
   -h, --help     show this; keyturn COMMAND --help shows more

@@ -10,6 +10,7 @@ import { AuthorizationServers } from '../broker/authorization-servers.ts';
 import type { Clock } from '../broker/clock.ts';
 import { Grants, grantSchema } from '../broker/grant.ts';
 import { Interactions } from '../broker/interaction.ts';
+import { Leases } from '../broker/lease.ts';
 import { LocalClients, localClientSchema } from '../broker/local-client.ts';
 import { Loopback } from '../broker/loopback.ts';
 import { OverrideBook, overrideSchema } from '../broker/override.ts';
@@ -91,6 +92,7 @@ export function assemble({
     loopback: new Loopback(),
     clients: new LocalClients(records.clients),
     permissions: new Permissions(records.permissions),
+    leases: new Leases(),
     openBrowser: (url) => openBrowser(url, settings.browser),
   };
 }

@@ -12,22 +12,27 @@ import type { RecordFile } from '../broker/record-file.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
-import type { BrokerServer, Caller } from '../ipc/server.ts';
+import type { BrokerServer, Caller, ServerEvent } from '../ipc/server.ts';
+import { after, versionCapability } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
 import { tellingFirstUse } from '../vault/first-use.ts';
 import { openVault } from '../vault/open.ts';
 import { assemble, now, openRecords } from './assembly.ts';
+import { Askers } from './askers.ts';
 import { AuditTrail } from './audit-trail.ts';
 import type { Records } from './assembly.ts';
+import { Ending } from './ending.ts';
 import { daemonFetch } from './fetch.ts';
 import { openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
 import { Keys } from './keys.ts';
+import type { Level, Log, WriteLog } from './log.ts';
 import { Master } from './master.ts';
 import { dispatch } from './methods.ts';
 import type { Host } from './host.ts';
 import { enterRegistration } from './registration-entry.ts';
-import { readSettings } from './settings.ts';
+import { changeSetting } from './setting-change.ts';
+import { SettingsBook } from './settings-book.ts';
 import type { Settings } from './settings.ts';
 import { takeLock } from './single-instance.ts';
 import { version } from './version.ts';
@@ -39,15 +44,14 @@ export interface DaemonOptions {
   readonly autoStarted: boolean;
   /** Opens a URL for the person; gets the settings' browser command. */
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
-  /** Writes one line of the log. Lines hold no secret. */
-  readonly log: (line: string) => void;
+  readonly log: Log;
 }
 
 export interface Daemon {
   readonly paths: HomePaths;
   readonly socket: string;
   readonly broker: Broker;
-  /** Stops it; resolves when the last rotation is in the vault and the socket is gone. */
+  /** Stops it; resolves when the last rotation is in the vault, the socket is gone and the home is free. */
   stop(): Promise<void>;
   /** Resolves once it has stopped, whoever asked for it. */
   readonly stopped: Promise<void>;
@@ -60,8 +64,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const unlock = await takeLock(paths.state);
   try {
     const home = await openHome(paths);
-    const settings = readSettings({ paths, env, isNewHome: home.isNew, autoStarted: options.autoStarted });
-    return await run(options, { home, settings, unlock });
+    const book = new SettingsBook({ paths, env, isNewHome: home.isNew, autoStarted: options.autoStarted });
+    return await run(options, { home, book, unlock });
   } catch (error) {
     unlock();
     throw error;
@@ -70,7 +74,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 interface Opened {
   readonly home: Home;
-  readonly settings: Settings;
+  readonly book: SettingsBook;
   readonly unlock: () => void;
 }
 
@@ -79,11 +83,14 @@ function openSecrets({ log }: DaemonOptions, home: Home, settings: Settings) {
   const opened = openVault(settings.vault, { service: `keyturn/${home.homeId}` });
   const vault = tellingFirstUse(opened, () => trail.seal());
   const master = new Master(vault, home);
-  const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
+  const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log: log.write });
   return { vault, master, trail };
 }
 
-async function run(options: DaemonOptions, { home, settings, unlock }: Opened): Promise<Daemon> {
+async function run(options: DaemonOptions, { home, book, unlock }: Opened): Promise<Daemon> {
+  const { log, openBrowser } = options;
+  const settings = book.current;
+  log.level = settings.logLevel;
   const { vault, master, trail } = openSecrets(options, home, settings);
   const net = daemonFetch(settings);
   const records = openRecords(home.paths);
@@ -91,85 +98,93 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   const tell = (method: string): void => {
     for (const caller of subscribers) if (caller.role === 'owner') caller.notify(method, {});
   };
-  const { openBrowser } = options;
   const questionsChanged = (): void => tell('interaction.changed');
   const parts = assemble({ settings, vault, net, records, audit: trail.file, openBrowser, questionsChanged });
-  await loadRecords(records, options.log);
+  await loadRecords(records, log.write);
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);
   const broker = new Broker(parts);
-  const keys = new Keys({
-    home,
-    master,
-    clients: parts.clients,
-    interactions: parts.interactions,
-    clock: parts.clock,
-    audit: parts.audit,
-  });
-  const stopped = Promise.withResolvers<void>();
+  const keys = new Keys({ home, master, ...parts });
   let server: BrokerServer | undefined;
-  const stop = async (): Promise<void> => {
-    await server?.close();
-    await parts.refresher.settled();
-    await Promise.allSettled([parts.audit.flush(), parts.clients.flush()]);
-    await Promise.allSettled([vault.close(), net.close()]);
-    unlock();
-    stopped.resolve();
-  };
-  const stopOnce = once(stop);
+  const close = (): Promise<unknown> => Promise.allSettled([vault.close(), net.close()]);
+  const ending = new Ending({ broker, server: () => server, close, unlock, log: log.write, after });
   const host: Host = {
     broker,
     trail,
-    settings,
-    status: () => statusOf(home, settings, parts, records),
-    changeSetting: () => Promise.reject(settingsFixed()),
+    settings: book,
+    askers: new Askers((ended) => broker.consent.endRun(ended)),
+    status: () => statusOf({ home, book, parts, records, trail, log }),
+    changeSetting: async (name, value) => {
+      const changed = await changeSetting({ home, book, parts }, name, value);
+      log.level = settings.logLevel;
+      return changed;
+    },
     subscribe: (caller) => {
       subscribers.add(caller);
       caller.onClose(() => subscribers.delete(caller));
     },
     closeConnectionsOf: (clientId) => server?.closeConnectionsOf(clientId),
     register: (params) => enterRegistration(parts, params),
-    // After the answer: it leaves with the connection's last bytes.
-    stop: () => void setImmediate(() => void stopOnce()),
+    stop: async () => {
+      await ending.settle();
+      // After the answer: it leaves with the connection's last bytes.
+      setImmediate(() => void ending.complete());
+    },
   };
   const socket = prepareSocket(home.paths, options.env);
-  server = await listen(options, host, keys, { socket, homeId: home.homeId });
-  return { paths: home.paths, socket, broker, stop: stopOnce, stopped: stopped.promise };
+  server = await listen(log.write, { host, keys, ending }, { socket, homeId: home.homeId });
+  log.write(`started: version ${version}, pid ${process.pid}, vault ${settings.vault}`);
+  return { paths: home.paths, socket, broker, stop: () => ending.complete(), stopped: ending.stopped };
+}
+
+interface Served {
+  readonly host: Host;
+  readonly keys: Keys;
+  readonly ending: Ending;
 }
 
 function listen(
-  { log }: DaemonOptions,
-  host: Host,
-  keys: Keys,
+  log: WriteLog,
+  { host, keys, ending }: Served,
   { socket, homeId }: { readonly socket: string; readonly homeId: string },
 ): Promise<BrokerServer> {
   return startServer({
     path: socket,
     homeId,
+    capabilities: versionCapability(version),
     keyFor: (clientId) => keys.keyFor(clientId),
     pair: (request) => keys.pair(request),
     confirmPaired: (clientId) => keys.confirm(clientId),
-    dispatch: (caller, method, params) =>
-      dispatch(host, caller, method, params).catch((error: unknown) => {
-        if (!(error instanceof KeyturnError)) log(fault(method, error));
+    dispatch: (caller, method, params) => {
+      const request = (): Promise<unknown> => dispatch(host, caller, method, params);
+      // Whoever stops the broker waits for the other requests, and must not wait for itself.
+      const answer = method === 'daemon.stop' ? request() : ending.run(request);
+      return answer.catch((error: unknown) => {
+        if (!(error instanceof KeyturnError)) log(fault(method, error), 'error');
         throw error;
-      }),
+      });
+    },
     now,
-    log: (event) => log(JSON.stringify(event)),
+    log: (event) => log(JSON.stringify(event), eventLevels[event.event]),
   });
 }
 
-function once(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  return () => (running ??= work());
-}
+/** Connections come and go all day: only those that fail are worth a line that is always written. */
+const eventLevels: Readonly<Record<ServerEvent['event'], Level>> = {
+  authenticated: 'debug',
+  closed: 'debug',
+  refused: 'warn',
+  unusual: 'warn',
+};
 
 /** A file that can't be read refuses its own requests and is reported; the rest goes on. */
-async function loadRecords(records: Records, log: (line: string) => void): Promise<void> {
+async function loadRecords(records: Records, log: WriteLog): Promise<void> {
   for (const file of Object.values(records)) {
     await file
       .load()
-      .catch((error: unknown) => log(error instanceof Error ? error.message : `${file.path} failed`));
+      .catch((error: unknown) =>
+        log(error instanceof Error ? error.message : `${file.path} failed`, 'error'),
+      );
   }
 }
 
@@ -182,14 +197,19 @@ async function forgetMemoryVault({ grants }: BrokerParts): Promise<void> {
   }
 }
 
-function statusOf(
-  home: Home,
-  settings: Settings,
-  parts: BrokerParts,
-  records: Records,
-): ReturnType<Host['status']> {
+interface Reported {
+  readonly home: Home;
+  readonly book: SettingsBook;
+  readonly parts: BrokerParts;
+  readonly records: Records;
+  readonly trail: AuditTrail;
+  readonly log: Log;
+}
+
+function statusOf({ home, book, parts, records, trail, log }: Reported): ReturnType<Host['status']> {
   const files = Object.values(records);
   const count = (file: RecordFile<unknown>): number => (file.isLoaded ? file.items.length : 0);
+  const settings = book.current;
   return {
     version,
     pid: process.pid,
@@ -202,13 +222,10 @@ function statusOf(
     interactions: parts.interactions.list().length,
     overrides: records.overrides.isLoaded ? [...parts.overrides.all()] : [],
     unreadable: files.filter((file) => !file.isLoaded).map((file) => file.path),
+    settings: book.recorded(),
+    log: { level: log.level, ...(log.file === undefined ? {} : { file: log.file }), ok: log.isOk },
+    audit: trail.state,
   };
-}
-
-function settingsFixed(): KeyturnError {
-  return new KeyturnError('invalid_request', 'Settings can’t be changed while the broker runs.', {
-    hint: 'Stop it (keyturn daemon --stop), edit settings.json in the config folder, and start it again.',
-  });
 }
 
 /** A fault of ours, for the log: where it happened, without its message, which may quote anything. */

@@ -3,21 +3,23 @@ import type { Broker } from '../broker/broker.ts';
 import { cliClientId } from '../broker/local-client.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
+import type { Askers } from './askers.ts';
 import type { AuditTrail } from './audit-trail.ts';
-import type { Settings } from './settings.ts';
+import type { SettingsBook } from './settings-book.ts';
 
 /** What the methods need of their host besides the broker. */
 export interface Host {
   readonly broker: Broker;
-  readonly settings: Settings;
+  readonly settings: SettingsBook;
+  readonly askers: Askers;
   readonly trail: Pick<AuditTrail, 'tail' | 'verify'>;
   status(): ResultOf<'status'>;
-  changeSetting(name: string, value: unknown): Promise<void>;
+  changeSetting(name: string, value: unknown): Promise<ResultOf<'settings.set'>>;
   subscribe(caller: Caller): void;
   closeConnectionsOf(clientId: string): void;
   register(params: ParamsOf<'registration.set'>): Promise<ResultOf<'registration.set'>>;
-  /** Stops the daemon once the answer has left. */
-  stop(): void;
+  /** Resolves when every rotated token is in the vault; the socket closes once the answer has left. */
+  stop(): Promise<void>;
 }
 
 export type Handlers = {

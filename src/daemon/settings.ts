@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { KeyturnError } from '../errors.ts';
 import { requireClientMetadataUrl } from '../oauth/client-metadata.ts';
 import type { HomePaths } from '../paths.ts';
+import { levels } from './log.ts';
 
 const proxyUrl = z.url({ protocol: /^https?$/ });
 
@@ -24,7 +25,7 @@ function isClientMetadataUrl(url: string): boolean {
 
 const clientUrlForm = 'must be an https URL with a path, without name, password or fragment';
 
-const settingsSchema = z.object({
+export const settingsSchema = z.object({
   vault: z.enum(['keychain', 'memory']).default('keychain'),
   /** Command that gets the authorization URL as its last argument. */
   browser: z.string().min(1).optional(),
@@ -45,9 +46,31 @@ const settingsSchema = z.object({
     .default('2025-03-26'),
   /** http is accepted for loopback hosts. For development only. */
   insecureLoopback: z.boolean().default(false),
+  /** The least important lines of the log that are written. */
+  logLevel: z.enum(levels).default('info'),
 });
 
 export type Settings = z.infer<typeof settingsSchema>;
+
+export type SettingName = keyof Settings;
+
+/** Settings whose change is in force at once; what rests on the others is built when the broker starts. */
+export const live: Readonly<Record<SettingName, boolean>> = {
+  vault: false,
+  browser: true,
+  extraAuthorities: false,
+  httpsProxy: false,
+  noProxy: false,
+  clientMetadataUrl: false,
+  protocolVersionHeader: false,
+  protocolVersion: false,
+  insecureLoopback: false,
+  logLevel: true,
+};
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(live, name);
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -62,6 +85,7 @@ const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   noProxy: ['NO_PROXY', 'no_proxy'],
   clientMetadataUrl: ['KEYTURN_CLIENT_METADATA_URL'],
   insecureLoopback: ['KEYTURN_ALLOW_INSECURE_LOOPBACK'],
+  logLevel: [],
 };
 
 export interface SettingsSource {
@@ -83,7 +107,8 @@ export function readSettings({ paths, env, isNewHome, autoStarted }: SettingsSou
   return autoStarted ? recorded : checked({ ...recorded, ...fromEnvironment(env) }, 'environment');
 }
 
-function openStore(paths: HomePaths): Conf {
+/** The file, 0600, replaced whole at each change. Throws `file_unreadable`. */
+export function openStore(paths: HomePaths): Conf {
   try {
     return new Conf({
       cwd: paths.config,
@@ -98,7 +123,8 @@ function openStore(paths: HomePaths): Conf {
   }
 }
 
-function fromEnvironment(env: Environment): Record<string, unknown> {
+/** What the environment says of settings, not checked yet. */
+export function fromEnvironment(env: Environment): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const [setting, names] of Object.entries(variables)) {
     const value = names.map((name) => env[name]).find((text) => text !== undefined && text !== '');

@@ -18,7 +18,11 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** What nobody has to set: how servers of the earlier revision are told of the protocol's version. */
-const version = { protocolVersionHeader: 'CTX-Protocol-Version', protocolVersion: '2025-03-26' };
+const version = {
+  protocolVersionHeader: 'CTX-Protocol-Version',
+  protocolVersion: '2025-03-26',
+  logLevel: 'info',
+};
 
 function read(env: Record<string, string>, isNewHome: boolean, autoStarted = true) {
   return readSettings({ paths: homePaths({ KEYTURN_HOME: folder }), env, isNewHome, autoStarted });
