@@ -76,6 +76,8 @@ export const reasons = {
   handshake_failed: { code: -32072, exit: exitCodes.brokerUnreachable },
   socket_unsafe: { code: -32073, exit: exitCodes.brokerUnreachable },
   frame_invalid: { code: -32074, exit: exitCodes.brokerUnreachable },
+  broker_stopping: { code: -32075, exit: exitCodes.brokerUnreachable },
+  version_unsupported: { code: -32076, exit: exitCodes.brokerUnreachable },
 } as const satisfies Record<string, { code: number; exit: number }>;
 
 export type Reason = keyof typeof reasons;

@@ -85,6 +85,19 @@ export class Broker {
     this.#rejections = new TryLimit(() => parts.clock.now());
   }
 
+  /**
+   * The broker is about to stop: whoever waits for the person is told so, and asks the next broker.
+   * Resolves when every rotation and sign-in under way has its tokens in the vault.
+   */
+  async end(): Promise<void> {
+    const reason = refusals.brokerStopping();
+    const signIns = this.#signIns.end(reason);
+    const questions = this.consent.end(reason);
+    this.parts.interactions.end(reason);
+    await Promise.all([signIns, questions]);
+    await this.parts.refresher.settled();
+  }
+
   /** The canonical endpoint for what a person typed. Throws `invalid_resource`. */
   canonical(resource: string): string {
     return canonicalResource(resource, this.parts.urlPolicy);
@@ -93,8 +106,9 @@ export class Broker {
   async getToken(request: TokenRequest): Promise<Token> {
     const endpoint = this.canonical(request.resource);
     const waiting = patience(this.parts.clock, request.timeout, request.signal);
-    const { clientId, interaction } = request;
-    const wanted = { clientId, endpoint, scope: neededScope(request), interaction };
+    const { clientId, asker, interaction } = request;
+    const who = asker === undefined ? { clientId } : { clientId, asker };
+    const wanted = { ...who, endpoint, scope: neededScope(request), interaction };
     try {
       await this.consent.permitted(wanted, waiting);
       return await this.#walk({ request, endpoint, wanted, waiting, hasSignedIn: false });

@@ -3,13 +3,17 @@
  *
  * Invariants (DESIGN 6): silence authorizes nothing. Without a permission there is a question, or a
  * refusal; a denial is remembered, of a program as of single scopes; `later` isn't, and leaves no
- * trace. A card that the user's own command decides is closed by it, and never widens what stands.
+ * trace. A card that the user's own command decides is closed by it, and never widens what stands. A
+ * lease stands beside what is on disk: when it ends, a permission or denial there is as it was.
  */
 import { KeyturnError } from '../errors.ts';
 import { isWithin, union } from '../oauth/scope.ts';
+import type { Reply } from './answer.ts';
+import type { Asker, AskerView } from './asker.ts';
 import type { Audit } from './audit.ts';
 import type { Clock } from './clock.ts';
 import type { Interactions } from './interaction.ts';
+import type { Leases } from './lease.ts';
 import { cliClientId } from './local-client.ts';
 import type { LocalClients } from './local-client.ts';
 import type { Patience } from './patience.ts';
@@ -18,6 +22,7 @@ import { SharedWork } from './shared-work.ts';
 
 export interface ConsentParts {
   readonly permissions: Permissions;
+  readonly leases: Leases;
   readonly clients: LocalClients;
   readonly interactions: Interactions;
   readonly audit: Audit;
@@ -26,10 +31,17 @@ export interface ConsentParts {
 
 export interface Wanted {
   readonly clientId: string;
+  readonly asker?: Asker;
   readonly endpoint: string;
   /** Scopes the local client needs; empty where it named none. */
   readonly scope: readonly string[];
   readonly interaction: 'never' | 'allow';
+}
+
+/** What the person was shown. */
+interface Card {
+  readonly scope: readonly string[];
+  readonly asker: AskerView | undefined;
 }
 
 /** A question stays open this long (milliseconds), so that an answer that comes late still counts. */
@@ -48,28 +60,39 @@ export class Consent {
 
   /** The permission that covers what is wanted. Throws `consent_denied`, `consent_required` or the caller's reason. */
   async permitted(wanted: Wanted, waiting: Pick<Patience, 'signal'>): Promise<Permission> {
-    const permission = this.#find(wanted);
-    if (permission && isRefused(permission, wanted.scope)) throw this.#denied(wanted);
-    if (permission && covers(permission, wanted.scope)) return permission;
-    if (wanted.interaction === 'never') throw this.#required(wanted, permission);
-    const key = `${wanted.clientId} ${wanted.endpoint} ${wanted.scope.toSorted().join(' ')}`;
-    return this.#questions.join(key, (signal) => this.#ask(wanted, permission, signal), waiting.signal);
+    const permission = this.#covering(wanted);
+    if (permission) return permission;
+    if (wanted.interaction === 'never') throw this.#required(wanted);
+    // A card is about one process, so that it can be allowed alone. Commands come and go: they share one.
+    const run = wanted.clientId === cliClientId ? '' : (wanted.asker?.run ?? '');
+    const key = `${wanted.clientId} ${wanted.endpoint} ${wanted.scope.toSorted().join(' ')} ${run}`;
+    return this.#questions.join(key, (signal) => this.#ask(wanted, signal), waiting.signal);
   }
 
   /** As it stands at this moment, without a question: what was allowed a moment ago may be over. Throws as `permitted`. */
   inForce(wanted: Wanted): Permission {
-    const permission = this.#find(wanted);
-    if (permission && isRefused(permission, wanted.scope)) throw this.#denied(wanted);
-    if (permission && covers(permission, wanted.scope)) return permission;
-    throw this.#required(wanted, permission);
+    const permission = this.#covering(wanted);
+    if (permission) return permission;
+    throw this.#required(wanted);
   }
 
-  /** Sets what the user decided, durably, before anybody learns of it; open cards that it decides are closed. */
+  /** Sets what the user decided, durably, before anybody learns of it; open cards that it decides are closed, leases end. */
   async decide(permission: Permission): Promise<void> {
-    const { scope } = permission;
-    await this.#parts.permissions.set(permission);
-    await this.#record(permission, permission.decision, scope);
-    this.#closeDecided(permission);
+    this.#parts.leases.end(permission.clientId, permission.endpoint);
+    await this.#keepDecision(permission);
+  }
+
+  /** A run of a program is over, and what was allowed for it. */
+  endRun(run: string): void {
+    for (const { clientId, endpoint } of this.#parts.leases.endRun(run)) {
+      const client = this.#parts.clients.nameOf(clientId);
+      this.#parts.audit.note({ event: 'permission', outcome: 'run over', client, endpoint });
+    }
+  }
+
+  /** Withdraws the questions and refuses new ones with `reason`. Resolves when what was answered is on disk. */
+  async end(reason: KeyturnError): Promise<void> {
+    await this.#questions.end(reason);
   }
 
   /**
@@ -81,13 +104,26 @@ export class Consent {
     if (permission.resource === resource && !open) return permission;
     const { fixAtFirstToken: _, ...rest } = permission;
     const bound = { ...rest, resource, ...(open ? { scope: [...scope] } : {}) };
-    await this.#parts.permissions.replace(permission, bound);
+    await this.#replace(permission, bound);
     return bound;
+  }
+
+  /** In the lease it stands in, or on disk. */
+  async #replace(before: Permission, after: Permission): Promise<void> {
+    const lease = this.#parts.leases.holding(before);
+    if (lease) this.#parts.leases.set({ ...lease, permission: after });
+    else await this.#parts.permissions.replace(before, after);
+  }
+
+  async #keepDecision(permission: Permission): Promise<void> {
+    await this.#parts.permissions.set(permission);
+    await this.#record(permission, permission.decision, permission.scope);
+    this.#closeDecided(permission);
   }
 
   async #record(
     { clientId, endpoint }: Pick<Permission, 'clientId' | 'endpoint'>,
-    outcome: 'allow' | 'deny',
+    outcome: 'allow' | 'deny' | 'allow for a run' | 'allow for a time' | 'void',
     scope: readonly string[] | undefined,
   ): Promise<void> {
     const client = this.#parts.clients.nameOf(clientId);
@@ -116,62 +152,95 @@ export class Consent {
     return this.#parts.permissions.find(clientId, endpoint, this.#parts.clock.now());
   }
 
-  async #ask(wanted: Wanted, had: Permission | undefined, signal: AbortSignal): Promise<Permission> {
+  /** What was allowed: on disk first, then what is leased. Throws `consent_denied` where any of it refuses what is wanted. */
+  #standing(wanted: Wanted): Permission[] {
+    const { clientId, endpoint, asker, scope } = wanted;
+    const leased = this.#parts.leases.find(clientId, endpoint, asker, this.#parts.clock.now());
+    const kept = this.#find(wanted);
+    const standing = kept ? [kept, ...leased] : leased;
+    if (standing.some((permission) => isRefused(permission, scope))) throw this.#denied(wanted);
+    return standing;
+  }
+
+  #covering(wanted: Wanted): Permission | undefined {
+    return this.#standing(wanted).find((permission) => covers(permission, wanted.scope));
+  }
+
+  async #ask(wanted: Wanted, signal: AbortSignal): Promise<Permission> {
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
-    const scope = had?.scope ? union(had.scope, wanted.scope) : wanted.scope;
-    const asked = this.#parts.interactions.ask(
+    const scope = union(...this.#standing(wanted).map((had) => had.scope ?? []), wanted.scope);
+    const asker = wanted.asker?.look();
+    const asked = this.#parts.interactions.reply(
       {
         kind: 'allow',
         clientId: wanted.clientId,
         clientName: this.#parts.clients.nameOf(wanted.clientId),
         endpoint: wanted.endpoint,
         ...(scope.length > 0 ? { scope } : {}),
+        ...(asker === undefined ? {} : { asker }),
       },
       either,
     );
-    const unanswered = this.#parts.clock.sleep(questionPatience, either).then(() => 'later' as const);
+    const unanswered = this.#parts.clock
+      .sleep(questionPatience, either)
+      .then(() => ({ verdict: 'later' as const }));
     for (const pending of [asked, unanswered]) pending.catch(() => undefined);
     try {
-      return await this.#settle(wanted, scope, await Promise.race([asked, unanswered]));
+      return await this.#settle(wanted, { scope, asker }, await Promise.race([asked, unanswered]));
     } finally {
       over.abort();
     }
   }
 
-  async #settle(
-    wanted: Wanted,
-    scope: readonly string[],
-    answer: 'yes' | 'no' | 'later',
-  ): Promise<Permission> {
-    if (answer === 'later') return this.inForce(wanted);
-    const found = this.#find(wanted);
-    const before = found?.decision === 'allow' ? found : undefined;
-    if (answer === 'no') {
-      await this.#refuse(wanted, before);
+  async #settle(wanted: Wanted, card: Card, reply: Reply): Promise<Permission> {
+    if (reply.verdict === 'void') await this.#record(wanted, 'void', card.scope);
+    if (reply.verdict === 'later' || reply.verdict === 'void') return this.inForce(wanted);
+    if (reply.verdict === 'no') {
+      await this.#refuse(wanted);
       throw this.#denied(wanted);
     }
-    if (before && covers(before, scope)) return before;
-    const permission = this.#widened(wanted, before, scope);
-    await this.decide(permission);
-    return permission;
+    const found = this.#find(wanted);
+    const before = found?.decision === 'allow' ? found : undefined;
+    const scope = reply.scope ?? card.scope;
+    // Decided meanwhile by a command of the owner's.
+    if (before && covers(before, scope)) return this.inForce(wanted);
+    const permission = this.#widened(wanted, before, scope, reply.time);
+    // A time, or a run, must not put an end to what stands without one.
+    if (reply.run || (before && reply.time !== undefined)) await this.#lease(permission, card, reply);
+    else await this.#keepDecision(permission);
+    return this.inForce(wanted);
+  }
+
+  async #lease(permission: Permission, { asker }: Card, { run }: Reply): Promise<void> {
+    const { leases } = this.#parts;
+    await this.#record(permission, run ? 'allow for a run' : 'allow for a time', permission.scope);
+    // The row took time, in which the run may have ended.
+    if (!run) leases.set({ permission });
+    else if (asker?.standing() === 'same') leases.set({ permission, run: asker });
   }
 
   /** Refusing more scopes takes nothing away that was allowed before. */
-  async #refuse(wanted: Wanted, before: Permission | undefined): Promise<void> {
+  async #refuse(wanted: Wanted): Promise<void> {
     const { clientId, endpoint } = wanted;
     const createdAt = this.#parts.clock.now();
-    if (!before) return this.decide({ clientId, endpoint, decision: 'deny', createdAt });
+    const [before] = this.#standing(wanted);
+    if (!before) return this.#keepDecision({ clientId, endpoint, decision: 'deny', createdAt });
     const more = wanted.scope.filter((name) => !before.scope?.includes(name));
-    await this.#parts.permissions.replace(before, {
-      ...before,
-      refused: union(before.refused ?? [], more),
-    });
+    await this.#replace(before, { ...before, refused: union(before.refused ?? [], more) });
     await this.#record(before, 'deny', more);
   }
 
-  /** What stood before keeps its lease and its resource: the card asked for scopes, not for more time. */
-  #widened(wanted: Wanted, before: Permission | undefined, scope: readonly string[]): Permission {
+  /**
+   * What stood before keeps its end and its resource, unless the answer names a `time` (milliseconds):
+   * the card asked for scopes, not for more time.
+   */
+  #widened(
+    wanted: Wanted,
+    before: Permission | undefined,
+    scope: readonly string[],
+    time: number | undefined,
+  ): Permission {
     const { clientId, endpoint } = wanted;
     const createdAt = this.#parts.clock.now();
     const granted = union(before?.scope ?? [], scope);
@@ -180,6 +249,7 @@ export class Consent {
     return {
       ...(clientId === cliClientId ? { until: createdAt + cliLease } : {}),
       ...before,
+      ...(time === undefined ? {} : { until: createdAt + time }),
       refused,
       clientId,
       endpoint,
@@ -197,9 +267,13 @@ export class Consent {
     });
   }
 
-  #required({ clientId, endpoint, scope }: Wanted, had: Permission | undefined): KeyturnError {
+  #required(wanted: Wanted): KeyturnError {
+    const { clientId, endpoint, scope } = wanted;
     const name = this.#parts.clients.nameOf(clientId);
-    const what = had ? `more than its permission for ${endpoint} covers` : `a token for ${endpoint}`;
+    const what =
+      this.#standing(wanted).length > 0
+        ? `more than its permission for ${endpoint} covers`
+        : `a token for ${endpoint}`;
     const scopes = scope.length > 0 ? ` --scope "${scope.join(' ')}"` : '';
     return new KeyturnError('consent_required', `${name} asks for ${what}; nobody has allowed that.`, {
       rule: 'No permission, no token',

@@ -2,50 +2,16 @@
  * Interactions: questions that wait for the user.
  *
  * Invariant: a question ends exactly once, by an answer, by withdrawal or by running out of time,
- * and only an explicit `yes` allows anything. `no` is remembered by who asked; `later` isn't.
+ * and only an explicit `yes` allows anything, given while the asker is still the one that was shown.
+ * `no` is remembered by who asked; `later` isn't.
  */
 import { randomBytes } from 'node:crypto';
 import { KeyturnError, quoted } from '../errors.ts';
+import { changedAsker, refuseTerms } from './answer.ts';
+import type { Answer, Reply, Terms, Verdict } from './answer.ts';
+import type { Question } from './question.ts';
 
-export type Answer = 'yes' | 'no' | 'later';
-
-export type Question =
-  | {
-      readonly kind: 'allow';
-      readonly clientId: string;
-      readonly clientName: string;
-      readonly endpoint: string;
-      /** Absent: the program named no scopes. */
-      readonly scope?: readonly string[];
-    }
-  | {
-      readonly kind: 'pair';
-      readonly clientName: string;
-      /** Six digits that the program shows too. */
-      readonly code: string;
-      readonly executable?: string;
-    }
-  | {
-      readonly kind: 'login';
-      readonly endpoint: string;
-      readonly issuer: string;
-      /** The authorization URL, for a person whose browser did not open. */
-      readonly url: string;
-      /** The issuer that the protected server named before, where it names another now. */
-      readonly formerIssuer?: string;
-      /** Takes the address that a browser elsewhere ended at. Throws `state_mismatch`, `invalid_request`. */
-      readonly paste: (address: string) => void;
-    }
-  | {
-      readonly kind: 'device';
-      readonly endpoint: string;
-      readonly issuer: string;
-      /** For the user alone. */
-      readonly userCode: string;
-      readonly url: string;
-      /** The same with the code in it. */
-      readonly completeUrl?: string;
-    };
+export type { Question } from './question.ts';
 
 export interface Interaction {
   readonly id: string;
@@ -55,7 +21,8 @@ export interface Interaction {
 }
 
 interface Open extends Interaction {
-  readonly settle: (answer: Answer) => void;
+  readonly settle: (reply: Reply) => void;
+  readonly withdraw: (reason: unknown) => void;
 }
 
 /**
@@ -70,6 +37,7 @@ export class Interactions {
   readonly #open = new Map<string, Open>();
   readonly #now: () => number;
   readonly #changed: () => void;
+  #ended: KeyturnError | undefined;
 
   constructor(now: () => number, changed: () => void) {
     this.#now = now;
@@ -84,16 +52,23 @@ export class Interactions {
     return this.#open.get(id);
   }
 
+  /** Opens a question and waits for its answer. Rejects as `reply` does. */
+  async ask(question: Question, signal: AbortSignal): Promise<Verdict> {
+    return (await this.reply(question, signal)).verdict;
+  }
+
   /**
-   * Opens a question and waits for its answer. Rejects with the signal's reason when it is
-   * withdrawn, and with `rate_limited` when too many stand open.
+   * Opens a question and waits for its answer and the terms of it. Rejects with the signal's reason
+   * when it is withdrawn, with `rate_limited` when too many stand open, and with what `end` was given.
    */
-  async ask(question: Question, signal: AbortSignal): Promise<Answer> {
+  async reply(question: Question, signal: AbortSignal): Promise<Reply> {
     signal.throwIfAborted();
+    if (this.#ended) throw this.#ended;
     this.#refuseTooMany(question);
     const id = randomBytes(4).toString('hex');
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    this.#open.set(id, { id, question, createdAt: this.#now(), settle: resolve });
+    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+    const open = { id, question, createdAt: this.#now(), settle: resolve, withdraw: reject };
+    this.#open.set(id, open);
     const withdraw = (): void => reject(signal.reason);
     signal.addEventListener('abort', withdraw, { once: true });
     this.#changed();
@@ -104,6 +79,12 @@ export class Interactions {
       this.#open.delete(id);
       this.#changed();
     }
+  }
+
+  /** Withdraws every question with `reason`; later ones are refused with it. */
+  end(reason: KeyturnError): void {
+    this.#ended = reason;
+    for (const { withdraw } of this.#open.values()) withdraw(reason);
   }
 
   #refuseTooMany(question: Question): void {
@@ -122,15 +103,24 @@ export class Interactions {
     });
   }
 
-  /** Throws `not_found` for a question that is closed or never was. */
-  answer(id: string, answer: Answer): Interaction {
+  /**
+   * Throws `not_found` for a question that is closed or never was, `invalid_request` for terms that
+   * don't fit it, and `conflict` where the asker has changed: then the question is void, and closed.
+   */
+  answer(id: string, answer: Answer, terms: Terms = {}): Interaction {
     const open = this.#open.get(id);
     if (!open) {
       throw new KeyturnError('not_found', `No open question ${quoted(id)}.`, {
         hint: 'It may be answered, withdrawn or too old. `keyturn pending` lists the open ones.',
       });
     }
-    open.settle(answer);
+    const changed = answer === 'later' ? undefined : changedAsker(open.question);
+    if (changed) {
+      open.settle({ verdict: 'void' });
+      throw changed;
+    }
+    refuseTerms(open.question, answer, terms);
+    open.settle({ verdict: answer, ...terms });
     return open;
   }
 }

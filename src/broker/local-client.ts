@@ -32,6 +32,11 @@ const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pa
 /** How long a fresh key waits for its first hello, in milliseconds (DESIGN, PAIR). */
 const confirmWithin = 60_000;
 
+/** What is left of a name when case, spaces and compatibility forms (Unicode NFKC) are taken away. */
+function likenessOf(name: string): string {
+  return name.normalize('NFKC').toLowerCase().replace(/\s+/gu, '');
+}
+
 export class LocalClients {
   readonly #file: AuthorityStore<LocalClient>;
   /** Kept in memory, written along with the next change: a token request does no disk I/O. */
@@ -85,6 +90,29 @@ export class LocalClients {
     throw new KeyturnError('not_found', `No local client named ${quoted(nameOrId)}.`, {
       hint: '`keyturn clients` shows the paired programs; a new one pairs itself.',
     });
+  }
+
+  /**
+   * A name that a person would take for another program's. Throws `conflict`. The very same name is
+   * allowed: a program that lost its key has to pair again, and the ids stay apart.
+   */
+  refuseConfusing(name: string): void {
+    const likeness = likenessOf(name);
+    const other = [cliClientId, ...this.#file.shown.map((client) => client.name)].find(
+      (known) => likenessOf(known) === likeness && (known !== name || known === cliClientId),
+    );
+    if (other === undefined) return;
+    throw new KeyturnError(
+      'conflict',
+      `The name ${quoted(name)} looks like ${quoted(other)}, which is taken.`,
+      {
+        rule: 'A program may not pair under a name that differs from another one’s by case or spaces only',
+        hint:
+          other === cliClientId
+            ? 'That is the command line itself. Choose another name.'
+            : 'Choose another name.',
+      },
+    );
   }
 
   /** To show: verified or not. */

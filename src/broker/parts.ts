@@ -1,6 +1,7 @@
 /** Everything the broker stands on, put together by the composition root and passed in. */
 import type { UrlPolicy } from '../oauth/secure-url.ts';
 import type { LocalClients } from './local-client.ts';
+import type { Leases } from './lease.ts';
 import type { Permissions } from './permission.ts';
 import type { SignInParts } from './errand.ts';
 
@@ -9,4 +10,5 @@ export interface BrokerParts extends SignInParts {
   readonly urlPolicy: UrlPolicy;
   readonly clients: LocalClients;
   readonly permissions: Permissions;
+  readonly leases: Leases;
 }

@@ -138,3 +138,12 @@ export function noSuchSignIn(): KeyturnError {
     hint: 'Start one with: keyturn login RESOURCE --paste',
   });
 }
+
+/** Nothing was done: the next broker answers the same question. */
+export function brokerStopping(): Unreachable {
+  return new Unreachable('broker_stopping', 'The broker is being stopped or replaced.', {
+    rule: 'A stopping broker finishes its refreshes and begins nothing new',
+    hint: 'Ask again in a moment: another broker answers, or the next command starts one.',
+    retryAfter: 1,
+  });
+}

@@ -22,6 +22,7 @@ export type Start<T> = (signal: AbortSignal, isAwaited: () => boolean) => Promis
 export class SharedWork<T> {
   readonly #runs = new Map<string, Run<T>>();
   readonly #finishes: boolean;
+  #ended: KeyturnError | undefined;
 
   /** `finishes`: a run goes on whoever leaves, as a refresh must. */
   constructor({ finishes = false }: { readonly finishes?: boolean } = {}) {
@@ -31,6 +32,7 @@ export class SharedWork<T> {
   /** Joins the run of `key`, or starts it. Rejects with the caller's reason when it leaves. */
   async join(key: string, start: Start<T>, caller: AbortSignal): Promise<T> {
     caller.throwIfAborted();
+    if (this.#ended) throw this.#ended;
     const run = this.#runs.get(key) ?? this.#start(key, start);
     run.waiters += 1;
     const left = Promise.withResolvers<never>();
@@ -44,6 +46,14 @@ export class SharedWork<T> {
     } finally {
       caller.removeEventListener('abort', leave);
     }
+  }
+
+  /** Withdraws every run with `reason`, and refuses new ones with it. Resolves when all have come to their end. */
+  async end(reason: KeyturnError): Promise<void> {
+    this.#ended = reason;
+    const runs = [...this.#runs.values()];
+    for (const { cancel } of runs) cancel.abort(reason);
+    await Promise.allSettled(runs.map(({ promise }) => promise));
   }
 
   #start(key: string, start: Start<T>): Run<T> {

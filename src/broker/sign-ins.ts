@@ -7,6 +7,7 @@
  */
 import { KeyturnError } from '../errors.ts';
 import type { Grant } from './grant.ts';
+import type { Leases } from './lease.ts';
 import { PageQueue } from './page-queue.ts';
 import type { Permissions } from './permission.ts';
 import { SharedWork } from './shared-work.ts';
@@ -15,6 +16,7 @@ import type { SignInParts, SignInRequest } from './errand.ts';
 
 export interface SignInsParts extends SignInParts {
   readonly permissions: Permissions;
+  readonly leases: Leases;
 }
 
 type Asked = Omit<SignInRequest, 'isAutomatic' | 'method'>;
@@ -42,6 +44,11 @@ export class SignIns {
 
   userActed(endpoint: string): void {
     this.#pages.userActed(endpoint);
+  }
+
+  /** Withdraws the pages and refuses new ones with `reason`. Resolves when codes that came already are exchanged and kept. */
+  async end(reason: KeyturnError): Promise<void> {
+    await this.#runs.end(reason);
   }
 
   /** Under a permission. Throws `conflict` when the page is no longer needed: look at the grant again. */
@@ -97,8 +104,9 @@ export class SignIns {
   }
 
   #isAllowed(endpoint: string): boolean {
-    const { permissions, clock } = this.#parts;
-    return permissions.forEndpoint(endpoint, clock.now()).length > 0;
+    const { permissions, leases, clock } = this.#parts;
+    const now = clock.now();
+    return [...permissions.forEndpoint(endpoint, now), ...leases.forEndpoint(endpoint, now)].length > 0;
   }
 }
 

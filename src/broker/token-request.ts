@@ -1,10 +1,13 @@
 /** What a local client asks and what it gets. The wire's names are the ipc layer's business. */
 import type { BearerChallenge } from '../oauth/challenge.ts';
 import { union } from '../oauth/scope.ts';
+import type { Asker } from './asker.ts';
 
 export interface TokenRequest {
   /** Who asks, as the socket proved it. */
   readonly clientId: string;
+  /** Which of its processes. */
+  readonly asker?: Asker;
   /** The protected server's endpoint URL as the user knows it. */
   readonly resource: string;
   readonly scope?: readonly string[];

@@ -1,25 +1,50 @@
-/** `keyturn answer ID yes|no|later`. */
+/** `keyturn answer ID yes|no|later`: and, with a yes, for how long and for what. */
 import { exitCodes } from '../errors.ts';
-import { parse, usage } from './arguments.ts';
+import { durationFrom, parse, scopeFrom, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 
-const help = `Usage: keyturn answer ID yes|no|later
+const help = `Usage: keyturn answer ID yes|no|later [OPTION]...
 Answer a question that \`keyturn pending\` shows. "no" is remembered, "later"
 isn't. Before you pair a program, compare the code it shows.
 
-  -h, --help  show this
+      --this-run     for the program's run that asked: ends with its connection
+      --for TIME     for so long: 90s, 30m, 8h, 2d
+      --scope "A B"  exactly these scopes in place of those in the question
+  -h, --help         show this
+
+The options go with a yes to a program that asks for tokens.
+
+Example:
+  keyturn answer 1a2b3c4d yes --this-run --for 30m
 `;
 
 export const command: Command = {
   help,
   async run(args) {
-    const { positionals } = parse(args, {}, { names: ['ID', 'yes, no or later'], command: 'answer' });
+    const { values, positionals } = parse(
+      args,
+      { 'this-run': { type: 'boolean' }, for: { type: 'string' }, scope: { type: 'string' } },
+      { names: ['ID', 'yes, no or later'], command: 'answer' },
+    );
     const [id = '', answer = ''] = positionals;
     if (answer !== 'yes' && answer !== 'no' && answer !== 'later') {
       throw usage('the answer is yes, no or later', 'answer');
     }
-    await ask('interaction.answer', { id, answer });
+    const lease = leaseFrom(values['this-run'] === true, values.for);
+    await ask('interaction.answer', {
+      id,
+      answer,
+      ...scopeFrom(values.scope),
+      ...(lease === undefined ? {} : { lease }),
+    });
     return exitCodes.ok;
   },
 };
+
+function leaseFrom(isRun: boolean, time: string | undefined): { run?: true; seconds?: number } | undefined {
+  const seconds = time === undefined ? undefined : durationFrom(time, '--for', 'answer');
+  if (seconds === 0) throw usage('--for takes at least a second', 'answer');
+  if (!isRun && seconds === undefined) return undefined;
+  return { ...(isRun ? { run: true } : {}), ...(seconds === undefined ? {} : { seconds }) };
+}

@@ -18,11 +18,11 @@ export interface Parsed<O extends Options> {
   readonly positionals: string[];
 }
 
-/** Parses, and checks the number of operands. Throws `invalid_request`. */
+/** Parses, and checks the number of operands: all that are named, or `atLeast` so many. Throws `invalid_request`. */
 export function parse<const O extends Options>(
   args: string[],
   options: O,
-  operands: { readonly names: readonly string[]; readonly command: string },
+  operands: { readonly names: readonly string[]; readonly atLeast?: number; readonly command: string },
 ): Parsed<O> {
   let parsed: Parsed<O>;
   try {
@@ -31,10 +31,11 @@ export function parse<const O extends Options>(
     // Node's message names the flag, never the value of another one.
     throw usage(error instanceof Error ? firstSentence(error.message) : 'bad arguments', operands.command);
   }
-  const { names, command } = operands;
-  if (parsed.positionals.length !== names.length) {
+  const { names, command, atLeast = names.length } = operands;
+  const given = parsed.positionals.length;
+  if (given < atLeast || given > names.length) {
     const wanted = names.length === 0 ? 'no operands' : names.join(' and ');
-    throw usage(`${command} takes ${wanted}; ${parsed.positionals.length} given`, command);
+    throw usage(`${command} takes ${wanted}; ${given} given`, command);
   }
   return parsed;
 }

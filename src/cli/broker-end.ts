@@ -8,11 +8,16 @@ const lookEvery = 25;
 
 /** Resolves when the process has ended: true; or when waiting longer makes no sense: false. */
 export async function brokerEnded(pid: number): Promise<boolean> {
-  for (let waited = 0; isAlive(pid) && waited < stopPatience; waited += lookEvery) await sleep(lookEvery);
-  return !isAlive(pid);
+  return ended(() => !isAlive(pid));
 }
 
-function isAlive(pid: number): boolean {
+/** The same for any sign of its end. */
+export async function ended(isOver: () => boolean): Promise<boolean> {
+  for (let waited = 0; !isOver() && waited < stopPatience; waited += lookEvery) await sleep(lookEvery);
+  return isOver();
+}
+
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0) && !isZombie(pid);
   } catch {

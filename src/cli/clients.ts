@@ -3,7 +3,7 @@ import { exitCodes } from '../errors.ts';
 import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
-import { printJson, printTable, when } from './output.ts';
+import { printJson, printTable, processName, when } from './output.ts';
 
 const help = `Usage: keyturn clients [--json]
 Show the programs that are paired, and what each may reach.
@@ -39,7 +39,14 @@ function rows(client: Client): string[][] {
     permission.resource,
     permission.decision,
     permission.scope ?? 'any',
-    permission.until === undefined ? '-' : when(permission.until),
+    untilOf(permission),
     used,
   ]);
+}
+
+function untilOf({ until, run }: Client['permissions'][number]): string {
+  const time = until === undefined ? undefined : when(until);
+  if (run === undefined) return time ?? '-';
+  const end = time === undefined ? '' : `, until ${time}`;
+  return `this run of ${processName(run)}${end}`;
 }

@@ -5,7 +5,8 @@ import type { MethodName, ParamsOf } from '../ipc/protocol.ts';
 import type { z } from 'zod';
 import type { Connection } from '../client/connection.ts';
 import { exitCodes } from '../errors.ts';
-import { connect } from './connection.ts';
+import { connect, throughTakeover } from './connection.ts';
+import { explained, VersionDifference, wantsRestart } from './versions.ts';
 
 export interface Command {
   /** The whole text of `--help`. */
@@ -22,22 +23,43 @@ export async function call<M extends MethodName>(
   method: M,
   params: ParamsOf<M>,
 ): Promise<Answer<M>> {
-  const parsed = methods[method].result.safeParse(await connection.request(method, params));
+  try {
+    return checked(method, await connection.request(method, params));
+  } catch (error) {
+    throw explained(error, connection);
+  }
+}
+
+function checked<M extends MethodName>(method: M, answer: unknown): Answer<M> {
+  const parsed = methods[method].result.safeParse(answer);
   // The schema looked up by M parses to M's answer; the compiler can't follow the lookup.
   if (parsed.success) return parsed.data as Answer<M>;
   throw new KeyturnError('frame_invalid', `The broker's answer to ${method} has an unknown shape.`, {
-    hint: 'Broker and command may be of different versions: keyturn daemon --stop, then try again.',
+    hint: 'Restart the broker: keyturn daemon --restart',
   });
 }
 
-/** Connects, calls one method, hangs up. */
+/** Connects, calls one method, hangs up. Where another version's broker can't answer, offers to restart it. */
 export async function ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> {
-  const connection = await connect();
   try {
-    return await call(connection, method, params);
-  } finally {
-    connection.close();
+    return await askOnce(method, params);
+  } catch (error) {
+    if (!(error instanceof VersionDifference) || !(await wantsRestart())) throw error;
   }
+  const { restartBroker } = await import('./restart.ts');
+  await restartBroker();
+  return askOnce(method, params);
+}
+
+async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> {
+  return throughTakeover(async () => {
+    const connection = await connect();
+    try {
+      return await call(connection, method, params);
+    } finally {
+      connection.close();
+    }
+  });
 }
 
 /** Ends with 130 on an interrupt, after `connection` closed: that withdraws the question. */

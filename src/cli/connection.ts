@@ -1,19 +1,17 @@
 /**
- * The CLI's way to the broker: as the owner; starts one where none runs.
+ * The CLI's way to the broker: as the owner; starts one where none runs, and asks again where one stops.
  *
  * Invariant: what starts a process is loaded only where there is something to start.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAsOwner } from '../client/connect.ts';
 import type { Connection } from '../client/connection.ts';
 import { reasonOf } from '../errors.ts';
 import { offeringSession } from './desktop-session.ts';
 
 export async function connect(): Promise<Connection> {
-  try {
-    return offeringSession(await connectAsOwner());
-  } catch (error) {
-    if (!isAbsent(error)) throw error;
-  }
+  const running = await connectIfRunning();
+  if (running) return offeringSession(running);
   const { startBroker } = await import('./auto-start.ts');
   return offeringSession(await startBroker());
 }
@@ -21,10 +19,37 @@ export async function connect(): Promise<Connection> {
 /** A running broker, or undefined: for commands that are about the broker itself. */
 export async function connectIfRunning(): Promise<Connection | undefined> {
   try {
-    return await connectAsOwner();
+    const connection = await connectAsOwner();
+    if (process.stderr.isTTY) (await import('./versions.ts')).tellDifference(connection);
+    return connection;
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw error;
+  }
+}
+
+/** Milliseconds to wait for the next broker once one has said that it stops; as the client library does. */
+const takeoverPatience = 15_000;
+const lookEvery = 100;
+
+/**
+ * Runs `work`, and runs it again while the broker says that it stops: then it has done nothing. `isFirst`
+ * is false where `work` ran before. Throws the first refusal where no broker came in time.
+ */
+export async function throughTakeover<T>(work: (isFirst: boolean) => Promise<T>): Promise<T> {
+  let refusal: unknown;
+  let deadline = 0;
+  for (;;) {
+    try {
+      return await work(refusal === undefined);
+    } catch (error) {
+      const isStopping = reasonOf(error) === 'broker_stopping';
+      if (!isStopping && !(refusal !== undefined && reasonOf(error) === 'broker_unreachable')) throw error;
+      refusal ??= error;
+      deadline ||= Date.now() + takeoverPatience;
+    }
+    if (Date.now() >= deadline) throw refusal;
+    await sleep(lookEvery);
   }
 }
 

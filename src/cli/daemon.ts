@@ -1,26 +1,28 @@
-/** `keyturn daemon`: the headless broker, in the foreground; or stops the one that runs. */
-import { createWriteStream } from 'node:fs';
-import type { WriteStream } from 'node:fs';
+/** `keyturn daemon`: the headless broker, in the foreground; stops, replaces or restarts the one that runs. */
 import path from 'node:path';
-import { finished } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openBrowser } from '../daemon/browser.ts';
 import { startDaemon } from '../daemon/daemon.ts';
-import { exitCodes } from '../errors.ts';
+import type { Daemon } from '../daemon/daemon.ts';
+import { fileLog, terminalLog } from '../daemon/log.ts';
+import { exitCodes, reasonOf } from '../errors.ts';
 import { homePaths } from '../paths.ts';
-import { parse } from './arguments.ts';
-import { brokerEnded } from './broker-end.ts';
-import { call } from './command.ts';
+import { parse, usage } from './arguments.ts';
 import type { Command } from './command.ts';
-import { connectIfRunning } from './connection.ts';
 import { say } from './output.ts';
+import { restartBroker, stopBroker } from './restart.ts';
 
-const help = `Usage: keyturn daemon [--stop]
+const help = `Usage: keyturn daemon [--stop|--replace|--restart]
 Run the broker in this terminal until it is interrupted. Other commands start
 one by themselves where none runs; it then writes its log to daemon.log in the
 state folder.
 
-      --stop  stop the broker of this home; finishes refreshes first
-  -h, --help  show this
+      --stop     stop the broker of this home; finishes refreshes first
+      --replace  stop the one that runs, and run one in this terminal
+      --restart  stop the one that runs, and start one in the background
+  -h, --help     show this
+
+Programs that wait for you ask the next broker the same, if one comes soon.
 
 Environment (recorded when the home is created; docs/settings.md):
   KEYTURN_HOME, KEYTURN_VAULT=keychain|sealed-file|memory,
@@ -34,79 +36,73 @@ export const command: Command = {
   async run(args) {
     const { values } = parse(
       args,
-      { stop: { type: 'boolean' }, 'auto-started': { type: 'boolean' } },
+      {
+        stop: { type: 'boolean' },
+        replace: { type: 'boolean' },
+        restart: { type: 'boolean' },
+        'auto-started': { type: 'boolean' },
+      },
       { names: [], command: 'daemon' },
     );
-    return values.stop ? stop() : serve(values['auto-started'] === true);
+    const { stop, replace, restart, 'auto-started': autoStarted = false } = values;
+    if ([stop, replace, restart].filter(Boolean).length > 1) {
+      throw usage('--stop, --replace and --restart exclude each other', 'daemon');
+    }
+    if (stop) return stopped();
+    if (restart) return restarted();
+    return replace ? serve(await takeOver()) : serve(await start(autoStarted), autoStarted);
   },
 };
 
-async function serve(autoStarted: boolean): Promise<number> {
+async function stopped(): Promise<number> {
+  if (!(await stopBroker())) say('keyturn: no broker runs for this home.');
+  return exitCodes.ok;
+}
+
+async function restarted(): Promise<number> {
+  await restartBroker();
+  return exitCodes.ok;
+}
+
+async function start(autoStarted: boolean): Promise<Daemon> {
   // Files that we create are the user's alone.
   process.umask(0o077);
   const paths = homePaths();
-  const log = autoStarted ? logFile(path.join(paths.state, 'daemon.log')) : terminalLog();
-  const daemon = await startDaemon({
+  const log = autoStarted
+    ? fileLog(path.join(paths.state, 'daemon.log'), () => Date.now())
+    : terminalLog((line) => say(`keyturn: ${line}`));
+  return startDaemon({
     paths,
     env: process.env,
     autoStarted,
     openBrowser: (url, browser) =>
       openBrowser(url, { env: process.env, ...(browser === undefined ? {} : { command: browser }) }),
-    log: log.write,
+    log,
   });
+}
+
+async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => void daemon.stop());
   // The starter waits for this line; a person is told where the broker listens.
   if (autoStarted) process.stdout.write('ready\n');
   else say(`keyturn: the broker listens on ${daemon.socket}. Interrupt to stop it.`);
   await daemon.stopped;
-  await log.end();
   // What must last is on disk. A sign-in page that nobody finished would keep the process for minutes.
   process.exit(exitCodes.ok);
 }
 
-interface Log {
-  readonly write: (line: string) => void;
-  /** Resolves when everything is written. */
-  readonly end: () => Promise<void>;
-}
+/** Milliseconds in which other commands may start brokers of their own in between: each is stopped as well. */
+const takeoverPatience = 30_000;
+const lookEvery = 25;
 
-/** Refusals only: a line for every connection would drown them. */
-function terminalLog(): Log {
-  return {
-    write: (line) => {
-      if (line.includes('"refused"') || !line.startsWith('{')) say(`keyturn: ${line}`);
-    },
-    end: () => Promise.resolve(),
-  };
-}
-
-function logFile(file: string): Log {
-  let stream: WriteStream | undefined;
-  return {
-    write: (line) => {
-      // Opened at the first line: the folder is checked by then.
-      stream ??= createWriteStream(file, { flags: 'a', mode: 0o600 }).on('error', () => undefined);
-      stream.write(`${new Date().toISOString()} ${line}\n`);
-    },
-    end: async () => {
-      if (!stream) return;
-      stream.end();
-      // A log that can't be written is no reason to stay.
-      await finished(stream).catch(() => undefined);
-    },
-  };
-}
-
-async function stop(): Promise<number> {
-  const connection = await connectIfRunning();
-  if (!connection) {
-    say('keyturn: no broker runs for this home.');
-    return exitCodes.ok;
+async function takeOver(): Promise<Daemon> {
+  for (const deadline = Date.now() + takeoverPatience; ; await sleep(lookEvery)) {
+    await stopBroker();
+    try {
+      return await start(false);
+    } catch (error) {
+      if (reasonOf(error) !== 'broker_running' || Date.now() > deadline) throw error;
+    }
   }
-  const { pid } = await call(connection, 'status', {});
-  await call(connection, 'daemon.stop', {});
-  connection.close();
-  await brokerEnded(pid);
-  return exitCodes.ok;
 }

@@ -62,6 +62,7 @@ export function offeringSession(connection: Connection, env = process.env): Conn
     }
   };
   return {
+    capabilities: connection.capabilities,
     get isOpen() {
       return connection.isOpen;
     },

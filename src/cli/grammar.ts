@@ -137,7 +137,11 @@ export const grammar: readonly CommandGrammar[] = [
     name: 'answer',
     summary: 'answer one',
     operands: [{ name: 'ID' }, { name: 'yes|no|later', values: ['yes', 'no', 'later'] }],
-    flags: [],
+    flags: [
+      { name: 'this-run', summary: "for the program's run that asked: ends with its connection" },
+      { name: 'for', value: 'TIME', summary: 'for so long: 90s, 30m, 8h, 2d' },
+      { name: 'scope', value: '"A B"', summary: 'exactly these scopes in place of those in the question' },
+    ],
   },
   {
     name: 'register',
@@ -227,10 +231,23 @@ export const grammar: readonly CommandGrammar[] = [
     flags: [json('print it as JSON')],
   },
   {
-    name: 'daemon',
-    summary: 'run the broker in this terminal, or stop it',
+    name: 'settings',
+    summary: 'show the settings, or change one',
     operands: [],
-    flags: [{ name: 'stop', summary: 'stop the broker of this home' }],
+    flags: [
+      { name: 'unset', value: 'NAME', summary: 'back to what it is unless set' },
+      json('print them as JSON'),
+    ],
+  },
+  {
+    name: 'daemon',
+    summary: 'run the broker in this terminal, stop or restart it',
+    operands: [],
+    flags: [
+      { name: 'stop', summary: 'stop the broker of this home' },
+      { name: 'replace', summary: 'stop the one that runs, and run one in this terminal' },
+      { name: 'restart', summary: 'stop the one that runs, and start one in the background' },
+    ],
   },
   {
     name: 'reset',

@@ -11,15 +11,15 @@ import { ownerKeyFile, readKeyFile } from '../client/key-file.ts';
 import type { HomePaths } from '../paths.ts';
 
 /** What a write that a crash cut short leaves beside a file. */
-const draft = String.raw`(?:\.\d+|\.tmp-[0-9a-z]+)?`;
+const draft = String.raw`(?:\.\d+|\.tmp-[0-9a-z]+|\.new)?`;
 const named = (names: string): RegExp => new RegExp(`^(?:${names})${draft}$`);
 
 /** Before the home's own two files. */
 const stateNames = [
   named(String.raw`(?:grants|registrations|clients|permissions|overrides)\.json`),
   named(String.raw`audit(?:-\d+)?\.jsonl`),
-  named(String.raw`daemon\.log`),
-  /^vault\.sealed(?:\.new|\.torn-[0-9a-f]{8})?$/,
+  /^daemon\.log(?:\.\d)?$/,
+  /^(?:grants\.jsonl|vault\.sealed)(?:\.new|\.torn-[0-9a-f]{8}(?:\.new)?)?$/,
 ];
 const runNames = [/^broker\.(?:sock|path)$/];
 const homeNames = [named(String.raw`home\.json`)];

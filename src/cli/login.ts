@@ -4,7 +4,9 @@ import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from './arguments.
 import { call, interruptible } from './command.ts';
 import type { Command } from './command.ts';
 import type { Connection } from '../client/connection.ts';
-import { connect } from './connection.ts';
+import { connectAsOwner } from '../client/connect.ts';
+import type { ParamsOf } from '../ipc/protocol.ts';
+import { connect, throughTakeover } from './connection.ts';
 import { pasteAddress } from './paste.ts';
 import { printJson } from './output.ts';
 import { openIds, watchQuestions } from './watch.ts';
@@ -50,23 +52,29 @@ export const command: Command = {
     const timeout = secondsFrom(values.timeout, '--timeout', 'login');
     if (values.device && values.paste) throw usage('--device and --paste exclude each other', 'login');
     const method = values.device ? 'device' : values.paste ? 'paste' : 'browser';
-    const connection = await connect();
-    const { grant } = await interruptible(connection, async () => {
-      const over = await watchOwn(connection, resource, method === 'paste');
-      const started = call(connection, 'login.start', {
-        resource,
-        method,
-        ...scope,
-        ...(values.account === undefined ? {} : { account: values.account }),
-        ...(values.issuer === undefined ? {} : { issuer: values.issuer }),
-        ...(timeout === undefined ? {} : { timeout }),
-      });
-      return started.finally(over);
-    });
+    const request = {
+      resource,
+      method,
+      ...scope,
+      ...(values.account === undefined ? {} : { account: values.account }),
+      ...(values.issuer === undefined ? {} : { issuer: values.issuer }),
+      ...(timeout === undefined ? {} : { timeout }),
+    } as const;
+    // Whoever stopped the broker meant that: only the first try starts one.
+    const { grant } = await throughTakeover(async (isFirst) =>
+      signIn(await (isFirst ? connect() : connectAsOwner()), request),
+    );
     if (values.json) printJson(grant);
     return exitCodes.ok;
   },
 };
+
+async function signIn(connection: Connection, request: ParamsOf<'login.start'>) {
+  return interruptible(connection, async () => {
+    const over = await watchOwn(connection, request.resource, request.method === 'paste');
+    return call(connection, 'login.start', request).finally(over);
+  });
+}
 
 /** Shows the sign-in that is about to start. Resolves with what ends that, and the reading of standard input. */
 async function watchOwn(connection: Connection, resource: string, isPasted: boolean): Promise<() => void> {

@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   unlock: () => import('./unlock.ts'),
   passphrase: () => import('./passphrase.ts'),
   status: () => import('./status.ts'),
+  settings: () => import('./settings.ts'),
   allow: () => import('./allow.ts'),
   deny: () => import('./deny.ts'),
   end: () => import('./end.ts'),
@@ -56,7 +57,8 @@ short-lived access tokens to the programs you allowed.
   unlock                   open the vault
   passphrase               change the passphrase of a sealed-file vault
   status                   the broker: what runs, and with which settings
-  daemon                   run the broker in this terminal, or stop it
+  settings                 show the settings, or change one
+  daemon                   run the broker in this terminal, stop or restart it
   reset                    end this home: revoke everything, remove everything
   completion SHELL         a completion script for bash, zsh or fish
 

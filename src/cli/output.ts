@@ -72,3 +72,14 @@ export function when(seconds: number): string {
   const two = (n: number): string => String(n).padStart(2, '0');
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
+
+/** A process as a person recognises it: its executable, and its pid. */
+export function processName({
+  executable = 'an unknown program',
+  pid,
+}: {
+  readonly executable?: string | undefined;
+  readonly pid?: number | undefined;
+}): string {
+  return pid === undefined ? executable : `${executable} (pid ${pid})`;
+}

@@ -3,7 +3,7 @@ import { exitCodes } from '../errors.ts';
 import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
-import { print, printJson, say } from './output.ts';
+import { print, printJson, processName, say } from './output.ts';
 
 const help = `Usage: keyturn pending [--json]
 Show the questions that wait for you, with what to type to answer them.
@@ -28,17 +28,33 @@ type Question = Awaited<ReturnType<typeof ask<'interaction.list'>>>['interaction
 
 /** Lines: what is asked, and what to type. */
 function describe(question: Question): string[] {
-  const { id, client, resource, issuer, scope, code, url } = question;
+  const { id, client, asker, resource, issuer, scope, code, url } = question;
   const answer = `  keyturn answer ${id} yes|no|later`;
   const end = `  keyturn answer ${id} no   calls it off`;
   switch (question.kind) {
     case 'allow':
-      return [`${id}  May ${client} reach ${resource}${scope ? ` with ${scope}` : ''}?`, answer];
+      return [
+        `${id}  May ${client} reach ${resource}${scope ? ` with ${scope}` : ''}?`,
+        ...askerLines(asker),
+        answer,
+      ];
     case 'pair':
-      return [`${id}  ${client} wants to be paired. It must show the code ${code}.`, answer];
+      return [
+        `${id}  ${client} wants to be paired. It must show the code ${code}.`,
+        ...askerLines(asker),
+        answer,
+      ];
     case 'login':
       return [`${id}  Sign in at ${issuer} for ${resource}:`, `  ${url}`, end];
     case 'device':
       return [`${id}  Sign in at ${issuer} for ${resource}: enter ${code} at`, `  ${url}`, end];
   }
+}
+
+/** What the kernel tells of who asks. Names of programs prove nothing; these say a little more. */
+function askerLines(asker: Question['asker']): string[] {
+  if (!asker) return [];
+  if (!asker.verified) return ['  asked by an unverified process: this system does not tell which'];
+  const parents = asker.parents?.length ? `, started by ${asker.parents.join(' < ')}` : '';
+  return [`  asked by ${processName(asker)}${parents}`];
 }

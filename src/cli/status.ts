@@ -38,6 +38,13 @@ export const command: Command = {
 
 type Status = Awaited<ReturnType<typeof call<'status'>>>;
 
+const auditStates: Readonly<Record<Status['audit']['state'], string>> = {
+  sealed: 'sealed with a key of the vault',
+  waiting: 'not sealed yet: the vault has not been needed',
+  plain: 'not sealed: the memory vault keeps no key',
+  failing: 'CAN NOT BE SEALED',
+};
+
 function lines(status: Status): string[] {
   return [
     `keyturn ${status.version}, pid ${status.pid}`,
@@ -45,9 +52,14 @@ function lines(status: Status): string[] {
     `vault      ${status.vault}${vaultNote(status)}`,
     ...vaultLines(status.vaultState),
     `browser    ${status.browser ?? "the system's own"}`,
+    ...Object.entries(status.settings)
+      .filter(([name]) => !['vault', 'browser', 'insecureLoopback'].includes(name))
+      .map(([name, value]) => `setting    ${name} = ${String(value)}`),
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
     `grants     ${status.grants}`,
     `programs   ${status.clients}`,
+    `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
+    `audit log  ${auditStates[status.audit.state]}${status.audit.reason === undefined ? '' : `: ${status.audit.reason}`}`,
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
     ...status.overrides.map(({ server, names }) => `OVERRIDE   ${server}: ${names.join(', ')}`),
     ...status.unreadable.map(({ why }) => `UNREADABLE ${why} It was left as it is.`),

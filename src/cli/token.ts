@@ -126,17 +126,29 @@ async function ask(params: TokenGetParams, rejected: string | undefined, json: b
       const rejection = { access_token: rejected, status: challenge?.status ?? 401 };
       await connection.rejectToken(challenge ? { ...rejection, challenge } : rejection);
     }
-    if (params.interaction === 'allow') watching = watchLater(connection, params.resource);
-    const token = await connection.getToken(params);
+    const watch = (): void => {
+      clearTimeout(watching);
+      if (params.interaction === 'allow') watching = watchLater(connection, params.resource);
+    };
+    watch();
+    const token = await connection.getToken(params, { onTakeover: watch });
     if (json) printJson(token);
     else print(token.access_token);
     return exitCodes.ok;
+  } catch (error) {
+    throw await withVersions(error, connection);
   } finally {
     clearTimeout(watching);
     connection.close();
     process.off('SIGINT', interrupted);
     process.off('SIGTERM', interrupted);
   }
+}
+
+/** Loaded only where something is to be explained. */
+async function withVersions(error: unknown, connection: Connection): Promise<unknown> {
+  const { explained } = await import('./versions.ts');
+  return explained(error, connection);
 }
 
 /** After a moment: a token that comes at once needs no words. Milliseconds. */

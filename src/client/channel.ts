@@ -140,6 +140,9 @@ const unprovenHints: Readonly<Record<string, string>> = {
   unpaired: 'The broker does not know this key. The key was kept; a person can pair the program again.',
   locked: 'Unlock the vault, then try again.',
   rate_limited: 'Try again later.',
+  broker_stopping: 'The broker is being stopped or replaced. Ask again in a moment.',
+  version_unsupported:
+    'Broker and program speak different versions of the wire: update the older; keyturn daemon --restart starts what is installed.',
   pairing_denied: 'Nobody allowed the pairing. Ask again when you are at the machine.',
 };
 

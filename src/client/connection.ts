@@ -2,9 +2,11 @@
  * An authenticated connection to the broker.
  *
  * Invariant: requests are sent only over a channel whose other end has proved itself. Only `getToken`
- * opens a new channel, once per call: asking for a token twice is harmless, other requests may not be.
+ * opens a new channel: asking for a token twice is harmless, other requests may not be. It does so once
+ * per call, or, where a broker stops to let another take over, until the next one answers.
  */
-import { KeyturnError, Unreachable } from '../errors.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KeyturnError, reasonOf, Unreachable } from '../errors.ts';
 import { connectTo } from '../ipc/endpoint.ts';
 import {
   type After,
@@ -25,13 +27,20 @@ export interface RequestOptions {
    * request until it ends or this connection is closed.
    */
   readonly signal?: AbortSignal | undefined;
+  /** `getToken` only: called when another broker has taken over and is asked the same. Listeners are gone then. */
+  readonly onTakeover?: (() => void) | undefined;
 }
 
 export interface Connection {
   readonly isOpen: boolean;
+  /** What the broker said of itself in its proven hello. */
+  readonly capabilities: readonly string[];
   /** Any method of docs/wire.md. Throws the broker's refusal, or `broker_unreachable`. */
   request(method: string, params?: object, options?: RequestOptions): Promise<unknown>;
-  /** A token for a protected server. Reconnects once if the connection was lost. */
+  /**
+   * A token for a protected server. Reconnects once if the connection was lost; where the broker stops,
+   * waits up to 15 s for the next one and asks it the same.
+   */
   getToken(params: TokenGetParams, options?: RequestOptions): Promise<TokenResult>;
   /** Tells the broker that a protected server refused a token. */
   rejectToken(params: TokenRejectParams, options?: RequestOptions): Promise<TokenRejectResult>;
@@ -49,17 +58,21 @@ export interface OpenOptions {
 }
 
 /** One socket with a handshake made on it. `proven`: see `hello`. */
-async function openChannel(options: OpenOptions): Promise<{ channel: Channel; proven: Promise<void> }> {
+interface Opened {
+  readonly channel: Channel;
+  readonly proven: Promise<void>;
+  readonly capabilities: readonly string[];
+}
+
+async function openChannel(options: OpenOptions): Promise<Opened> {
   const { socket, endpoint } = await connectTo(options.socket);
   const channel = new Channel(socket);
-  const { proven } = await hello(channel, options.identity, endpoint, options.after);
-  return { channel, proven };
+  return { channel, ...(await hello(channel, options.identity, endpoint, options.after)) };
 }
 
 /** Connects and says hello, without waiting for the broker's last word: the first request may follow. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
-  const { channel } = await openChannel(options);
-  return new BrokerConnection(options, channel);
+  return new BrokerConnection(options, await openChannel(options));
 }
 
 /** Makes one handshake, waits until the broker has taken it, and hangs up. */
@@ -69,15 +82,23 @@ export async function knock(options: OpenOptions): Promise<void> {
   channel.fail(closedHere());
 }
 
+/** Milliseconds to wait for the next broker: a desktop app takes over within a few seconds. */
+const takeoverPatience = 15_000;
+
+/** Milliseconds between two looks for it. */
+const lookEvery = 100;
+
 class BrokerConnection implements Connection {
   readonly #options: OpenOptions;
   #channel: Channel;
-  #opening: Promise<Channel> | undefined;
+  #opening: Promise<void> | undefined;
   #closed = false;
+  capabilities: readonly string[];
 
-  constructor(options: OpenOptions, channel: Channel) {
+  constructor(options: OpenOptions, { channel, capabilities }: Opened) {
     this.#options = options;
     this.#channel = channel;
+    this.capabilities = capabilities;
   }
 
   get isOpen(): boolean {
@@ -97,14 +118,34 @@ class BrokerConnection implements Connection {
     try {
       result = await this.request('token.get', params, options);
     } catch (error) {
-      const lost = error instanceof Unreachable && error.reason === 'broker_unreachable';
-      if (!lost || this.#closed) throw error;
+      if (this.#closed || !isPassing(error)) throw error;
+      if (reasonOf(error) === 'broker_stopping') return this.#askNext(params, options, error);
       // Another caller may have reopened it in the meantime.
       if (this.#channel === channel) await this.#reopen();
       result = await this.request('token.get', params, options);
     }
-    if (isTokenResult(result)) return result;
-    throw malformed('token.get');
+    return tokenFrom(result);
+  }
+
+  /** Asks until a broker that goes on answers. Throws `stopping` where none came in time. */
+  async #askNext(params: TokenGetParams, options: RequestOptions, stopping: unknown): Promise<TokenResult> {
+    const { signal } = options;
+    for (let deadline = Date.now() + takeoverPatience; Date.now() < deadline;) {
+      await sleep(lookEvery, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
+      const isNext = !this.isOpen;
+      try {
+        if (isNext) {
+          await this.#reopen();
+          options.onTakeover?.();
+        }
+        return tokenFrom(await this.request('token.get', params, options));
+      } catch (error) {
+        if (this.#closed || !isPassing(error)) throw error;
+        // That one stops too, maybe after the person was asked for long: the wait begins anew.
+        if (isNext && reasonOf(error) === 'broker_stopping') deadline = Date.now() + takeoverPatience;
+      }
+    }
+    throw stopping;
   }
 
   async rejectToken(params: TokenRejectParams, options: RequestOptions = {}): Promise<TokenRejectResult> {
@@ -122,16 +163,32 @@ class BrokerConnection implements Connection {
     this.#channel.fail(closedHere());
   }
 
+  async #open(): Promise<void> {
+    const { channel, capabilities } = await openChannel(this.#options);
+    this.#channel = channel;
+    this.capabilities = capabilities;
+  }
+
   async #reopen(): Promise<void> {
     if (this.#closed) throw closedHere();
-    this.#opening ??= openChannel(this.#options).then(({ channel }) => channel);
+    this.#opening ??= this.#open();
     try {
-      this.#channel = await this.#opening;
+      await this.#opening;
     } finally {
       this.#opening = undefined;
     }
     if (this.#closed) this.#channel.fail(closedHere());
   }
+}
+
+/** The broker went, or is about to go, and did nothing: another one may answer. */
+function isPassing(error: unknown): boolean {
+  return ['broker_unreachable', 'broker_stopping'].includes(reasonOf(error));
+}
+
+function tokenFrom(result: unknown): TokenResult {
+  if (isTokenResult(result)) return result;
+  throw malformed('token.get');
 }
 
 async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -19,7 +19,7 @@ export async function hello(
   identity: Identity,
   endpoint: string,
   after: After,
-): Promise<{ readonly proven: Promise<void> }> {
+): Promise<{ readonly proven: Promise<void>; readonly capabilities: readonly string[] }> {
   const cancel = after(handshakeTimeout, () =>
     channel.fail(refusal('the broker took more than five seconds')),
   );
@@ -29,19 +29,19 @@ export async function hello(
     channel.fail(known);
     throw known;
   };
-  const answer = await prove(channel, identity, endpoint).catch(end);
+  const { capabilities, answer } = await prove(channel, identity, endpoint).catch(end);
   const proven = answer().then(() => cancel(), end);
   // Whoever doesn't wait for it hears of a failure through the requests that follow.
   proven.catch(() => {});
-  return { proven };
+  return { proven, capabilities };
 }
 
-/** Sends hello, checks the answer, sends prove; returns how to wait for the broker's last word. */
+/** Sends hello, checks the answer, sends prove; returns what the broker said, and how to wait for its last word. */
 async function prove(
   channel: Channel,
   identity: Identity,
   endpoint: string,
-): Promise<() => Promise<unknown>> {
+): Promise<{ readonly capabilities: readonly string[]; readonly answer: () => Promise<unknown> }> {
   const { line, answer } = channel.start('hello', {
     versions: [protocolVersion],
     clientId: identity.clientId,
@@ -51,7 +51,7 @@ async function prove(
   });
   const offer = await answer;
   if (!isHelloResult(offer)) throw refusal('its answer is malformed');
-  if (offer.version !== protocolVersion) throw refusal('it chose a version that was not offered');
+  if (offer.version !== protocolVersion) throw refusal('it chose a version of the wire that was not offered');
   if (offer.brokerId !== identity.brokerId) {
     throw refusal('it is not the broker that this program was paired with', 'The key was kept.');
   }
@@ -62,7 +62,7 @@ async function prove(
   }
   channel.trust();
   const last = channel.start('prove', { proof: clientProof(key, t, offer.proof) });
-  return () => last.answer;
+  return { capabilities: offer.capabilities, answer: () => last.answer };
 }
 
 function refusal(what: string, more = ''): KeyturnError {

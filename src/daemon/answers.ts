@@ -3,6 +3,7 @@
  *
  * Invariant: only `tokenAnswer` shows a secret; a local client sees of a grant what is its own.
  */
+import type { AskerFacts } from '../broker/asker.ts';
 import type { Broker } from '../broker/broker.ts';
 import { namesOfServers } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
@@ -14,7 +15,6 @@ import type { Token } from '../broker/token-request.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
 import { formatScope } from '../oauth/scope.ts';
-import type { Settings } from './settings.ts';
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
@@ -38,9 +38,10 @@ export function grantAnswer(
   grant: Grant,
   caller: Caller,
 ): ResultOf<'grant.list'>['grants'][number] {
-  const { permissions, clients, cache, clock } = broker.parts;
+  const { permissions, leases, clients, cache, clock } = broker.parts;
+  const now = clock.now();
   const names = grant.endpoints
-    .flatMap((endpoint) => permissions.shownFor(endpoint, clock.now()))
+    .flatMap((endpoint) => [...permissions.shownFor(endpoint, now), ...leases.forEndpoint(endpoint, now)])
     .filter((permission) => caller.role === 'owner' || permission.clientId === caller.clientId)
     .map((permission) => clients.nameOf(permission.clientId));
   const expiresAt = Math.max(0, ...cache.of(grant.id).map((token) => token.expiresAt));
@@ -95,14 +96,21 @@ function shownState({ parts }: Broker, grant: Grant): string {
 type ClientAnswer = ResultOf<'client.list'>['clients'][number];
 
 export function clientAnswers({ parts }: Broker): ClientAnswer[] {
-  const { clients, permissions, clock } = parts;
+  const { clients, permissions, leases, clock } = parts;
+  const now = clock.now();
   return clients.withCli().map((client) => ({
     clientId: client.id,
     name: client.name,
     pairedAt: seconds(client.pairedAt),
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: seconds(client.lastUsedAt) }),
     ...(client.executable === undefined ? {} : { executable: client.executable }),
-    permissions: permissions.shownOf(client.id, clock.now()).map(permissionAnswer),
+    permissions: [
+      ...permissions.shownOf(client.id, now).map(permissionAnswer),
+      ...leases.of(client.id, now).map(({ permission, run }) => ({
+        ...permissionAnswer(permission),
+        ...(run === undefined ? {} : { run: askerAnswer(run) }),
+      })),
+    ],
   }));
 }
 
@@ -115,30 +123,47 @@ function permissionAnswer(permission: Permission): ClientAnswer['permissions'][n
   };
 }
 
-/** JSON knows no undefined: a setting that isn't set isn't there. */
-export function settingAnswer(settings: Settings): ResultOf<'settings.get'>['settings'] {
-  const set = Object.entries(settings).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as const],
-  );
-  return Object.fromEntries(set);
+/** By name, as far as they have a value; and each with where it comes from. */
+export function settingAnswer(details: ResultOf<'settings.get'>['details']): ResultOf<'settings.get'> {
+  const set = details.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const]));
+  return { settings: Object.fromEntries(set), details };
 }
 
-export function interactionAnswer({
-  id,
-  question,
-  createdAt,
-}: Interaction): ResultOf<'interaction.list'>['interactions'][number] {
+/** Without what it does: the facts alone go over the wire. */
+function askerAnswer({
+  verified,
+  pid,
+  executable,
+  parents,
+}: AskerFacts): NonNullable<InteractionAnswer['asker']> {
+  return {
+    verified,
+    ...(pid === undefined ? {} : { pid }),
+    ...(executable === undefined ? {} : { executable }),
+    ...(parents === undefined ? {} : { parents: [...parents] }),
+  };
+}
+
+type InteractionAnswer = ResultOf<'interaction.list'>['interactions'][number];
+
+export function interactionAnswer({ id, question, createdAt }: Interaction): InteractionAnswer {
   const common = { id, kind: question.kind, createdAt: seconds(createdAt), state: 'open' };
   switch (question.kind) {
     case 'allow':
       return {
         ...common,
         client: question.clientName,
+        ...(question.asker === undefined ? {} : { asker: askerAnswer(question.asker) }),
         resource: question.endpoint,
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
       };
     case 'pair':
-      return { ...common, client: question.clientName, code: question.code };
+      return {
+        ...common,
+        client: question.clientName,
+        code: question.code,
+        ...(question.asker === undefined ? {} : { asker: askerAnswer(question.asker) }),
+      };
     case 'login':
       return {
         ...common,

@@ -13,6 +13,7 @@ import type { Clock } from '../broker/clock.ts';
 import { Grants, grantSchema } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
 import { Interactions } from '../broker/interaction.ts';
+import { Leases } from '../broker/lease.ts';
 import { LocalClients, localClientSchema } from '../broker/local-client.ts';
 import type { LocalClient } from '../broker/local-client.ts';
 import { Loopback } from '../broker/loopback.ts';
@@ -134,6 +135,7 @@ export function assemble({
     loopback: new Loopback(),
     clients: new LocalClients(records.clients),
     permissions: new Permissions(records.permissions),
+    leases: new Leases(),
     openBrowser: (url) => openBrowser(url, settings.browser),
   };
 }

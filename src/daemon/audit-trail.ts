@@ -13,6 +13,7 @@ import { KeyturnError } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { HomePaths } from '../paths.ts';
 import type { Vault } from '../vault/vault.ts';
+import type { WriteLog } from './log.ts';
 import type { Master } from './master.ts';
 
 /** The vault's item. */
@@ -34,7 +35,7 @@ export interface AuditTrailParts {
   readonly master: Master;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly log: (line: string) => void;
+  readonly log: WriteLog;
 }
 
 export class AuditTrail {
@@ -63,8 +64,17 @@ export class AuditTrail {
     this.file.seal().catch((error: unknown) => {
       log(
         `the audit log could not be sealed: ${error instanceof KeyturnError ? error.message : 'internal error'}`,
+        'error',
       );
     });
+  }
+
+  /** How the log stands, for `status`. */
+  get state(): ResultOf<'status'>['audit'] {
+    if (this.#parts.vault.kind === 'memory') return { state: 'plain' };
+    const { isSealed, trouble } = this.file.state;
+    if (trouble !== undefined) return { state: 'failing', reason: trouble };
+    return { state: isSealed ? 'sealed' : 'waiting' };
   }
 
   async tail(count: number): Promise<ResultOf<'audit.tail'>> {

@@ -9,30 +9,34 @@ import { Broker } from '../broker/broker.ts';
 import type { Grant } from '../broker/grant.ts';
 import { every } from '../broker/every.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import type { RecordStore } from '../broker/record-store.ts';
 import { lookPeriod, RevocationQueue } from '../broker/revocation-queue.ts';
 import { abandonRevocation, isPending } from '../broker/revoker.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
-import type { BrokerServer, Caller } from '../ipc/server.ts';
+import type { BrokerServer, Caller, ServerEvent } from '../ipc/server.ts';
+import { after, versionCapability } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
 import { syncFolder } from '../private-file.ts';
 import { assemble, now, openRecords } from './assembly.ts';
+import { Askers } from './askers.ts';
 import type { Records } from './assembly.ts';
+import { Ending } from './ending.ts';
 import { daemonFetch } from './fetch.ts';
 import { checkFiles, openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
 import { Keys } from './keys.ts';
 import { clearLeftovers } from './leftovers.ts';
 import { LockDesk } from './lock-desk.ts';
+import type { Level, Log, WriteLog } from './log.ts';
 import { dispatch } from './methods.ts';
 import type { Host } from './host.ts';
 import { enterRegistration } from './registration-entry.ts';
 import { resetHome } from './reset.ts';
 import { openSecrets, serviceOf } from './secrets.ts';
-import { readSettings } from './settings.ts';
-import type { Settings } from './settings.ts';
+import { changeSetting } from './setting-change.ts';
+import { SettingsBook } from './settings-book.ts';
+import { storesOf, statusOf } from './status.ts';
 import { takeLock } from './single-instance.ts';
 import { version } from './version.ts';
 
@@ -43,15 +47,14 @@ export interface DaemonOptions {
   readonly autoStarted: boolean;
   /** Opens a URL for the person; gets the settings' browser command. */
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
-  /** Writes one line of the log. Lines hold no secret. */
-  readonly log: (line: string) => void;
+  readonly log: Log;
 }
 
 export interface Daemon {
   readonly paths: HomePaths;
   readonly socket: string;
   readonly broker: Broker;
-  /** Stops it; resolves when the last rotation is in the vault and the socket is gone. */
+  /** Stops it; resolves when the last rotation is in the vault, the socket is gone and the home is free. */
   stop(): Promise<void>;
   /** Resolves once it has stopped, whoever asked for it. */
   readonly stopped: Promise<void>;
@@ -64,11 +67,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await checkFiles(paths);
   const unlock = await takeLock(paths.state);
   try {
-    await clearLeftovers(paths, options.log);
+    await clearLeftovers(paths, options.log.write);
     const home = await openHome(paths);
-    const settings = readSettings({ paths, env, isNewHome: home.isNew, autoStarted: options.autoStarted });
+    const book = new SettingsBook({ paths, env, isNewHome: home.isNew, autoStarted: options.autoStarted });
     if (home.isNew) await syncFolder(paths.config);
-    return await run(options, { home, settings, unlock });
+    return await run(options, { home, book, unlock });
   } catch (error) {
     unlock();
     throw error;
@@ -77,55 +80,64 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 interface Opened {
   readonly home: Home;
-  readonly settings: Settings;
+  readonly book: SettingsBook;
   readonly unlock: () => void;
 }
 
-async function run(options: DaemonOptions, { home, settings, unlock }: Opened): Promise<Daemon> {
-  const { env, log } = options;
+async function run(options: DaemonOptions, { home, book, unlock }: Opened): Promise<Daemon> {
+  const { env, log, openBrowser } = options;
+  const settings = book.current;
+  log.level = settings.logLevel;
   let queue: RevocationQueue | undefined;
-  const secrets = await openSecrets({ home, settings, env, now, log, queue: () => queue });
+  const secrets = await openSecrets({ home, settings, env, now, log: log.write, queue: () => queue });
   const { vault, master, trail } = secrets;
   const net = daemonFetch(settings);
-  const { records, authority } = openRecords({ home, vault, master, log: options.log });
+  const { records, authority } = openRecords({ home, vault, master, log: log.write });
   const subscribers = new Set<Caller>();
   const tell = (method: string): void => {
     for (const caller of subscribers) if (caller.role === 'owner') caller.notify(method, {});
   };
-  const { openBrowser } = options;
   const questionsChanged = (): void => tell('interaction.changed');
   const parts = assemble({ settings, vault, net, records, audit: trail.file, openBrowser, questionsChanged });
-  await loadRecords(records, options.log);
+  await loadRecords(records, log.write);
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);
   const broker = new Broker(parts);
   const revocations = new RevocationQueue(parts);
   queue = revocations;
-  const ending = new AbortController();
-  const keys = new Keys({ ...parts, home, master });
+  const keys = new Keys({ home, master, ...parts });
   const changed = (): void => tell('status.changed');
-  const desk = new LockDesk({ secrets, broker: parts, settings, changed, log });
-  const stopped = Promise.withResolvers<void>();
+  const desk = new LockDesk({ secrets, broker: parts, settings, changed, log: log.write });
   let server: BrokerServer | undefined;
-  const stop = async (): Promise<void> => {
-    desk.stop();
-    await server?.close();
-    ending.abort();
-    await Promise.all([parts.refresher.settled(), revocations.settled()]);
-    await Promise.allSettled([parts.audit.flush(), parts.clients.flush()]);
-    await Promise.allSettled([vault.close(), net.close()]);
-    unlock();
-    stopped.resolve();
-  };
-  const stopOnce = once(stop);
+  const ticking = new AbortController();
+  const ending = new Ending({
+    broker,
+    server: () => server,
+    quiet: () => {
+      desk.stop();
+      ticking.abort();
+    },
+    close: async () => {
+      await revocations.settled();
+      await Promise.allSettled([vault.close(), net.close()]);
+    },
+    unlock,
+    log: log.write,
+    after,
+  });
   const host: Host = {
     broker,
     desk,
     trail,
-    settings,
+    settings: book,
+    askers: new Askers((ended) => broker.consent.endRun(ended)),
     verifyRecords: () => authority.verify(),
-    status: () => statusOf({ home, settings, parts, records, desk }),
-    changeSetting: () => Promise.reject(settingsFixed()),
+    status: () => statusOf({ home, book, parts, records, trail, log, desk }),
+    changeSetting: async (name, value) => {
+      const change = await changeSetting({ home, book, parts }, name, value);
+      log.level = settings.logLevel;
+      return change;
+    },
     subscribe: (caller) => {
       subscribers.add(caller);
       caller.onClose(() => subscribers.delete(caller));
@@ -133,55 +145,76 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
     closeConnectionsOf: (clientId) => server?.closeConnectionsOf(clientId),
     register: (params) => enterRegistration(parts, params),
     reset: (params) => resetHome({ broker, records, service: serviceOf(home) }, params),
-    // After the answer: it leaves with the connection's last bytes.
-    stop: () => void setImmediate(() => void stopOnce()),
+    stop: async () => {
+      await ending.settle();
+      // After the answer: it leaves with the connection's last bytes.
+      setImmediate(() => void ending.complete());
+    },
   };
   const socket = prepareSocket(home.paths, options.env);
-  server = await listen(options, { host, keys, desk }, { socket, homeId: home.homeId });
-  void every(parts.clock, lookPeriod, () => revocations.look(), ending.signal);
-  return { paths: home.paths, socket, broker, stop: stopOnce, stopped: stopped.promise };
+  server = await listen(log.write, { host, keys, desk, ending }, { socket, homeId: home.homeId });
+  void every(parts.clock, lookPeriod, () => revocations.look(), ticking.signal);
+  log.write(`started: version ${version}, pid ${process.pid}, vault ${settings.vault}`);
+  return { paths: home.paths, socket, broker, stop: () => ending.complete(), stopped: ending.stopped };
 }
 
+interface Served {
+  readonly host: Host;
+  readonly keys: Keys;
+  readonly desk: LockDesk;
+  readonly ending: Ending;
+}
+
+/** Whoever ends the broker waits for the other requests, and must not wait for itself. */
+const endsBroker: ReadonlySet<string> = new Set(['daemon.stop', 'home.reset']);
+
 function listen(
-  { log }: DaemonOptions,
-  { host, keys, desk }: { readonly host: Host; readonly keys: Keys; readonly desk: LockDesk },
+  log: WriteLog,
+  { host, keys, desk, ending }: Served,
   { socket, homeId }: { readonly socket: string; readonly homeId: string },
 ): Promise<BrokerServer> {
   return startServer({
     path: socket,
     homeId,
+    capabilities: versionCapability(version),
     keyFor: (clientId) => keys.keyFor(clientId),
     pair: async (request) => {
       desk.refuseIfLocked();
       return keys.pair(request);
     },
     confirmPaired: (clientId) => keys.confirm(clientId),
-    dispatch: (caller, method, params) =>
-      dispatch(host, caller, method, params).catch((error: unknown) => {
+    dispatch: (caller, method, params) => {
+      const request = (): Promise<unknown> => dispatch(host, caller, method, params);
+      const answer = endsBroker.has(method) ? request() : ending.run(request);
+      return answer.catch((error: unknown) => {
         desk.noted(error);
-        if (!(error instanceof KeyturnError)) log(fault(method, error));
+        if (!(error instanceof KeyturnError)) log(fault(method, error), 'error');
         throw error;
-      }),
+      });
+    },
     now,
-    log: (event) => log(JSON.stringify(event)),
+    log: (event) => log(JSON.stringify(event), eventLevels[event.event]),
   });
 }
 
-function once(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  return () => (running ??= work());
-}
+/** Connections come and go all day: only those that fail are worth a line that is always written. */
+const eventLevels: Readonly<Record<ServerEvent['event'], Level>> = {
+  authenticated: 'debug',
+  closed: 'debug',
+  refused: 'warn',
+  unusual: 'warn',
+};
 
 /** A file that can't be read refuses its own requests and is reported; the rest goes on. */
-async function loadRecords(records: Records, log: (line: string) => void): Promise<void> {
+async function loadRecords(records: Records, log: WriteLog): Promise<void> {
   for (const store of storesOf(records)) {
     await store
       .load()
-      .catch((error: unknown) => log(error instanceof Error ? error.message : 'a record file failed'));
+      .catch((error: unknown) =>
+        log(error instanceof Error ? error.message : 'a record file failed', 'error'),
+      );
   }
 }
-
-const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);
 
 /** The memory vault starts empty: what it held is gone, and the grants say so. */
 async function forgetMemoryVault(parts: BrokerParts): Promise<void> {
@@ -192,38 +225,6 @@ async function forgetMemoryVault(parts: BrokerParts): Promise<void> {
     await grants.change(grant, { state: { kind: 'loginRequired', why }, hasRefreshToken: false });
   }
   for (const grant of grants.all().filter(isPending)) await abandonRevocation(parts, grant);
-}
-
-interface StatusParts {
-  readonly home: Home;
-  readonly settings: Settings;
-  readonly parts: BrokerParts;
-  readonly records: Records;
-  readonly desk: LockDesk;
-}
-
-function statusOf({ home, settings, parts, records, desk }: StatusParts): ReturnType<Host['status']> {
-  return {
-    version,
-    pid: process.pid,
-    home: home.paths.state,
-    vault: settings.vault,
-    ...(settings.vault === 'sealed-file' ? { vaultKey: settings.vaultKey } : {}),
-    vaultState: desk.state(),
-    ...(settings.browser === undefined ? {} : { browser: settings.browser }),
-    insecureLoopback: settings.insecureLoopback,
-    grants: records.grants.isLoaded ? records.grants.items.length : 0,
-    clients: records.clients.isLoaded ? records.clients.shown.length : 0,
-    interactions: parts.interactions.list().length,
-    overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
-    unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
-  };
-}
-
-function settingsFixed(): KeyturnError {
-  return new KeyturnError('invalid_request', 'Settings can’t be changed while the broker runs.', {
-    hint: 'Stop it (keyturn daemon --stop), edit settings.json in the config folder, and start it again.',
-  });
 }
 
 /** A fault of ours, for the log: where it happened, without its message, which may quote anything. */

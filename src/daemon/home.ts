@@ -35,6 +35,7 @@ export interface Home {
   readonly ownerKey: KeyObject;
   /** True when this start created the home. */
   readonly isNew: boolean;
+  /** True once the vault holds the master secret: from then on its absence is an error. */
   readonly hasMaster: boolean;
   /** Records that the vault holds the master secret now. */
   masterWritten(): Promise<void>;
@@ -79,13 +80,19 @@ export async function openHome(paths: HomePaths): Promise<Home> {
     hasMaster: false,
   };
   if (!existing) await writeJson(file, record);
+  let { hasMaster } = record;
   return {
     paths,
     homeId: record.homeId,
     ownerKey: await ownerKey(paths, record.homeId),
     isNew: !existing,
-    hasMaster: record.hasMaster,
-    masterWritten: () => writeJson(file, { ...record, hasMaster: true }),
+    get hasMaster() {
+      return hasMaster;
+    },
+    masterWritten: async () => {
+      await writeJson(file, { ...record, hasMaster: true });
+      hasMaster = true;
+    },
   };
 }
 

@@ -3,27 +3,29 @@ import type { Broker } from '../broker/broker.ts';
 import { cliClientId } from '../broker/local-client.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
+import type { Askers } from './askers.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { LockDesk } from './lock-desk.ts';
-import type { Settings } from './settings.ts';
+import type { SettingsBook } from './settings-book.ts';
 
 /** What the methods need of their host besides the broker. */
 export interface Host {
   readonly broker: Broker;
-  readonly settings: Settings;
+  readonly settings: SettingsBook;
+  readonly askers: Askers;
   readonly desk: Pick<LockDesk, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
   readonly trail: Pick<AuditTrail, 'tail' | 'verify'>;
   /** Before records of the home confer anything. Throws what the vault throws; does nothing once it has succeeded. */
   verifyRecords(): Promise<void>;
   status(): ResultOf<'status'>;
-  changeSetting(name: string, value: unknown): Promise<void>;
+  changeSetting(name: string, value: unknown): Promise<ResultOf<'settings.set'>>;
   subscribe(caller: Caller): void;
   closeConnectionsOf(clientId: string): void;
   register(params: ParamsOf<'registration.set'>): Promise<ResultOf<'registration.set'>>;
   /** Ends every grant and empties the vault; the files are for others to remove, once the daemon has stopped. */
   reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;
-  /** Stops the daemon once the answer has left. */
-  stop(): void;
+  /** Resolves when every rotated token is in the vault; the socket closes once the answer has left. */
+  stop(): Promise<void>;
 }
 
 export type Handlers = {

@@ -14,6 +14,7 @@ import { deriveClientKey } from '../ipc/handshake.ts';
 import type { Paired, PairRequest } from '../ipc/server.ts';
 import { ownerId } from '../ipc/wire.ts';
 import type { Home } from './home.ts';
+import { attested } from './askers.ts';
 import type { Master } from './master.ts';
 
 export interface KeyParts {
@@ -48,9 +49,9 @@ export class Keys {
   /** Asks the user; resolves with the new client's key, or throws `pairing_denied`. */
   async pair(request: PairRequest): Promise<Paired> {
     const { home, clients, interactions, clock, audit } = this.#parts;
-    const executable = request.peer.kind === 'verified' ? request.peer.executable : undefined;
-    const shown = executable === undefined ? {} : { executable };
-    const question = { kind: 'pair', clientName: request.name, code: request.code, ...shown } as const;
+    clients.refuseConfusing(request.name);
+    const asker = attested(request);
+    const question = { kind: 'pair', clientName: request.name, code: request.code, asker } as const;
     const answer = await interactions.ask(question, request.signal);
     await audit.record({ event: 'pair', outcome: answer, client: request.name });
     if (answer !== 'yes') {
@@ -59,7 +60,7 @@ export class Keys {
       });
     }
     const master = await this.#parts.master.key();
-    const client = await clients.add(request.name, clock.now(), executable);
+    const client = await clients.add(request.name, clock.now(), asker.executable);
     return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
   }
 

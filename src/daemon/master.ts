@@ -47,7 +47,8 @@ export class Master {
     const found = await this.#vault.find(masterItem);
     const secret = found ?? randomBytes(32).toString('base64url');
     if (found === undefined) await this.#vault.write(masterItem, secret);
-    await this.#home.masterWritten();
+    // What a memory vault holds is no reason to miss it later, in another vault.
+    if (this.#vault.kind !== 'memory') await this.#home.masterWritten();
     return keyFrom(secret);
   }
 }

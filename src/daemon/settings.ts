@@ -11,6 +11,7 @@ import { formats, refuseNewer } from '../broker/record-formats.ts';
 import { KeyturnError } from '../errors.ts';
 import { requireClientMetadataUrl } from '../oauth/client-metadata.ts';
 import type { HomePaths } from '../paths.ts';
+import { levels } from './log.ts';
 
 const proxyUrl = z.url({ protocol: /^https?$/ });
 
@@ -28,7 +29,7 @@ const clientUrlForm = 'must be an https URL with a path, without name, password 
 /** Seconds: a month. Nobody means more, and Node's timers end soon after. */
 const longestIdle = 30 * 24 * 60 * 60;
 
-const settingsSchema = z.object({
+export const settingsSchema = z.object({
   vault: z.enum(['keychain', 'sealed-file', 'memory']).default('keychain'),
   /** What opens a `sealed-file` vault. */
   vaultKey: z.enum(['passphrase', 'keychain']).default('passphrase'),
@@ -53,9 +54,33 @@ const settingsSchema = z.object({
     .default('2025-03-26'),
   /** http is accepted for loopback hosts. For development only. */
   insecureLoopback: z.boolean().default(false),
+  /** The least important lines of the log that are written. */
+  logLevel: z.enum(levels).default('info'),
 });
 
 export type Settings = z.infer<typeof settingsSchema>;
+
+export type SettingName = keyof Settings;
+
+/** Settings whose change is in force at once; what rests on the others is built when the broker starts. */
+export const live: Readonly<Record<SettingName, boolean>> = {
+  vault: false,
+  vaultKey: false,
+  lockAfter: false,
+  browser: true,
+  extraAuthorities: false,
+  httpsProxy: false,
+  noProxy: false,
+  clientMetadataUrl: false,
+  protocolVersionHeader: false,
+  protocolVersion: false,
+  insecureLoopback: false,
+  logLevel: true,
+};
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(live, name);
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -72,6 +97,7 @@ const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   noProxy: ['NO_PROXY', 'no_proxy'],
   clientMetadataUrl: ['KEYTURN_CLIENT_METADATA_URL'],
   insecureLoopback: ['KEYTURN_ALLOW_INSECURE_LOOPBACK'],
+  logLevel: [],
 };
 
 export interface SettingsSource {
@@ -94,7 +120,8 @@ export function readSettings({ paths, env, isNewHome, autoStarted }: SettingsSou
   return autoStarted ? recorded : checked({ ...recorded, ...fromEnvironment(env) }, 'environment');
 }
 
-function openStore(paths: HomePaths): Conf {
+/** The file, 0600, replaced whole at each change. Throws `file_unreadable`. */
+export function openStore(paths: HomePaths): Conf {
   try {
     return new Conf({
       cwd: paths.config,
@@ -109,7 +136,8 @@ function openStore(paths: HomePaths): Conf {
   }
 }
 
-function fromEnvironment(env: Environment): Record<string, unknown> {
+/** What the environment says of settings, not checked yet. */
+export function fromEnvironment(env: Environment): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const [setting, names] of Object.entries(variables)) {
     const value = names.map((name) => env[name]).find((text) => text !== undefined && text !== '');

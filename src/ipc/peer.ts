@@ -82,12 +82,9 @@ function withProcess(peer: Credentials): PeerFacts {
   // pid 0: the peer lives in a pid namespace that this process can't see.
   if (peer.pid <= 0) return { kind: 'verified', ...peer };
   const executable = attempt(() => readlinkSync(`/proc/${peer.pid}/exe`));
-  const stat = attempt(() => readFileSync(`/proc/${peer.pid}/stat`, 'latin1'));
-  // The name in parentheses may hold anything, so the fields are counted from the last parenthesis.
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const parentPid = fields?.[1];
+  const fields = statFields(peer.pid);
   const startTicks = fields?.[19];
-  const parent = attempt(() => readFileSync(`/proc/${parentPid}/comm`, 'utf8').trimEnd());
+  const parent = nameOf(fields?.[1]);
   return {
     kind: 'verified',
     ...peer,
@@ -95,6 +92,37 @@ function withProcess(peer: Credentials): PeerFacts {
     ...(executable ? { executable } : {}),
     ...(parent ? { parent } : {}),
   };
+}
+
+/** The numbers of /proc/PID/stat from the process's state on: its parent's pid is at 1, its beginning at 19. */
+function statFields(pid: number | string): string[] | undefined {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  // The name in parentheses may hold anything, so the fields are counted from the last parenthesis.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function nameOf(pid: string | undefined): string | undefined {
+  return attempt(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trimEnd());
+}
+
+/** Shells within shells: from a program to the desktop there are rarely more than five. */
+const mostParents = 8;
+
+/**
+ * Names of the processes above a peer, the nearest first, up to init and to eight. For display only:
+ * any program chooses its own name, and a parent may end at any moment.
+ */
+export function parentsOf(peer: PeerFacts): string[] {
+  const names: string[] = [];
+  if (peer.kind === 'unverified' || peer.pid <= 0) return names;
+  let pid = statFields(peer.pid)?.[1];
+  while (pid !== undefined && Number(pid) > 1 && names.length < mostParents) {
+    const name = nameOf(pid);
+    if (name === undefined) break;
+    names.push(name);
+    pid = statFields(pid)?.[1];
+  }
+  return names;
 }
 
 /** A fact that can't be read is absent; the process may have ended or may belong to someone else. */

@@ -138,14 +138,31 @@ const permission = z.object({
   decision: z.literal(['allow', 'deny']),
 });
 
+/** Path of an executable. */
+const executable = z.string().max(4096);
+
+/** Who asks, as the kernel attests it. `verified` false: this system doesn't tell. For display. */
+const asker = z.object({
+  verified: z.boolean(),
+  pid: z.int().positive().optional(),
+  executable: executable.optional(),
+  /** Names of the processes above it, the nearest first. */
+  parents: z.array(z.string().max(longest.id)).optional(),
+});
+
+const heldPermission = permission.extend({
+  /** The permission is for this run of the program only. */
+  run: asker.optional(),
+});
+
 const localClient = z.object({
   clientId: id,
   name,
   pairedAt: instant,
   lastUsedAt: instant.optional(),
   /** As the kernel told it at the pairing; for display. */
-  executable: z.string().max(4096).optional(),
-  permissions: z.array(permission),
+  executable: executable.optional(),
+  permissions: z.array(heldPermission),
 });
 
 /** `client` is a name or an id: ids stay unique, names are what people type. */
@@ -170,6 +187,20 @@ const registration = z.object({
 
 const overrides = z.array(z.object({ server: url, names: z.array(overrideName) }));
 
+/** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
+const longestLease = 36_500 * day;
+
+const interactionAnswer = z.object({
+  id,
+  answer: z.literal(['yes', 'no', 'later']),
+  /** Exactly these scopes in place of those that the question names. */
+  scope: scope.min(1).optional(),
+  /** For the run that asked, for so many seconds, or both. */
+  lease: z
+    .object({ run: z.literal(true).optional(), seconds: z.int().positive().max(longestLease).optional() })
+    .optional(),
+});
+
 const settingName = z.string().regex(/^[A-Za-z][A-Za-z0-9.]{0,63}$/);
 const settingText = z.string().max(longest.scope);
 const settingValue = z.union([
@@ -180,10 +211,21 @@ const settingValue = z.union([
   z.array(settingText).max(longest.id),
 ]);
 
+const setting = z.object({
+  name: settingName,
+  /** Absent: not set, and there is no default. A password in a URL is left out. */
+  value: settingValue.optional(),
+  default: settingValue.optional(),
+  source: z.literal(['file', 'environment', 'default']),
+  /** A change is in force at once; else at the broker's next start. */
+  live: z.boolean(),
+});
+
 const interaction = z.object({
   id,
   kind: z.literal(['allow', 'pair', 'login', 'device']),
   client: name.optional(),
+  asker: asker.optional(),
   resource: url.optional(),
   issuer: url.optional(),
   scope: scope.optional(),
@@ -292,6 +334,21 @@ const status = z.object({
   overrides,
   /** Files that count for nothing, were left as they are, and why. */
   unreadable: z.array(z.object({ file: settingText, why: z.string() })),
+  /** Settings that were recorded or changed, by name. */
+  settings: z.record(settingName, settingValue),
+  log: z.object({
+    level: z.string().max(longest.id),
+    /** Absent: the terminal. */
+    file: settingText.optional(),
+    /** False: it could not be written the last time. */
+    ok: z.boolean(),
+  }),
+  audit: z.object({
+    /** `plain`: the vault can't seal it. `waiting`: for the vault to be opened. */
+    state: z.literal(['sealed', 'waiting', 'plain', 'failing']),
+    /** Why it fails. */
+    reason: z.string().max(longest.id).optional(),
+  }),
 });
 
 /** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */
@@ -326,12 +383,13 @@ export const methods = {
   'settings.get': {
     who: 'owner',
     params: empty,
-    result: z.object({ settings: z.record(settingName, settingValue) }),
+    result: z.object({ settings: z.record(settingName, settingValue), details: z.array(setting) }),
   },
   'settings.set': {
     who: 'owner',
+    /** Text counts as the boolean or number that it spells; `null` unsets. */
     params: z.object({ name: settingName, value: settingValue }),
-    result: empty,
+    result: z.object({ inForce: z.literal(['now', 'nextStart']) }),
   },
   'interaction.list': {
     who: 'owner',
@@ -340,7 +398,7 @@ export const methods = {
   },
   'interaction.answer': {
     who: 'owner',
-    params: z.object({ id, answer: z.literal(['yes', 'no', 'later']) }),
+    params: interactionAnswer,
     result: empty,
   },
   'login.answer': {
@@ -381,7 +439,8 @@ export const methods = {
     params: z.object({ withoutVault: z.boolean().optional() }),
     result: reset,
   },
-  'daemon.stop': { who: 'owner', params: empty, result: empty },
+  /** Answers when every rotated token is in the vault. `pid`: the process that ends now. */
+  'daemon.stop': { who: 'owner', params: empty, result: z.object({ pid: z.int().positive() }) },
   subscribe: { who: 'any', params: empty, result: empty },
 } as const satisfies Record<string, Method>;
 

@@ -40,6 +40,8 @@ export interface ServerDeps {
   readonly path: string;
   /** The broker's id on the wire. */
   readonly homeId: string;
+  /** What the broker says of itself in the handshake: see docs/wire.md. Nothing unless given. */
+  readonly capabilities?: readonly string[];
   /** K of the owner (`owner`) or of a local client; undefined: unpaired. May throw `locked`. */
   readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;
   readonly dispatch: (caller: Caller, method: string, params: unknown) => Promise<unknown>;
@@ -152,6 +154,7 @@ class Reception {
     this.#host = {
       homeId: deps.homeId,
       endpoint,
+      capabilities: deps.capabilities ?? [],
       desk: new PairingDesk({ pair: deps.pair, now: deps.now, after }),
       keyFor: deps.keyFor,
       confirmPaired: deps.confirmPaired,

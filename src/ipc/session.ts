@@ -48,6 +48,8 @@ export interface SessionHost {
   readonly homeId: string;
   /** Name of the socket that the server listens on. */
   readonly endpoint: string;
+  /** What the broker says of itself in the handshake. */
+  readonly capabilities: readonly string[];
   readonly desk: PairingDesk;
   readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;
   readonly confirmPaired: (clientId: string) => Promise<void>;
@@ -251,7 +253,7 @@ export class Session {
       version: protocolVersion,
       brokerId: this.#host.homeId,
       nonce: newNonce(),
-      capabilities: [],
+      capabilities: this.#host.capabilities,
     };
     const t = transcript({ ...offer, helloLine: line, brokerNonce: offer.nonce });
     const proof = brokerProof(key, t);
@@ -265,12 +267,7 @@ export class Session {
 
   /** A hello for another socket was relayed to us; it must get no proof that could be carried back. */
   #checkAddress(versions: readonly number[], endpoint: string): void {
-    if (!versions.includes(protocolVersion)) {
-      throw refusal(
-        `this broker speaks version ${protocolVersion} of the wire`,
-        'Update the older of the two.',
-      );
-    }
+    if (!versions.includes(protocolVersion)) throw otherVersion(versions);
     if (endpoint !== this.#host.endpoint) throw refusal('the hello was meant for another socket');
   }
 
@@ -365,4 +362,16 @@ function refusal(message: string, hint?: string): KeyturnError {
     rule: handshakeRule,
     ...(hint === undefined ? {} : { hint }),
   });
+}
+
+function otherVersion(offered: readonly number[]): KeyturnError {
+  const theirs = offered.slice(0, 8).join(', ');
+  return new KeyturnError(
+    'version_unsupported',
+    `this broker speaks version ${protocolVersion} of the wire, and the program speaks ${theirs}`,
+    {
+      rule: handshakeRule,
+      hint: 'Update the older of the two; keyturn daemon --restart starts what is installed.',
+    },
+  );
 }

@@ -180,6 +180,19 @@ export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 /** A capability: has neither the comma nor the line feed that the transcript joins with. */
 export const capabilityPattern = /^[a-z0-9.-]{1,32}$/;
 
+const versionPrefix = 'version-';
+
+/** The capability by which a broker tells its release; none for one that can't be written so. */
+export function versionCapability(version: string): string[] {
+  const capability = `${versionPrefix}${version}`;
+  return capabilityPattern.test(capability) ? [capability] : [];
+}
+
+/** The release that a broker's capabilities name. For display: nothing is decided by it. */
+export function versionIn(capabilities: readonly string[]): string | undefined {
+  return capabilities.find((item) => item.startsWith(versionPrefix))?.slice(versionPrefix.length);
+}
+
 /** A name that a program gives itself: one line of visible text. */
 export const namePattern = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,64}$/u;
 

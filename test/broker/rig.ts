@@ -19,6 +19,7 @@ import { Grants } from '../../src/broker/grant.ts';
 import type { Grant } from '../../src/broker/grant.ts';
 import { Interactions } from '../../src/broker/interaction.ts';
 import type { Interaction, Question } from '../../src/broker/interaction.ts';
+import { Leases } from '../../src/broker/lease.ts';
 import { LocalClients } from '../../src/broker/local-client.ts';
 import { Loopback } from '../../src/broker/loopback.ts';
 import { OverrideBook } from '../../src/broker/override.ts';
@@ -272,6 +273,7 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
     loopback: new Loopback(),
     clients: new LocalClients(files.clients),
     permissions: new Permissions(files.permissions),
+    leases: new Leases(),
     openBrowser: input.openBrowser,
   };
 }

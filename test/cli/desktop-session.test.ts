@@ -29,6 +29,7 @@ function brokerSaying(state: string, accepts: boolean): { connection: Connection
     throw new Error('not asked here');
   };
   const connection: Connection = {
+    capabilities: [],
     isOpen: true,
     request: async (method) => {
       asked.push(method);

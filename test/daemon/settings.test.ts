@@ -22,6 +22,7 @@ const version = {
   vaultKey: 'passphrase',
   protocolVersionHeader: 'CTX-Protocol-Version',
   protocolVersion: '2025-03-26',
+  logLevel: 'info',
 };
 
 function read(env: Record<string, string>, isNewHome: boolean, autoStarted = true) {

@@ -125,7 +125,11 @@ describe('completion', () => {
     ['no flag of another command', ['keyturn', 'list', '--min'], []],
     ['the values of a flag', ['keyturn', 'token', '--status', ''], ['401', '403']],
     ['nothing where a flag takes free text', ['keyturn', 'token', '--scope', ''], []],
-    ['the answers to a question', ['keyturn', 'answer', '1a2b3c4d', ''], ['yes', 'no', 'later', '--help']],
+    [
+      'the answers to a question',
+      ['keyturn', 'answer', '1a2b3c4d', ''],
+      ['yes', 'no', 'later', '--this-run', '--for', '--scope', '--help'],
+    ],
     ['no answer in place of the id', ['keyturn', 'answer', 'y'], []],
     ['the shells', ['keyturn', 'completion', 'z'], ['zsh']],
     ['a command to have help about', ['keyturn', 'help', 'un'], ['unpair', 'unlock']],

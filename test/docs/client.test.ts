@@ -9,6 +9,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Question } from '../../src/broker/interaction.ts';
+import { terminalLog } from '../../src/daemon/log.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { homePaths } from '../../src/paths.ts';
@@ -36,7 +37,7 @@ beforeAll(async () => {
     env: { ...env, KEYTURN_VAULT: 'memory' },
     autoStarted: false,
     openBrowser: async (url) => void world.signIn(url).catch(() => undefined),
-    log: () => undefined,
+    log: terminalLog(() => undefined),
   });
 });
 

@@ -2,35 +2,11 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
+import { homeInWorld, newHome, until } from '../support/home.ts';
 import { useNotebook, verdictOn } from '../support/notebook.ts';
+import { library, paired } from '../support/program.ts';
 
-type Library = typeof import('../../src/client/index.ts');
-
-/** A path in a variable: the compiler must not look for what may not be built yet. */
-const built: string = path.join(import.meta.dirname, '..', '..', 'dist', 'client', 'index.js');
-const { connect, createFetch, pair } = (await import(built)) as Library;
-
-interface PairQuestion {
-  id: string;
-  kind: string;
-  client: string;
-  code: string;
-}
-
-/** Pairs a program and answers its card from the command line, once the codes agree. */
-async function paired(home: TestHome, name: string, answer: 'yes' | 'no' = 'yes') {
-  const shown = Promise.withResolvers<string>();
-  const pairing = pair({ name, env: home.env, onCode: shown.resolve });
-  pairing.catch(() => undefined);
-  const code = await shown.promise;
-  const card = await until('the card', async () =>
-    (await home.json<PairQuestion[]>('pending')).find(({ kind }) => kind === 'pair'),
-  );
-  expect(card).toMatchObject({ client: name, code });
-  await home.ok(['answer', card.id, answer]);
-  return pairing;
-}
+const { connect, createFetch } = await library();
 
 describe('a program that pairs', () => {
   it('gets tokens within its permission, renews a refused one, and steps up', async () => {
@@ -125,5 +101,18 @@ describe('a program that pairs', () => {
     await expect(connection.getToken({ resource })).rejects.toMatchObject({ reason: 'unpaired' });
     await expect(connect({ name: 'former', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
     expect(existsSync(path.join(home.paths.config, 'clients', 'former.key'))).toBe(true);
+  });
+
+  it('may not take the command line’s name, nor one that looks like another program’s', async () => {
+    const home = newHome();
+    await home.ok(['list']);
+    const { pair } = await library();
+    const refused = (name: string): Promise<unknown> =>
+      pair({ name, env: home.env, onCode: () => undefined }).then(
+        () => 'paired',
+        (error: unknown) => error,
+      );
+    expect(await refused('CLI')).toMatchObject({ reason: 'conflict' });
+    expect(await home.json('pending')).toEqual([]);
   });
 });

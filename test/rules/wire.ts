@@ -3,6 +3,7 @@
  *
  * Invariant: what comes back has passed through JSON, so that it is what a socket would carry.
  */
+import { Askers } from '../../src/daemon/askers.ts';
 import { dispatch } from '../../src/daemon/methods.ts';
 import type { Host } from '../../src/daemon/host.ts';
 import type { Caller } from '../../src/ipc/server.ts';
@@ -41,6 +42,7 @@ function hostOf(broker: Host['broker']): Host {
       return missing();
     },
     verifyRecords: () => broker.parts.registrations.verify(),
+    askers: new Askers(() => undefined),
     status: missing,
     changeSetting: missing,
     subscribe: missing,

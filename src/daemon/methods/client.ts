@@ -17,9 +17,10 @@ export const clientMethods: Pick<
   'client.list': ({ broker }) => ({ clients: clientAnswers(broker) }),
 
   'client.remove': async (host, _caller, { client }) => {
-    const { clients, permissions, audit } = host.broker.parts;
+    const { clients, permissions, leases, audit } = host.broker.parts;
     const id = clients.resolve(client);
     const name = clients.nameOf(id);
+    leases.endAllOf(id);
     await permissions.endAllOf(id);
     await clients.remove(id);
     await audit.record({ event: 'client', outcome: 'removed', client: name });
@@ -51,8 +52,12 @@ export const clientMethods: Pick<
     interactions: broker.parts.interactions.list().map(interactionAnswer),
   }),
 
-  'interaction.answer': ({ broker }, _caller, { id, answer }) => {
-    broker.parts.interactions.answer(id, answer);
+  'interaction.answer': ({ broker }, _caller, { id, answer, scope, lease }) => {
+    broker.parts.interactions.answer(id, answer, {
+      ...(scope === undefined ? {} : { scope: parseScope(scope) }),
+      ...(lease?.run === undefined ? {} : { run: lease.run }),
+      ...(lease?.seconds === undefined ? {} : { time: lease.seconds * 1000 }),
+    });
     return {};
   },
 };
@@ -64,8 +69,10 @@ export async function endPermission(
   endpoint: string,
   outcome: string,
 ): Promise<void> {
-  const { permissions, audit, clients } = broker.parts;
-  if (!(await permissions.end(clientId, endpoint))) {
+  const { permissions, leases, audit, clients } = broker.parts;
+  const wasLeased = leases.end(clientId, endpoint);
+  const wasKept = await permissions.end(clientId, endpoint);
+  if (!wasLeased && !wasKept) {
     throw new KeyturnError('not_found', `${clients.nameOf(clientId)} has no permission for ${endpoint}.`, {
       hint: '`keyturn clients` shows the permissions there are.',
     });

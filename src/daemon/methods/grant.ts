@@ -51,9 +51,11 @@ const isOver = (grant: Grant): boolean => grant.state.kind === 'revoked' && gran
 
 /** A local client sees the grants that one of its permissions reaches. */
 function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
-  const { grants, permissions, clock } = broker.parts;
+  const { grants, permissions, leases, clock } = broker.parts;
   if (caller.role === 'owner') return grants.all();
-  const allowed = permissions.of(caller.clientId, clock.now()).filter((p) => p.decision === 'allow');
+  const now = clock.now();
+  const leased = leases.of(caller.clientId, now).map(({ permission }) => permission);
+  const allowed = [...permissions.of(caller.clientId, now), ...leased].filter((p) => p.decision === 'allow');
   return grants.all().filter((grant) => allowed.some((p) => grant.endpoints.includes(p.endpoint)));
 }
 

@@ -25,12 +25,9 @@ export const homeMethods: Pick<
     return {};
   },
 
-  'settings.get': ({ settings }) => ({ settings: settingAnswer(settings) }),
+  'settings.get': ({ settings }) => settingAnswer(settings.details()),
 
-  'settings.set': async (host, _caller, { name, value }) => {
-    await host.changeSetting(name, value);
-    return {};
-  },
+  'settings.set': (host, _caller, { name, value }) => host.changeSetting(name, value),
 
   'audit.tail': ({ trail }, _caller, { count }) => trail.tail(count),
 
@@ -38,9 +35,9 @@ export const homeMethods: Pick<
 
   status: (host) => host.status(),
 
-  'daemon.stop': (host) => {
-    host.stop();
-    return {};
+  'daemon.stop': async (host) => {
+    await host.stop();
+    return { pid: process.pid };
   },
 
   subscribe: (host, caller) => {

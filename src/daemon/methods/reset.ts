@@ -4,7 +4,7 @@ import type { Handlers } from '../host.ts';
 export const resetMethods: Pick<Handlers, 'home.reset'> = {
   'home.reset': async (host, _caller, params) => {
     const answer = await host.reset(params);
-    host.stop();
+    await host.stop();
     return answer;
   },
 };

@@ -11,9 +11,10 @@ import { endPermission } from './client.ts';
 const defaultTimeout = 300;
 
 export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permission.release'> = {
-  'token.get': async ({ broker }, caller, params) => {
+  'token.get': async ({ broker, askers }, caller, params) => {
     const token = await broker.getToken({
       clientId: brokerClientId(caller),
+      asker: askers.of(caller),
       resource: params.resource,
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       ...(params.account === undefined ? {} : { account: params.account }),

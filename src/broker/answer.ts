@@ -1,0 +1,59 @@
+/**
+ * What the person may say to a question, and on which terms.
+ *
+ * Invariant: terms stand only beside a `yes` to a program that asks for tokens. A term that can't be
+ * kept is refused before the question is closed.
+ */
+import { KeyturnError } from '../errors.ts';
+import type { Question } from './question.ts';
+import { cliClientId } from './local-client.ts';
+
+export type Answer = 'yes' | 'no' | 'later';
+
+/** What an answer came to. `void`: the asker is no longer the one that the person saw. */
+export type Verdict = Answer | 'void';
+
+export interface Terms {
+  /** Exactly these scopes in place of those on the card. */
+  readonly scope?: readonly string[];
+  /** For the run that asked, and no other. */
+  readonly run?: boolean;
+  /** For so long, in milliseconds. */
+  readonly time?: number;
+}
+
+export interface Reply extends Terms {
+  readonly verdict: Verdict;
+}
+
+/** Throws `invalid_request` for terms that don't fit, `conflict` where the run is over already. */
+export function refuseTerms(question: Question, answer: Answer, { scope, run, time }: Terms): void {
+  if (scope === undefined && run === undefined && time === undefined) return;
+  if (answer !== 'yes' || question.kind !== 'allow') {
+    throw new KeyturnError('invalid_request', 'Scopes, a time or a run go with a yes to a program only.', {
+      hint: 'The question must be of the kind "allow"; `keyturn pending` shows it.',
+    });
+  }
+  if (run !== true) return;
+  if (question.clientId === cliClientId) {
+    throw new KeyturnError('invalid_request', 'The command line can’t be allowed for one run.', {
+      rule: 'A permission for a run ends with its connection, and that of a command ends with the command',
+      hint: 'Give it a time instead: --for 30m',
+    });
+  }
+  if (question.asker?.standing() === 'same') return;
+  throw new KeyturnError('conflict', `The run of ${question.clientName} that asked is over.`, {
+    rule: 'A permission for a run ends with its last connection',
+    hint: 'Answer without --this-run, or wait until it asks again.',
+  });
+}
+
+/** `conflict` for a question whose asker isn't the one that was shown; else undefined. */
+export function changedAsker(question: Question): KeyturnError | undefined {
+  if (question.kind !== 'allow' && question.kind !== 'pair') return undefined;
+  if (question.asker?.standing() !== 'changed') return undefined;
+  return new KeyturnError('conflict', `What asked as ${question.clientName} is no longer the same program.`, {
+    rule: 'The facts about who asks are read again at the answer; where they changed, the question is void',
+    hint: 'Nothing was allowed. If you expect the program, let it ask again.',
+  });
+}

@@ -1,0 +1,42 @@
+/** What the person is asked: the kinds of question, and what each shows. No secret, but for a code that is the person's own to type. */
+import type { AskerView } from './asker.ts';
+
+export type Question =
+  | {
+      readonly kind: 'allow';
+      readonly clientId: string;
+      readonly clientName: string;
+      readonly endpoint: string;
+      /** Absent: the program named no scopes. */
+      readonly scope?: readonly string[];
+      /** As it was when it asked. */
+      readonly asker?: AskerView;
+    }
+  | {
+      readonly kind: 'pair';
+      readonly clientName: string;
+      /** Six digits that the program shows too. */
+      readonly code: string;
+      readonly asker?: AskerView;
+    }
+  | {
+      readonly kind: 'login';
+      readonly endpoint: string;
+      readonly issuer: string;
+      /** The authorization URL, for a person whose browser did not open. */
+      readonly url: string;
+      /** The issuer that the protected server named before, where it names another now. */
+      readonly formerIssuer?: string;
+      /** Takes the address that a browser elsewhere ended at. Throws `state_mismatch`, `invalid_request`. */
+      readonly paste: (address: string) => void;
+    }
+  | {
+      readonly kind: 'device';
+      readonly endpoint: string;
+      readonly issuer: string;
+      /** For the user alone. */
+      readonly userCode: string;
+      readonly url: string;
+      /** The same with the code in it. */
+      readonly completeUrl?: string;
+    };

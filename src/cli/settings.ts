@@ -1,0 +1,74 @@
+/** `keyturn settings`: shows the settings, one of them, or changes one. */
+import { exitCodes, KeyturnError, quoted } from '../errors.ts';
+import { parse, usage } from './arguments.ts';
+import { ask } from './command.ts';
+import type { Command } from './command.ts';
+import { print, printJson, printTable, say } from './output.ts';
+
+const help = `Usage: keyturn settings [NAME [VALUE]] [OPTION]...
+Show the settings, or one of them; with a VALUE, change it.
+
+      --unset NAME  back to what it is unless set
+      --json        print them as JSON
+  -h, --help        show this
+
+A line says when a change is in force, if that isn't at once.
+
+Examples:
+  keyturn settings logLevel debug
+  keyturn settings --unset browser
+`;
+
+type Detail = Awaited<ReturnType<typeof ask<'settings.get'>>>['details'][number];
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values, positionals } = parse(
+      args,
+      { unset: { type: 'string' }, json: { type: 'boolean' } },
+      { names: ['NAME', 'VALUE'], atLeast: 0, command: 'settings' },
+    );
+    const [name, value] = positionals;
+    if (values.unset !== undefined) {
+      if (name !== undefined) throw usage('--unset takes the one name and no other operand', 'settings');
+      return change(values.unset, null);
+    }
+    if (name !== undefined && value !== undefined) return change(name, value);
+    const { details } = await ask('settings.get', {});
+    if (name !== undefined) showOne(found(details, name), values.json === true);
+    else if (values.json) printJson(details);
+    else printTable(['SETTING', 'VALUE', 'UNLESS SET', 'FROM'], details.map(row));
+    return exitCodes.ok;
+  },
+};
+
+async function change(name: string, value: string | null): Promise<number> {
+  const { inForce } = await ask('settings.set', { name, value });
+  if (inForce === 'nextStart') {
+    say(`keyturn: ${name} is in force from the broker's next start: keyturn daemon --restart`);
+  }
+  return exitCodes.ok;
+}
+
+function found(details: readonly Detail[], name: string): Detail {
+  const detail = details.find((one) => one.name === name);
+  if (detail) return detail;
+  throw new KeyturnError('not_found', `There is no setting ${quoted(name)}.`, {
+    hint: '`keyturn settings` lists them.',
+  });
+}
+
+/** Nothing for one that has no value. */
+function showOne(detail: Detail, isJson: boolean): void {
+  if (isJson) printJson(detail);
+  else if (detail.value !== undefined) print(shown(detail.value));
+}
+
+function row(detail: Detail): string[] {
+  return [detail.name, shown(detail.value), shown(detail.default), detail.source];
+}
+
+function shown(value: Detail['value']): string {
+  return value === undefined || value === null ? '-' : String(value);
+}

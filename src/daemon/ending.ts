@@ -1,0 +1,97 @@
+/**
+ * The end of a daemon, in two steps: what it owes is done first, then the home is given up.
+ *
+ * Invariant: a request that comes after the first step began is not run, and is told so. The home's
+ * lock is free only when every rotated token is in the vault and nothing more is written.
+ */
+import type { Broker } from '../broker/broker.ts';
+import { brokerStopping } from '../broker/refusals.ts';
+import { reasonOf } from '../errors.ts';
+import type { BrokerServer } from '../ipc/server.ts';
+import type { After } from '../ipc/wire.ts';
+import type { WriteLog } from './log.ts';
+
+export interface EndingParts {
+  readonly broker: Broker;
+  readonly server: () => BrokerServer | undefined;
+  /** Stops what works by itself: what it began is finished, nothing new begins. */
+  readonly quiet: () => void;
+  /** Vault and network. */
+  readonly close: () => Promise<unknown>;
+  readonly unlock: () => void;
+  readonly log: WriteLog;
+  readonly after: After;
+}
+
+/** Milliseconds for requests that are neither a refresh nor a sign-in, e.g. a revocation at a slow server. */
+const requestPatience = 5000;
+
+export class Ending {
+  readonly #parts: EndingParts;
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #stopped = Promise.withResolvers<void>();
+  #settled: Promise<void> | undefined;
+  #completed: Promise<void> | undefined;
+
+  constructor(parts: EndingParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when the home is given up. */
+  get stopped(): Promise<void> {
+    return this.#stopped.promise;
+  }
+
+  /** Runs a request, unless the end has begun. Throws `broker_stopping`. */
+  async run<T>(request: () => Promise<T>): Promise<T> {
+    if (this.#settled) throw brokerStopping();
+    const running = request();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  /** Resolves when every rotated token is in the vault and whoever waited has been answered. */
+  async settle(): Promise<void> {
+    this.#settled ??= this.#settle();
+    await this.#settled;
+  }
+
+  async #settle(): Promise<void> {
+    this.#parts.log('stopping: refreshes are finished first');
+    this.#parts.quiet();
+    await this.#parts.broker.end();
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#parts.after(requestPatience, late.resolve);
+    await Promise.race([Promise.allSettled(this.#running), late.promise]);
+    cancel();
+  }
+
+  /** Closes the socket and gives the home up. */
+  async complete(): Promise<void> {
+    this.#completed ??= this.#complete();
+    await this.#completed;
+  }
+
+  async #complete(): Promise<void> {
+    await this.settle();
+    const { broker, server, close, unlock, log } = this.#parts;
+    await server()?.close();
+    const { audit, clients } = broker.parts;
+    const flushed = await Promise.allSettled([audit.flush(), clients.flush()]);
+    for (const [index, outcome] of flushed.entries()) {
+      if (outcome.status === 'fulfilled') continue;
+      const what = index === 0 ? 'the last rows of the audit log' : 'when programs were last used';
+      log(`${what} could not be written: ${reasonOf(outcome.reason)}`, 'error');
+    }
+    // A request that was too late for the first step may have set off one more.
+    await broker.parts.refresher.settled();
+    await close();
+    log('stopped');
+    unlock();
+    this.#stopped.resolve();
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * A change of a setting that the owner asks for.
+ *
+ * Invariant: the vault can't be changed under what rests in it. Each change is a row of the audit log,
+ * which names the setting and not its value: a proxy's URL may hold a password.
+ */
+import type { BrokerParts } from '../broker/parts.ts';
+import { KeyturnError } from '../errors.ts';
+import type { ResultOf } from '../ipc/protocol.ts';
+import type { Home } from './home.ts';
+import type { SettingsBook } from './settings-book.ts';
+
+export interface ChangeParts {
+  readonly home: Home;
+  readonly book: SettingsBook;
+  readonly parts: BrokerParts;
+}
+
+/** `value` null unsets. Throws `not_found`, `invalid_request`, `conflict`, `file_unreadable`. */
+export async function changeSetting(
+  { home, book, parts }: ChangeParts,
+  name: string,
+  value: unknown,
+): Promise<ResultOf<'settings.set'>> {
+  const checked = book.check(name, value);
+  if (checked.name === 'vault' && checked.value !== book.current.vault) refuseOccupied(home, parts);
+  const inForce = book.set(checked.name, checked.value);
+  const outcome = `${checked.name} ${checked.value === undefined ? 'unset' : 'set'}`;
+  await parts.audit.record({ event: 'settings', outcome });
+  return { inForce };
+}
+
+function refuseOccupied(home: Home, { grants }: BrokerParts): void {
+  const living = grants
+    .all()
+    .filter(({ state }) => state.kind !== 'revoked' || state.receipt === 'pending').length;
+  if (living === 0 && !home.hasMaster) return;
+  const what = living > 0 ? 'grants rest in it' : 'it holds the key that programs were paired with';
+  throw new KeyturnError('conflict', `The vault can't be changed: ${what}.`, {
+    rule: 'What rests in one vault is never moved to another, nor left behind without a word',
+    hint: 'Revoke the grants (`keyturn revoke`) and begin a new home with the other vault: docs/settings.md says how.',
+  });
+}

@@ -1,0 +1,105 @@
+/**
+ * The settings while a broker runs: what counts, where it comes from, and changes.
+ *
+ * Invariant: a value is checked by its schema before it is written, and the file is replaced whole.
+ * A change is in force at once only where the table of `live` settings says so, and never against
+ * this run's environment, which a broker that the user starts takes as it is.
+ */
+import { KeyturnError, quoted } from '../errors.ts';
+import type { ResultOf } from '../ipc/protocol.ts';
+import { fromEnvironment, isSettingName, live, openStore, readSettings, settingsSchema } from './settings.ts';
+import type { SettingName, Settings, SettingsSource } from './settings.ts';
+
+type Detail = ResultOf<'settings.get'>['details'][number];
+type Value = Settings[SettingName];
+
+export class SettingsBook {
+  readonly #source: SettingsSource;
+  /** What this run goes by. Live settings change in it. */
+  readonly current: Settings;
+
+  /** Reads the settings; a new home's are recorded. Throws as `readSettings`. */
+  constructor(source: SettingsSource) {
+    this.#source = source;
+    this.current = readSettings(source);
+  }
+
+  /** Those that stand in the file and aren't the default. */
+  recorded(): Record<string, NonNullable<Value>> {
+    const rows = this.details().filter(({ source, value }) => source !== 'default' && value !== undefined);
+    return Object.fromEntries(rows.flatMap(({ name, value }) => (isValue(value) ? [[name, value]] : [])));
+  }
+
+  details(): Detail[] {
+    const defaults: Readonly<Record<string, Value>> = settingsSchema.parse({});
+    const file = openStore(this.#source.paths).store;
+    const env = this.#environment();
+    return Object.keys(live)
+      .filter(isSettingName)
+      .map((name) => {
+        const written = settingsSchema.shape[name].safeParse(file[name]).data;
+        const value = name in env ? this.current[name] : written;
+        const isSet = written !== defaults[name];
+        return {
+          name,
+          ...(value === undefined ? {} : { value: withoutPassword(value) }),
+          ...(defaults[name] === undefined ? {} : { default: defaults[name] }),
+          source: name in env ? 'environment' : isSet ? 'file' : 'default',
+          live: live[name],
+        };
+      });
+  }
+
+  /** What `name` would be with `value`; `null` unsets. Throws `invalid_request` or `not_found`. */
+  check(name: string, value: unknown): { readonly name: SettingName; readonly value: Value } {
+    if (!isSettingName(name)) {
+      throw new KeyturnError('not_found', `There is no setting ${quoted(name)}.`, {
+        hint: '`keyturn settings` lists them.',
+      });
+    }
+    const field = settingsSchema.shape[name];
+    if (value === null) return { name, value: undefined };
+    for (const candidate of [value, ...spelled(value)]) {
+      const parsed = field.safeParse(candidate);
+      if (parsed.success) return { name, value: parsed.data };
+    }
+    const problem = field.safeParse(value).error?.issues[0]?.message ?? 'bad value';
+    throw new KeyturnError('invalid_request', `${name}: ${problem}.`, {
+      hint: 'docs/settings.md lists what each setting takes.',
+    });
+  }
+
+  /** Writes what `check` answered; tells when it is in force. Throws `file_unreadable`. */
+  set(name: SettingName, value: Value): 'now' | 'nextStart' {
+    const store = openStore(this.#source.paths);
+    if (value === undefined) store.delete(name);
+    else store.set(name, value);
+    if (!live[name] || name in this.#environment()) return 'nextStart';
+    Object.assign(this.current, { [name]: value ?? settingsSchema.parse({})[name] });
+    return 'now';
+  }
+
+  /** A broker that was started by itself took nothing from there, but for a new home, whose file has it. */
+  #environment(): Record<string, unknown> {
+    const { env, autoStarted, isNewHome } = this.#source;
+    return autoStarted || isNewHome ? {} : fromEnvironment(env);
+  }
+}
+
+function isValue(value: unknown): value is NonNullable<Value> {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+/** What a text stands for, as a command line gives it. */
+function spelled(value: unknown): unknown[] {
+  if (value === 'true' || value === 'false') return [value === 'true'];
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? [Number(value)] : [];
+}
+
+/** A proxy's URL may hold one; lists are copied into reports. */
+function withoutPassword<T>(value: T): T | string {
+  const url = typeof value === 'string' ? URL.parse(value) : null;
+  if (!url || url.password === '') return value;
+  url.password = '***';
+  return url.href;
+}

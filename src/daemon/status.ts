@@ -1,0 +1,46 @@
+/** What `status` answers: the broker and its home, with what is wrong. Nothing of it is secret. */
+import type { BrokerParts } from '../broker/parts.ts';
+import type { RecordStore } from '../broker/record-store.ts';
+import type { ResultOf } from '../ipc/protocol.ts';
+import type { Records } from './assembly.ts';
+import type { AuditTrail } from './audit-trail.ts';
+import type { Home } from './home.ts';
+import type { LockDesk } from './lock-desk.ts';
+import type { Log } from './log.ts';
+import type { SettingsBook } from './settings-book.ts';
+import { version } from './version.ts';
+
+export interface StatusParts {
+  readonly home: Home;
+  readonly book: SettingsBook;
+  readonly parts: BrokerParts;
+  readonly records: Records;
+  readonly trail: AuditTrail;
+  readonly log: Log;
+  readonly desk: LockDesk;
+}
+
+export const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);
+
+export function statusOf(reported: StatusParts): ResultOf<'status'> {
+  const { home, book, parts, records, trail, log, desk } = reported;
+  const settings = book.current;
+  return {
+    version,
+    pid: process.pid,
+    home: home.paths.state,
+    vault: settings.vault,
+    ...(settings.vault === 'sealed-file' ? { vaultKey: settings.vaultKey } : {}),
+    vaultState: desk.state(),
+    ...(settings.browser === undefined ? {} : { browser: settings.browser }),
+    insecureLoopback: settings.insecureLoopback,
+    grants: records.grants.isLoaded ? records.grants.items.length : 0,
+    clients: records.clients.isLoaded ? records.clients.shown.length : 0,
+    interactions: parts.interactions.list().length,
+    overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
+    unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
+    settings: book.recorded(),
+    log: { level: log.level, ...(log.file === undefined ? {} : { file: log.file }), ok: log.isOk },
+    audit: trail.state,
+  };
+}

@@ -1,0 +1,83 @@
+/** Settings that change while a broker runs: what is checked, written, in force, and shown. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SettingsBook } from '../../src/daemon/settings-book.ts';
+import { homePaths } from '../../src/paths.ts';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  mkdirSync(path.join(folder, 'config'), { mode: 0o700 });
+  file = path.join(folder, 'config', 'settings.json');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function book(env: Record<string, string> = {}, autoStarted = true): SettingsBook {
+  const paths = homePaths({ KEYTURN_HOME: folder });
+  return new SettingsBook({ paths, env, isNewHome: false, autoStarted });
+}
+
+function change(settings: SettingsBook, name: string, value: unknown): string {
+  const checked = settings.check(name, value);
+  return settings.set(checked.name, checked.value);
+}
+
+describe('a change', () => {
+  it('of a live setting is in force at once, of another at the next start', () => {
+    const settings = book();
+    expect(change(settings, 'browser', 'firefox')).toBe('now');
+    expect(settings.current.browser).toBe('firefox');
+    expect(change(settings, 'insecureLoopback', 'true')).toBe('nextStart');
+    expect(settings.current.insecureLoopback).toBe(false);
+    expect(book().current).toMatchObject({ browser: 'firefox', insecureLoopback: true });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('to null takes the setting back to its default', () => {
+    const settings = book();
+    change(settings, 'logLevel', 'debug');
+    expect(settings.current.logLevel).toBe('debug');
+    change(settings, 'logLevel', null);
+    expect(settings.current.logLevel).toBe('info');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({});
+  });
+
+  it('does not go against the environment of a broker that the user started', () => {
+    const settings = book({ KEYTURN_BROWSER: 'lynx' }, false);
+    expect(change(settings, 'browser', 'firefox')).toBe('nextStart');
+    expect(settings.current.browser).toBe('lynx');
+  });
+
+  it.each([
+    ['logLevel', 'loud', 'invalid_request'],
+    ['vault', 'shoebox', 'invalid_request'],
+    ['httpsProxy', 'proxy.example:3128', 'invalid_request'],
+    ['insecureLoopback', 'yes', 'invalid_request'],
+    ['browser', '', 'invalid_request'],
+    ['loglevel', 'debug', 'not_found'],
+    ['__proto__', 'x', 'not_found'],
+  ])('of %s to %j is refused, and nothing is written', (name, value, reason) => {
+    writeFileSync(file, '{"browser":"lynx"}', { mode: 0o600 });
+    expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ reason }));
+    expect(readFileSync(file, 'utf8')).toBe('{"browser":"lynx"}');
+  });
+});
+
+describe('the list', () => {
+  it('says where each value comes from, and shows no password', () => {
+    writeFileSync(file, '{"httpsProxy":"http://me:hunter2@proxy.example","protocolVersion":"2025-03-26"}', {
+      mode: 0o600,
+    });
+    const details = book({ BROWSER: 'lynx' }, false).details();
+    const by = (name: string) => details.find((detail) => detail.name === name);
+    expect(by('browser')).toEqual({ name: 'browser', value: 'lynx', source: 'environment', live: true });
+    expect(by('httpsProxy')).toMatchObject({ source: 'file', value: 'http://me:***@proxy.example/' });
+    expect(by('protocolVersion')).toMatchObject({ source: 'default', default: '2025-03-26' });
+    expect(JSON.stringify(details)).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,129 @@
+/** One broker takes over from another: what waits goes on waiting, there; and brokers of other versions. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { homeInWorld, isAlive, newHome, type TestHome, until } from '../support/home.ts';
+import { pairedProgram } from '../support/program.ts';
+
+interface Question {
+  id: string;
+  kind: string;
+  client?: string;
+}
+
+const root = path.join(import.meta.dirname, '..', '..');
+
+async function question(home: TestHome, kind: string, not = ''): Promise<Question> {
+  return until(`a question of kind ${kind}`, async () =>
+    (await home.json<Question[]>('pending')).find((one) => one.kind === kind && one.id !== not),
+  );
+}
+
+describe('a broker that is replaced', () => {
+  it('leaves its questions to the next one: who waits does nothing and gets its token', async () => {
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['list']);
+    const program = await pairedProgram(home, 'editor');
+    const asked = program.getToken({ resource, interaction: 'allow' });
+    const command = home.start(['token', resource]);
+    const first = await until('both questions', async () => {
+      const waiting = await home.json<Question[]>('pending');
+      return waiting.length === 2 ? waiting : undefined;
+    });
+    const before = (await home.brokerPid()) ?? 0;
+
+    const next = home.start(['daemon', '--replace']);
+    await next.says('the broker listens on');
+    expect(isAlive(before)).toBe(false);
+    const again = await until('both questions again', async () => {
+      const waiting = await home.json<Question[]>('pending');
+      return waiting.length === 2 ? waiting : undefined;
+    });
+    expect(new Set(again.map(({ client }) => client))).toEqual(new Set(['cli', 'editor']));
+    for (const { id } of again) {
+      expect(first.map((one) => one.id)).not.toContain(id);
+      // The person at the terminal is told what to type now.
+      await home.ok(['answer', id, 'yes']);
+    }
+    const cli = again.find(({ client }) => client === 'cli');
+    expect((await asked).access_token).toMatch(/^\S+$/);
+    const run = await command.ended;
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+    expect(run.stderr).toContain(`keyturn answer ${cli?.id} yes`);
+    expect(world.counts().authorizationServer.signIns).toBe(1);
+    program.close();
+  });
+
+  it('lets a sign-in begin anew at the next one', async () => {
+    const { home, world, resource } = await homeInWorld({ browser: 'true' });
+    const login = home.start(['login', resource]);
+    const { id } = await question(home, 'login');
+    await home.ok(['daemon', '--restart']);
+    const next = await question(home, 'login', id);
+    const { url } = (await home.json<(Question & { url: string })[]>('pending')).find(
+      (one) => one.id === next.id,
+    ) ?? { url: '' };
+    expect(await world.signIn(url)).toMatchObject({ status: 200 });
+    expect(await login.ended).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('refuses what is new while it finishes a refresh, whose token its asker still gets', async () => {
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['allow', 'cli', resource]);
+    const old = await home.ok(['token', resource]);
+    const before = (await home.brokerPid()) ?? 0;
+    const held = world.holdTokenRequests();
+    const asking = home.start(['token', resource, '--rejected-stdin'], { stdin: old });
+    await held.arrived;
+    const stopping = home.start(['daemon', '--stop']);
+    await until('it refuses', async () =>
+      (await home.keyturn(['status'])).stderr.includes('broker_stopping'),
+    );
+    const waiting = home.start(['list', '--json']);
+    held.release();
+
+    expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+    expect(await stopping.ended).toMatchObject({ code: 0 });
+    expect(isAlive(before)).toBe(false);
+    const [grant] = JSON.parse((await waiting.ended).stdout) as { state: string }[];
+    expect(grant?.state).toBe('active');
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
+  });
+});
+
+/** The built package with another version in its package.json. */
+function otherRelease(version: string): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(path.join(folder, 'dist'));
+  cpSync(path.join(root, 'dist'), path.join(folder, 'dist'), { recursive: true });
+  symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
+  const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as object;
+  writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ ...manifest, version }));
+  return path.join(folder, 'dist', 'cli', 'bin.js');
+}
+
+describe('a broker of another version', () => {
+  it('serves as ever; a request that fails because of it says so, and a restart mends it', async () => {
+    const bin = otherRelease('9.8.7');
+    const methods = path.join(path.dirname(bin), '..', 'daemon', 'methods', 'home.js');
+    // What a release without that method would do.
+    const text = readFileSync(methods, 'utf8');
+    writeFileSync(methods, text.replace(/status: \(host\) => host\.status\(\)/, 'status: () => ({})'));
+    const other = newHome({ bin });
+    await other.ok(['list']);
+    const pid = other.brokers()[0] ?? 0;
+
+    const home = newHome({ env: { KEYTURN_HOME: other.folder } });
+    expect(await home.keyturn(['list', '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
+    const run = await home.keyturn(['status']);
+    expect(run).toMatchObject({ code: 8, stdout: '' });
+    expect(run.stderr).toContain('The broker that runs is of version 9.8.7, this command of ');
+    expect(run.stderr).toContain('hint: Restart the broker: keyturn daemon --restart');
+
+    await home.ok(['daemon', '--restart']);
+    expect(isAlive(pid)).toBe(false);
+    expect(await home.keyturn(['status'])).toMatchObject({ code: 0, stderr: '' });
+  });
+});

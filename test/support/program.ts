@@ -1,0 +1,49 @@
+/** A local program with a connection of its own, paired through the built library. */
+import path from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import type { Connection } from '../../src/client/index.ts';
+import { type TestHome, until } from './home.ts';
+
+type Library = typeof import('../../src/client/index.ts');
+
+/** A path in a variable: the compiler must not look for what may not be built yet. */
+const built: string = path.join(import.meta.dirname, '..', '..', 'dist', 'client', 'index.js');
+
+export async function library(): Promise<Library> {
+  return (await import(built)) as Library;
+}
+
+interface PairQuestion {
+  id: string;
+  kind: string;
+  client: string;
+  code: string;
+}
+
+/** Pairs a program and answers its card from the command line, once the codes agree. */
+export async function paired(home: TestHome, name: string, answer: 'yes' | 'no' = 'yes') {
+  const { pair } = await library();
+  const shown = Promise.withResolvers<string>();
+  const pairing = pair({ name, env: home.env, onCode: shown.resolve });
+  pairing.catch(() => undefined);
+  const code = await Promise.race([shown.promise, pairing.then(() => '')]);
+  const card = await until('the card', async () =>
+    (await home.json<PairQuestion[]>('pending')).find(({ kind }) => kind === 'pair'),
+  );
+  expect(card).toMatchObject({ client: name, code });
+  await home.ok(['answer', card.id, answer]);
+  return pairing;
+}
+
+/** A paired program's connection; it ends with the test. */
+export async function pairedProgram(home: TestHome, name: string): Promise<Connection> {
+  await paired(home, name);
+  return connected(home, name);
+}
+
+export async function connected(home: TestHome, name: string): Promise<Connection> {
+  const { connect } = await library();
+  const connection = await connect({ name, env: home.env });
+  onTestFinished(() => connection.close());
+  return connection;
+}
