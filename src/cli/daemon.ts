@@ -8,6 +8,7 @@ import { openBrowser } from '../daemon/browser.ts';
 import { startDaemon } from '../daemon/daemon.ts';
 import { exitCodes } from '../errors.ts';
 import { homePaths } from '../paths.ts';
+import { refuseExposure, shieldProcess } from '../shield.ts';
 import { parse } from './arguments.ts';
 import { call } from './command.ts';
 import type { Command } from './command.ts';
@@ -41,6 +42,7 @@ export const command: Command = {
 };
 
 async function serve(autoStarted: boolean): Promise<number> {
+  refuseExposure();
   // Files that we create are the user's alone.
   process.umask(0o077);
   const paths = homePaths();
@@ -52,7 +54,10 @@ async function serve(autoStarted: boolean): Promise<number> {
     openBrowser: (url, browser) =>
       openBrowser(url, { env: process.env, ...(browser === undefined ? {} : { command: browser }) }),
     log: log.write,
+    shield: shieldProcess,
   });
+  // A package of ours (conf's) listens for these too, and would swallow the first: a watchdog's end must end us.
+  for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT'] as const) process.removeAllListeners(signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => void daemon.stop());
   // The starter waits for this line; a person is told where the broker listens.

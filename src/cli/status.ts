@@ -49,6 +49,7 @@ function lines(status: Status): string[] {
     `programs   ${status.clients}`,
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
     ...status.overrides.map(({ server, names }) => `OVERRIDE   ${server}: ${names.join(', ')}`),
+    ...status.unshielded.map((fact) => `UNSHIELDED ${fact}`),
     ...status.unreadable.map((file) => `UNREADABLE ${file} (left as it is; restore it or move it away)`),
   ];
 }

@@ -41,6 +41,8 @@ export interface DaemonOptions {
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   /** Writes one line of the log. Lines hold no secret. */
   readonly log: (line: string) => void;
+  /** Shields the host's process before a secret is read; answers what could not be done (shield.ts). */
+  readonly shield: () => Promise<readonly string[]>;
 }
 
 export interface Daemon {
@@ -59,9 +61,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   prepareFolders(paths);
   const unlock = await takeLock(paths.state);
   try {
+    const unshielded = await options.shield();
+    for (const fact of unshielded) options.log(`not shielded: ${fact}`);
     const home = await openHome(paths);
     const settings = readSettings({ paths, env, isNewHome: home.isNew, autoStarted: options.autoStarted });
-    return await run(options, { home, settings, unlock });
+    return await run(options, { home, settings, unlock, unshielded });
   } catch (error) {
     unlock();
     throw error;
@@ -72,6 +76,7 @@ interface Opened {
   readonly home: Home;
   readonly settings: Settings;
   readonly unlock: () => void;
+  readonly unshielded: readonly string[];
 }
 
 /** The vault, and what rests on it: the master secret and the audit log. Touches no keychain yet. */
@@ -83,7 +88,7 @@ function openSecrets({ log }: DaemonOptions, home: Home, settings: Settings) {
   return { vault, master, trail };
 }
 
-async function run(options: DaemonOptions, { home, settings, unlock }: Opened): Promise<Daemon> {
+async function run(options: DaemonOptions, { home, settings, unlock, unshielded }: Opened): Promise<Daemon> {
   const { vault, master, trail } = openSecrets(options, home, settings);
   const net = daemonFetch(settings);
   const records = openRecords(home.paths);
@@ -121,7 +126,7 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
     broker,
     trail,
     settings,
-    status: () => statusOf(home, settings, parts, records),
+    status: () => ({ ...statusOf(home, settings, parts, records), unshielded: [...unshielded] }),
     changeSetting: () => Promise.reject(settingsFixed()),
     subscribe: (caller) => {
       subscribers.add(caller);
@@ -187,7 +192,7 @@ function statusOf(
   settings: Settings,
   parts: BrokerParts,
   records: Records,
-): ReturnType<Host['status']> {
+): Omit<ReturnType<Host['status']>, 'unshielded'> {
   const files = Object.values(records);
   const count = (file: RecordFile<unknown>): number => (file.isLoaded ? file.items.length : 0);
   return {

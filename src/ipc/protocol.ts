@@ -222,6 +222,8 @@ const status = z.object({
   overrides,
   /** Files that could not be read, and were left as they are. */
   unreadable: z.array(settingText),
+  /** What the broker could not do to shield its process; empty where it did everything. */
+  unshielded: z.array(settingText),
 });
 
 /** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */

@@ -37,6 +37,7 @@ beforeAll(async () => {
     autoStarted: false,
     openBrowser: async (url) => void world.signIn(url).catch(() => undefined),
     log: () => undefined,
+    shield: async () => [],
   });
 });
 
