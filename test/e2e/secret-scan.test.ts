@@ -29,7 +29,10 @@ async function lookAround(home: TestHome): Promise<void> {
 /** A refusal whose words are all that the request held, as some servers' debug modes have it. */
 function echo(reply: JsonReply, { form, headers }: RecordedRequest) {
   const words = `${form.toString()} ${headers.authorization ?? ''}`;
-  return json({ ...reply.body, error_description: words, error_uri: `https://help.example/?${form}` }, 400);
+  return json(
+    { ...reply.body, error_description: words, error_uri: `https://help.example/?${form.toString()}` },
+    400,
+  );
 }
 
 /** A key of a person's own, in a file of theirs; each line of it counts as a secret. */
@@ -136,7 +139,7 @@ describe('no secret is found', { timeout: patience }, () => {
       '--alg',
       'RS256',
     ]);
-    await home.keyturn(['login', url]);
+    await home.keyturn(['login', url, '--timeout', '3']);
     await lookAround(home);
   });
 

@@ -66,7 +66,7 @@ describe('the broker and its keychain worker', () => {
   });
 
   it('would be read if they were not shielded, as any other process of the user is', async () => {
-    const [command = 'sleep', ...args] = [...withoutPrivileges, 'sleep', '60'];
+    const [command, ...args] = [...withoutPrivileges, 'sleep', '60'];
     const open = spawn(command, args, { stdio: 'ignore' });
     onTestFinished(() => void open.kill());
     const pid = open.pid ?? 0;
@@ -105,7 +105,7 @@ describe('the broker and its keychain worker', () => {
   it.runIf(isRoot)('work as an ordinary user, who does not own their /proc', async ({ skip }) => {
     const nobody = 65_534;
     const asNobody = ['setpriv', '--reuid', `${nobody}`, '--regid', `${nobody}`, '--clear-groups'];
-    const [command = '', ...words] = [...asNobody, process.execPath, builtBin, '--version'];
+    const [command, ...words] = [...asNobody, process.execPath, builtBin, '--version'];
     // A checkout in a folder of root's alone can't be run by anybody else.
     if (spawnSync(command, words).status !== 0) skip();
     const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));

@@ -20,7 +20,7 @@ export const dumpingCore: readonly string[] = isRoot
 
 /** What another program of the same user reads of a file; undefined where the kernel refuses. */
 export function readAsNeighbour(file: string): Buffer | undefined {
-  const [command = 'head', ...args] = [...withoutPrivileges, 'head', '-c', '4096', file];
+  const [command, ...args] = [...withoutPrivileges, 'head', '-c', '4096', file];
   const { status, stdout } = spawnSync(command, args);
   return status === 0 ? stdout : undefined;
 }
