@@ -1,8 +1,12 @@
-// The rule table docs/conformance.md against a run of the tests: which proofs it names did not pass.
+// The tables of proofs, docs/conformance.md and docs/reliability.md, against a run of the tests: which
+// proofs they name did not pass.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const proofPattern = /(test\/[\w./-]+\.test\.ts) › (.*?)(?=<br>| \||$)/g;
+
+/** Pages whose tables name proofs. */
+const pages = ['conformance.md', 'reliability.md'];
 
 /** Every `test file › test title` that the table names. */
 export function proofsIn(markdown) {
@@ -16,7 +20,7 @@ export function proofsIn(markdown) {
   );
 }
 
-/** The named proofs that vitest's JSON report does not show as passed. */
+/** The named proofs that vitest's JSON report does not show as passed, each with its page. */
 export function unproven(root, report) {
   const passed = new Set(
     report.testResults.flatMap((file) =>
@@ -25,6 +29,10 @@ export function unproven(root, report) {
         .map(({ title }) => `${path.relative(root, file.name)} › ${title.replace(/\s+/g, ' ').trim()}`),
     ),
   );
-  const proofs = proofsIn(readFileSync(path.join(root, 'docs', 'conformance.md'), 'utf8'));
-  return proofs.map(({ file, title }) => `${file} › ${title}`).filter((proof) => !passed.has(proof));
+  return pages.flatMap((page) =>
+    proofsIn(readFileSync(path.join(root, 'docs', page), 'utf8'))
+      .map(({ file, title }) => `${file} › ${title}`)
+      .filter((proof) => !passed.has(proof))
+      .map((proof) => `docs/${page} names a proof that did not pass: ${proof}`),
+  );
 }

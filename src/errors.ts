@@ -143,3 +143,14 @@ export function quoted(text: string): string {
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/**
+ * What could be a token, code or key: a word of mixed case or of hex digits that is longer than words are.
+ * A name of a rule, a scope or a host is written in lower case.
+ */
+const secretLike = /(?=[\w~+=%-]*[a-z])(?=[\w~+=%-]*[A-Z])[\w~+=%-]{16,}|[0-9a-f]{32,}|[0-9A-F]{32,}/g;
+
+/** `quoted`, for words of a server that knows secrets of ours: what looks like one is left out. */
+export function quotedWithheld(text: string): string {
+  return quoted(text.replace(secretLike, '…'));
+}

@@ -41,13 +41,18 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: [],
     why: 'the one check of modes: both ends of the socket and every keeper of files use it',
   },
+  'shield.ts': {
+    mayImport: ['errors.ts'],
+    packages: ['koffi'],
+    why: 'what broker and keychain worker do to their own process, each of them alike',
+  },
   'oauth/': {
     mayImport: ['errors.ts'],
     packages: ['openid-client', 'zod'],
     why: 'the protocol is pure: fetch and clock are passed in',
   },
   'vault/': {
-    mayImport: ['errors.ts', 'private-file.ts'],
+    mayImport: ['errors.ts', 'private-file.ts', 'shield.ts'],
     packages: ['zod', 'keytar'],
     why: 'keeps secrets and knows not what they are',
   },
@@ -82,7 +87,7 @@ const layers: Readonly<Record<string, Layer>> = {
     why: 'the composition root; hosts import it, it imports no host',
   },
   'cli/': {
-    mayImport: [...base, 'oauth/', 'ipc/', 'client/', 'daemon/'],
+    mayImport: [...base, 'shield.ts', 'oauth/', 'ipc/', 'client/', 'daemon/'],
     packages: ['zod'],
     why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',
   },
@@ -112,8 +117,8 @@ const confined: Readonly<Record<string, Confined>> = {
   },
   koffi: {
     names: (target) => target === 'koffi',
-    only: (file) => file === 'ipc/peer.ts' || file === 'daemon/single-instance.ts',
-    why: 'native calls: one for the peer, one for the lock',
+    only: (file) => ['ipc/peer.ts', 'daemon/single-instance.ts', 'shield.ts'].includes(file),
+    why: 'native calls: for the peer, for the lock, for the shield of a process',
   },
   'the world outside': {
     names: (target) => /^node:(fs|net|tls|dns|http2?|https|child_process|worker_threads)(\/|$)/.test(target),

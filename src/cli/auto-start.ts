@@ -64,7 +64,8 @@ async function connectSoon(): Promise<Connection | undefined> {
 /** Resolves when a broker is up, ours or one that was faster. */
 async function spawnBroker(): Promise<void> {
   const bin = fileURLToPath(new URL(`./bin${path.extname(import.meta.url)}`, import.meta.url));
-  const child = spawn(process.execPath, [bin, 'daemon', '--auto-started'], {
+  // Not even before the broker listens for that signal itself can it open an inspector (shield.ts).
+  const child = spawn(process.execPath, ['--disable-sigusr1', bin, 'daemon', '--auto-started'], {
     cwd: homedir(),
     env: environmentFor(process.env),
     detached: true,

@@ -7,6 +7,7 @@ import type { Daemon } from '../daemon/daemon.ts';
 import { fileLog, terminalLog } from '../daemon/log.ts';
 import { exitCodes, reasonOf } from '../errors.ts';
 import { homePaths } from '../paths.ts';
+import { refuseExposure, shieldProcess } from '../shield.ts';
 import { parse, usage } from './arguments.ts';
 import type { Command } from './command.ts';
 import { say } from './output.ts';
@@ -65,6 +66,7 @@ async function restarted(): Promise<number> {
 }
 
 async function start(autoStarted: boolean): Promise<Daemon> {
+  refuseExposure();
   // Files that we create are the user's alone.
   process.umask(0o077);
   const paths = homePaths();
@@ -78,10 +80,13 @@ async function start(autoStarted: boolean): Promise<Daemon> {
     openBrowser: (url, browser) =>
       openBrowser(url, { env: process.env, ...(browser === undefined ? {} : { command: browser }) }),
     log,
+    shield: shieldProcess,
   });
 }
 
 async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
+  // A package of ours (conf's) listens for these too, and would swallow the first: a watchdog's end must end us.
+  for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT'] as const) process.removeAllListeners(signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => void daemon.stop());
   // The starter waits for this line; a person is told where the broker listens.

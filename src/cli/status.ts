@@ -62,6 +62,7 @@ function lines(status: Status): string[] {
     `audit log  ${auditStates[status.audit.state]}${status.audit.reason === undefined ? '' : `: ${status.audit.reason}`}`,
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
     ...status.overrides.map(({ server, names }) => `OVERRIDE   ${server}: ${names.join(', ')}`),
+    ...status.unshielded.map((fact) => `UNSHIELDED ${fact}`),
     ...status.unreadable.map(({ why }) => `UNREADABLE ${why} It was left as it is.`),
   ];
 }

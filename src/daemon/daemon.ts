@@ -48,6 +48,8 @@ export interface DaemonOptions {
   /** Opens a URL for the person; gets the settings' browser command. */
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   readonly log: Log;
+  /** Shields the host's process before a secret is read; answers what could not be done (shield.ts). */
+  readonly shield: () => Promise<readonly string[]>;
 }
 
 export interface Daemon {
@@ -68,10 +70,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const unlock = await takeLock(paths.state);
   try {
     await clearLeftovers(paths, options.log.write);
+    const unshielded = await options.shield();
+    for (const fact of unshielded) options.log.write(`not shielded: ${fact}`, 'warn');
     const home = await openHome(paths);
     const book = new SettingsBook({ paths, env, isNewHome: home.isNew, autoStarted: options.autoStarted });
     if (home.isNew) await syncFolder(paths.config);
-    return await run(options, { home, book, unlock });
+    return await run(options, { home, book, unlock, unshielded });
   } catch (error) {
     unlock();
     throw error;
@@ -82,9 +86,10 @@ interface Opened {
   readonly home: Home;
   readonly book: SettingsBook;
   readonly unlock: () => void;
+  readonly unshielded: readonly string[];
 }
 
-async function run(options: DaemonOptions, { home, book, unlock }: Opened): Promise<Daemon> {
+async function run(options: DaemonOptions, { home, book, unlock, unshielded }: Opened): Promise<Daemon> {
   const { env, log, openBrowser } = options;
   const settings = book.current;
   log.level = settings.logLevel;
@@ -132,7 +137,7 @@ async function run(options: DaemonOptions, { home, book, unlock }: Opened): Prom
     settings: book,
     askers: new Askers((ended) => broker.consent.endRun(ended)),
     verifyRecords: () => authority.verify(),
-    status: () => statusOf({ home, book, parts, records, trail, log, desk }),
+    status: () => statusOf({ home, book, parts, records, trail, log, desk, unshielded }),
     changeSetting: async (name, value) => {
       const change = await changeSetting({ home, book, parts }, name, value);
       log.level = settings.logLevel;

@@ -18,12 +18,14 @@ export interface StatusParts {
   readonly trail: AuditTrail;
   readonly log: Log;
   readonly desk: LockDesk;
+  /** What the process could not be shielded from. */
+  readonly unshielded: readonly string[];
 }
 
 export const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);
 
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
-  const { home, book, parts, records, trail, log, desk } = reported;
+  const { home, book, parts, records, trail, log, desk, unshielded } = reported;
   const settings = book.current;
   return {
     version,
@@ -42,5 +44,6 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     settings: book.recorded(),
     log: { level: log.level, ...(log.file === undefined ? {} : { file: log.file }), ok: log.isOk },
     audit: trail.state,
+    unshielded: [...unshielded],
   };
 }

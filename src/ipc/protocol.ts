@@ -349,6 +349,8 @@ const status = z.object({
     /** Why it fails. */
     reason: z.string().max(longest.id).optional(),
   }),
+  /** What the broker could not do to shield its process; empty where it did everything. */
+  unshielded: z.array(settingText),
 });
 
 /** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */

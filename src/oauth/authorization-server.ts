@@ -8,7 +8,7 @@
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
 
-import { quoted, RuleRefusal } from '../errors.ts';
+import { quoted, quotedWithheld, RuleRefusal } from '../errors.ts';
 import type { Http } from './http.ts';
 import { firstMetadata } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
@@ -150,7 +150,7 @@ export function requireExpectedIssuer(
   if (typeof stated === 'string' && issuers.includes(stated)) return;
   // Breaks RFC 8414 §3.3, "MUST be identical": the owner waived it for this server.
   if (overrides.issuerMismatch === true && typeof stated === 'string') return;
-  const shown = typeof stated === 'string' ? quoted(stated) : 'none';
+  const shown = typeof stated === 'string' ? quotedWithheld(stated) : 'none';
   throw new RuleRefusal(
     'issuer_mismatch',
     `The metadata of ${quoted(identifier)} states another issuer: ${shown}.`,

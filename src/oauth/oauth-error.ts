@@ -4,7 +4,7 @@
  * Invariant: nothing here judges. An answer becomes fields or an error code; what they mean for a
  * grant is decided where the request was made.
  */
-import { quoted } from '../errors.ts';
+import { quotedWithheld } from '../errors.ts';
 import type { Reply } from './http.ts';
 import { parseJsonObject } from './metadata-document.ts';
 
@@ -32,7 +32,8 @@ export function oauthError(reply: Reply): OAuthError | undefined {
   return typeof description === 'string' && description !== '' ? { code, description } : { code };
 }
 
-/** For a message: both texts quoted and bounded. */
+/** For a message: both texts quoted and bounded. Some servers repeat the request in them, its secrets too. */
 export function shownError({ code, description }: OAuthError): string {
-  return description === undefined ? quoted(code) : `${quoted(code)} (${quoted(description)})`;
+  const shown = quotedWithheld(code);
+  return description === undefined ? shown : `${shown} (${quotedWithheld(description)})`;
 }

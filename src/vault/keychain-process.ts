@@ -36,8 +36,8 @@ export function forkWorker(env: NodeJS.ProcessEnv = process.env): KeychainWorker
   const child = fork(workerFile, [], {
     env,
     serialization: 'json',
-    // Our own flags (an inspector's port, for one) aren't for a process that holds secrets.
-    execArgv: [],
+    // Our own flags (an inspector's port, for one) aren't for a process that holds secrets; nor is that signal.
+    execArgv: ['--disable-sigusr1'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   // An idle worker never keeps the broker alive; while a call waits, its time-out does.

@@ -7,6 +7,7 @@
  * stop every file read; and this process never outlives its broker.
  */
 import { quoted } from '../errors.ts';
+import { shieldProcess } from '../shield.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
 import { requestSchema } from './keychain-messages.ts';
 
@@ -62,7 +63,8 @@ async function serve(message: unknown): Promise<void> {
   process.send?.(await answer(request));
 }
 
-let line = Promise.resolve();
+// The first request waits for it. What it can't do the broker's own process can't do either, and says so.
+let line: Promise<unknown> = shieldProcess();
 process.on('message', (message) => {
   line = line.then(() => serve(message));
 });

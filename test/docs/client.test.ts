@@ -38,6 +38,7 @@ beforeAll(async () => {
     autoStarted: false,
     openBrowser: async (url) => void world.signIn(url).catch(() => undefined),
     log: terminalLog(() => undefined),
+    shield: async () => [],
   });
 });
 

@@ -17,6 +17,22 @@ const rows = table
       .map((cell) => cell.trim()),
   );
 
+describe('docs/reliability.md', () => {
+  const text = readFileSync(path.join(root, 'docs', 'reliability.md'), 'utf8');
+
+  it('names tests for each of the eleven promises and for both doors, in files that have them', () => {
+    const ids = [...text.matchAll(/^\| ([IS]-\d+) \|/gm)].map(([, id]) => id);
+    const promises = Array.from({ length: 11 }, (_, n) => `I-${n + 1}`);
+    expect(ids).toEqual([...promises, 'S-1', 'S-2', 'S-3', 'S-4']);
+    for (const row of text.split('\n').filter((line) => /^\| [IS]-/.test(line))) {
+      const proofs = proofsIn(row);
+      expect(proofs.length).toBeGreaterThan(2);
+      const gone = proofs.filter(({ file }) => !existsSync(path.join(root, file)));
+      expect(gone).toEqual([]);
+    }
+  });
+});
+
 describe('docs/conformance.md', () => {
   it('has no empty cell', () => {
     expect(rows.length).toBeGreaterThan(90);

@@ -138,7 +138,8 @@ describe('started by a command', () => {
         'TZ',
       ]),
     );
-    expect(argv.slice(2)).toEqual(['daemon', '--auto-started']);
+    expect(argv.slice(1, 2)).toEqual(['--disable-sigusr1']);
+    expect(argv.slice(3)).toEqual(['daemon', '--auto-started']);
     expect([...argv, ...environ].join('\n')).not.toContain(token);
   });
 

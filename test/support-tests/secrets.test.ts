@@ -1,0 +1,167 @@
+/** The search for secrets finds what is planted: in each form, in each place, from each way it can be learned. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Printed } from '../support/home.ts';
+import { learnKeys, scan } from '../support/secret-scan.ts';
+import { keepSecret, secretsIn } from '../support/secrets.ts';
+
+const fresh = (): string => randomBytes(24).toString('base64url');
+
+function emptyFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-scan-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+const quiet = (printed: Partial<Printed>): Printed => ({
+  args: ['list'],
+  code: 0,
+  stdout: '',
+  stderr: '',
+  ...printed,
+});
+
+describe('a planted secret', () => {
+  const forms: readonly [string, (secret: string) => string | Buffer][] = [
+    ['as it is', (secret) => secret],
+    ['URL-encoded', (secret) => encodeURIComponent(secret)],
+    ['in hex', (secret) => Buffer.from(secret).toString('hex')],
+    ['in upper-case hex', (secret) => Buffer.from(secret).toString('hex').toUpperCase()],
+    ['in base64', (secret) => Buffer.from(secret).toString('base64')],
+    ['in base64url', (secret) => Buffer.from(secret).toString('base64url')],
+    ['within a base64 text', (secret) => Buffer.from(`id:${secret}:`).toString('base64')],
+    ['within a base64 text, one further', (secret) => Buffer.from(`id2:${secret}`).toString('base64')],
+    ['by its bytes', (secret) => Buffer.from(secret, 'base64url')],
+    ['by its bytes in hex', (secret) => Buffer.from(secret, 'base64url').toString('hex')],
+  ];
+
+  it.each(forms)('is found %s', (_form, write) => {
+    // Characters that a URL escapes, too.
+    for (const secret of [fresh(), `${fresh()}/+=~ü`]) {
+      keepSecret('refresh token', secret);
+      const around = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(write(secret)), Buffer.from('"}')]);
+      const isWhole = Buffer.from(secret, 'base64url').toString('base64url') === secret;
+      if (!_form.startsWith('by its bytes') || isWhole) {
+        expect(secretsIn('a file', around)).toMatchObject([{ place: 'a file', kind: 'refresh token' }]);
+      }
+    }
+  });
+
+  it('is found by the signature of a token alone', () => {
+    const signature = randomBytes(48).toString('base64url');
+    keepSecret('access token', `e30.e30.${signature}`);
+    expect(secretsIn('a log', `signature ${signature}`)).toMatchObject([{ kind: 'access token' }]);
+  });
+
+  const places: readonly [string, (folder: string, secret: string) => readonly Printed[]][] = [
+    ['a file', (folder, secret) => (writeFileSync(path.join(folder, 'grants.json'), secret), [])],
+    ['a log', (folder, secret) => (writeFileSync(path.join(folder, 'daemon.log'), `x ${secret}\n`), [])],
+    ['stdout', (_folder, secret) => [quiet({ stdout: `{"a":"${secret}"}` })]],
+    ['stderr', (_folder, secret) => [quiet({ stderr: `keyturn: ${secret}` })]],
+    ['stderr of `keyturn token`', (_folder, secret) => [quiet({ args: ['token'], stderr: secret })]],
+    ['an argument', (_folder, secret) => [quiet({ args: ['login', `--account=${secret}`] })]],
+  ];
+
+  it.each(places)('is found in %s, and the finding does not repeat it', (_place, plant) => {
+    const folder = emptyFolder();
+    const secret = fresh();
+    keepSecret('access token', secret);
+    const printed = plant(folder, secret);
+    const failure = (() => {
+      try {
+        scan({ folder, printed });
+      } catch (error) {
+        return String(error);
+      }
+      return '';
+    })();
+    expect(failure).toContain('access token');
+    expect(failure).not.toContain(secret);
+  });
+});
+
+describe('what may hold a secret', () => {
+  it('is standard output of `keyturn token`, for an access token and nothing else', () => {
+    const folder = emptyFolder();
+    const [access, refresh] = [fresh(), fresh()];
+    keepSecret('access token', access);
+    keepSecret('refresh token', refresh);
+    const token = (stdout: string): Printed[] => [quiet({ args: ['token', 'https://a.example'], stdout })];
+    expect(scan({ folder, printed: token(access) })).toMatchObject({ found: 0 });
+    expect(() => scan({ folder, printed: token(refresh) })).toThrow('refresh token');
+  });
+
+  it('is the key file itself, while a copy of it is found', () => {
+    const folder = emptyFolder();
+    const config = path.join(folder, 'config');
+    mkdirSync(path.join(config, 'clients'), { recursive: true });
+    const keys = { owner: fresh(), editor: fresh() };
+    writeFileSync(path.join(config, 'owner.key'), JSON.stringify({ key: keys.owner }));
+    writeFileSync(path.join(config, 'clients', 'editor.key'), JSON.stringify({ key: keys.editor }));
+    learnKeys(config);
+    expect(scan({ folder, printed: [] }).found).toBe(0);
+    writeFileSync(path.join(config, 'owner.key.bak'), JSON.stringify({ key: keys.owner }));
+    expect(() => scan({ folder, printed: [] })).toThrow('owner key');
+    rmSync(path.join(config, 'owner.key.bak'));
+    writeFileSync(path.join(folder, 'note'), keys.editor);
+    expect(() => scan({ folder, printed: [] })).toThrow('client key');
+  });
+});
+
+describe('a secret is learned from the wire', () => {
+  async function exchange(
+    answer: object,
+    init: RequestInit & { readonly target?: string } = {},
+  ): Promise<void> {
+    const { location, ...body } = answer as { location?: string };
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => {
+        response.writeHead(200, location === undefined ? {} : { location });
+        response.write(JSON.stringify(body).slice(0, 5));
+        response.end(JSON.stringify(body).slice(5));
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const response = await fetch(`http://127.0.0.1:${port}/${init.target ?? ''}`, init);
+    await response.text();
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+  const form = (name: string, value: string): RequestInit => ({
+    method: 'POST',
+    body: new URLSearchParams({ [name]: value }).toString(),
+  });
+
+  it.each<[string, (secret: string) => Promise<void>]>([
+    ['refresh token', (secret) => exchange({ nested: { refresh_token: secret } })],
+    ['client secret', (secret) => exchange({ client_secret: secret })],
+    ['registration access token', (secret) => exchange({ registration_access_token: secret })],
+    ['device code', (secret) => exchange({ device_code: secret })],
+    ['code', (secret) => exchange({ location: `http://127.0.0.1:1/callback?state=x&code=${secret}` })],
+    ['code', (secret) => exchange({}, { target: `callback?code=${secret}` })],
+    ['verifier', (secret) => exchange({}, form('code_verifier', secret))],
+    ['client secret', (secret) => exchange({}, form('client_secret', secret))],
+    ['access token', (secret) => exchange({}, { headers: { authorization: `Bearer ${secret}` } })],
+    [
+      'client secret',
+      (secret) =>
+        exchange(
+          {},
+          { headers: { authorization: `Basic ${Buffer.from(`id:${secret}`).toString('base64')}` } },
+        ),
+    ],
+  ])('as a %s', async (kind, send) => {
+    const secret = fresh();
+    await send(secret);
+    expect(secretsIn('a place', secret)).toMatchObject([{ kind }]);
+  });
+});

@@ -1,0 +1,26 @@
+/**
+ * How a test acts as a person's own program: with no privilege beyond what the user has.
+ *
+ * Invariant: root reads everybody's memory, so a test that runs as root gives its privileges up first,
+ * for the attacker as for the attacked: the kernel lets nobody trace a process that may do more.
+ */
+import { spawnSync } from 'node:child_process';
+
+const isRoot = process.getuid?.() === 0;
+
+/** Words before a command that take its privileges away; none where there are none. */
+export const withoutPrivileges: readonly string[] = isRoot
+  ? ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all']
+  : [];
+
+/** The same, and whatever it does would leave a core file. */
+export const dumpingCore: readonly string[] = isRoot
+  ? ['prlimit', '--core=unlimited:unlimited', ...withoutPrivileges]
+  : [];
+
+/** What another program of the same user reads of a file; undefined where the kernel refuses. */
+export function readAsNeighbour(file: string): Buffer | undefined {
+  const [command, ...args] = [...withoutPrivileges, 'head', '-c', '4096', file];
+  const { status, stdout } = spawnSync(command, args);
+  return status === 0 ? stdout : undefined;
+}

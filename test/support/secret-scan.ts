@@ -1,0 +1,107 @@
+/**
+ * The search for secrets at the end of every home's life: its files, and all that its commands printed.
+ *
+ * Invariant: nothing is left out but what is named here: the key files that DESIGN's first invariant
+ * names, files that the person named on the command line, and access tokens where `keyturn token`
+ * prints them. A finding ends the test; the secret itself is never repeated.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { report } from '../soak/report.ts';
+import type { Printed } from './home.ts';
+import { type Finding, keepSecret, secretsIn, secretsKnown, told } from './secrets.ts';
+
+export interface ScanInput {
+  /** Every file below it is read. */
+  readonly folder: string;
+  readonly printed: readonly Printed[];
+}
+
+export interface Scanned {
+  readonly secrets: number;
+  readonly bytes: number;
+  readonly found: number;
+}
+
+const keyFile = z.object({ key: z.string() });
+
+/** Makes the keys in a config folder known: the owner's and those of paired programs. */
+export function learnKeys(config: string): void {
+  for (const file of keyFilesBelow(config)) {
+    const kind = path.basename(file) === 'owner.key' ? 'owner key' : 'client key';
+    const { success, data } = keyFile.safeParse(parsed(file));
+    if (success) keepSecret(kind, data.key);
+  }
+}
+
+/** Throws, with every place and kind, where a known secret is found. Appends its numbers to the soak's report. */
+export function scan({ folder, printed }: ScanInput): Scanned {
+  const theirs = new Set(printed.flatMap(({ args }) => namedFiles(args)));
+  const files = filesIn(folder).filter((file) => !isKeyFile(file) && !theirs.has(file));
+  let bytes = 0;
+  const read = (place: string, content: Buffer | string): Finding[] => {
+    bytes += Buffer.byteLength(content);
+    return secretsIn(place, content);
+  };
+  const findings = [
+    ...files.flatMap((file) => read(path.relative(folder, file), readFileSync(file))),
+    ...printed.flatMap(({ args, stdout, stderr }) => [
+      ...read(`stdout of ${nameOf(args)}`, stdout).filter(({ kind }) => !isPrintedByDesign(args, kind)),
+      ...read(`stderr of ${nameOf(args)}`, stderr),
+      ...read(`arguments of ${nameOf(args)}`, args.join('\0')),
+    ]),
+  ];
+  const numbers = { secrets: secretsKnown(), bytes, found: findings.length };
+  report('secret-scan', numbers);
+  if (findings.length > 0) throw new Error(`secrets where none may be:\n${told(findings)}`);
+  return numbers;
+}
+
+/** `keyturn token` is there to print one, to whatever the person connects its output to. */
+function isPrintedByDesign(args: readonly string[], kind: Finding['kind']): boolean {
+  return args[0] === 'token' && kind === 'access token';
+}
+
+/** Options by which a person names a file of their own that holds a secret (docs/cli.md). */
+const secretFiles = ['--private-key', '--id-token-file', '--client-secret-file'];
+
+function namedFiles(args: readonly string[]): string[] {
+  return args.flatMap((arg, at) => {
+    const [name = '', value = args[at + 1] ?? ''] = arg.split('=', 2);
+    return secretFiles.includes(name) ? [value] : [];
+  });
+}
+
+const nameOf = (args: readonly string[]): string => `keyturn ${args[0] ?? ''}`.trim();
+
+function isKeyFile(file: string): boolean {
+  const folder = path.dirname(file);
+  const isOwners = path.basename(file) === 'owner.key' && path.basename(folder) === 'config';
+  const isClients = file.endsWith('.key') && folder.endsWith(path.join('config', 'clients'));
+  return isOwners || isClients;
+}
+
+function keyFilesBelow(folder: string): string[] {
+  return filesIn(folder).filter(isKeyFile);
+}
+
+/** Plain files below a folder; none where there is no such folder. */
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath, entry.name));
+  } catch {
+    return [];
+  }
+}
+
+function parsed(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    // A test may have damaged it on purpose.
+    return undefined;
+  }
+}
