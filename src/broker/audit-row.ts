@@ -18,7 +18,9 @@ export interface AuditRow {
     | 'revoke'
     | 'registration'
     | 'override'
-    | 'settings';
+    | 'settings'
+    /** A suspend, or a hand on the wall clock. */
+    | 'clock';
   readonly outcome: string;
   readonly client?: string;
   readonly endpoint?: string;

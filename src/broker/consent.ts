@@ -110,7 +110,7 @@ export class Consent {
   }
 
   #find({ clientId, endpoint }: Wanted): Permission | undefined {
-    return this.#parts.permissions.find(clientId, endpoint, this.#parts.clock.now());
+    return this.#parts.permissions.find(clientId, endpoint, this.#parts.clock.wall());
   }
 
   async #ask(wanted: Wanted, had: Permission | undefined, signal: AbortSignal): Promise<Permission> {
@@ -157,7 +157,7 @@ export class Consent {
   /** Refusing more scopes takes nothing away that was allowed before. */
   async #refuse(wanted: Wanted, before: Permission | undefined): Promise<void> {
     const { clientId, endpoint } = wanted;
-    const createdAt = this.#parts.clock.now();
+    const createdAt = this.#parts.clock.wall();
     if (!before) return this.decide({ clientId, endpoint, decision: 'deny', createdAt });
     const more = wanted.scope.filter((name) => !before.scope?.includes(name));
     await this.#parts.permissions.set({ ...before, refused: union(before.refused ?? [], more) });
@@ -167,7 +167,7 @@ export class Consent {
   /** What stood before keeps its lease and its resource: the card asked for scopes, not for more time. */
   #widened(wanted: Wanted, before: Permission | undefined, scope: readonly string[]): Permission {
     const { clientId, endpoint } = wanted;
-    const createdAt = this.#parts.clock.now();
+    const createdAt = this.#parts.clock.wall();
     const granted = union(before?.scope ?? [], scope);
     // The newer answer counts.
     const refused = before?.refused?.filter((name) => !granted.includes(name)) ?? [];

@@ -8,6 +8,7 @@
 import { KeyturnError, quoted, reasonOf } from '../errors.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
 import type { Audit } from './audit.ts';
+import { toWall } from './clock.ts';
 import type { Clock } from './clock.ts';
 import { mostSuperseded } from './grant-secret.ts';
 import type { GrantSecret } from './grant-secret.ts';
@@ -84,7 +85,7 @@ async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, accou
     requestedScope: [...arrived.requestedScope],
     state: { kind: 'loginRequired', why: 'the sign-in was not finished' },
     hasRefreshToken: false,
-    createdAt: clock.now(),
+    createdAt: clock.wall(),
   });
 }
 
@@ -98,7 +99,7 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
     await leaveToRevocation(parts, grant, arrived, superseded);
     throw endedMeanwhile(arrived);
   }
-  await refresher.secrets.write(id, secretFrom(arrived.answer, superseded));
+  await refresher.secrets.write(id, secretFrom(parts.clock, arrived.answer, superseded));
   // Refused where the user ended the grant while the vault wrote: the revocation finds the newest token there.
   const kept = await grants.change(grant, {
     endpoints: [...new Set([...grant.endpoints, arrived.endpoint])],
@@ -108,8 +109,11 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
     requestedScope: [...arrived.requestedScope],
     state: { kind: 'active' },
     hasRefreshToken: arrived.answer.refreshToken !== undefined,
+    // A refresh that came to nothing was about a token that no longer counts.
+    attempt: undefined,
   });
   if (!grants.isCurrent(kept)) throw endedMeanwhile(arrived);
+  refresher.backoff.succeeded(id);
   cache.dropGrant(id);
   cache.put(id, fullScope, arrived.answer);
   return kept;
@@ -117,12 +121,12 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
 
 /** What the user ended during an automatic sign-in stays ended; the token that came is revoked with the rest. */
 async function leaveToRevocation(
-  { grants, refresher }: KeepingParts,
+  { grants, refresher, clock }: KeepingParts,
   grant: Grant,
   { answer, registrationId }: Arrived,
   superseded: string[],
 ): Promise<void> {
-  await refresher.secrets.write(grant.id, secretFrom(answer, superseded));
+  await refresher.secrets.write(grant.id, secretFrom(clock, answer, superseded));
   await grants.change(grant, {
     registrationId,
     state: { kind: 'revoked', receipt: 'pending' },
@@ -150,8 +154,10 @@ async function supersededBy({ secrets }: Refresher, grant: Grant): Promise<strin
 }
 
 /** DESIGN, Storage: an access token is stored only where no refresh token exists. */
-function secretFrom(answer: TokenAnswer, superseded: string[]): GrantSecret {
+function secretFrom(clock: Clock, answer: TokenAnswer, superseded: string[]): GrantSecret {
   if (answer.refreshToken !== undefined) return { refreshToken: answer.refreshToken, superseded };
-  const { accessToken, issuedAt, expiresAt, scope } = answer;
-  return { accessToken: { value: accessToken, issuedAt, expiresAt, scope: [...scope] }, superseded };
+  const { accessToken: value, scope } = answer;
+  const issuedAt = toWall(clock, answer.issuedAt);
+  const expiresAt = toWall(clock, answer.expiresAt);
+  return { accessToken: { value, issuedAt, expiresAt, scope: [...scope] }, superseded };
 }

@@ -98,7 +98,7 @@ export class SignIns {
 
   #isAllowed(endpoint: string): boolean {
     const { permissions, clock } = this.#parts;
-    return permissions.forEndpoint(endpoint, clock.now()).length > 0;
+    return permissions.forEndpoint(endpoint, clock.wall()).length > 0;
   }
 }
 

@@ -12,16 +12,21 @@ state, scopes and the programs that may use it.
       --json  print the grants as JSON
   -h, --help  show this
 
-States: active, refreshing, loginRequired (sign in again), revoked.
+States: active, refreshing, loginRequired (sign in again), revoked. Beside an
+active one: offline, its issuer gives no token; a refresh that was cut off, see
+keyturn explain.
 `;
 
 type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
 
-/** With what became of a revocation, and the rules that were waived for its server. */
-function shownState({ state, receipt, overrides }: Grant): string {
-  const notes = [receipt, ...overrides.map((name) => `override ${name}`)].filter(
-    (note) => note !== undefined,
-  );
+/** With what became of a revocation, what is in the way, and the rules that were waived for its server. */
+function shownState({ state, receipt, trouble, attempt, overrides }: Grant): string {
+  const notes = [
+    receipt,
+    trouble && `offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`,
+    attempt && `refresh of ${when(attempt.startedAt)} cut off`,
+    ...overrides.map((name) => `override ${name}`),
+  ].filter((note) => note !== undefined);
   return notes.length === 0 ? state : `${state} (${notes.join(', ')})`;
 }
 

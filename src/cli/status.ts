@@ -49,6 +49,10 @@ function lines(status: Status): string[] {
     `programs   ${status.clients}`,
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
     ...status.overrides.map(({ server, names }) => `OVERRIDE   ${server}: ${names.join(', ')}`),
+    ...status.clocks.map(
+      ({ issuer, ahead }) =>
+        `CLOCK      ${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine`,
+    ),
     ...status.unreadable.map((file) => `UNREADABLE ${file} (left as it is; restore it or move it away)`),
   ];
 }

@@ -4,6 +4,9 @@
  * Invariant: only `tokenAnswer` shows a secret; a local client sees of a grant what is its own.
  */
 import type { Broker } from '../broker/broker.ts';
+import { toWall } from '../broker/clock.ts';
+import { explainGrant, leftOver, notableSkew } from '../broker/explain.ts';
+import type { StoredRow } from '../broker/audit-row.ts';
 import { namesOfServers } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
 import type { Interaction } from '../broker/interaction.ts';
@@ -21,7 +24,7 @@ export function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'>
   return {
     access_token: token.accessToken,
     token_type: 'Bearer',
-    expires_at: seconds(token.expiresAt),
+    expires_at: seconds(toWall(broker.parts.clock, token.expiresAt)),
     expires_in: seconds(left),
     scope: formatScope(token.scope),
     resource: token.resource,
@@ -38,7 +41,7 @@ export function grantAnswer(
 ): ResultOf<'grant.list'>['grants'][number] {
   const { permissions, clients, cache, clock } = broker.parts;
   const names = grant.endpoints
-    .flatMap((endpoint) => permissions.forEndpoint(endpoint, clock.now()))
+    .flatMap((endpoint) => permissions.forEndpoint(endpoint, clock.wall()))
     .filter((permission) => caller.role === 'owner' || permission.clientId === caller.clientId)
     .map((permission) => clients.nameOf(permission.clientId));
   const expiresAt = Math.max(0, ...cache.of(grant.id).map((token) => token.expiresAt));
@@ -52,10 +55,67 @@ export function grantAnswer(
     state: shownState(broker, grant),
     overrides: broker.parts.overrides.namesFor(...namesOfServers(grant)),
     ...(grant.state.kind === 'revoked' ? { receipt: grant.state.receipt } : {}),
-    ...(expiresAt > 0 ? { expires_at: seconds(expiresAt) } : {}),
+    ...(expiresAt > 0 ? { expires_at: seconds(toWall(clock, expiresAt)) } : {}),
     ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: seconds(grant.lastRefreshedAt) }),
+    ...troubleOf(broker, grant),
     clients: [...new Set(names)],
   };
+}
+
+type GrantAnswer = ResultOf<'grant.list'>['grants'][number];
+
+function troubleOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'trouble' | 'attempt'> {
+  const trouble = grant.state.kind === 'active' ? parts.refresher.backoff.trouble(grant.id) : undefined;
+  const attempt = leftOver(parts, grant);
+  const at = (steady: number): number => seconds(toWall(parts.clock, steady));
+  return {
+    ...(trouble && {
+      trouble: {
+        reason: 'authorization_server_unreachable',
+        since: at(trouble.since),
+        nextTryAt: at(trouble.nextTryAt),
+      },
+    }),
+    ...(attempt && {
+      attempt: {
+        startedAt: seconds(attempt.startedAt),
+        lost: attempt.isUnanswered ? ('answer' as const) : ('broker' as const),
+      },
+    }),
+  };
+}
+
+/** A local client sees of the log what it did itself, and what happened to the grant. */
+export function explanationAnswer(
+  broker: Broker,
+  grant: Grant,
+  caller: Caller,
+  rows: readonly StoredRow[],
+): ResultOf<'grant.explain'>['grants'][number] {
+  const own = caller.role === 'owner' ? undefined : broker.parts.clients.nameOf(caller.clientId);
+  return {
+    grant: grantAnswer(broker, grant, caller),
+    signedInAt: seconds(grant.createdAt),
+    ...explainGrant(broker.parts, grant),
+    timeline: rows
+      .filter(({ client }) => own === undefined || client === undefined || client === own)
+      .map(({ time, event, outcome = '', client, count }) => ({
+        at: seconds(time),
+        event,
+        outcome,
+        ...(client === undefined ? {} : { client }),
+        ...(count === undefined ? {} : { count }),
+      })),
+  };
+}
+
+/** Issuers of our grants whose clocks are notably off. */
+export function clocksAnswer({ grants, servers }: Broker['parts']): ResultOf<'status'>['clocks'] {
+  const issuers = new Set(grants.all().map(({ issuer }) => issuer));
+  return [...issuers]
+    .map((issuer) => ({ issuer, skew: servers.skewOf(issuer) }))
+    .filter(({ skew }) => Math.abs(skew) > notableSkew)
+    .map(({ issuer, skew }) => ({ issuer, ahead: Math.round(skew / 1000) }));
 }
 
 function shownState({ parts }: Broker, grant: Grant): string {
@@ -73,7 +133,7 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
     pairedAt: seconds(client.pairedAt),
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: seconds(client.lastUsedAt) }),
     ...(client.executable === undefined ? {} : { executable: client.executable }),
-    permissions: permissions.of(client.id, clock.now()).map(permissionAnswer),
+    permissions: permissions.of(client.id, clock.wall()).map(permissionAnswer),
   }));
 }
 

@@ -4,10 +4,8 @@
  * Invariant: one of each a home. Nothing here reads a file, a keychain or the network.
  */
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audit } from '../broker/audit.ts';
 import { AuthorizationServers } from '../broker/authorization-servers.ts';
-import type { Clock } from '../broker/clock.ts';
 import { Grants, grantSchema } from '../broker/grant.ts';
 import { Interactions } from '../broker/interaction.ts';
 import { LocalClients, localClientSchema } from '../broker/local-client.ts';
@@ -22,18 +20,13 @@ import { TokenCache } from '../broker/token-cache.ts';
 import type { Http } from '../oauth/http.ts';
 import type { HomePaths } from '../paths.ts';
 import type { Vault } from '../vault/vault.ts';
+import { ServerClocks } from '../oauth/server-clock.ts';
 import type { DaemonFetch } from './fetch.ts';
+import { machineClock } from './machine-clock.ts';
 import type { Settings } from './settings.ts';
 
-export const now = (): number => Date.now();
-
-const clock: Clock = {
-  now,
-  sleep: async (milliseconds, signal) => {
-    // Node's timers end at 2^31 ms; no wait of ours comes near. Unref'ed: a wait never keeps the process.
-    await sleep(milliseconds, undefined, { ref: false, ...(signal ? { signal } : {}) });
-  },
-};
+/** The process has one clock, which notes from its start on what time does. */
+export const clock = machineClock();
 
 export type Records = ReturnType<typeof openRecords>;
 
@@ -70,9 +63,12 @@ export function assemble({
 }: Assembly): BrokerParts {
   const urlPolicy = { allowInsecureLoopback: settings.insecureLoopback };
   const protocolVersion = { header: settings.protocolVersionHeader, value: settings.protocolVersion };
+  const serverClocks = new ServerClocks();
   const network = (endpoint: string): Http => ({
     fetch: net.fetchFor(endpoint),
-    now,
+    now: clock.now,
+    wall: clock.wall,
+    serverClocks,
     protocolVersion,
     ...urlPolicy,
   });
@@ -87,7 +83,7 @@ export function assemble({
     urlPolicy,
     clientMetadataUrl: settings.clientMetadataUrl,
     refresher: new Refresher(shared),
-    interactions: new Interactions(now, questionsChanged),
+    interactions: new Interactions(clock.wall, questionsChanged),
     loopback: new Loopback(),
     clients: new LocalClients(records.clients),
     permissions: new Permissions(records.permissions),

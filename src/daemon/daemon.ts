@@ -9,6 +9,7 @@ import { Broker } from '../broker/broker.ts';
 import type { Grant } from '../broker/grant.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { RecordFile } from '../broker/record-file.ts';
+import { Upkeep } from '../broker/upkeep.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
@@ -16,7 +17,8 @@ import type { BrokerServer, Caller } from '../ipc/server.ts';
 import type { HomePaths } from '../paths.ts';
 import { tellingFirstUse } from '../vault/first-use.ts';
 import { openVault } from '../vault/open.ts';
-import { assemble, now, openRecords } from './assembly.ts';
+import { assemble, clock, openRecords } from './assembly.ts';
+import { clocksAnswer } from './answers.ts';
 import { AuditTrail } from './audit-trail.ts';
 import type { Records } from './assembly.ts';
 import { daemonFetch } from './fetch.ts';
@@ -79,7 +81,7 @@ function openSecrets({ log }: DaemonOptions, home: Home, settings: Settings) {
   const opened = openVault(settings.vault, { service: `keyturn/${home.homeId}` });
   const vault = tellingFirstUse(opened, () => trail.seal());
   const master = new Master(vault, home);
-  const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
+  const trail = new AuditTrail({ folder: home.paths.state, vault, master, now: clock.wall, log });
   return { vault, master, trail };
 }
 
@@ -106,9 +108,11 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
     clock: parts.clock,
     audit: parts.audit,
   });
+  const upkeep = new Upkeep(parts);
   const stopped = Promise.withResolvers<void>();
   let server: BrokerServer | undefined;
   const stop = async (): Promise<void> => {
+    upkeep.stop();
     await server?.close();
     await parts.refresher.settled();
     await Promise.allSettled([parts.audit.flush(), parts.clients.flush()]);
@@ -134,6 +138,7 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
   };
   const socket = prepareSocket(home.paths, options.env);
   server = await listen(options, host, keys, { socket, homeId: home.homeId });
+  upkeep.start();
   return { paths: home.paths, socket, broker, stop: stopOnce, stopped: stopped.promise };
 }
 
@@ -154,7 +159,7 @@ function listen(
         if (!(error instanceof KeyturnError)) log(fault(method, error));
         throw error;
       }),
-    now,
+    now: clock.now,
     log: (event) => log(JSON.stringify(event)),
   });
 }
@@ -202,6 +207,7 @@ function statusOf(
     interactions: parts.interactions.list().length,
     overrides: records.overrides.isLoaded ? [...parts.overrides.all()] : [],
     unreadable: files.filter((file) => !file.isLoaded).map((file) => file.path),
+    clocks: records.grants.isLoaded ? clocksAnswer(parts) : [],
   };
 }
 

@@ -10,7 +10,7 @@ import type { Settings } from './settings.ts';
 export interface Host {
   readonly broker: Broker;
   readonly settings: Settings;
-  readonly trail: Pick<AuditTrail, 'tail' | 'verify'>;
+  readonly trail: Pick<AuditTrail, 'tail' | 'verify' | 'about'>;
   status(): ResultOf<'status'>;
   changeSetting(name: string, value: unknown): Promise<void>;
   subscribe(caller: Caller): void;

@@ -36,7 +36,7 @@ export class Keys {
   async keyFor(clientId: string): Promise<KeyObject | undefined> {
     const { home, clients, clock } = this.#parts;
     if (clientId === ownerId) return home.ownerKey;
-    const client = clients.usable(clientId, clock.now());
+    const client = clients.usable(clientId, clock.wall());
     return (
       client && deriveClientKey(await this.#parts.master.key(), home.homeId, client.id, client.generation)
     );
@@ -56,7 +56,7 @@ export class Keys {
       });
     }
     const master = await this.#parts.master.key();
-    const client = await clients.add(request.name, clock.now(), executable);
+    const client = await clients.add(request.name, clock.wall(), executable);
     return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
   }
 

@@ -31,6 +31,8 @@ export interface AuthorizationServerOptions {
   readonly accessTokenFormat?: 'opaque' | 'jwt';
   /** Who gets a refresh token: any client that may use one (the default), one that asked for `offline_access`, nobody. */
   readonly refreshTokens?: 'always' | 'offline_access' | 'never';
+  /** Seconds in which a used refresh token may be presented again; 0, the default, ends its grant instead. */
+  readonly refreshGrace?: number;
   /** The scopes of protected servers that the metadata lists beside `openid` and `offline_access`. */
   readonly scopes?: readonly string[];
 }
@@ -56,6 +58,8 @@ export interface AuthorizationServer {
   setTokenGate(gate?: () => TokenVerdict | Promise<TokenVerdict>): void;
   /** Ends all access tokens, refresh tokens, grants or registered clients, as an administrator would; answers how many. */
   forget(kind: ForgettableKind): number;
+  /** True while this refresh token, as its holder has it, would be taken. */
+  honours(refreshToken: string): boolean;
   close(): Promise<void>;
 }
 
@@ -75,7 +79,7 @@ export async function startAuthorizationServer(
     clientId: 'protected-server',
     clientSecret: randomBytes(secretBytes).toString('base64url'),
   };
-  const store = createProviderStore();
+  const store = createProviderStore(options.refreshGrace);
   const resources = new Map<string, KnownResource>();
   const provider = new Provider(
     issuer,
@@ -114,6 +118,7 @@ export async function startAuthorizationServer(
     addResource: (resource) => void resources.set(resource.resource, resource),
     setTokenGate: (next) => void (gate = next),
     forget: (kind) => store.forget(kind),
+    honours: (refreshToken) => store.honours(refreshToken),
     close: () => listener.close(),
   };
 }

@@ -23,7 +23,7 @@ import { trustingFetch } from './trusting-fetch.ts';
 
 export interface DemoWorldOptions extends Pick<
   AuthorizationServerOptions,
-  'accessTokenLifetime' | 'accessTokenFormat' | 'refreshTokens'
+  'accessTokenLifetime' | 'accessTokenFormat' | 'refreshTokens' | 'refreshGrace'
 > {
   /** 0, the default, takes any free port. */
   readonly authorizationServerPort?: number;

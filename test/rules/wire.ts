@@ -45,7 +45,7 @@ function hostOf(broker: Host['broker']): Host {
     subscribe: missing,
     closeConnectionsOf: missing,
     register: missing,
-    trail: { tail: missing, verify: missing },
+    trail: { tail: missing, about: missing, verify: missing },
     stop: missing,
   };
 }
