@@ -39,10 +39,14 @@ export interface AuthorizationServerOptions {
 
 /**
  * What happens to the next token request. `pass`: it is served. `loseAnswer`: it is served, but the
- * connection breaks before the answer. A status: it is answered so, and the provider never sees it;
+ * connection breaks before the answer. `answerAfter`: it is served, and the answer waits. A status: it is answered so, and the provider never sees it;
  * `retryAfter` in seconds.
  */
-export type TokenVerdict = 'pass' | 'loseAnswer' | { readonly status: number; readonly retryAfter?: number };
+export type TokenVerdict =
+  | 'pass'
+  | 'loseAnswer'
+  | { readonly answerAfter: Promise<unknown> }
+  | { readonly status: number; readonly retryAfter?: number };
 
 export interface AuthorizationServer {
   /** The issuer identifier; it ends without a slash. */
@@ -163,8 +167,9 @@ function dispatcher({ provider, pages, gate, counts }: Dispatch): RequestListene
     } else if (request.method === 'POST' && path === '/token') {
       counts.tokenRequests += 1;
       void gate().then((verdict) => {
-        if (typeof verdict === 'object') return refuse(response, verdict);
+        if (typeof verdict === 'object' && 'status' in verdict) return refuse(response, verdict);
         if (verdict === 'loseAnswer') loseAnswer(request, response);
+        else if (typeof verdict === 'object') holdAnswer(response, verdict.answerAfter);
         return provider(request, response);
       });
     } else {
@@ -176,6 +181,15 @@ function dispatcher({ provider, pages, gate, counts }: Dispatch): RequestListene
 function refuse(response: ServerResponse, verdict: { status: number; retryAfter?: number }): void {
   if (verdict.retryAfter !== undefined) response.setHeader('retry-after', String(verdict.retryAfter));
   response.writeHead(verdict.status, { 'content-type': 'text/plain' }).end('unavailable\n');
+}
+
+/** Nothing is sent until the response ends, which waits. */
+function holdAnswer(response: ServerResponse, until: Promise<unknown>): void {
+  const end = response.end.bind(response);
+  response.end = (body?: unknown) => {
+    void until.then(() => end(body));
+    return response;
+  };
 }
 
 /** Nothing has been sent until a response ends, so that breaking the connection there loses all of it. */
