@@ -30,57 +30,57 @@ function machine(hasBoot = true) {
 
 describe('steady time on Linux', () => {
   it('begins with the wall clock and runs with the machine', () => {
-    const it = machine();
-    expect(it.clock.now()).toBe(start);
-    it.run(1234);
-    expect(it.clock.now()).toBe(start + 1234);
-    expect(it.clock.awake()).toBe(1234);
+    const box = machine();
+    expect(box.clock.now()).toBe(start);
+    box.run(1234);
+    expect(box.clock.now()).toBe(start + 1234);
+    expect(box.clock.awake()).toBe(1234);
   });
 
   it('goes on while the machine sleeps', () => {
-    const it = machine();
-    it.run(1000);
-    it.sleep(8 * hour);
-    expect(it.clock.now()).toBe(start + 8 * hour + 1000);
-    expect(it.clock.awake()).toBe(1000);
-    it.run(500);
-    expect(it.clock.now()).toBe(start + 8 * hour + 1500);
+    const box = machine();
+    box.run(1000);
+    box.sleep(8 * hour);
+    expect(box.clock.now()).toBe(start + 8 * hour + 1000);
+    expect(box.clock.awake()).toBe(1000);
+    box.run(500);
+    expect(box.clock.now()).toBe(start + 8 * hour + 1500);
   });
 
   it.each([hour, -hour])('does not move when somebody sets the clock by %i ms', (by) => {
-    const it = machine();
-    it.run(1000);
-    it.set(by);
-    expect(it.clock.now()).toBe(start + 1000);
-    expect(it.clock.wall()).toBe(start + 1000 + by);
-    it.run(1000);
-    expect(it.clock.now()).toBe(start + 2000);
+    const box = machine();
+    box.run(1000);
+    box.set(by);
+    expect(box.clock.now()).toBe(start + 1000);
+    expect(box.clock.wall()).toBe(start + 1000 + by);
+    box.run(1000);
+    expect(box.clock.now()).toBe(start + 2000);
   });
 
   it('tells both apart when they come together', () => {
-    const it = machine();
-    it.sleep(hour);
-    it.set(-3 * hour);
-    expect(it.clock.now()).toBe(start + hour);
-    expect(it.clock.wall()).toBe(start - 2 * hour);
+    const box = machine();
+    box.sleep(hour);
+    box.set(-3 * hour);
+    expect(box.clock.now()).toBe(start + hour);
+    expect(box.clock.wall()).toBe(start - 2 * hour);
   });
 
   it('is turned into wall-clock time and back by the clock as it stands', () => {
-    const it = machine();
-    const expiresAt = it.clock.now() + hour;
-    it.set(-2 * hour);
-    expect(toWall(it.clock, expiresAt)).toBe(start - hour);
-    expect(fromWall(it.clock, start - hour)).toBe(expiresAt);
+    const box = machine();
+    const expiresAt = box.clock.now() + hour;
+    box.set(-2 * hour);
+    expect(toWall(box.clock, expiresAt)).toBe(start - hour);
+    expect(fromWall(box.clock, start - hour)).toBe(expiresAt);
   });
 });
 
 describe('steady time elsewhere', () => {
   it('follows the wall clock, through a suspend too', () => {
-    const it = machine(false);
-    it.run(1000);
-    it.sleep(hour);
-    expect(it.clock.now()).toBe(start + hour + 1000);
-    it.set(-hour);
-    expect(it.clock.now()).toBe(start + 1000);
+    const box = machine(false);
+    box.run(1000);
+    box.sleep(hour);
+    expect(box.clock.now()).toBe(start + hour + 1000);
+    box.set(-hour);
+    expect(box.clock.now()).toBe(start + 1000);
   });
 });
