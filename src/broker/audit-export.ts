@@ -10,8 +10,15 @@ import type { StoredRow } from './audit-row.ts';
 /** Rows that `tailAudit` gives at most: some hundred kilobytes, well within one frame of the socket. */
 export const longestTail = 1000;
 
-/** The last `count` rows, oldest first; lines that hold no row are left out. Throws `file_unreadable`. */
-export async function tailAudit(folder: string, count: number): Promise<readonly StoredRow[]> {
+/**
+ * The last `count` rows, oldest first; lines that hold no row are left out. With `about`, an id, only
+ * rows that name it. Throws `file_unreadable`.
+ */
+export async function tailAudit(
+  folder: string,
+  count: number,
+  about?: string,
+): Promise<readonly StoredRow[]> {
   const wanted = Math.min(count, longestTail);
   let rows: StoredRow[] = [];
   const snapshot = await openSnapshot(auditFile(folder));
@@ -20,6 +27,7 @@ export async function tailAudit(folder: string, count: number): Promise<readonly
       if (rows.length >= wanted) break;
       const last: Buffer[] = [];
       for await (const { bytes } of file.lines()) {
+        if (about !== undefined && !bytes.includes(about)) continue;
         last.push(bytes);
         // In blocks, so that a long file doesn't cost a shift a line.
         if (last.length >= 2 * wanted) last.splice(0, last.length - wanted);

@@ -19,7 +19,9 @@ export interface AuditRow {
     | 'registration'
     | 'override'
     | 'settings'
-    | 'vault';
+    | 'vault'
+    /** A suspend, or a hand on the wall clock. */
+    | 'clock';
   readonly outcome: string;
   readonly client?: string;
   readonly endpoint?: string;

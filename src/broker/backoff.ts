@@ -2,7 +2,7 @@
  * How long to leave a server alone after it could not serve.
  *
  * Invariant: each failure in a row doubles the wait up to a bound, a success forgets them, and what
- * the server itself asks for (Retry-After) is never cut short.
+ * the server itself asks for (Retry-After) is never cut short, not even by waking up.
  */
 
 /** DESIGN, Numbers: 1 s doubling to 5 min. In milliseconds. */
@@ -16,10 +16,17 @@ export function pause(inARow: number, first: number, longest: number): number {
   return Math.min(first * 2 ** (inARow - 1), longest) * (1 - jitter * Math.random());
 }
 
-interface Failures {
+/** Steady instants, in milliseconds. */
+export interface Trouble {
+  /** When the first of the failures in a row was. */
+  readonly since: number;
+  readonly nextTryAt: number;
+}
+
+interface Failures extends Trouble {
   readonly inARow: number;
-  /** Milliseconds since the epoch. */
-  readonly until: number;
+  /** Until when the server itself wants to be left alone. */
+  readonly askedUntil: number;
 }
 
 export class Backoff {
@@ -32,17 +39,35 @@ export class Backoff {
 
   /** Milliseconds until another try; 0: now. */
   left(key: string): number {
-    return Math.max(0, (this.#failures.get(key)?.until ?? 0) - this.#now());
+    return Math.max(0, (this.#failures.get(key)?.nextTryAt ?? 0) - this.#now());
   }
 
-  /** `retryAfter` in seconds, as the server gave it. */
-  failed(key: string, retryAfter = 0): void {
-    const inARow = (this.#failures.get(key)?.inARow ?? 0) + 1;
+  /** The failures in a row that no success has ended; undefined where there are none. */
+  trouble(key: string): Trouble | undefined {
+    return this.#failures.get(key);
+  }
+
+  /** `retryAfter` in seconds, as the server gave it. Answers the milliseconds until the next try. */
+  failed(key: string, retryAfter = 0): number {
+    const now = this.#now();
+    const before = this.#failures.get(key);
+    const inARow = (before?.inARow ?? 0) + 1;
     const wait = pause(inARow, firstWait, longestWait);
-    this.#failures.set(key, { inARow, until: this.#now() + Math.max(wait, retryAfter * 1000) });
+    const askedUntil = now + retryAfter * 1000;
+    const nextTryAt = Math.max(now + wait, askedUntil);
+    this.#failures.set(key, { inARow, since: before?.since ?? now, nextTryAt, askedUntil });
+    return nextTryAt - now;
   }
 
   succeeded(key: string): void {
     this.#failures.delete(key);
+  }
+
+  /** The machine woke up: what failed before it slept says little now, so that the next need asks at once. */
+  wake(): void {
+    const now = this.#now();
+    for (const [key, failures] of this.#failures) {
+      this.#failures.set(key, { ...failures, inARow: 0, nextTryAt: Math.max(now, failures.askedUntil) });
+    }
   }
 }

@@ -185,7 +185,7 @@ export class Broker {
     // DESIGN invariant 10: literal sets, checked on what the server really granted.
     if (bound.scope && !isWithin(token.scope, bound.scope)) throw refusals.notNarrowed(bound, grant);
     token.handedTo.add(wanted.clientId);
-    this.parts.clients.used(wanted.clientId, this.parts.clock.now());
+    this.parts.clients.used(wanted.clientId, this.parts.clock.wall());
     this.#note(way.request, endpoint, 'token', 'ok', { grant, token });
     const { accessToken, tokenId, expiresAt, scope } = token;
     const { resource, account, issuer } = grant;
@@ -302,7 +302,11 @@ export class Broker {
     if (answer !== 'unknown') this.#suspects.delete(grant.id);
     if (answer !== 'no') return true;
     const why = 'the protected server now names another issuer';
-    await this.parts.grants.change(grant, { state: { kind: 'loginRequired', why } });
+    // As it is now: a refresh may have noted itself there meanwhile.
+    const current = this.parts.grants.byId(grant.id);
+    if (current?.state.kind === 'active') {
+      await this.parts.grants.change(current, { state: { kind: 'loginRequired', why } });
+    }
     return false;
   }
 

@@ -1,7 +1,32 @@
-/** Time as the broker sees it, passed in so that tests turn the hands themselves. */
+/**
+ * Time as the broker sees it, passed in so that tests turn the hands themselves.
+ *
+ * Invariant: two kinds of instants, both in milliseconds, and one place to turn one into the other.
+ * Steady ones measure how long something lasts: lifetimes in memory, waits, tries. They go on while
+ * the machine sleeps, don't jump when somebody sets the clock, and never leave the process.
+ * Wall-clock ones stand wherever an instant outlives the process or reaches a person or another
+ * program: records, vault, audit log, wire; and where the owner means the clock (`allow --until`).
+ */
 export interface Clock {
-  /** Milliseconds since the epoch. */
-  now(): number;
+  /** A steady instant. Near the milliseconds since the epoch, as the wall clock had them at the start. */
+  readonly now: () => number;
+  /** What the wall clock shows: milliseconds since the epoch. */
+  readonly wall: () => number;
+  /** Milliseconds that the machine has been awake. Where suspends can't be told, follows `now`. */
+  readonly awake: () => number;
   /** Resolves after `milliseconds`; rejects with the signal's reason when it aborts first. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The two readings that a conversion needs. */
+export type Hands = Pick<Clock, 'now' | 'wall'>;
+
+/** A steady instant as the wall clock would show it. */
+export function toWall(clock: Hands, steady: number): number {
+  return Math.round(steady - clock.now() + clock.wall());
+}
+
+/** A wall-clock instant, read from a record, as a steady one. */
+export function fromWall(clock: Hands, wall: number): number {
+  return wall - clock.wall() + clock.now();
 }

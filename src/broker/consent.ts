@@ -149,13 +149,13 @@ export class Consent {
   }
 
   #find({ clientId, endpoint }: Wanted): Permission | undefined {
-    return this.#parts.permissions.find(clientId, endpoint, this.#parts.clock.now());
+    return this.#parts.permissions.find(clientId, endpoint, this.#parts.clock.wall());
   }
 
   /** What was allowed: on disk first, then what is leased. Throws `consent_denied` where any of it refuses what is wanted. */
   #standing(wanted: Wanted): Permission[] {
     const { clientId, endpoint, asker, scope } = wanted;
-    const leased = this.#parts.leases.find(clientId, endpoint, asker, this.#parts.clock.now());
+    const leased = this.#parts.leases.find(clientId, endpoint, asker, this.#parts.clock.wall());
     const kept = this.#find(wanted);
     const standing = kept ? [kept, ...leased] : leased;
     if (standing.some((permission) => isRefused(permission, scope))) throw this.#denied(wanted);
@@ -223,7 +223,7 @@ export class Consent {
   /** Refusing more scopes takes nothing away that was allowed before. */
   async #refuse(wanted: Wanted): Promise<void> {
     const { clientId, endpoint } = wanted;
-    const createdAt = this.#parts.clock.now();
+    const createdAt = this.#parts.clock.wall();
     const [before] = this.#standing(wanted);
     if (!before) return this.#keepDecision({ clientId, endpoint, decision: 'deny', createdAt });
     const more = wanted.scope.filter((name) => !before.scope?.includes(name));
@@ -242,7 +242,7 @@ export class Consent {
     time: number | undefined,
   ): Permission {
     const { clientId, endpoint } = wanted;
-    const createdAt = this.#parts.clock.now();
+    const createdAt = this.#parts.clock.wall();
     const granted = union(before?.scope ?? [], scope);
     // The newer answer counts.
     const refused = before?.refused?.filter((name) => !granted.includes(name)) ?? [];

@@ -126,7 +126,7 @@ async function chooseServer(
 }
 
 function inOrder(
-  { grants, registrations, clock }: DestinationParts,
+  { grants, registrations, servers }: DestinationParts,
   { endpoint, account, issuer }: DestinationRequest,
   offered: readonly string[],
 ): readonly string[] {
@@ -141,7 +141,7 @@ function inOrder(
   const granted = grants
     .forEndpoint(endpoint, account)
     .map((grant) => grant.server?.identifier ?? grant.issuer);
-  const known = offered.filter((one) => granted.includes(one) || registrations.for(one, clock.now()));
+  const known = offered.filter((one) => granted.includes(one) || registrations.for(one, servers.timeAt(one)));
   // Something known settles it: a mishap there is told, not hidden by going elsewhere.
   return known.length > 0 ? known.slice(0, 1) : offered;
 }

@@ -8,6 +8,7 @@
 import { KeyturnError, quoted, reasonOf } from '../errors.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
 import type { Audit } from './audit.ts';
+import { toWall } from './clock.ts';
 import type { Clock } from './clock.ts';
 import { keptSuperseded } from './grant-secret.ts';
 import type { GrantSecret, Superseded } from './grant-secret.ts';
@@ -84,7 +85,7 @@ async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, accou
     requestedScope: [...arrived.requestedScope],
     state: { kind: 'loginRequired', why: 'the sign-in was not finished' },
     hasRefreshToken: false,
-    createdAt: clock.now(),
+    createdAt: clock.wall(),
   });
 }
 
@@ -93,12 +94,12 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
   const { grants, refresher, cache, clock } = parts;
   const grant = grants.byId(id);
   if (!grant) throw endedMeanwhile(arrived);
-  const superseded = await supersededBy(refresher, grant, clock.now());
+  const superseded = await supersededBy(refresher, grant, clock.wall());
   if (arrived.isAutomatic && grant.state.kind === 'revoked') {
-    await leaveToRevocation(parts, grant, arrived, superseded, clock.now());
+    await leaveToRevocation(parts, grant, arrived, superseded, clock.wall());
     throw endedMeanwhile(arrived);
   }
-  await refresher.secrets.write(id, secretFrom(arrived, superseded));
+  await refresher.secrets.write(id, secretFrom(parts.clock, arrived, superseded));
   // Refused where the user ended the grant while the vault wrote: the revocation finds the newest token there.
   const kept = await grants.change(grant, {
     endpoints: [...new Set([...grant.endpoints, arrived.endpoint])],
@@ -108,10 +109,13 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
     requestedScope: [...arrived.requestedScope],
     state: { kind: 'active' },
     hasRefreshToken: arrived.answer.refreshToken !== undefined,
-    signedInAt: clock.now(),
-    liveUntil: liveUntil(grant, arrived.answer),
+    signedInAt: clock.wall(),
+    liveUntil: liveUntil(clock, grant, arrived.answer),
+    // A refresh that came to nothing was about a token that no longer counts.
+    attempt: undefined,
   });
   if (!grants.isCurrent(kept)) throw endedMeanwhile(arrived);
+  refresher.backoff.succeeded(id);
   cache.dropGrant(id);
   cache.put(id, fullScope, arrived.answer);
   return kept;
@@ -119,20 +123,20 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
 
 /** What the user ended during an automatic sign-in stays ended; the token that came is revoked with the rest. */
 async function leaveToRevocation(
-  { grants, refresher }: KeepingParts,
+  { grants, refresher, clock }: KeepingParts,
   grant: Grant,
   arrived: Arrived,
   superseded: Superseded[],
   now: number,
 ): Promise<void> {
   const { answer, registrationId } = arrived;
-  await refresher.secrets.write(grant.id, secretFrom(arrived, superseded));
+  await refresher.secrets.write(grant.id, secretFrom(clock, arrived, superseded));
   await grants.change(grant, {
     registrationId,
     // A new promise: what became of the earlier one says nothing about the token that came.
     state: { kind: 'revoked', receipt: 'pending', endedAt: now },
     hasRefreshToken: answer.refreshToken !== undefined,
-    liveUntil: liveUntil(grant, answer),
+    liveUntil: liveUntil(clock, grant, answer),
   });
 }
 
@@ -158,17 +162,19 @@ async function supersededBy({ secrets }: Refresher, grant: Grant, now: number): 
 }
 
 /** DESIGN, Storage: an access token is stored only where no refresh token exists. */
-function secretFrom({ answer, registrationId }: Arrived, superseded: Superseded[]): GrantSecret {
-  const { refreshToken, accessToken, issuedAt, expiresAt, scope } = answer;
+function secretFrom(
+  clock: Clock,
+  { answer, registrationId }: Arrived,
+  superseded: Superseded[],
+): GrantSecret {
+  const { refreshToken, accessToken: value, scope } = answer;
   if (refreshToken !== undefined) return { refreshToken, registrationId, superseded };
-  return {
-    accessToken: { value: accessToken, issuedAt, expiresAt, scope: [...scope] },
-    registrationId,
-    superseded,
-  };
+  const issuedAt = toWall(clock, answer.issuedAt);
+  const expiresAt = toWall(clock, answer.expiresAt);
+  return { accessToken: { value, issuedAt, expiresAt, scope: [...scope] }, registrationId, superseded };
 }
 
-/** Earlier tokens may outlive the new one. */
-function liveUntil(grant: Grant, { expiresAt }: TokenAnswer): number {
-  return Math.max(grant.liveUntil ?? 0, expiresAt);
+/** Earlier tokens may outlive the new one. By the wall clock. */
+function liveUntil(clock: Clock, grant: Grant, { expiresAt }: TokenAnswer): number {
+  return Math.max(grant.liveUntil ?? 0, toWall(clock, expiresAt));
 }

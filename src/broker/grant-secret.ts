@@ -37,6 +37,7 @@ const schema = z.object({
   accessToken: z
     .object({
       value: z.string(),
+      /** Milliseconds since the epoch by the wall clock, and so the next. */
       issuedAt: z.number(),
       expiresAt: z.number(),
       scope: z.array(z.string()),

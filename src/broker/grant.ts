@@ -50,6 +50,19 @@ const serverPlaceSchema = z.object({
 
 export type ServerPlace = Readonly<z.infer<typeof serverPlaceSchema>>;
 
+/**
+ * A refresh whose outcome isn't known. Durable before the request leaves, gone with the outcome: one
+ * that is found at a start was under way when the broker ended.
+ */
+const attemptSchema = z.object({
+  /** Within what a date can say. */
+  startedAt: z.number().nonnegative().max(8.64e15),
+  /** The broker went on, but no answer came: the network lost it, or it could not be kept. */
+  isUnanswered: z.boolean().optional(),
+});
+
+export type Attempt = z.infer<typeof attemptSchema>;
+
 export const grantSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{16}$/),
   /** Canonical endpoints that a user named and whose metadata led to this resource. */
@@ -69,7 +82,7 @@ export const grantSchema = z.object({
   state: stateSchema,
   generation: z.number().int().nonnegative(),
   hasRefreshToken: z.boolean(),
-  /** Milliseconds since the epoch, as all times in records. */
+  /** Milliseconds since the epoch by the wall clock, as all times in records. */
   createdAt: z.number(),
   lastRefreshedAt: z.number().optional(),
   /** When somebody last signed in for it. */
@@ -78,6 +91,7 @@ export const grantSchema = z.object({
   liveUntil: z.number().optional(),
   /** The last end of this grant that the server confirmed; stays when somebody signs in again. */
   confirmedEnd: z.object({ endedAt: z.number(), confirmedAt: z.number() }).optional(),
+  attempt: attemptSchema.optional(),
 });
 
 export type Grant = z.infer<typeof grantSchema>;

@@ -5,6 +5,8 @@
  * one (RFC 7009 §2.1), and each names the registration it was issued under. What was told leaves the
  * list; what was not stays, over restarts, until it is over by itself.
  */
+import { toWall } from './clock.ts';
+import type { Hands } from './clock.ts';
 import type { GrantSecret, Superseded } from './grant-secret.ts';
 import type { Grant } from './grant.ts';
 import type { AccessToken } from './token-cache.ts';
@@ -20,7 +22,7 @@ export function owedTokens(
   grant: Grant,
   secret: GrantSecret,
   retired: readonly AccessToken[],
-  now: number,
+  clock: Hands,
 ): Owed[] {
   const { refreshToken, accessToken, superseded } = secret;
   const own = secret.registrationId ?? grant.registrationId;
@@ -33,10 +35,12 @@ export function owedTokens(
   const owed: Superseded[] = [
     ...superseded,
     ...(accessToken ? [access(accessToken.value, accessToken.expiresAt)] : []),
-    ...retired.map((token) => access(token.accessToken, token.expiresAt)),
+    ...retired.map((token) => access(token.accessToken, toWall(clock, token.expiresAt))),
   ];
   const known = new Map(owed.map((token) => [token.value, token]));
-  const alive = [...known.values()].filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+  const alive = [...known.values()].filter(
+    ({ expiresAt }) => expiresAt === undefined || expiresAt > clock.wall(),
+  );
   const others = alive.map((token) => ({
     ...token,
     registrationId: token.registrationId ?? own,

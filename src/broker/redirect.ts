@@ -11,6 +11,7 @@ import type { Http } from '../oauth/http.ts';
 import { chooseRegistration, registerDynamically } from '../oauth/registration.ts';
 import type { RegistrationChoice } from '../oauth/registration.ts';
 import type { Audit } from './audit.ts';
+import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
 import type { Loopback, Receiver } from './loopback.ts';
 import { redirectPath } from './loopback.ts';
@@ -19,6 +20,7 @@ import type { RegistrationRecord, Registrations } from './registrations.ts';
 export interface RedirectParts {
   readonly clock: Clock;
   readonly registrations: Registrations;
+  readonly servers: AuthorizationServers;
   readonly loopback: Loopback;
   readonly audit: Audit;
   readonly clientMetadataUrl: string | undefined;
@@ -47,11 +49,12 @@ export const documentRedirectUris = [
   `http://localhost${redirectPath}`,
 ] as const;
 
-type Known = Pick<RedirectParts, 'clock' | 'registrations' | 'clientMetadataUrl'>;
+type Known = Pick<RedirectParts, 'servers' | 'registrations' | 'clientMetadataUrl'>;
 
 /** How we would be known at this server (spec, Client registration). Throws `registration_required`. */
 export function canRegister(parts: Known, server: AuthorizationServer): RegistrationChoice {
-  const now = parts.clock.now();
+  // RFC 7591 §3.2.1: client_secret_expires_at is the server's own time.
+  const now = parts.servers.timeAt(server.issuer);
   const known = knownAs(parts, server.issuer)?.registration;
   const { clientMetadataUrl } = parts;
   return chooseRegistration(server, {
@@ -65,10 +68,10 @@ export function canRegister(parts: Known, server: AuthorizationServer): Registra
 
 /** What we have at this issuer; a document at a URL that is no longer the user's isn't ours. */
 function knownAs(
-  { registrations, clock, clientMetadataUrl }: Known,
+  { registrations, servers, clientMetadataUrl }: Known,
   issuer: string,
 ): RegistrationRecord | undefined {
-  const record = registrations.for(issuer, clock.now());
+  const record = registrations.for(issuer, servers.timeAt(issuer));
   const { source, clientId } = record?.registration ?? {};
   return source === 'metadata_document' && clientId !== clientMetadataUrl ? undefined : record;
 }
@@ -118,7 +121,7 @@ async function fromDocument(
   server: AuthorizationServer,
   url: string,
 ): Promise<Redirect> {
-  const registration = registrationFromMetadataUrl(server, url, documentRedirectUris[0], parts.clock.now());
+  const registration = registrationFromMetadataUrl(server, url, documentRedirectUris[0], parts.clock.wall());
   const record = await parts.registrations.add(registration, undefined);
   await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
   try {

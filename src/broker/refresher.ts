@@ -4,22 +4,28 @@
  * Invariants (DESIGN 2, 3): the new refresh token is durable before any caller sees the new access
  * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation
  * take turns at a grant's tokens, so that none writes over what is newer; only the server's
- * `invalid_grant` makes a grant `loginRequired`, and even that deletes no token.
+ * `invalid_grant` makes a grant `loginRequired`, and even that deletes no token. No request leaves
+ * before the grant's record says so durably, and the record says so until the outcome is kept: a
+ * crash, or a lost answer, is told truthfully afterwards.
  */
 import { KeyturnError, quoted, reasonOf, Unreachable } from '../errors.ts';
+import { AnswerLost } from '../oauth/http.ts';
 import type { Http } from '../oauth/http.ts';
 import { refresh } from '../oauth/token.ts';
-import type { TokenAnswer } from '../oauth/token.ts';
+import type { RefreshRequest, TokenAnswer } from '../oauth/token.ts';
 import type { Vault } from '../vault/vault.ts';
+import { whyEnded } from './attempt.ts';
 import type { Audit } from './audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import { Backoff } from './backoff.ts';
+import { toWall } from './clock.ts';
 import type { Clock } from './clock.ts';
 import { GrantSecrets } from './grant-secret.ts';
 import type { GrantSecret } from './grant-secret.ts';
 import { namesOfServers } from './grant.ts';
-import type { Grant, Grants } from './grant.ts';
+import type { Attempt, Grant, Grants } from './grant.ts';
 import type { OverrideBook } from './override.ts';
+import { serverResting, unreachableUntil } from './refusals.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 import { deadState } from './sibling.ts';
 import { SharedWork } from './shared-work.ts';
@@ -42,14 +48,21 @@ export class Refresher {
   readonly secrets: GrantSecrets;
   readonly #parts: RefresherParts;
   readonly #shared = new SharedWork<AccessToken>({ finishes: true });
-  readonly #backoff: Backoff;
+  /** Of every server that gives tokens, by grant; and by endpoint where there is no person to sign in. */
+  readonly backoff: Backoff;
+  #isVaultInTrouble = false;
   /** The tail of each grant's queue: refreshes for different scope sets follow one another. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
   constructor(parts: RefresherParts) {
     this.#parts = parts;
     this.secrets = new GrantSecrets(parts.vault);
-    this.#backoff = new Backoff(() => parts.clock.now());
+    this.backoff = new Backoff(() => parts.clock.now());
+  }
+
+  /** The vault refused the last time it was asked here; the next on-demand refresh finds out more. */
+  get isVaultInTrouble(): boolean {
+    return this.#isVaultInTrouble;
   }
 
   isRefreshing(grantId: string): boolean {
@@ -95,45 +108,79 @@ export class Refresher {
   }
 
   async #run(grantId: string, scope: readonly string[] | undefined): Promise<AccessToken> {
-    const { vault, grants, audit } = this.#parts;
+    const { grants, audit } = this.#parts;
     const grant = activeGrant(grants, grantId);
     this.#obeyBackoff(grant);
-    // DESIGN, Storage: a failed vault probe forbids a refresh, since the rotated token could not be kept.
-    await vault.probe();
+    await this.#probe();
     await this.#parts.registrations.verify();
-    const answer = await this.#askServer(grant, scope).catch(async (error: unknown) => {
-      await this.#failed(grant, error);
-      throw error;
-    });
-    this.#backoff.succeeded(grant.id);
-    const token = await this.#keep(grant, answer, scope);
+    const request = await this.#prepare(grant, scope).catch((error: unknown) => this.#failed(grant, error));
+    const attempted = await this.#noteAttempt(grant);
+    const progress: Progress = { isRotating: false };
+    const answer = await this.#send(attempted, request, progress).catch((error: unknown) =>
+      this.#refused(attempted, { error, progress, before: grant.attempt, record: request.record }),
+    );
+    this.backoff.succeeded(grant.id);
+    const token = await this.#keep(attempted, answer, scope);
     const { id, issuer } = grant;
-    audit.note({ event: 'refresh', outcome: 'ok', grant: id, issuer, scope: token.scope });
+    const outcome = grant.attempt ? 'recovered' : 'ok';
+    audit.note({ event: 'refresh', outcome, grant: id, issuer, scope: token.scope });
     return token;
   }
 
-  async #askServer(grant: Grant, scope: readonly string[] | undefined): Promise<TokenAnswer> {
-    const { registrations, servers, network, overrides } = this.#parts;
+  /** DESIGN, Storage: a failed vault probe forbids a refresh, since the rotated token could not be kept. */
+  async #probe(): Promise<void> {
+    try {
+      await this.#parts.vault.probe();
+      this.#isVaultInTrouble = false;
+    } catch (error) {
+      this.#isVaultInTrouble = true;
+      throw error;
+    }
+  }
+
+  async #prepare(grant: Grant, scope: readonly string[] | undefined): Promise<Prepared> {
+    const { registrations, servers, overrides } = this.#parts;
     const secret = await this.secrets.read(grant.id);
-    if (secret.refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
+    const { refreshToken } = secret;
+    if (refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
     const record = registrations.byId(grant.registrationId);
     if (!record) throw loginRequired(grant, 'its registration is gone');
     const clientSecret = await registrations.secret(record);
-    return refresh(
-      {
-        server: await servers.of(grant),
-        registration: record.registration,
-        ...(clientSecret === undefined ? {} : { clientSecret }),
-        refreshToken: secret.refreshToken,
-        // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
-        resource: grant.resource,
-        grantedScope: grant.scope,
-        overrides: overrides.for(...namesOfServers(grant)),
-        ...(scope === undefined ? {} : { scope }),
-        onRotation: (refreshToken) => this.#rotate(grant, secret, refreshToken),
-      },
-      network(grant.endpoints[0] ?? grant.resource),
-    ).catch((error: unknown) => this.#clientRejected(record, error));
+    return {
+      record,
+      secret,
+      server: await servers.of(grant),
+      registration: record.registration,
+      ...(clientSecret === undefined ? {} : { clientSecret }),
+      refreshToken,
+      // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
+      resource: grant.resource,
+      grantedScope: grant.scope,
+      overrides: overrides.for(...namesOfServers(grant)),
+      ...(scope === undefined ? {} : { scope }),
+    };
+  }
+
+  /**
+   * Durable before the request leaves. One that was left over stays the one that is told of: it is
+   * the refresh whose answer is missing.
+   */
+  async #noteAttempt(grant: Grant): Promise<Grant> {
+    const { grants, clock } = this.#parts;
+    const attempted = await grants.change(grant, { attempt: grant.attempt ?? { startedAt: clock.wall() } });
+    // The user may have ended the grant while that was written: then nothing is asked any more.
+    if (!grants.isCurrent(attempted)) throw ended(grant);
+    return attempted;
+  }
+
+  async #send(grant: Grant, { secret, ...request }: Prepared, progress: Progress): Promise<TokenAnswer> {
+    const onRotation = async (refreshToken: string): Promise<void> => {
+      progress.isRotating = true;
+      await this.#rotate(grant, secret, refreshToken);
+      progress.isRotating = false;
+      progress.isRotated = true;
+    };
+    return refresh({ ...request, onRotation }, this.#parts.network(grant.endpoints[0] ?? grant.resource));
   }
 
   /** In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile waits. */
@@ -142,52 +189,107 @@ export class Refresher {
     await this.secrets.rotate(grant.id, { ...secret, refreshToken });
   }
 
-  /** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers anew. */
-  async #clientRejected(record: RegistrationRecord, error: unknown): Promise<never> {
-    if (reasonOf(error) !== 'client_rejected' || record.registration.source !== 'dynamic') throw error;
-    await this.#parts.registrations.reject(record);
-    throw new KeyturnError(
-      'login_required',
-      `${quoted(record.registration.issuer)} no longer knows our registration.`,
-      {
-        rule: 'RFC 6749 §5.2 (invalid_client)',
-        hint: 'Sign in again; Keyturn registers anew.',
-      },
-    );
-  }
-
   async #keep(grant: Grant, answer: TokenAnswer, scope: readonly string[] | undefined): Promise<AccessToken> {
     const { grants, cache, clock } = this.#parts;
     const granted = scope === undefined ? { scope: [...answer.scope] } : {};
     // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.
-    const liveUntil = Math.max(grant.liveUntil ?? 0, answer.expiresAt);
-    const kept = await grants.change(grant, { ...granted, lastRefreshedAt: clock.now(), liveUntil });
+    const kept = await grants.change(grant, {
+      ...granted,
+      lastRefreshedAt: clock.wall(),
+      liveUntil: Math.max(grant.liveUntil ?? 0, toWall(clock, answer.expiresAt)),
+      attempt: undefined,
+    });
     if (!grants.isCurrent(kept)) throw ended(grant);
     return cache.put(grant.id, scopeKey(scope), answer);
   }
 
-  async #failed(grant: Grant, error: unknown): Promise<void> {
-    const { grants, audit, clock } = this.#parts;
+  /** Nothing was sent. Rejects with the error, or with one that says when the next try will be. */
+  async #failed(grant: Grant, error: unknown): Promise<never> {
+    const { grants } = this.#parts;
+    const told = this.#told(grant, error);
+    if (reasonOf(error) === 'login_required' && grants.isCurrent(grant)) {
+      const why = 'its refresh token or its registration is gone';
+      await grants.change(grant, { state: { kind: 'loginRequired', why }, attempt: undefined });
+    }
+    throw told;
+  }
+
+  /** The request was sent, and no token came of it. Rejects as `#failed` does. */
+  async #refused(attempted: Grant, { error, progress, before, record }: Refused): Promise<never> {
+    const { grants, clock } = this.#parts;
+    const told = this.#told(attempted, error);
+    const isForgotten = reasonOf(error) === 'client_rejected' && record.registration.source === 'dynamic';
+    if (isForgotten) await this.#parts.registrations.reject(record);
+    if (grants.isCurrent(attempted)) {
+      await grants.change(attempted, {
+        ...(isForgotten ? ending('the server no longer knows our registration') : {}),
+        ...(reasonOf(error) === 'login_required'
+          ? { state: deadState(grants.all(), attempted, clock.wall(), whyEnded(before)) }
+          : {}),
+        attempt: attemptAfter(attempted, { error, progress, before }),
+      });
+    }
+    throw isForgotten ? registrationForgotten(record) : told;
+  }
+
+  /** The error with what the person needs to know of it, written down. */
+  #told({ id, issuer }: Grant, error: unknown): unknown {
     const reason = reasonOf(error);
-    audit.note({ event: 'refresh', outcome: reason, grant: grant.id, issuer: grant.issuer });
-    if (error instanceof Unreachable) this.#backoff.failed(grant.id, error.retryAfter);
-    if (reason !== 'login_required' || !grants.isCurrent(grant)) return;
-    await grants.change(grant, { state: deadState(grants.all(), grant, clock.now()) });
+    this.#parts.audit.note({ event: 'refresh', outcome: reason, grant: id, issuer });
+    if (reason === 'locked' || reason === 'vault_unavailable') this.#isVaultInTrouble = true;
+    if (!(error instanceof Unreachable)) return error;
+    const wait = this.backoff.failed(id, error.retryAfter);
+    return unreachableUntil(error, wait);
   }
 
   /** DESIGN, Numbers: a server in trouble isn't asked with every request of every program. */
-  #obeyBackoff(grant: Grant): void {
-    const left = this.#backoff.left(grant.id);
-    if (left === 0) return;
-    throw new Unreachable(
-      'authorization_server_unreachable',
-      `${quoted(grant.issuer)} could not refresh the token a moment ago.`,
-      {
-        hint: 'Keyturn waits before it asks again; nothing that is stored was changed.',
-        retryAfter: Math.ceil(left / 1000),
-      },
-    );
+  #obeyBackoff({ id, resource }: Grant): void {
+    const left = this.backoff.left(id);
+    if (left > 0) throw serverResting(resource, left);
   }
+}
+
+/** What is known of a request under way. */
+interface Progress {
+  /** A new refresh token has come, and is not in the vault yet. */
+  isRotating: boolean;
+  /** It is there. */
+  isRotated?: boolean;
+}
+
+interface Prepared extends Omit<RefreshRequest, 'onRotation'> {
+  readonly record: RegistrationRecord;
+  readonly secret: GrantSecret;
+}
+
+interface Refused {
+  readonly error: unknown;
+  readonly progress: Progress;
+  /** The attempt that was left over before this one. */
+  readonly before: Attempt | undefined;
+  readonly record: RegistrationRecord;
+}
+
+/** What stays noted after a request without a token: gone once the server's word on the stored token is known. */
+function attemptAfter(
+  { attempt }: Grant,
+  { error, progress, before }: Omit<Refused, 'record'>,
+): Attempt | undefined {
+  const reason = reasonOf(error);
+  if (progress.isRotated || reason === 'login_required') return undefined;
+  const isLost = error instanceof AnswerLost || progress.isRotating || reason === 'internal';
+  return before ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
+}
+
+const ending = (why: string) => ({ state: { kind: 'loginRequired', why } as const });
+
+/** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers anew. */
+function registrationForgotten({ registration }: RegistrationRecord): KeyturnError {
+  return new KeyturnError(
+    'login_required',
+    `${quoted(registration.issuer)} no longer knows our registration.`,
+    { rule: 'RFC 6749 §5.2 (invalid_client)', hint: 'Sign in again; Keyturn registers anew.' },
+  );
 }
 
 function activeGrant(grants: Grants, grantId: string): Grant {

@@ -3,7 +3,7 @@
  *
  * Invariant: what is named here is the endpoint, the program, scopes and the issuer, never a token.
  */
-import { KeyturnError, RuleRefusal, Unreachable } from '../errors.ts';
+import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../errors.ts';
 import type { Grant } from './grant.ts';
 import type { Interaction } from './interaction.ts';
 import type { Permission } from './permission.ts';
@@ -51,6 +51,26 @@ export function otherResource(endpoint: string, grant: Grant): RuleRefusal {
   return new RuleRefusal('resource_mismatch', `${endpoint} now names another resource, ${grant.resource}.`, {
     rule: 'A permission is bound to the resource it was given for',
     hint: 'If the server really moved, allow the program again.',
+  });
+}
+
+/** DESIGN, Numbers: a server in trouble is left alone for a while. `left` in milliseconds. */
+export function serverResting(name: string, left: number): Unreachable {
+  return unreachableUntil(
+    new Unreachable(
+      'authorization_server_unreachable',
+      `The authorization server for ${quoted(name)} could not give a token a moment ago.`,
+      { hint: 'Keyturn waits before it asks again; nothing that is stored was changed.' },
+    ),
+    left,
+  );
+}
+
+/** The same refusal, with when the next try will be; `left` in milliseconds. */
+export function unreachableUntil({ reason, message, hint }: Unreachable, left: number): Unreachable {
+  return new Unreachable(reason, message, {
+    ...(hint === undefined ? {} : { hint }),
+    retryAfter: Math.ceil(left / 1000),
   });
 }
 

@@ -55,7 +55,7 @@ export class RevocationQueue implements VaultWatcher {
 
   async #tryAll(isDue: (grant: PendingGrant, now: number) => boolean): Promise<void> {
     const { clock } = this.#parts;
-    const due = this.#pending().filter((grant) => isDue(grant, clock.now()));
+    const due = this.#pending().filter((grant) => isDue(grant, clock.wall()));
     for (const grant of due) {
       if (!this.#isVaultOpen) return;
       // What the receipt doesn't tell (the record can't be written, say) is as it was, and tried again.

@@ -92,7 +92,7 @@ async function endHere(parts: RevokerParts, grantId: string): Promise<{ grant: G
   const grant = current(parts, grantId);
   parts.cache.retire(grantId);
   if (grant.state.kind === 'revoked') return { grant, state: grant.state };
-  const state: Revoked = { kind: 'revoked', receipt: 'pending', endedAt: parts.clock.now() };
+  const state: Revoked = { kind: 'revoked', receipt: 'pending', endedAt: parts.clock.wall() };
   return { grant: await parts.grants.change(grant, { state }), state };
 }
 
@@ -112,11 +112,10 @@ interface Tried {
 /** In the grant's turn. The tokens stay in the vault until the last of them is done with. */
 async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Promise<Tried> {
   const { refresher, cache, clock } = parts;
-  const now = clock.now();
   const read = await secretOf(parts, grant);
   const secret = 'failure' in read ? { superseded: [] } : read;
   const retired = cache.retired(grant.id);
-  const telling = await tellServer(parts, grant, owedTokens(grant, secret, retired, now));
+  const telling = await tellServer(parts, grant, owedTokens(grant, secret, retired, clock));
   const known = { answer: answerIn(telling, state.answer), liveUntil: stillLive(grant, telling) };
   try {
     if ('failure' in read) throw read.failure;
@@ -187,7 +186,7 @@ async function finish(
   grant: Grant,
   { receipt, liveUntil }: { readonly receipt: Receipt; readonly liveUntil: number },
 ): Promise<Tried> {
-  const now = clock.now();
+  const now = clock.wall();
   const endedAt = endOf(grant, now);
   cache.forgetRetired(grant.id);
   const ended = await grants.change(grant, {
@@ -207,7 +206,7 @@ async function later(
   { failure, answer, liveUntil }: Known & { readonly failure: unknown },
 ): Promise<Tried> {
   const { clock, audit, grants, refresher } = parts;
-  const now = clock.now();
+  const now = clock.wall();
   audit.note({ event: 'revoke', outcome: reasonOf(failure), grant: grant.id, issuer: grant.issuer });
   if (now >= triedUntil(state, now) && (await isForgotten(refresher, grant))) {
     return finish(parts, grant, { receipt: answer ?? 'abandoned', liveUntil });

@@ -9,17 +9,17 @@ import { quoted } from '../errors.ts';
 import type { Grant, GrantState } from './grant.ts';
 import type { Permission } from './permission.ts';
 
-/** The state of a grant whose refresh token the server no longer takes, noticed at `now` (milliseconds). */
-export function deadState(all: readonly Grant[], dead: Grant, now: number): GrantState {
+/** The state of a grant whose refresh token the server no longer takes, noticed at `now` (milliseconds); `why` where no sibling explains it. */
+export function deadState(all: readonly Grant[], dead: Grant, now: number, why: string): GrantState {
   const sibling = all.find((grant) => grant.id !== dead.id && mayHaveEnded(grant, dead));
   if (!sibling?.confirmedEnd) {
-    return { kind: 'loginRequired', why: 'the server ended the refresh token, or it is gone' };
+    return { kind: 'loginRequired', why };
   }
   const when = new Date(sibling.confirmedEnd.endedAt).toISOString().replace(/\.\d+Z$/, 'Z');
-  const why =
+  const together =
     `the server ended it together with the grant for ${sibling.resource} (${quoted(sibling.account)}), ` +
     `which you revoked at ${when}`;
-  return { kind: 'loginRequired', why, awaitsUserSince: now };
+  return { kind: 'loginRequired', why: together, awaitsUserSince: now };
 }
 
 /** The last thing that is known of the dead one is older than the other's end. */

@@ -6,7 +6,7 @@
  * a sign-in is kept unless its last step succeeded; the refresh token is in the vault before the
  * grant says that it is active.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError, Unreachable } from '../errors.ts';
 import { requireRegistrationIssuer } from '../oauth/registration.ts';
 import { selectScope, union } from '../oauth/scope.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
@@ -18,6 +18,7 @@ import { keepGrant } from './grant-keeping.ts';
 import type { Grant } from './grant.ts';
 import { signInByPage } from './page-sign-in.ts';
 import { canRegister } from './redirect.ts';
+import { serverResting, unreachableUntil } from './refusals.ts';
 import type { RegistrationRecord } from './registrations.ts';
 import { requestUnattended, unattendedRecord } from './unattended.ts';
 
@@ -27,13 +28,14 @@ export async function signIn(
   onPage: OnPage,
   signal: AbortSignal,
 ): Promise<Grant> {
+  obeyBackoff(parts, request);
   // A token that can't be kept is not worth a sign-in.
   await parts.vault.probe();
   const destination = await findDestination(parts, request);
   const { server } = destination;
   const errand: Errand = { request, destination, scope: scopeFor(request, destination) };
   const keep: Keep = (issued) => keepIssued(parts, errand, issued);
-  const record = unattendedRecord(parts.registrations, server.issuer, parts.clock.now());
+  const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
   if (record) return keep({ record, answer: await askUnattended(parts, errand, record) });
   if (request.isUnattended) throw needsPerson(request.endpoint);
   refuseMovedClient(parts, destination);
@@ -45,11 +47,11 @@ export async function signIn(
 
 /** The client that the user entered was for the issuer before: an error that the user sees, not a new registration. */
 function refuseMovedClient(
-  { registrations, clock }: SignInParts,
+  { registrations, servers }: SignInParts,
   { formerIssuer, server }: Destination,
 ): void {
-  if (formerIssuer === undefined || registrations.for(server.issuer, clock.now())) return;
-  const entered = registrations.for(formerIssuer, clock.now());
+  if (formerIssuer === undefined || registrations.for(server.issuer, servers.timeAt(server.issuer))) return;
+  const entered = registrations.for(formerIssuer, servers.timeAt(formerIssuer));
   if (entered?.registration.source === 'preregistered') {
     requireRegistrationIssuer(entered.registration, server);
   }
@@ -63,7 +65,25 @@ async function askUnattended(
   const { destination, scope, request } = errand;
   const overrides = parts.overrides.for(request.endpoint, ...namesOf(destination));
   const http = parts.network(request.endpoint);
-  return requestUnattended(parts.registrations, { destination, record, scope, overrides }, http);
+  const { backoff } = parts.refresher;
+  const key = unattendedKey(request.endpoint);
+  try {
+    const asked = { destination, record, scope, overrides };
+    const answer = await requestUnattended(parts.registrations, asked, http);
+    backoff.succeeded(key);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    throw unreachableUntil(error, backoff.failed(key, error.retryAfter));
+  }
+}
+
+const unattendedKey = (endpoint: string): string => `unattended ${endpoint}`;
+
+/** Nobody has to sign in there, so nothing else slows a program that asks again and again. */
+function obeyBackoff({ refresher }: SignInParts, { endpoint, isAutomatic }: SignInRequest): void {
+  const left = refresher.backoff.left(unattendedKey(endpoint));
+  if (isAutomatic && left > 0) throw serverResting(endpoint, left);
 }
 
 async function keepIssued(

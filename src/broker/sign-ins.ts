@@ -105,7 +105,7 @@ export class SignIns {
 
   #isAllowed(endpoint: string): boolean {
     const { permissions, leases, clock } = this.#parts;
-    const now = clock.now();
+    const now = clock.wall();
     return [...permissions.forEndpoint(endpoint, now), ...leases.forEndpoint(endpoint, now)].length > 0;
   }
 }

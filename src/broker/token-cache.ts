@@ -10,9 +10,11 @@ export interface AccessToken {
   /** Names the token on the wire without showing it. */
   readonly tokenId: string;
   readonly accessToken: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds, steady. */
   readonly issuedAt: number;
   readonly expiresAt: number;
+  /** It is refreshed when no more than this is left of it, in milliseconds. */
+  readonly margin: number;
   /** As granted. */
   readonly scope: readonly string[];
   /** Ids of the local clients that received it. */
@@ -26,8 +28,13 @@ const longestMargin = 300_000;
 /** … or less than this part of the lifetime, whichever is less: a 30-second token stays usable. */
 const marginPart = 1 / 5;
 
-/** A token younger than this (milliseconds) is just issued: it satisfies any minimum, so that no caller sets off a refresh with each request. */
-const justIssued = 10_000;
+/** The part of the margin that is left to chance, so that what was issued in one moment isn't refreshed in one. */
+const marginJitter = 0.1;
+
+/** A token younger than this (milliseconds) is just issued: it satisfies any minimum, so that no caller sets off a refresh with each request … */
+const longestJustIssued = 10_000;
+/** … or than this part of its lifetime, whichever is less: "just" is little of a short life. */
+const justIssuedPart = 1 / 5;
 
 /** The key of the token with all the grant's scopes: a space, which no set of scopes yields. */
 export const fullScope = ' ';
@@ -39,11 +46,23 @@ export function scopeKey(scope: readonly string[] | undefined): string {
 
 type Times = Pick<AccessToken, 'issuedAt' | 'expiresAt'>;
 
+const lifetimeOf = (token: Times): number => token.expiresAt - token.issuedAt;
+
+const justIssued = (token: Times): number => Math.min(longestJustIssued, lifetimeOf(token) * justIssuedPart);
+
+/** The margin of a token (ms), never less than the design's; `chance` from 0 to 1. */
+export function marginOf(token: Times, chance: number): number {
+  return Math.min(longestMargin, lifetimeOf(token) * marginPart) * (1 + marginJitter * chance);
+}
+
 /** True while the token needs no refresh: enough is left for its margin and for what the caller asks (ms). */
-export function isFresh(token: Times, now: number, minimumValidity = 0): boolean {
+export function isFresh(
+  token: Times & Pick<AccessToken, 'margin'>,
+  now: number,
+  minimumValidity = 0,
+): boolean {
   const left = token.expiresAt - now;
-  const margin = Math.min(longestMargin, (token.expiresAt - token.issuedAt) * marginPart);
-  return left > margin && (left > minimumValidity || now - token.issuedAt < justIssued);
+  return left > token.margin && (left > minimumValidity || now - token.issuedAt < justIssued(token));
 }
 
 /**
@@ -51,7 +70,7 @@ export function isFresh(token: Times, now: number, minimumValidity = 0): boolean
  * whole lifetime is met by no other token either, so it is no reason for a sign-in.
  */
 export function suffices(token: Times, now: number, minimumValidity = 0): boolean {
-  const reachable = token.expiresAt - token.issuedAt - justIssued;
+  const reachable = lifetimeOf(token) - justIssued(token);
   return token.expiresAt - now > (minimumValidity < reachable ? minimumValidity : 0);
 }
 
@@ -67,20 +86,40 @@ export class TokenCache {
 
   /** By grant that ended, the tokens that were in use: nobody gets them any more, the server is yet to be told. */
   readonly #retired = new Map<string, AccessToken[]>();
+  readonly #chance: () => number;
+
+  /** `chance` gives numbers from 0 to 1. */
+  constructor(chance: () => number = Math.random) {
+    this.#chance = chance;
+  }
 
   get(grantId: string, key: string): AccessToken | undefined {
     return this.#grants.get(grantId)?.get(key);
   }
 
-  put(grantId: string, key: string, fields: Omit<AccessToken, 'tokenId' | 'handedTo'>): AccessToken {
+  put(
+    grantId: string,
+    key: string,
+    fields: Omit<AccessToken, 'tokenId' | 'handedTo' | 'margin'>,
+  ): AccessToken {
     const sets = this.#grants.get(grantId) ?? new Map<string, AccessToken>();
     this.#grants.set(grantId, sets);
-    const token = { ...fields, tokenId: randomBytes(8).toString('hex'), handedTo: new Set<string>() };
+    const token = {
+      ...fields,
+      margin: marginOf(fields, this.#chance()),
+      tokenId: randomBytes(8).toString('hex'),
+      handedTo: new Set<string>(),
+    };
     sets.delete(key);
     sets.set(key, token);
     const oldest = sets.keys().next();
     if (sets.size > mostSets && !oldest.done) sets.delete(oldest.value);
     return token;
+  }
+
+  /** Ids of the grants that have tokens here. */
+  grants(): string[] {
+    return [...this.#grants.keys()];
   }
 
   of(grantId: string): AccessToken[] {

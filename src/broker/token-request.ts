@@ -34,7 +34,7 @@ export interface ClientChallenge {
 export interface Token {
   readonly accessToken: string;
   readonly tokenId: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds, steady. */
   readonly expiresAt: number;
   readonly scope: readonly string[];
   readonly resource: string;

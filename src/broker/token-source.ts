@@ -5,6 +5,7 @@
  * server refused never comes back.
  */
 import { reasonOf, Unreachable } from '../errors.ts';
+import { fromWall } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { Grant, Grants } from './grant.ts';
 import type { Patience } from './patience.ts';
@@ -73,12 +74,17 @@ async function unrefreshable(
 }
 
 async function storedToken(
-  { cache, refresher, grants }: SourceParts,
+  { cache, refresher, grants, clock }: SourceParts,
   grant: Grant,
 ): Promise<AccessToken | undefined> {
   const stored = (await refresher.secrets.read(grant.id)).accessToken;
   if (!stored || cache.isRefused(grant.id, stored.value) || !grants.isCurrent(grant)) return undefined;
-  const { value: accessToken, ...times } = stored;
+  const { value: accessToken, scope } = stored;
+  const issuedAt = fromWall(clock, stored.issuedAt);
+  const expiresAt = fromWall(clock, stored.expiresAt);
   // Another request may have read it meanwhile: one token has one id.
-  return cache.get(grant.id, fullScope) ?? cache.put(grant.id, fullScope, { accessToken, ...times });
+  return (
+    cache.get(grant.id, fullScope) ??
+    cache.put(grant.id, fullScope, { accessToken, issuedAt, expiresAt, scope })
+  );
 }

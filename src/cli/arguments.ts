@@ -50,6 +50,11 @@ export function resourceFrom(text: string): string {
   return text;
 }
 
+/** A grant by its id, or an endpoint that can name grants. Throws `invalid_resource`. */
+export function grantFrom(text: string): { readonly grant: string } | { readonly resource: string } {
+  return /^[0-9a-f]{16}$/.test(text) ? { grant: text } : { resource: resourceFrom(text) };
+}
+
 /** The `scope` member of a request, empty without the flag. Throws `invalid_scope`. */
 export function scopeFrom(text: string | undefined): { readonly scope?: string } {
   if (text === undefined) return {};

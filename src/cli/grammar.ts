@@ -86,6 +86,15 @@ export const grammar: readonly CommandGrammar[] = [
     flags: [json('print the grants as JSON')],
   },
   {
+    name: 'explain',
+    summary: 'what became of a grant, and what happens next',
+    operands: [{ name: 'RESOURCE|GRANT' }],
+    flags: [
+      { name: 'account', value: 'ACCOUNT', summary: "only this account's grant" },
+      json('print it as JSON'),
+    ],
+  },
+  {
     name: 'revoke',
     summary: 'end a grant, here and at its issuer',
     operands: [{ name: 'RESOURCE|GRANT' }],

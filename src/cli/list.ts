@@ -14,15 +14,22 @@ state, scopes and the programs that may use it.
   -h, --help  show this
 
 States: active, refreshing, loginRequired (sign in again), revoked (with its
-receipt, and until when an access token that was handed out may work).
+receipt, and until when an access token that was handed out may work). Beside
+an active one: offline, its issuer gives no token; a refresh that was cut off,
+see keyturn explain.
 `;
 
 type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
 
-/** With what became of a revocation, and the rules that were waived for its server. */
+/** With what became of a revocation, what is in the way, and the rules that were waived for its server. */
 function shownState(grant: Grant): string {
-  const { state, overrides } = grant;
-  const notes = [...receiptNotes(grant), ...overrides.map((name) => `override ${name}`)];
+  const { state, trouble, attempt, overrides } = grant;
+  const notes = [
+    ...receiptNotes(grant),
+    ...(trouble ? [`offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
+    ...(attempt ? [`refresh of ${when(attempt.startedAt)} cut off`] : []),
+    ...overrides.map((name) => `override ${name}`),
+  ];
   return notes.length === 0 ? state : `${state} (${notes.join(', ')})`;
 }
 

@@ -10,6 +10,7 @@ import { refuse } from './output.ts';
 const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
   login: () => import('./login.ts'),
   list: () => import('./list.ts'),
+  explain: () => import('./explain.ts'),
   revoke: () => import('./revoke.ts'),
   lock: () => import('./lock.ts'),
   unlock: () => import('./unlock.ts'),
@@ -39,6 +40,7 @@ short-lived access tokens to the programs you allowed.
   token RESOURCE           print an access token
   login RESOURCE           sign in at a protected server
   list                     the grants: where you are signed in
+  explain RESOURCE|GRANT   what became of a grant, and what happens next
   revoke RESOURCE|GRANT    end a grant, here and at its issuer
   allow CLIENT RESOURCE    let a program have tokens (the command line is "cli")
   deny CLIENT RESOURCE     refuse a program, and remember it

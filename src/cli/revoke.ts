@@ -1,6 +1,6 @@
 /** `keyturn revoke RESOURCE|GRANT`: ends grants, and says what the issuer answered. */
 import { exitCodes } from '../errors.ts';
-import { parse, resourceFrom } from './arguments.ts';
+import { grantFrom, parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 import { print, printJson } from './output.ts';
@@ -28,9 +28,8 @@ export const command: Command = {
       { account: { type: 'string' }, json: { type: 'boolean' } },
       { names: ['RESOURCE or GRANT'], command: 'revoke' },
     );
-    const [named = ''] = positionals;
     const asked = ask('grant.revoke', {
-      ...(/^[0-9a-f]{16}$/.test(named) ? { grant: named } : { resource: resourceFrom(named) }),
+      ...grantFrom(positionals[0] ?? ''),
       ...(values.account === undefined ? {} : { account: values.account }),
     });
     const { revoked } = await sayIfSlow('keyturn: waiting for the issuer…', asked);

@@ -62,6 +62,10 @@ function lines(status: Status): string[] {
     `audit log  ${auditStates[status.audit.state]}${status.audit.reason === undefined ? '' : `: ${status.audit.reason}`}`,
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
     ...status.overrides.map(({ server, names }) => `OVERRIDE   ${server}: ${names.join(', ')}`),
+    ...status.clocks.map(
+      ({ issuer, ahead }) =>
+        `CLOCK      ${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine`,
+    ),
     ...status.unshielded.map((fact) => `UNSHIELDED ${fact}`),
     ...status.unreadable.map(({ why }) => `UNREADABLE ${why} It was left as it is.`),
   ];

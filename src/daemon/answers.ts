@@ -5,6 +5,9 @@
  */
 import type { AskerFacts } from '../broker/asker.ts';
 import type { Broker } from '../broker/broker.ts';
+import { toWall } from '../broker/clock.ts';
+import { explainGrant, leftOver, notableSkew } from '../broker/explain.ts';
+import type { StoredRow } from '../broker/audit-row.ts';
 import { namesOfServers } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
 import type { Interaction } from '../broker/interaction.ts';
@@ -23,7 +26,7 @@ export function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'>
   return {
     access_token: token.accessToken,
     token_type: 'Bearer',
-    expires_at: seconds(token.expiresAt),
+    expires_at: seconds(toWall(broker.parts.clock, token.expiresAt)),
     expires_in: seconds(left),
     scope: formatScope(token.scope),
     resource: token.resource,
@@ -39,9 +42,9 @@ export function grantAnswer(
   caller: Caller,
 ): ResultOf<'grant.list'>['grants'][number] {
   const { permissions, leases, clients, cache, clock } = broker.parts;
-  const now = clock.now();
+  const wall = clock.wall();
   const names = grant.endpoints
-    .flatMap((endpoint) => [...permissions.shownFor(endpoint, now), ...leases.forEndpoint(endpoint, now)])
+    .flatMap((endpoint) => [...permissions.shownFor(endpoint, wall), ...leases.forEndpoint(endpoint, wall)])
     .filter((permission) => caller.role === 'owner' || permission.clientId === caller.clientId)
     .map((permission) => clients.nameOf(permission.clientId));
   const expiresAt = Math.max(0, ...cache.of(grant.id).map((token) => token.expiresAt));
@@ -56,8 +59,9 @@ export function grantAnswer(
     overrides: broker.parts.overrides.shownFor(...namesOfServers(grant)),
     ...(grant.state.kind === 'loginRequired' ? { why: grant.state.why } : {}),
     ...receiptOf(broker, grant),
-    ...(expiresAt > 0 ? { expires_at: seconds(expiresAt) } : {}),
+    ...(expiresAt > 0 ? { expires_at: seconds(toWall(clock, expiresAt)) } : {}),
     ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: seconds(grant.lastRefreshedAt) }),
+    ...troubleOf(broker, grant),
     clients: [...new Set(names)],
   };
 }
@@ -68,7 +72,7 @@ function receiptOf(
   { state, liveUntil = 0 }: Grant,
 ): Partial<ResultOf<'grant.revoke'>['revoked'][number]> {
   if (state.kind !== 'revoked') return {};
-  const now = parts.clock.now();
+  const now = parts.clock.wall();
   const { receipt, endedAt, nextTry } = state;
   return {
     receipt,
@@ -88,6 +92,62 @@ export function receiptAnswer(
   return { id, resource, issuer, account, ...receiptOf(broker, grant), receipt };
 }
 
+type GrantAnswer = ResultOf<'grant.list'>['grants'][number];
+
+function troubleOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'trouble' | 'attempt'> {
+  const trouble = grant.state.kind === 'active' ? parts.refresher.backoff.trouble(grant.id) : undefined;
+  const attempt = leftOver(parts, grant);
+  const at = (steady: number): number => seconds(toWall(parts.clock, steady));
+  return {
+    ...(trouble && {
+      trouble: {
+        reason: 'authorization_server_unreachable',
+        since: at(trouble.since),
+        nextTryAt: at(trouble.nextTryAt),
+      },
+    }),
+    ...(attempt && {
+      attempt: {
+        startedAt: seconds(attempt.startedAt),
+        lost: attempt.isUnanswered ? ('answer' as const) : ('broker' as const),
+      },
+    }),
+  };
+}
+
+/** A local client sees of the log what it did itself, and what happened to the grant. */
+export function explanationAnswer(
+  broker: Broker,
+  grant: Grant,
+  caller: Caller,
+  rows: readonly StoredRow[],
+): ResultOf<'grant.explain'>['grants'][number] {
+  const own = caller.role === 'owner' ? undefined : broker.parts.clients.nameOf(caller.clientId);
+  return {
+    grant: grantAnswer(broker, grant, caller),
+    signedInAt: seconds(grant.createdAt),
+    ...explainGrant(broker.parts, grant),
+    timeline: rows
+      .filter(({ client }) => own === undefined || client === undefined || client === own)
+      .map(({ time, event, outcome = '', client, count }) => ({
+        at: seconds(time),
+        event,
+        outcome,
+        ...(client === undefined ? {} : { client }),
+        ...(count === undefined ? {} : { count }),
+      })),
+  };
+}
+
+/** Issuers of our grants whose clocks are notably off. */
+export function clocksAnswer({ grants, servers }: Broker['parts']): ResultOf<'status'>['clocks'] {
+  const issuers = new Set(grants.all().map(({ issuer }) => issuer));
+  return [...issuers]
+    .map((issuer) => ({ issuer, skew: servers.skewOf(issuer) }))
+    .filter(({ skew }) => Math.abs(skew) > notableSkew)
+    .map(({ issuer, skew }) => ({ issuer, ahead: Math.round(skew / 1000) }));
+}
+
 function shownState({ parts }: Broker, grant: Grant): string {
   if (grant.state.kind !== 'active') return grant.state.kind;
   return parts.refresher.isRefreshing(grant.id) ? 'refreshing' : 'active';
@@ -97,7 +157,7 @@ type ClientAnswer = ResultOf<'client.list'>['clients'][number];
 
 export function clientAnswers({ parts }: Broker): ClientAnswer[] {
   const { clients, permissions, leases, clock } = parts;
-  const now = clock.now();
+  const wall = clock.wall();
   return clients.withCli().map((client) => ({
     clientId: client.id,
     name: client.name,
@@ -105,8 +165,8 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: seconds(client.lastUsedAt) }),
     ...(client.executable === undefined ? {} : { executable: client.executable }),
     permissions: [
-      ...permissions.shownOf(client.id, now).map(permissionAnswer),
-      ...leases.of(client.id, now).map(({ permission, run }) => ({
+      ...permissions.shownOf(client.id, wall).map(permissionAnswer),
+      ...leases.of(client.id, wall).map(({ permission, run }) => ({
         ...permissionAnswer(permission),
         ...(run === undefined ? {} : { run: askerAnswer(run) }),
       })),

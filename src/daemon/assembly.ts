@@ -4,12 +4,10 @@
  * Invariant: one of each a home. Nothing here reads a file, a keychain or the network.
  */
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audit } from '../broker/audit.ts';
 import { HomeAuthority, PassingAuthority } from '../broker/authority.ts';
 import type { Authority } from '../broker/authority.ts';
 import { AuthorizationServers } from '../broker/authorization-servers.ts';
-import type { Clock } from '../broker/clock.ts';
 import { Grants, grantSchema } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
 import { Interactions } from '../broker/interaction.ts';
@@ -30,20 +28,15 @@ import type { RegistrationRecord } from '../broker/registrations.ts';
 import { TokenCache } from '../broker/token-cache.ts';
 import type { Http } from '../oauth/http.ts';
 import type { Vault } from '../vault/vault.ts';
+import { ServerClocks } from '../oauth/server-clock.ts';
 import type { DaemonFetch } from './fetch.ts';
 import type { Home } from './home.ts';
+import { machineClock } from './machine-clock.ts';
 import type { Master } from './master.ts';
 import type { Settings } from './settings.ts';
 
-export const now = (): number => Date.now();
-
-const clock: Clock = {
-  now,
-  sleep: async (milliseconds, signal) => {
-    // Node's timers end at 2^31 ms; no wait of ours comes near. Unref'ed: a wait never keeps the process.
-    await sleep(milliseconds, undefined, { ref: false, ...(signal ? { signal } : {}) });
-  },
-};
+/** The process has one clock, which notes from its start on what time does. */
+export const clock = machineClock();
 
 /** The home's records. Loaded by nobody yet. */
 export interface Records {
@@ -114,9 +107,12 @@ export function assemble({
 }: Assembly): BrokerParts {
   const urlPolicy = { allowInsecureLoopback: settings.insecureLoopback };
   const protocolVersion = { header: settings.protocolVersionHeader, value: settings.protocolVersion };
+  const serverClocks = new ServerClocks();
   const network = (endpoint: string): Http => ({
     fetch: net.fetchFor(endpoint),
-    now,
+    now: clock.now,
+    wall: clock.wall,
+    serverClocks,
     protocolVersion,
     ...urlPolicy,
   });
@@ -131,7 +127,7 @@ export function assemble({
     urlPolicy,
     clientMetadataUrl: settings.clientMetadataUrl,
     refresher: new Refresher(shared),
-    interactions: new Interactions(now, questionsChanged),
+    interactions: new Interactions(clock.wall, questionsChanged),
     loopback: new Loopback(),
     clients: new LocalClients(records.clients),
     permissions: new Permissions(records.permissions),

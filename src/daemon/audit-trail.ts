@@ -7,6 +7,7 @@
 import path from 'node:path';
 import { auditKeys } from '../broker/audit-chain.ts';
 import { exportAudit, tailAudit } from '../broker/audit-export.ts';
+import type { StoredRow } from '../broker/audit-row.ts';
 import { AuditFile } from '../broker/audit.ts';
 import { verifyAudit } from '../broker/audit-verify.ts';
 import { KeyturnError } from '../errors.ts';
@@ -80,6 +81,13 @@ export class AuditTrail {
   async tail(count: number): Promise<ResultOf<'audit.tail'>> {
     await this.file.flush();
     return { rows: [...(await tailAudit(this.#parts.folder, count))] };
+  }
+
+  /** The last rows that are about one grant, oldest first. */
+  async about(grantId: string, count: number): Promise<readonly StoredRow[]> {
+    await this.file.flush();
+    const rows = await tailAudit(this.#parts.folder, count, grantId);
+    return rows.filter(({ grant }) => grant === grantId);
   }
 
   /** Throws `vault_unavailable` for the memory vault, and what the vault throws. */

@@ -11,6 +11,7 @@ import { every } from '../broker/every.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { lookPeriod, RevocationQueue } from '../broker/revocation-queue.ts';
 import { abandonRevocation, isPending } from '../broker/revoker.ts';
+import { Upkeep } from '../broker/upkeep.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
@@ -18,7 +19,7 @@ import type { BrokerServer, Caller, ServerEvent } from '../ipc/server.ts';
 import { after, versionCapability } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
 import { syncFolder } from '../private-file.ts';
-import { assemble, now, openRecords } from './assembly.ts';
+import { assemble, clock, openRecords } from './assembly.ts';
 import { Askers } from './askers.ts';
 import type { Records } from './assembly.ts';
 import { Ending } from './ending.ts';
@@ -94,7 +95,14 @@ async function run(options: DaemonOptions, { home, book, unlock, unshielded }: O
   const settings = book.current;
   log.level = settings.logLevel;
   let queue: RevocationQueue | undefined;
-  const secrets = await openSecrets({ home, settings, env, now, log: log.write, queue: () => queue });
+  const secrets = await openSecrets({
+    home,
+    settings,
+    env,
+    now: clock.wall,
+    log: log.write,
+    queue: () => queue,
+  });
   const { vault, master, trail } = secrets;
   const net = daemonFetch(settings);
   const { records, authority } = openRecords({ home, vault, master, log: log.write });
@@ -114,12 +122,14 @@ async function run(options: DaemonOptions, { home, book, unlock, unshielded }: O
   const changed = (): void => tell('status.changed');
   const desk = new LockDesk({ secrets, broker: parts, settings, changed, log: log.write });
   let server: BrokerServer | undefined;
+  const upkeep = new Upkeep(parts);
   const ticking = new AbortController();
   const ending = new Ending({
     broker,
     server: () => server,
     quiet: () => {
       desk.stop();
+      upkeep.stop();
       ticking.abort();
     },
     close: async () => {
@@ -159,6 +169,7 @@ async function run(options: DaemonOptions, { home, book, unlock, unshielded }: O
   const socket = prepareSocket(home.paths, options.env);
   server = await listen(log.write, { host, keys, desk, ending }, { socket, homeId: home.homeId });
   void every(parts.clock, lookPeriod, () => revocations.look(), ticking.signal);
+  upkeep.start();
   log.write(`started: version ${version}, pid ${process.pid}, vault ${settings.vault}`);
   return { paths: home.paths, socket, broker, stop: () => ending.complete(), stopped: ending.stopped };
 }
@@ -197,7 +208,7 @@ function listen(
         throw error;
       });
     },
-    now,
+    now: clock.now,
     log: (event) => log(JSON.stringify(event), eventLevels[event.event]),
   });
 }

@@ -14,7 +14,7 @@ export interface Host {
   readonly settings: SettingsBook;
   readonly askers: Askers;
   readonly desk: Pick<LockDesk, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
-  readonly trail: Pick<AuditTrail, 'tail' | 'verify'>;
+  readonly trail: Pick<AuditTrail, 'tail' | 'verify' | 'about'>;
   /** Before records of the home confer anything. Throws what the vault throws; does nothing once it has succeeded. */
   verifyRecords(): Promise<void>;
   status(): ResultOf<'status'>;

@@ -40,7 +40,7 @@ export class Keys {
     // Nobody makes the keychain ask for a password by calling himself something.
     if (!clients.isListed(clientId)) return undefined;
     await clients.verify();
-    const client = clients.usable(clientId, clock.now());
+    const client = clients.usable(clientId, clock.wall());
     return (
       client && deriveClientKey(await this.#parts.master.key(), home.homeId, client.id, client.generation)
     );
@@ -60,7 +60,7 @@ export class Keys {
       });
     }
     const master = await this.#parts.master.key();
-    const client = await clients.add(request.name, clock.now(), asker.executable);
+    const client = await clients.add(request.name, clock.wall(), asker.executable);
     return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
   }
 

@@ -37,7 +37,7 @@ export async function enterRegistration(
     source: 'preregistered',
     ...authMethodOf(entry),
     redirectUri,
-    registeredAt: clock.now(),
+    registeredAt: clock.wall(),
   };
   const purpose = purposeOf(entry);
   // A key that can't sign is found out now, not at the first sign-in.

@@ -2,6 +2,7 @@
 import type { BrokerParts } from '../broker/parts.ts';
 import type { RecordStore } from '../broker/record-store.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
+import { clocksAnswer } from './answers.ts';
 import type { Records } from './assembly.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Home } from './home.ts';
@@ -45,5 +46,6 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     log: { level: log.level, ...(log.file === undefined ? {} : { file: log.file }), ok: log.isOk },
     audit: trail.state,
     unshielded: [...unshielded],
+    clocks: records.grants.isLoaded ? clocksAnswer(parts) : [],
   };
 }

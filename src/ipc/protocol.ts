@@ -99,19 +99,46 @@ const grant = z.object({
   receipt: receiptFields.receipt.optional(),
   expires_at: instant.optional(),
   lastRefreshedAt: instant.optional(),
+  /** The issuer could not give a token since then, and isn't asked before `nextTryAt`. */
+  trouble: z.object({ reason: state, since: instant, nextTryAt: instant }).optional(),
+  /** A refresh whose outcome isn't known: the broker ended during it, or its answer was lost. */
+  attempt: z.object({ startedAt: instant, lost: z.literal(['broker', 'answer']) }).optional(),
   /** Names of the local clients that may use it; a local client sees only its own. */
   clients: z.array(name),
 });
 
 /** A grant by its id, or every grant of an endpoint. */
-const grantRevoke = z
+const grantNamed = z
   .object({ grant: id.optional(), resource: url.optional(), account: account.optional() })
   .refine(
     (params) => (params.grant === undefined) !== (params.resource === undefined),
-    'exactly one of grant and resource names what to revoke',
+    'exactly one of grant and resource names the grant',
   );
 
 const clientIdentifier = z.string().min(1).max(longest.url);
+
+const sentence = z.string().max(longest.scope);
+
+const explanation = z.object({
+  grant,
+  signedInAt: instant,
+  /** How it stands, and what happens next; sentences for a person. */
+  now: sentence,
+  next: sentence,
+  attempt: sentence.optional(),
+  clock: sentence.optional(),
+  /** What the audit log has about it, oldest first; a local client sees what is its own. */
+  timeline: z.array(
+    z.object({
+      at: instant,
+      event: z.string(),
+      outcome: z.string(),
+      client: z.string().optional(),
+      /** So many of the same kind within a minute. */
+      count: instant.optional(),
+    }),
+  ),
+});
 
 const receipt = z.object({
   id,
@@ -351,6 +378,8 @@ const status = z.object({
   }),
   /** What the broker could not do to shield its process; empty where it did everything. */
   unshielded: z.array(settingText),
+  /** Issuers whose clock is more than a minute from this machine's; `ahead` in seconds, negative for behind. */
+  clocks: z.array(z.object({ issuer: url, ahead: z.int() })),
 });
 
 /** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */
@@ -371,7 +400,12 @@ export const methods = {
     result: empty,
   },
   'grant.list': { who: 'any', params: empty, result: z.object({ grants: z.array(grant) }) },
-  'grant.revoke': { who: 'any', params: grantRevoke, result: z.object({ revoked: z.array(receipt) }) },
+  'grant.explain': {
+    who: 'any',
+    params: grantNamed,
+    result: z.object({ grants: z.array(explanation) }),
+  },
+  'grant.revoke': { who: 'any', params: grantNamed, result: z.object({ revoked: z.array(receipt) }) },
   'client.list': { who: 'owner', params: empty, result: z.object({ clients: z.array(localClient) }) },
   'client.remove': { who: 'owner', params: z.object({ client }), result: empty },
   'permission.set': { who: 'owner', params: permission.extend({ client }), result: empty },

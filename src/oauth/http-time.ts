@@ -20,12 +20,12 @@ const longestFreshness = 24 * 60 * 60 * 1000;
 const usualFreshness = 60 * 60 * 1000;
 
 /** Milliseconds since the epoch. RFC 9110 §5.6.7 dates start with a day's name: Date.parse alone would take "-5" for a year. */
-function httpDate(value: string | null): number | undefined {
+export function httpDate(value: string | null): number | undefined {
   const time = /^[A-Za-z]{3}/.test(value?.trim() ?? '') ? Date.parse(value ?? '') : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Seconds, from either form of Retry-After (RFC 9110 §10.2.3); `now` in ms. Undefined if it is absent or malformed. */
+/** Seconds, from either form of Retry-After (RFC 9110 §10.2.3); `now` by the wall clock, in ms. Undefined if it is absent or malformed. */
 export function retryAfterSeconds(headers: HttpHeaders, now: number): number | undefined {
   const text = headers.get('retry-after')?.trim() ?? '';
   const seconds = /^\d+$/.test(text) ? Number(text) : secondsUntil(text, headers, now);
@@ -43,11 +43,12 @@ function millisecondsUntil(text: string | null, headers: HttpHeaders, now: numbe
 }
 
 /**
- * Until when an answer that came at `now` may be kept; both in ms since the epoch. RFC 9111 §4.2.1:
- * max-age before Expires; `now` itself for no-store, no-cache, and what is expired already.
+ * Until when an answer that came at `now` may be kept; both steady, in ms; `wall` is the same moment by
+ * the wall clock. RFC 9111 §4.2.1: max-age before Expires; `now` itself for no-store, no-cache, and
+ * what is expired already.
  */
-export function freshUntil(headers: HttpHeaders, now: number): number {
-  const lifetime = freshness(headers, now);
+export function freshUntil(headers: HttpHeaders, now: number, wall: number = now): number {
+  const lifetime = freshness(headers, wall);
   return now + Math.min(Math.max(lifetime, 0), longestFreshness);
 }
 

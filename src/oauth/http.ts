@@ -4,11 +4,13 @@
  *
  * Invariant: every request goes to a URL that `requireSecureUrl` accepts, at most `maximumBytes` of
  * an answer are read, and a failed connection becomes `Unreachable` without the library's error,
- * which could hold a request's secrets.
+ * which could hold a request's secrets. A failure after which the server may have served the request
+ * all the same is told apart (`AnswerLost`): a refresh token may then be spent.
  */
 import { KeyturnError, quoted, Unreachable } from '../errors.ts';
 import { retryAfterSeconds } from './http-time.ts';
 import { requireSecureUrl } from './secure-url.ts';
+import type { ServerClocks } from './server-clock.ts';
 
 export interface FetchInit {
   readonly method: string;
@@ -31,8 +33,12 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 /** Everything the client role needs from outside. */
 export interface Http {
   readonly fetch: Fetch;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds, steady: for lifetimes and waits. */
   now(): number;
+  /** Milliseconds since the epoch by the wall clock: for what is kept, and for dates that servers write. */
+  wall(): number;
+  /** Learns how the servers' clocks go; absent: they all count as right. */
+  readonly serverClocks?: ServerClocks;
   /** True: http is accepted for loopback hosts. */
   readonly allowInsecureLoopback: boolean;
   /** Header that tells servers of the earlier revision which one is spoken, e.g. `2025-03-26`; absent: none. */
@@ -40,6 +46,9 @@ export interface Http {
   /** A signal that aborts after so many milliseconds; `AbortSignal.timeout` unless given. */
   deadline?(milliseconds: number): AbortSignal;
 }
+
+/** No answer, or not the server's own, to a request that it may have received and served. */
+export class AnswerLost extends Unreachable {}
 
 export type UnreachableReason = 'protected_server_unreachable' | 'authorization_server_unreachable';
 
@@ -93,13 +102,15 @@ export async function sendForHead(
 async function open(http: Http, outgoing: Outgoing, reason: UnreachableReason): Promise<FetchResponse> {
   const url = requireSecureUrl(outgoing.url, outgoing.what, http);
   try {
-    return await http.fetch(url.href, {
+    const response = await http.fetch(url.href, {
       method: outgoing.method,
       headers: outgoing.headers,
       ...(outgoing.body === undefined ? {} : { body: outgoing.body }),
       redirect: 'manual',
       signal: outgoing.signal,
     });
+    http.serverClocks?.note(url.href, response.headers, http.now());
+    return response;
   } catch (error) {
     throw asUnreachable(error, outgoing, reason);
   }
@@ -127,17 +138,40 @@ export function isTransient(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
 }
 
+/** Answers of something between the server and us, which got none itself. */
+const lostByGateway: readonly number[] = [502, 504];
+
+/**
+ * True where an answer is a web page though none was asked for, or sends elsewhere to get one: what a
+ * network does that wants the person to sign in first (a captive portal; RFC 6585 §6: 511).
+ */
+export function isSignInPage({ status, headers, text }: Omit<Reply, 'text'> & Partial<Reply>): boolean {
+  if (status === 511) return true;
+  if (status >= 300 && status < 400) return headers.get('location') !== null;
+  const isPage = text === undefined ? /html/i.test(headers.get('content-type') ?? '') : /^\s*</.test(text);
+  return status === 200 && isPage;
+}
+
+/** What a person can do about a page where an answer should be. */
+export const signInPageHint =
+  'The sign-in page of a network may be in the way: open any page in a browser, then try again. ' +
+  'Nothing that is stored was changed.';
+
 /** The error for an answer that means nothing now; obeys Retry-After (RFC 9110 §10.2.3). */
 export function unreachableReply(
   http: Http,
-  reply: Omit<Reply, 'text'>,
+  reply: Omit<Reply, 'text'> & Partial<Reply>,
   outgoing: { readonly url: string; readonly what: string },
   reason: UnreachableReason,
   problem = `answered with status ${reply.status}`,
 ): Unreachable {
-  const retryAfter = retryAfterSeconds(reply.headers, http.now());
-  return new Unreachable(reason, `${name(outgoing)} ${problem}.`, {
-    hint: 'This may pass by itself: nothing that is stored was changed. Try again later.',
+  const retryAfter = retryAfterSeconds(reply.headers, http.wall());
+  // A page in place of the answer, with status 200, may hide an answer that was given.
+  const isLost = lostByGateway.includes(reply.status) || reply.status === 200;
+  return new (isLost ? AnswerLost : Unreachable)(reason, `${name(outgoing)} ${problem}.`, {
+    hint: isSignInPage(reply)
+      ? signInPageHint
+      : 'This may pass by itself: nothing that is stored was changed. Try again later.',
     ...(retryAfter === undefined ? {} : { retryAfter }),
   });
 }
@@ -147,12 +181,21 @@ function asUnreachable(error: unknown, outgoing: Outgoing, reason: UnreachableRe
   const own = causes(error).find((cause) => cause instanceof KeyturnError);
   if (own) return own;
   const problem = networkProblem(error);
-  return new Unreachable(reason, `${name(outgoing)} can't be reached: ${problem}.`, {
-    hint: /CERT|SELF_SIGNED|VERIFY|ISSUER/.test(problem)
-      ? 'Its certificate is not trusted here. If it comes from an authority of your own, set NODE_EXTRA_CA_CERTS.'
-      : 'Check the network and the address, then try again. Nothing that is stored was changed.',
-  });
+  return new (neverLeft.test(problem) ? Unreachable : AnswerLost)(
+    reason,
+    `${name(outgoing)} can't be reached: ${problem}.`,
+    {
+      hint: /CERT|SELF_SIGNED|VERIFY|ISSUER/.test(problem)
+        ? 'Its certificate is not trusted here. If it comes from an authority of your own, set NODE_EXTRA_CA_CERTS. ' +
+          'In a network that wants you to sign in first, do that in a browser.'
+        : 'Check the network and the address, then try again. Nothing that is stored was changed.',
+    },
+  );
 }
+
+/** Failures before a connection stood: nothing was sent. Of any other the server may know more than we do. */
+const neverLeft =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)|CERT|SELF_SIGNED|VERIFY|ISSUER|ALTNAME/;
 
 function networkProblem(error: unknown): string {
   const chain = causes(error);

@@ -70,7 +70,12 @@ export async function fetchMetadata(
     }
     if (reply.status !== 200) throw invalid(at, `was answered with status ${reply.status}`);
     const json = readDocument(at, reply);
-    return { kind: 'found', url: at.href, json, freshUntil: freshUntil(reply.headers, http.now()) };
+    return {
+      kind: 'found',
+      url: at.href,
+      json,
+      freshUntil: freshUntil(reply.headers, http.now(), http.wall()),
+    };
   }
 }
 

@@ -16,6 +16,7 @@ import type { OAuthClient } from './client-authentication.ts';
 import { deadline, send } from './http.ts';
 import type { Http, Reply } from './http.ts';
 import { requireRegistrationIssuer } from './registration.ts';
+import { serverTime } from './server-clock.ts';
 
 export type { OAuthClient } from './client-authentication.ts';
 
@@ -63,8 +64,12 @@ function bareConfiguration(client: OAuthClient, http: Http): Configuration {
         : { device_authorization_endpoint: server.deviceAuthorizationEndpoint }),
     },
     registration.clientId,
-    // The library reads the machine's clock; this makes it ours (seconds).
-    { [clockSkew]: Math.round((http.now() - Date.now()) / 1000), [clockTolerance]: idTokenTolerance },
+    // The library reads the machine's clock; this makes it the server's (seconds), which dates ID tokens
+    // and judges our assertions.
+    {
+      [clockSkew]: Math.floor((serverTime(http, server) - Date.now()) / 1000),
+      [clockTolerance]: idTokenTolerance,
+    },
     clientAuthentication(client),
   );
   // Only lifts the library's check; `requireSecureUrl` has seen every URL and admits loopback hosts alone.

@@ -87,7 +87,7 @@ export async function registerDynamically(
     const reply = await sendRegistration(endpoint, registrationBody(server, request, redirectUri), http);
     // RFC 7591 §3.2.1 says 201; some servers answer 200.
     if (reply.status === 201 || reply.status === 200) {
-      return processRegistration(server, redirectUri, reply, http.now());
+      return processRegistration(server, redirectUri, reply, http.wall());
     }
     refusal = oauthError(reply);
     if (!refusesRedirect(refusal)) throw failed(server, describe(reply, refusal));

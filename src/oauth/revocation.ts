@@ -7,7 +7,7 @@
 import { tokenRevocation } from 'openid-client';
 
 import type { OAuthClient } from './client-authentication.ts';
-import { isTransient, unreachableReply } from './http.ts';
+import { isSignInPage, isTransient, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
 import { clientConfiguration, libraryRefusal } from './oauth-client.ts';
 import { oauthError } from './oauth-error.ts';
@@ -42,10 +42,11 @@ export async function revokeToken(request: RevocationRequest, http: Http): Promi
   return outcome.revocation;
 }
 
-/** RFC 7009 §2.2: 200, also for a token that the server doesn't know. */
+/** RFC 7009 §2.2: 200, also for a token that the server doesn't know. A web page is nobody's confirmation. */
 function processRevocation(request: OAuthClient, url: string, reply: Reply, http: Http): Revocation {
-  if (reply.status === 200 || reply.status === 204) return 'confirmed';
-  if (isTransient(reply.status) || reply.status < 400) {
+  const isPage = isSignInPage(reply);
+  if (!isPage && (reply.status === 200 || reply.status === 204)) return 'confirmed';
+  if (isPage || isTransient(reply.status) || reply.status < 400) {
     const endpoint = { url, what: 'the revocation endpoint' };
     throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable');
   }

@@ -16,9 +16,9 @@ import { readScope } from './scope.ts';
 export interface TokenAnswer {
   readonly accessToken: string;
   readonly tokenType: 'Bearer';
-  /** Milliseconds since the epoch: when the request was sent, so that a slow answer lives no longer. */
+  /** Milliseconds, steady: when the request was sent, so that a slow answer lives no longer. */
   readonly issuedAt: number;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds, steady. */
   readonly expiresAt: number;
   /** Seconds from `issuedAt`. */
   readonly expiresIn: number;
@@ -68,7 +68,7 @@ export interface Expected {
   readonly resource: string;
   /** Requested, or for a refresh without scopes, granted before. */
   readonly scope: readonly string[];
-  /** Milliseconds since the epoch. */
+  /** Milliseconds, steady. */
   readonly requestedAt: number;
   readonly subject?: TokenAnswer['subject'];
 }

@@ -33,16 +33,22 @@ export interface AuthorizationServerOptions {
   readonly refreshTokens?: 'always' | 'offline_access' | 'never';
   /** Whether a client's authorizations by one person share one grant, so that revoking one ends them all. */
   readonly sharesGrants?: boolean;
+  /** Seconds in which a used refresh token may be presented again; 0, the default, ends its grant instead. */
+  readonly refreshGrace?: number;
   /** The scopes of protected servers that the metadata lists beside `openid` and `offline_access`. */
   readonly scopes?: readonly string[];
 }
 
 /**
  * What happens to the next token request. `pass`: it is served. `loseAnswer`: it is served, but the
- * connection breaks before the answer. A status: it is answered so, and the provider never sees it;
+ * connection breaks before the answer. `answerAfter`: it is served, and the answer waits. A status: it is answered so, and the provider never sees it;
  * `retryAfter` in seconds.
  */
-export type TokenVerdict = 'pass' | 'loseAnswer' | { readonly status: number; readonly retryAfter?: number };
+export type TokenVerdict =
+  | 'pass'
+  | 'loseAnswer'
+  | { readonly answerAfter: Promise<unknown> }
+  | { readonly status: number; readonly retryAfter?: number };
 
 export interface AuthorizationServer {
   /** The issuer identifier; it ends without a slash. */
@@ -58,6 +64,8 @@ export interface AuthorizationServer {
   setTokenGate(gate?: () => TokenVerdict | Promise<TokenVerdict>): void;
   /** Ends all access tokens, refresh tokens, grants or registered clients, as an administrator would; answers how many. */
   forget(kind: ForgettableKind): number;
+  /** True while this refresh token, as its holder has it, would be taken. */
+  honours(refreshToken: string): boolean;
   close(): Promise<void>;
 }
 
@@ -77,7 +85,7 @@ export async function startAuthorizationServer(
     clientId: 'protected-server',
     clientSecret: randomBytes(secretBytes).toString('base64url'),
   };
-  const store = createProviderStore();
+  const store = createProviderStore(options.refreshGrace);
   const resources = new Map<string, KnownResource>();
   const provider = new Provider(
     issuer,
@@ -120,6 +128,7 @@ export async function startAuthorizationServer(
     addResource: (resource) => void resources.set(resource.resource, resource),
     setTokenGate: (next) => void (gate = next),
     forget: (kind) => store.forget(kind),
+    honours: (refreshToken) => store.honours(refreshToken),
     close: () => listener.close(),
   };
 }
@@ -164,8 +173,9 @@ function dispatcher({ provider, pages, gate, counts }: Dispatch): RequestListene
     } else if (request.method === 'POST' && path === '/token') {
       counts.tokenRequests += 1;
       void gate().then((verdict) => {
-        if (typeof verdict === 'object') return refuse(response, verdict);
+        if (typeof verdict === 'object' && 'status' in verdict) return refuse(response, verdict);
         if (verdict === 'loseAnswer') loseAnswer(request, response);
+        else if (typeof verdict === 'object') holdAnswer(response, verdict.answerAfter);
         return provider(request, response);
       });
     } else {
@@ -177,6 +187,15 @@ function dispatcher({ provider, pages, gate, counts }: Dispatch): RequestListene
 function refuse(response: ServerResponse, verdict: { status: number; retryAfter?: number }): void {
   if (verdict.retryAfter !== undefined) response.setHeader('retry-after', String(verdict.retryAfter));
   response.writeHead(verdict.status, { 'content-type': 'text/plain' }).end('unavailable\n');
+}
+
+/** Nothing is sent until the response ends, which waits. */
+function holdAnswer(response: ServerResponse, until: Promise<unknown>): void {
+  const end = response.end.bind(response);
+  response.end = (body?: unknown) => {
+    void until.then(() => end(body));
+    return response;
+  };
 }
 
 /** Nothing has been sent until a response ends, so that breaking the connection there loses all of it. */

@@ -23,7 +23,7 @@ import { trustingFetch } from './trusting-fetch.ts';
 
 export interface DemoWorldOptions extends Pick<
   AuthorizationServerOptions,
-  'accessTokenLifetime' | 'accessTokenFormat' | 'refreshTokens' | 'sharesGrants'
+  'accessTokenLifetime' | 'accessTokenFormat' | 'refreshTokens' | 'sharesGrants' | 'refreshGrace'
 > {
   /** 0, the default, takes any free port. */
   readonly authorizationServerPort?: number;

@@ -15,9 +15,15 @@ export interface ProviderStore {
   adapter(kind: string): Adapter;
   /** Removes everything of one kind; answers how many there were. */
   forget(kind: ForgettableKind): number;
+  /** True for a refresh token that was never presented, or whose grace is not over. */
+  honours(refreshToken: string): boolean;
 }
 
-export function createProviderStore(): ProviderStore {
+/**
+ * `refreshGrace`: seconds in which a refresh token may be presented again after its first use, because
+ * the answer to it may have been lost (RFC 9700 §4.14.2 leaves that to the server).
+ */
+export function createProviderStore(refreshGrace = 0): ProviderStore {
   const kinds = new Map<string, Map<string, AdapterPayload>>();
   const itemsOf = (kind: string): Map<string, AdapterPayload> => {
     const known = kinds.get(kind);
@@ -27,17 +33,30 @@ export function createProviderStore(): ProviderStore {
     return created;
   };
   return {
-    adapter: (kind) => adapterOver(itemsOf(kind)),
+    adapter: (kind) => adapterOver(itemsOf(kind), kind === 'RefreshToken' ? refreshGrace : 0),
     forget(kind) {
       const items = itemsOf(kind);
       const count = items.size;
       items.clear();
       return count;
     },
+    honours: (refreshToken) => {
+      const found = itemsOf('RefreshToken').get(refreshToken);
+      return found !== undefined && withGrace(found, refreshGrace).consumed === undefined;
+    },
   };
 }
 
-function adapterOver(items: Map<string, AdapterPayload>): Adapter {
+const now = (): number => Math.floor(Date.now() / 1000);
+
+/** Consumed only once its grace (seconds) is over. */
+function withGrace(payload: AdapterPayload, grace: number): AdapterPayload {
+  if (typeof payload.consumed !== 'number' || now() - payload.consumed >= grace) return payload;
+  const { consumed: _used, ...unused } = payload;
+  return unused;
+}
+
+function adapterOver(items: Map<string, AdapterPayload>, grace: number): Adapter {
   const firstWith = (field: 'uid' | 'userCode', value: string): AdapterPayload | undefined =>
     items.values().find((payload) => payload[field] === value);
   return {
@@ -45,7 +64,8 @@ function adapterOver(items: Map<string, AdapterPayload>): Adapter {
       items.set(id, payload);
     },
     async find(id) {
-      return items.get(id);
+      const payload = items.get(id);
+      return payload && withGrace(payload, grace);
     },
     async findByUid(uid) {
       return firstWith('uid', uid);
@@ -55,7 +75,8 @@ function adapterOver(items: Map<string, AdapterPayload>): Adapter {
     },
     async consume(id) {
       const payload = items.get(id);
-      if (payload) payload.consumed = Math.floor(Date.now() / 1000);
+      // The grace counts from the first use.
+      if (payload) payload.consumed ??= now();
     },
     async destroy(id) {
       items.delete(id);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Backoff } from '../../src/broker/backoff.ts';
 import { TryLimit } from '../../src/broker/limits.ts';
-import { isAlive, isFresh, scopeKey, suffices, TokenCache } from '../../src/broker/token-cache.ts';
+import { isAlive, isFresh, marginOf, scopeKey, suffices, TokenCache } from '../../src/broker/token-cache.ts';
 import { HandClock } from './hand-clock.ts';
 
 const minute = 60_000;
@@ -73,7 +73,10 @@ describe('the wait after a failure', () => {
 });
 
 describe('a token in memory', () => {
-  const living = (lifetime: number) => ({ issuedAt: 0, expiresAt: lifetime });
+  const living = (lifetime: number, chance = 0) => {
+    const times = { issuedAt: 0, expiresAt: lifetime };
+    return { ...times, margin: marginOf(times, chance) };
+  };
 
   it.each([
     ['an hour', 60 * minute, 55 * minute],
@@ -87,6 +90,18 @@ describe('a token in memory', () => {
     expect(isAlive(living(lifetime), lifetime)).toBe(false);
   });
 
+  it('is refreshed a little earlier by chance, never later than its margin', () => {
+    const hour = 60 * minute;
+    expect(isFresh(living(hour, 1), hour - 5.5 * minute - 1)).toBe(true);
+    expect(isFresh(living(hour, 1), hour - 5.5 * minute)).toBe(false);
+    const cache = new TokenCache();
+    const put = () => cache.put('g', 'a', { accessToken: 't', issuedAt: 0, expiresAt: hour, scope: [] });
+    const margins = Array.from({ length: 50 }, () => put().margin);
+    for (const margin of margins) expect(margin).toBeGreaterThanOrEqual(5 * minute);
+    for (const margin of margins) expect(margin).toBeLessThanOrEqual(5.5 * minute);
+    expect(new Set(margins).size).toBeGreaterThan(1);
+  });
+
   it('meets a minimum, or is just issued', () => {
     const lifetime = 60 * minute;
     expect(isFresh(living(lifetime), 20 * minute, 39 * minute)).toBe(true);
@@ -94,6 +109,9 @@ describe('a token in memory', () => {
     expect(isFresh(living(lifetime), 9_999, 999 * minute)).toBe(true);
     expect(isFresh(living(lifetime), 10_000, 999 * minute)).toBe(false);
     expect(isFresh(living(2000), 1900, 999 * minute)).toBe(false);
+    // Of a short life, a fifth is "just".
+    expect(isFresh(living(5000), 999, 999 * minute)).toBe(true);
+    expect(isFresh(living(5000), 1000, 999 * minute)).toBe(false);
   });
 
   it('suffices without a refresh token unless a new sign-in would really give a better one', () => {

@@ -31,6 +31,7 @@ import { TokenCache } from '../../src/broker/token-cache.ts';
 import type { Token, TokenRequest } from '../../src/broker/token-request.ts';
 import { recordsOf } from '../../src/daemon/assembly.ts';
 import type { Fetch, Http } from '../../src/oauth/http.ts';
+import { ServerClocks } from '../../src/oauth/server-clock.ts';
 import type { Vault } from '../../src/vault/vault.ts';
 import type { TestWorld } from '../support/world.ts';
 import { HandClock } from './hand-clock.ts';
@@ -243,11 +244,14 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
   const { folder, clock } = input;
   const vault = input.options.front?.(input.vault, clock) ?? input.vault;
   const now = (): number => clock.now();
+  const wall = (): number => clock.wall();
   const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion, deadline } = input.options;
   const urlPolicy = { allowInsecureLoopback };
   const http: Http = {
     fetch: input.fetch,
     now,
+    wall,
+    serverClocks: new ServerClocks(),
     ...urlPolicy,
     ...(protocolVersion ? { protocolVersion } : {}),
     ...(deadline ? { deadline } : {}),
@@ -261,15 +265,15 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
   const grants = new Grants(files.grants);
   const registrations = new Registrations(files.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
-  const cache = new TokenCache();
-  const audit = new AuditFile(path.join(folder, 'audit.jsonl'), now);
+  const cache = new TokenCache(() => 0);
+  const audit = new AuditFile(path.join(folder, 'audit.jsonl'), wall);
   const shared = { network, clock, overrides, vault, grants, registrations, servers, cache, audit };
   return {
     ...shared,
     urlPolicy,
     clientMetadataUrl,
     refresher: new Refresher(shared),
-    interactions: new Interactions(now, input.changed),
+    interactions: new Interactions(wall, input.changed),
     loopback: new Loopback(),
     clients: new LocalClients(files.clients),
     permissions: new Permissions(files.permissions),

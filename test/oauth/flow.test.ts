@@ -32,6 +32,7 @@ interface SignedIn {
 const httpOf = (world: TestWorld): Http => ({
   fetch: world.fetch,
   now: Date.now,
+  wall: Date.now,
   allowInsecureLoopback: false,
 });
 

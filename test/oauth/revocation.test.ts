@@ -55,6 +55,14 @@ describe('revokeToken', () => {
     );
   });
 
+  it.each([200, 511])('is not believed of a network’s sign-in page with %i', async (status) => {
+    const body = '<!doctype html><p>Welcome to our Wi-Fi';
+    site.lay('/revoke', { status, headers: { 'content-type': 'text/html' }, body });
+    const error = await refusalOf(() => revoke());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.hint).toContain('sign-in page of a network');
+  });
+
   it.each([302, 429, 500, 503])('is not known after %i', async (status) => {
     site.lay('/revoke', { status, headers: { location: '/elsewhere', 'retry-after': '3' } });
     const error = await refusalOf(() => revoke());

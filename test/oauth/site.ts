@@ -76,7 +76,7 @@ export async function openSite(): Promise<Site> {
   listener.serve((request, response) => void answer(request, response));
   return {
     origin: listener.origin,
-    http: { fetch: trusting.fetch, now: () => now, allowInsecureLoopback: false },
+    http: { fetch: trusting.fetch, now: () => now, wall: () => now, allowInsecureLoopback: false },
     asked,
     lay: (path, page) => void pages.set(path, page),
     clear() {

@@ -51,7 +51,7 @@ function hostOf(broker: Host['broker']): Host {
     // Nothing is locked here: everybody is served.
     desk: { admit: () => undefined, lock: missing, unlock: missing, changePassphrase: missing },
     reset: missing,
-    trail: { tail: missing, verify: missing },
+    trail: { tail: missing, about: missing, verify: missing },
     stop: missing,
   };
 }

@@ -134,6 +134,7 @@ export async function openBentAuthorizationServer(
     store: emptyTokenStore(),
     key: newSigningKey(),
   };
+  server.now = () => parts.settings.now();
   addRoutes(parts, issuerPath);
   return {
     ...parts,

@@ -55,6 +55,8 @@ export interface BentServer {
   asked(path: string, method?: string): RecordedRequest[];
   /** The recorded requests that hold this text anywhere: target, header or body, decoded or not. */
   holding(text: string): RecordedRequest[];
+  /** The server's clock, which dates its answers. Milliseconds since the epoch. */
+  now: () => number;
   /** Ends every connection. Throws what a route threw. */
   close(): Promise<void>;
 }
@@ -93,6 +95,7 @@ export async function openBentServer(options: BentServerOptions = {}): Promise<B
   const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await record(incoming);
     requests.push(request);
+    response.setHeader('date', new Date(server.now()).toUTCString());
     await send(incoming, response, await decide(entries, request));
   };
   const serve: RequestListener = (incoming, response) => {
@@ -110,7 +113,8 @@ export async function openBentServer(options: BentServerOptions = {}): Promise<B
     entries.push(entry);
     return () => void entries.splice(entries.indexOf(entry), entries.includes(entry) ? 1 : 0);
   };
-  return {
+  const server: BentServer = {
+    now: Date.now,
     origin: secure.origin,
     plainOrigin: plain?.origin,
     base: plain?.origin ?? secure.origin,
@@ -133,6 +137,7 @@ export async function openBentServer(options: BentServerOptions = {}): Promise<B
       if (failures.length > 0) throw failures[0];
     },
   };
+  return server;
 }
 
 async function decide(entries: readonly Entry[], request: RecordedRequest): Promise<Answer> {

@@ -36,7 +36,7 @@ export const clientMethods: Pick<
       decision: params.decision,
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       ...(params.until === undefined ? {} : { until: params.until * 1000 }),
-      createdAt: broker.parts.clock.now(),
+      createdAt: broker.parts.clock.wall(),
     });
     broker.userActed(endpoint);
     return {};

@@ -5,21 +5,36 @@ import { revokeGrant } from '../../broker/revoker.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol.ts';
 import type { Caller } from '../../ipc/server.ts';
 import { parseScope } from '../../oauth/scope.ts';
-import { grantAnswer, receiptAnswer } from '../answers.ts';
+import { explanationAnswer, grantAnswer, receiptAnswer } from '../answers.ts';
 import type { Handlers } from '../host.ts';
 
 /** How long `login.start` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 600;
 
-export const grantMethods: Pick<Handlers, 'grant.list' | 'grant.revoke' | 'login.start' | 'login.answer'> = {
+/** Rows of a grant's timeline: about a day of a busy grant, and it fits a terminal. */
+const timelineRows = 40;
+
+export const grantMethods: Pick<
+  Handlers,
+  'grant.list' | 'grant.explain' | 'grant.revoke' | 'login.start' | 'login.answer'
+> = {
   'grant.list': ({ broker }, caller) => ({
     grants: visibleGrants(broker, caller).map((grant) => grantAnswer(broker, grant, caller)),
   }),
 
+  'grant.explain': async ({ broker, trail }, caller, params) => {
+    const grants: ResultOf<'grant.explain'>['grants'] = [];
+    for (const grant of namedGrants(broker, caller, params)) {
+      const rows = await trail.about(grant.id, timelineRows);
+      // As it is now: reading the log took a while.
+      const current = broker.parts.grants.byId(grant.id) ?? grant;
+      grants.push(explanationAnswer(broker, current, caller, rows));
+    }
+    return { grants };
+  },
+
   'grant.revoke': async ({ broker }, caller, params) => {
-    const named = broker.parts.grants.named(grantName(broker, params), params.account);
-    const visible = visibleGrants(broker, caller);
-    const grants = named.filter((grant) => visible.includes(grant) && !isOver(grant));
+    const grants = namedGrants(broker, caller, params).filter((grant) => !isOver(grant));
     const revoked: ResultOf<'grant.revoke'>['revoked'] = [];
     for (const grant of grants) {
       const { grant: ended, receipt } = await revokeGrant(broker.parts, grant);
@@ -53,12 +68,19 @@ const isOver = (grant: Grant): boolean => grant.state.kind === 'revoked' && gran
 function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
   const { grants, permissions, leases, clock } = broker.parts;
   if (caller.role === 'owner') return grants.all();
-  const now = clock.now();
+  const now = clock.wall();
   const leased = leases.of(caller.clientId, now).map(({ permission }) => permission);
   const allowed = [...permissions.of(caller.clientId, now), ...leased].filter((p) => p.decision === 'allow');
   return grants.all().filter((grant) => allowed.some((p) => grant.endpoints.includes(p.endpoint)));
 }
 
-function grantName(broker: Broker, { grant, resource }: ParamsOf<'grant.revoke'>): string {
-  return grant ?? broker.canonical(resource ?? '');
+/** Throws `not_found` where no grant is called so. */
+function namedGrants(
+  broker: Broker,
+  caller: Caller,
+  { grant, resource, account }: ParamsOf<'grant.revoke'>,
+): Grant[] {
+  const name = grant ?? broker.canonical(resource ?? '');
+  const visible = visibleGrants(broker, caller);
+  return broker.parts.grants.named(name, account).filter((each) => visible.includes(each));
 }

@@ -1,0 +1,107 @@
+/**
+ * A grant in sentences: how it stands, and what happens next.
+ *
+ * Invariant: never a secret; what isn't known is said to be not known. Instants in the sentences are
+ * UTC by the wall clock.
+ */
+import { attemptSentence, moment } from './attempt.ts';
+import { toWall } from './clock.ts';
+import type { Grant, GrantState } from './grant.ts';
+import type { BrokerParts } from './parts.ts';
+import { fullScope } from './token-cache.ts';
+import type { AccessToken } from './token-cache.ts';
+import { quietMargin, tickEvery } from './upkeep.ts';
+
+export interface Explanation {
+  /** How it stands now. */
+  readonly now: string;
+  /** What happens next, or what the person should do. */
+  readonly next: string;
+  /** About a refresh whose outcome isn't known. */
+  readonly attempt?: string;
+  /** How far the issuer's clock is from ours, if that is more than a minute. */
+  readonly clock?: string;
+}
+
+/** Milliseconds from which a skew is worth a word: below, nothing goes wrong by it. */
+export const notableSkew = 60_000;
+
+export function explainGrant(parts: BrokerParts, grant: Grant): Explanation {
+  const attempt = leftOver(parts, grant);
+  const skew = parts.servers.skewOf(grant.issuer);
+  return {
+    ...sentences(parts, grant),
+    ...(attempt === undefined ? {} : { attempt: attemptSentence(attempt) }),
+    ...(Math.abs(skew) > notableSkew ? { clock: skewSentence(skew) } : {}),
+  };
+}
+
+/** An attempt whose outcome isn't known; undefined while the refresh is under way, and for a grant that is over. */
+export function leftOver({ refresher }: Pick<BrokerParts, 'refresher'>, grant: Grant): Grant['attempt'] {
+  if (grant.state.kind !== 'active' || refresher.isRefreshing(grant.id)) return undefined;
+  return grant.attempt;
+}
+
+type Sentences = Pick<Explanation, 'now' | 'next'>;
+
+function sentences(parts: BrokerParts, grant: Grant): Sentences {
+  const { state } = grant;
+  const login = `keyturn login ${grant.endpoints[0] ?? grant.resource}`;
+  switch (state.kind) {
+    case 'active':
+      return parts.refresher.isRefreshing(grant.id) ? refreshing : active(parts, grant);
+    case 'loginRequired':
+      return { now: `It needs a new sign-in: ${state.why}.`, next: `Sign in with: ${login}` };
+    case 'revoked':
+      return { now: `You ended it. ${receipts[state.receipt]}`, next: `To start it again: ${login}` };
+  }
+}
+
+const refreshing: Sentences = {
+  now: 'It is being refreshed at this moment.',
+  next: 'Whoever asks gets the new token.',
+};
+
+const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receipt'], string>> = {
+  confirmed: 'The issuer confirmed that its tokens are over.',
+  notOffered: 'The issuer offers no revocation; its tokens end by themselves.',
+  pending: 'The issuer could not be told yet; Keyturn tries again by itself.',
+  abandoned: 'The issuer could not be told, and nobody tries any more; its tokens end by themselves.',
+};
+
+function active(parts: BrokerParts, grant: Grant): Sentences {
+  const { cache, clock, refresher } = parts;
+  const token = cache.get(grant.id, fullScope);
+  const isAlive = token !== undefined && token.expiresAt > clock.now();
+  const held = isAlive
+    ? `a token is in memory, good until ${moment(toWall(clock, token.expiresAt))}`
+    : 'no token is in memory';
+  const trouble = refresher.backoff.trouble(grant.id);
+  if (trouble) {
+    return {
+      now: `Its issuer has given no token since ${moment(toWall(clock, trouble.since))}; ${held}.`,
+      next: `It is asked again with the first request after ${moment(toWall(clock, trouble.nextTryAt))}.`,
+    };
+  }
+  return { now: `It is in order; ${held}.`, next: nextRefresh(parts, grant, isAlive ? token : undefined) };
+}
+
+function nextRefresh({ clock }: BrokerParts, grant: Grant, token: AccessToken | undefined): string {
+  if (!grant.hasRefreshToken) {
+    return 'The issuer gave no refresh token: when the access token is over, a new sign-in is needed.';
+  }
+  if (!token) return 'It is refreshed when a program asks for a token.';
+  const at = (margin: number): string => moment(toWall(clock, token.expiresAt - margin));
+  if (token.handedTo.size === 0 || token.margin < tickEvery) {
+    return `It is refreshed when a program asks after ${at(token.margin)}.`;
+  }
+  return `It is refreshed by itself about ${at(quietMargin(token))}, since a program uses it.`;
+}
+
+function skewSentence(skew: number): string {
+  const seconds = Math.round(Math.abs(skew) / 1000);
+  return (
+    `The issuer's clock is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's. ` +
+    'Keyturn allows for it; one of the two should be set.'
+  );
+}

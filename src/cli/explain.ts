@@ -1,0 +1,54 @@
+/** `keyturn explain RESOURCE|GRANT`: what became of a grant, how it stands, what happens next. Never a token. */
+import { exitCodes } from '../errors.ts';
+import { grantFrom, parse } from './arguments.ts';
+import { ask } from './command.ts';
+import type { Command } from './command.ts';
+import { print, printJson, printTable, when } from './output.ts';
+
+const help = `Usage: keyturn explain RESOURCE|GRANT [OPTION]...
+Explain a grant: when you signed in, how it stands, what happens next, and who
+used it. Says so where a refresh was cut off.
+
+      --account ACCOUNT  only this account's grant
+      --json             print it as JSON
+  -h, --help             show this
+`;
+
+type Explanation = Awaited<ReturnType<typeof ask<'grant.explain'>>>['grants'][number];
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values, positionals } = parse(
+      args,
+      { account: { type: 'string' }, json: { type: 'boolean' } },
+      { names: ['RESOURCE or GRANT'], command: 'explain' },
+    );
+    const { grants } = await ask('grant.explain', {
+      ...grantFrom(positionals[0] ?? ''),
+      ...(values.account === undefined ? {} : { account: values.account }),
+    });
+    if (values.json) printJson(grants);
+    else for (const explanation of grants) show(explanation);
+    return exitCodes.ok;
+  },
+};
+
+function show({ grant, signedInAt, now, next, attempt, clock, timeline }: Explanation): void {
+  print(`${grant.id}  ${grant.endpoint}`);
+  print(`signed in  ${when(signedInAt)} at ${grant.issuer}, account ${grant.account ?? '-'}`);
+  print(`now        ${now}`);
+  if (attempt !== undefined) print(`attempt    ${attempt}`);
+  print(`next       ${next}`);
+  if (clock !== undefined) print(`clock      ${clock}`);
+  if (timeline.length === 0) return;
+  printTable(
+    ['WHEN', 'EVENT', 'OUTCOME', 'PROGRAM'],
+    timeline.map(({ at, event, outcome, client, count }) => [
+      when(at),
+      count === undefined ? event : `${event} ×${count}`,
+      outcome,
+      client ?? '-',
+    ]),
+  );
+}

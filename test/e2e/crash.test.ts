@@ -1,0 +1,135 @@
+/**
+ * The broker killed (SIGKILL) in the middle of refreshes: no grant is lost that the server honours, and
+ * what can't be saved is told. KEYTURN_CRASH_SEED repeats a run; the soak kills more often.
+ */
+import { randomInt } from 'node:crypto';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { accounts, CrashHome, crashRun } from '../support/crash-home.ts';
+import { until } from '../support/home.ts';
+import type { TokenVerdict } from '../../src/server/authorization-server.ts';
+import { type TestWorld, openWorld } from '../support/world.ts';
+import { numberFrom } from '../soak/report.ts';
+
+/** Seconds: a token is over again before the next kill. */
+const accessTokenLifetime = 1;
+
+/** Seconds: longer than any cycle of kill and start. */
+const refreshGrace = 3600;
+
+const kills = 10;
+const seed = numberFrom('KEYTURN_CRASH_SEED', randomInt(2 ** 31));
+
+const nothingBroken = { grantsLost: 0, filesUnreadable: 0, startsBlocked: 0, auditsBroken: 0 };
+
+async function worldWith(options: Parameters<typeof openWorld>[0]): Promise<TestWorld> {
+  const world = await openWorld(options);
+  onTestFinished(() => world.close());
+  return world;
+}
+
+/** Many minutes for a busy machine; a quiet one needs some ten seconds. */
+const patience = 900_000;
+
+describe('a broker that is killed again and again under load', () => {
+  it(
+    `loses no grant where a used refresh token may be used again (seed ${seed})`,
+    { timeout: patience },
+    async () => {
+      const world = await worldWith({ accessTokenLifetime, refreshGrace });
+      const numbers = await crashRun(world, { kills, seed });
+      expect(numbers).toMatchObject({ ...nothingBroken, faults: kills, answersLost: 0 });
+      expect(world.counts().authorizationServer).toMatchObject({
+        signIns: accounts.length,
+        refreshReuses: 0,
+      });
+    },
+  );
+
+  it(
+    `loses only answers in flight where reuse ends the grant, and says so (seed ${seed})`,
+    { timeout: patience },
+    async () => {
+      const world = await worldWith({ accessTokenLifetime });
+      const numbers = await crashRun(world, { kills, seed });
+      expect(numbers).toMatchObject({ ...nothingBroken, faults: kills });
+      expect(numbers.grantsKept + numbers.answersLost).toBe(accounts.length * kills);
+    },
+  );
+});
+
+/** Signed in, and restarted: there is no token in memory, so that the next request refreshes. */
+async function restarted(): Promise<{ world: TestWorld; crash: CrashHome }> {
+  const world = await worldWith({ accessTokenLifetime });
+  const crash = new CrashHome(world);
+  onTestFinished(() => crash.close());
+  await crash.open();
+  await crash.kill();
+  await crash.start();
+  return { world, crash };
+}
+
+/** Kills the broker while it waits for a refresh; `verdict` gets what resolves when it is gone. */
+async function killedDuring(
+  { world, crash }: { world: TestWorld; crash: CrashHome },
+  verdict: (gone: Promise<void>) => TokenVerdict | Promise<TokenVerdict>,
+): Promise<boolean | undefined> {
+  const grants = await crash.grants();
+  const arrived = Promise.withResolvers<void>();
+  const gone = Promise.withResolvers<void>();
+  world.authorizationServer.setTokenGate(() => {
+    arrived.resolve();
+    return verdict(gone.promise);
+  });
+  const served = world.counts().authorizationServer.refreshes;
+  const asked = crash.token('a').catch(() => undefined);
+  await arrived.promise;
+  if ('answerAfter' in Object(await verdict(Promise.resolve()))) {
+    await until('it is served', () => world.counts().authorizationServer.refreshes > served);
+  }
+  await crash.kill();
+  gone.resolve();
+  await asked;
+  world.authorizationServer.setTokenGate();
+  return (await crash.honoured(grants)).get('a');
+}
+
+describe('a broker that is killed', () => {
+  it('before the server served its request says so, and goes on with the token it has', async () => {
+    const there = await restarted();
+    expect(await killedDuring(there, (gone) => gone.then(() => ({ status: 503 })))).toBe(true);
+    const { crash } = there;
+    await crash.start();
+    expect((await crash.explain('a')).attempt).toMatch(/^The broker ended during the refresh of \d{4}-/);
+    expect((await crash.token('a')).access_token).toBeTypeOf('string');
+    const { attempt, timeline } = await crash.explain('a');
+    expect(attempt).toBeUndefined();
+    expect(timeline.map(({ event, outcome }) => `${event} ${outcome}`)).toContain('refresh recovered');
+  });
+
+  it('while the answer is under way tells that it was lost, before and after it is refused', async () => {
+    const there = await restarted();
+    expect(await killedDuring(there, (gone) => ({ answerAfter: gone }))).toBe(false);
+    const { crash } = there;
+    await crash.start();
+    const before = await crash.explain('a');
+    expect(before.attempt).toMatch(/^The broker ended during the refresh of \d{4}-/);
+    expect(before.grant).toMatchObject({ state: 'active', attempt: { lost: 'broker' } });
+    expect(await crash.home.ok(['list'])).toContain('cut off');
+    await expect(crash.token('a')).rejects.toMatchObject({ reason: 'login_required' });
+    const after = await crash.explain('a');
+    expect(after.grant.state).toBe('loginRequired');
+    expect(after.now).toContain('its answer was lost with the broker');
+    expect(await crash.home.ok(['explain', after.grant.id])).toContain('keyturn login');
+    expect((await crash.token('b')).access_token).toBeTypeOf('string');
+  });
+
+  it('after its answer was kept has nothing to tell, and goes on with the new token', async () => {
+    const { crash } = await restarted();
+    await crash.token('a');
+    await crash.kill();
+    await crash.start();
+    expect((await crash.explain('a')).attempt).toBeUndefined();
+    expect((await crash.token('a')).access_token).toBeTypeOf('string');
+    expect(await crash.home.ok(['audit', 'verify'])).toContain('unchanged');
+  });
+});

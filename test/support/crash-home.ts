@@ -1,0 +1,264 @@
+/**
+ * A home whose broker is killed under refresh load, again and again, and the judge of what that cost.
+ *
+ * Invariant: the judge asks the authorization server's own store, never the broker, what a refresh
+ * token is worth. A grant is *lost* when no token can be had though the server honours the token that
+ * the vault holds, or when it doesn't and the broker can't say why. An answer is *lost in flight* when
+ * the server replaced the token and the broker was killed before the new one was in the vault: then
+ * `explain` must say exactly that.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { connect, connectAsOwner } from '../../src/client/connect.ts';
+import type { Connection } from '../../src/client/connection.ts';
+import { pair } from '../../src/client/pair.ts';
+import { reasonOf } from '../../src/errors.ts';
+import { methods } from '../../src/ipc/protocol.ts';
+import type { MethodName, ParamsOf } from '../../src/ipc/protocol.ts';
+import { openVault } from '../../src/vault/open.ts';
+import type { Vault } from '../../src/vault/vault.ts';
+import { type Running, TestHome, until } from './home.ts';
+import type { TestWorld } from './world.ts';
+
+/** What became of everything, over all kills of a run. */
+export interface CrashNumbers {
+  faults: number;
+  grantsKept: number;
+  answersLost: number;
+  grantsLost: number;
+  filesUnreadable: number;
+  startsBlocked: number;
+  auditsBroken: number;
+}
+
+type Answer<M extends MethodName> = z.output<(typeof methods)[M]['result']>;
+
+export const accounts = ['a', 'b', 'c'] as const;
+const programs = ['editor', 'agent'];
+
+/** Milliseconds between two requests of a program: room for the others on a machine with two cores. */
+const pause = 25;
+
+/** Milliseconds that the server may take for a request whose client is gone. */
+const settling = 100;
+
+export class CrashHome {
+  readonly numbers: CrashNumbers = {
+    faults: 0,
+    grantsKept: 0,
+    answersLost: 0,
+    grantsLost: 0,
+    filesUnreadable: 0,
+    startsBlocked: 0,
+    auditsBroken: 0,
+  };
+  readonly home: TestHome;
+  readonly #world: TestWorld;
+  readonly #resource: string;
+  #vault: Vault | undefined;
+  #broker: Running | undefined;
+  #owner: Connection | undefined;
+
+  constructor(world: TestWorld) {
+    this.#world = world;
+    this.#resource = world.protectedServer.resource;
+    // The person is this process: it visits the page that the broker names.
+    this.home = new TestHome({ world, vault: 'keychain', browser: 'true' });
+  }
+
+  /** Starts the broker, pairs the programs and signs in with every account. */
+  async open(): Promise<void> {
+    await this.start();
+    for (const name of programs) {
+      const pairing = pair({ name, env: this.home.env, onCode: () => undefined });
+      const card = await until(
+        'the card',
+        async () => (await this.ask('interaction.list', {})).interactions[0],
+      );
+      await this.ask('interaction.answer', { id: card.id, answer: 'yes' });
+      await pairing;
+    }
+    for (const client of ['cli', ...programs]) {
+      await this.ask('permission.set', { client, resource: this.#resource, decision: 'allow' });
+    }
+    for (const account of accounts) await this.signIn(account);
+    const homeId = z
+      .object({ homeId: z.string() })
+      .parse(JSON.parse(readFileSync(path.join(this.home.paths.state, 'home.json'), 'utf8')));
+    this.#vault = openVault('keychain', { service: `keyturn/${homeId.homeId}` }).vault;
+  }
+
+  async start(): Promise<void> {
+    this.#broker = this.home.start(['daemon']);
+    await this.#broker.says('the broker listens on').catch((error: unknown) => {
+      this.numbers.startsBlocked += 1;
+      throw error;
+    });
+    this.#owner = await connectAsOwner({ env: this.home.env });
+  }
+
+  async ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> {
+    if (!this.#owner) throw new Error('the broker does not run');
+    // The schema looked up by M parses to M's answer; the compiler can't follow the lookup.
+    return methods[method].result.parse(await this.#owner.request(method, params)) as Answer<M>;
+  }
+
+  async signIn(account: string): Promise<void> {
+    const login = this.ask('login.start', { resource: this.#resource, account, timeout: 60 });
+    const page = await until('the page', async () => {
+      const { interactions } = await this.ask('interaction.list', {});
+      return interactions.find(({ kind }) => kind === 'login')?.url;
+    });
+    await this.#world.signIn(page);
+    await login;
+  }
+
+  /** A token for the command line. */
+  async token(account: string): Promise<Answer<'token.get'>> {
+    return this.ask('token.get', { resource: this.#resource, account, interaction: 'never', timeout: 30 });
+  }
+
+  /** All programs ask for all accounts, as fast as they are answered, until the broker is gone. */
+  async load(): Promise<() => Promise<void>> {
+    const connections = await Promise.all(programs.map((name) => connect({ name, env: this.home.env })));
+    const work = connections.flatMap((connection) =>
+      accounts.map((account) => this.#askOn(connection, account)),
+    );
+    return async () => {
+      await Promise.all(work);
+      for (const connection of connections) connection.close();
+    };
+  }
+
+  async #askOn(connection: Connection, account: string): Promise<void> {
+    for (;;) {
+      try {
+        await connection.getToken({ resource: this.#resource, account, interaction: 'never' });
+      } catch (error) {
+        // The connection broke with the broker; a refusal is the judge's to notice.
+        if (['broker_unreachable', 'interrupted', 'frame_invalid'].includes(reasonOf(error))) return;
+      }
+      await sleep(pause);
+    }
+  }
+
+  /** No order, no last write: the process is gone. */
+  async kill(): Promise<void> {
+    this.numbers.faults += 1;
+    this.#broker?.signal('SIGKILL');
+    await this.#broker?.ended;
+    this.#owner?.close();
+  }
+
+  /** Whether the server would take what the vault holds, by account. The broker must not run. */
+  async honoured(grants: Answer<'grant.list'>['grants']): Promise<Map<string, boolean>> {
+    await this.#settled();
+    const honoured = new Map<string, boolean>();
+    for (const { id, account = '' } of grants) {
+      const item = z.object({ refreshToken: z.string() });
+      const { refreshToken } = item.parse(JSON.parse((await this.#vault?.read(`grant.${id}`)) ?? ''));
+      honoured.set(account, this.#world.authorizationServer.honours(refreshToken));
+    }
+    return honoured;
+  }
+
+  /** A request that arrived is served though its client is gone. */
+  async #settled(): Promise<void> {
+    const served = (): number => {
+      const { codeExchanges, refreshes, deniedTokenRequests } = this.#world.counts().authorizationServer;
+      return codeExchanges + refreshes + deniedTokenRequests;
+    };
+    // Quiet for a while: a request whose client is gone may also never count.
+    for (let before = -1; before !== served();) {
+      before = served();
+      await sleep(settling);
+    }
+  }
+
+  /** Starts again after a kill and asks for every grant; counts what that shows. */
+  async judge(honoured: ReadonlyMap<string, boolean>): Promise<void> {
+    await this.start();
+    const { unreadable } = await this.ask('status', {});
+    this.numbers.filesUnreadable += unreadable.length;
+    for (const [account, isHonoured] of honoured) await this.#judgeGrant(account, isHonoured);
+    const { ok } = await this.ask('audit.verify', {});
+    if (!ok) this.numbers.auditsBroken += 1;
+  }
+
+  async #judgeGrant(account: string, isHonoured: boolean): Promise<void> {
+    const before = isHonoured ? undefined : await this.explain(account);
+    const reason = await this.token(account).then(() => 'ok', reasonOf);
+    const after = await this.explain(account);
+    if (reason === 'ok' && after.attempt === undefined) {
+      this.numbers.grantsKept += 1;
+      return;
+    }
+    const isTold =
+      before?.attempt?.startsWith('The broker ended during the refresh of ') === true &&
+      after.now.includes('its answer was lost with the broker');
+    if (!isHonoured && reason === 'login_required' && isTold) this.numbers.answersLost += 1;
+    else this.numbers.grantsLost += 1;
+    await this.signIn(account);
+  }
+
+  async explain(account: string): Promise<Answer<'grant.explain'>['grants'][number]> {
+    const { grants } = await this.ask('grant.explain', { resource: this.#resource, account });
+    const [explanation] = grants;
+    if (!explanation) throw new Error(`there is no grant of ${account}`);
+    return explanation;
+  }
+
+  async grants(): Promise<Answer<'grant.list'>['grants']> {
+    return (await this.ask('grant.list', {})).grants;
+  }
+
+  async close(): Promise<void> {
+    this.#owner?.close();
+    await this.#vault?.close();
+    await this.home.close();
+  }
+}
+
+/** Numbers from 0 to 1, the same for the same seed. */
+export function chances(seed: number): () => number {
+  let number = 0;
+  return () => {
+    number += 1;
+    return createHash('sha256').update(`${seed} ${number}`).digest().readUInt32BE() / 2 ** 32;
+  };
+}
+
+export interface CrashRun {
+  readonly kills: number;
+  readonly seed: number;
+}
+
+/** Milliseconds from the start of the load to the kill, at most: less than a token lives. */
+const longestLoad = 250;
+
+/** Milliseconds that the answer to a refresh is under way, at most, so that kills fall into some. */
+const longestHold = 60;
+
+/** Kills the broker so often, at moments that `seed` decides as far as a machine lets it. */
+export async function crashRun(world: TestWorld, { kills, seed }: CrashRun): Promise<CrashNumbers> {
+  const chance = chances(seed);
+  const crash = new CrashHome(world);
+  try {
+    await crash.open();
+    world.authorizationServer.setTokenGate(() => ({ answerAfter: sleep(longestHold * chance()) }));
+    for (let kill = 0; kill < kills; kill += 1) {
+      const grants = await crash.grants();
+      const ended = await crash.load();
+      await sleep(longestLoad * chance());
+      await crash.kill();
+      await ended();
+      await crash.judge(await crash.honoured(grants));
+    }
+    return crash.numbers;
+  } finally {
+    await crash.close();
+  }
+}
