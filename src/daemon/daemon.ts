@@ -5,6 +5,7 @@
  * no refresh token is lost between the server's answer and the vault. What opens browsers, starts
  * the keychain's process and tells the time is the host's to give.
  */
+import type { Authority } from '../broker/authority.ts';
 import { Broker } from '../broker/broker.ts';
 import type { Grant } from '../broker/grant.ts';
 import { every } from '../broker/every.ts';
@@ -15,7 +16,7 @@ import { Upkeep } from '../broker/upkeep.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
-import type { BrokerServer, Caller, ServerEvent } from '../ipc/server.ts';
+import type { BrokerServer, ServerEvent } from '../ipc/server.ts';
 import { after, versionCapability } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
 import { syncFolder } from '../private-file.ts';
@@ -24,6 +25,7 @@ import { Askers } from './askers.ts';
 import type { Records } from './assembly.ts';
 import { Ending } from './ending.ts';
 import { daemonFetch } from './fetch.ts';
+import type { DaemonFetch } from './fetch.ts';
 import { checkFiles, openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
 import { Keys } from './keys.ts';
@@ -35,9 +37,11 @@ import type { Host } from './host.ts';
 import { enterRegistration } from './registration-entry.ts';
 import { resetHome } from './reset.ts';
 import { openSecrets, serviceOf } from './secrets.ts';
+import type { Secrets } from './secrets.ts';
 import { changeSetting } from './setting-change.ts';
 import { SettingsBook } from './settings-book.ts';
 import { storesOf, statusOf } from './status.ts';
+import { Subscribers } from './subscribers.ts';
 import { takeLock } from './single-instance.ts';
 import { version } from './version.ts';
 
@@ -90,27 +94,19 @@ interface Opened {
   readonly unshielded: readonly string[];
 }
 
-async function run(options: DaemonOptions, { home, book, unlock, unshielded }: Opened): Promise<Daemon> {
+async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   const { env, log, openBrowser } = options;
+  const { home, book } = opened;
   const settings = book.current;
   log.level = settings.logLevel;
   let queue: RevocationQueue | undefined;
-  const secrets = await openSecrets({
-    home,
-    settings,
-    env,
-    now: clock.wall,
-    log: log.write,
-    queue: () => queue,
-  });
+  const now = clock.wall;
+  const secrets = await openSecrets({ home, settings, env, now, log: log.write, queue: () => queue });
   const { vault, master, trail } = secrets;
   const net = daemonFetch(settings);
   const { records, authority } = openRecords({ home, vault, master, log: log.write });
-  const subscribers = new Set<Caller>();
-  const tell = (method: string): void => {
-    for (const caller of subscribers) if (caller.role === 'owner') caller.notify(method, {});
-  };
-  const questionsChanged = (): void => tell('interaction.changed');
+  const subscribers = new Subscribers();
+  const questionsChanged = (): void => subscribers.tell('interaction.changed');
   const parts = assemble({ settings, vault, net, records, audit: trail.file, openBrowser, questionsChanged });
   await loadRecords(records, log.write);
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
@@ -118,29 +114,66 @@ async function run(options: DaemonOptions, { home, book, unlock, unshielded }: O
   const broker = new Broker(parts);
   const revocations = new RevocationQueue(parts);
   queue = revocations;
-  const keys = new Keys({ home, master, ...parts });
-  const changed = (): void => tell('status.changed');
+  const changed = (): void => subscribers.tell('status.changed');
   const desk = new LockDesk({ secrets, broker: parts, settings, changed, log: log.write });
-  let server: BrokerServer | undefined;
-  const upkeep = new Upkeep(parts);
+  const built = { options, opened, broker, secrets, net, records, authority, subscribers, revocations, desk };
+  return serve(built, new Keys({ home, master, ...parts }));
+}
+
+/** What stands before anybody can ask. */
+interface Built {
+  readonly options: DaemonOptions;
+  readonly opened: Opened;
+  readonly broker: Broker;
+  readonly secrets: Secrets;
+  readonly net: DaemonFetch;
+  readonly records: Records;
+  readonly authority: Authority;
+  readonly subscribers: Subscribers;
+  readonly revocations: RevocationQueue;
+  readonly desk: LockDesk;
+}
+
+async function serve(built: Built, keys: Keys): Promise<Daemon> {
+  const { options, opened, broker, desk, revocations } = built;
+  const { home, book } = opened;
+  const { log } = options;
+  const door: { server?: BrokerServer } = {};
+  const upkeep = new Upkeep(broker.parts);
   const ticking = new AbortController();
-  const ending = new Ending({
-    broker,
-    server: () => server,
-    quiet: () => {
-      desk.stop();
-      upkeep.stop();
-      ticking.abort();
-    },
-    close: async () => {
-      await revocations.settled();
-      await Promise.allSettled([vault.close(), net.close()]);
-    },
-    unlock,
-    log: log.write,
-    after,
-  });
-  const host: Host = {
+  const quiet = (): void => {
+    desk.stop();
+    upkeep.stop();
+    ticking.abort();
+  };
+  const ending = endingOf(built, () => door.server, quiet);
+  const host = hostOf(built, ending, () => door.server);
+  const socket = prepareSocket(home.paths, options.env);
+  door.server = await listen(log.write, { host, keys, desk, ending }, { socket, homeId: home.homeId });
+  void every(clock, lookPeriod, () => revocations.look(), ticking.signal);
+  upkeep.start();
+  log.write(`started: version ${version}, pid ${process.pid}, vault ${book.current.vault}`);
+  return { paths: home.paths, socket, broker, stop: () => ending.complete(), stopped: ending.stopped };
+}
+
+type ServerNow = () => BrokerServer | undefined;
+
+function endingOf(built: Built, server: ServerNow, quiet: () => void): Ending {
+  const { options, opened, broker, secrets, net, revocations } = built;
+  const close = async (): Promise<void> => {
+    await revocations.settled();
+    await Promise.allSettled([secrets.vault.close(), net.close()]);
+  };
+  return new Ending({ broker, server, quiet, close, unlock: opened.unlock, log: options.log.write, after });
+}
+
+function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
+  const { options, opened, broker, records, authority, subscribers, desk } = built;
+  const { log } = options;
+  const { home, book, unshielded } = opened;
+  const { trail } = built.secrets;
+  const { parts } = broker;
+  return {
     broker,
     desk,
     trail,
@@ -150,14 +183,11 @@ async function run(options: DaemonOptions, { home, book, unlock, unshielded }: O
     status: () => statusOf({ home, book, parts, records, trail, log, desk, unshielded }),
     changeSetting: async (name, value) => {
       const change = await changeSetting({ home, book, parts }, name, value);
-      log.level = settings.logLevel;
+      log.level = book.current.logLevel;
       return change;
     },
-    subscribe: (caller) => {
-      subscribers.add(caller);
-      caller.onClose(() => subscribers.delete(caller));
-    },
-    closeConnectionsOf: (clientId) => server?.closeConnectionsOf(clientId),
+    subscribe: (caller) => subscribers.add(caller),
+    closeConnectionsOf: (clientId) => server()?.closeConnectionsOf(clientId),
     register: (params) => enterRegistration(parts, params),
     reset: (params) => resetHome({ broker, records, service: serviceOf(home) }, params),
     stop: async () => {
@@ -166,12 +196,6 @@ async function run(options: DaemonOptions, { home, book, unlock, unshielded }: O
       setImmediate(() => void ending.complete());
     },
   };
-  const socket = prepareSocket(home.paths, options.env);
-  server = await listen(log.write, { host, keys, desk, ending }, { socket, homeId: home.homeId });
-  void every(parts.clock, lookPeriod, () => revocations.look(), ticking.signal);
-  upkeep.start();
-  log.write(`started: version ${version}, pid ${process.pid}, vault ${settings.vault}`);
-  return { paths: home.paths, socket, broker, stop: () => ending.complete(), stopped: ending.stopped };
 }
 
 interface Served {

@@ -27,8 +27,10 @@ async function needingRefresh(): Promise<{ rig: Rig; server: OddServer }> {
 }
 
 /** What stands on the disk: what a broker that starts now would read. */
-const onDisk = ({ folder }: Rig) =>
-  JSON.parse(readFileSync(path.join(folder, 'grants.json'), 'utf8')).items[0];
+const onDisk = ({ folder }: Rig) => {
+  const lines = readFileSync(path.join(folder, 'grants.jsonl'), 'utf8').trimEnd().split('\n');
+  return JSON.parse(lines.at(-1) ?? '').put;
+};
 
 const page = (status: number, body = '', headers: Record<string, string> = {}): Page => ({
   status,
