@@ -116,7 +116,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     expect(answered).toBe(1008);
   });
 
-  it('while slow requests hold places: they are cut off, and the right reply gets one', async () => {
+  it('while slow requests hold three quarters of the places', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const slow = Array.from({ length: 24 }, () => dial(receiver));

@@ -90,7 +90,7 @@ describe('no secret is found', { timeout: patience }, () => {
     await lookAround(home);
   });
 
-  it('after metadata, challenges and tokens of odd kinds repeated a token', async () => {
+  it('after metadata repeated a token', async () => {
     const { home, program, authorizationServer, protectedServer, url } = await programInBentWorld();
     expect((await program.call()).status).toBe(200);
     const seen = protectedServer.server.requests.map(({ headers }) => headers.authorization ?? '');
@@ -111,7 +111,7 @@ describe('no secret is found', { timeout: patience }, () => {
     await lookAround(home);
   });
 
-  it('after clients were entered with a secret, a private key and an identity assertion', async () => {
+  it('after clients were entered with a secret and with a private key', async () => {
     const there = await homeInBentWorld({
       authorization: { authMethods: ['client_secret_post', 'private_key_jwt'] },
     });
