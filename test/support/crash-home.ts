@@ -66,7 +66,7 @@ export class CrashHome {
     this.#world = world;
     this.#resource = world.protectedServer.resource;
     // The person is this process: it visits the page that the broker names.
-    this.home = new TestHome({ world, vault: 'keychain', browser: 'true' });
+    this.home = new TestHome({ world, vault: 'keychain', browser: 'true', env: { KEYTURN_DEBUG: '1' } });
   }
 
   /** Starts the broker, pairs the programs and signs in with every account. */
