@@ -25,7 +25,8 @@ async function withoutBus(): Promise<{
   // Its own runtime folder: the one of whoever runs the tests has that person's keyring.
   const env = { KEYTURN_VAULT: 'keychain', XDG_RUNTIME_DIR: runtime };
   const { home, resource } = await homeInWorld({ env });
-  await home.ok(['allow', 'cli', resource]);
+  // What is allowed has to be provable, and so waits for the keychain too.
+  expect(await home.keyturn(['allow', 'cli', resource])).toMatchObject({ code: 7 });
   return { home, resource, keyring, runtime };
 }
 
@@ -49,7 +50,8 @@ it('takes the session of a desktop caller, without a restart, and serves those w
   const { DBUS_SESSION_BUS_ADDRESS } = keyring.env;
   const unusable = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' };
   expect(await home.keyturn(['token', resource], { env: unusable })).toMatchObject({ code: 7 });
-  await home.ok(['token', resource], { env: { DBUS_SESSION_BUS_ADDRESS } });
+  await home.ok(['allow', 'cli', resource], { env: { DBUS_SESSION_BUS_ADDRESS } });
+  await home.ok(['token', resource]);
   await home.ok(['token', resource, '--no-interaction', '--min-validity', '3599']);
   expect(await home.json<Status>('status')).toMatchObject({ pid, vaultState: { state: 'open' } });
 });
@@ -59,6 +61,7 @@ it('finds the bus in the runtime folder once there is one', async () => {
   const pid = await refusedAsAbsent(home, resource);
   const [, socket = ''] = /^unix:path=([^,]+)/.exec(String(keyring.env['DBUS_SESSION_BUS_ADDRESS'])) ?? [];
   linkSync(socket, path.join(runtime, 'bus'));
+  await home.ok(['allow', 'cli', resource]);
   await home.ok(['token', resource]);
   expect(await home.json<Status>('status')).toMatchObject({ pid, vaultState: { state: 'open' } });
 });

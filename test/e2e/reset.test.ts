@@ -128,7 +128,6 @@ describe('keyturn reset', () => {
     expect(stdout).toContain(
       `${url} at ${authorizationServer.issuer}: ended here; the issuer was never told`,
     );
-    expect(stdout).toMatch(/the client \S+ stays registered at /);
     expect(stdout).toContain(`kept, since it is not Keyturn's: ${note}\n`);
     expect(filesOf(home)).toEqual([note]);
   });
@@ -137,8 +136,8 @@ describe('keyturn reset', () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource]);
     await home.ok(['daemon', '--stop']);
-    const file = path.join(home.paths.state, 'grants.json');
-    writeFileSync(file, '{"version":1,"items":[{"half');
+    const file = path.join(home.paths.state, 'grants.jsonl');
+    writeFileSync(file, `${readFileSync(file, 'utf8')}{"half\n{"remove":"0123456789abcdef"}\n`);
     const { code, stdout } = await home.keyturn(['reset', '--yes']);
     expect(code).toBe(0);
     expect(stdout).toContain(`kept, since it can't be read: ${file}`);

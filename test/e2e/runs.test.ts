@@ -28,7 +28,7 @@ async function card(home: TestHome, kind: string): Promise<Question> {
 
 describe('a permission for this run', () => {
   it('serves every connection of the process, shows whose it is, and ends with the last of them', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['list']);
     const first = await pairedProgram(home, 'editor');
     const second = await connected(home, 'editor');
