@@ -1,9 +1,13 @@
 /** What the broker's socket promises to those it admits, and how the socket itself is kept. */
+import { execFile } from 'node:child_process';
 import { createSecretKey } from 'node:crypto';
-import { linkSync, renameSync, statSync } from 'node:fs';
+import { chmodSync, linkSync, renameSync, statSync } from 'node:fs';
 import net from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import { KeyturnError } from '../../src/errors.ts';
 import { startServer } from '../../src/ipc/server.ts';
@@ -161,6 +165,26 @@ describe('the socket', () => {
     expect(await client.next()).toBeUndefined();
     expect(asked).toBe(0);
     expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted' }]);
+  });
+
+  // Only root can become somebody else; run as an ordinary user the test above stands alone.
+  test.skipIf(process.getuid?.() !== 0)('hears nothing of what a real other user sends', async () => {
+    const rig = await startRig();
+    // As if the modes had failed: everybody can reach the socket.
+    for (let at = path.dirname(rig.socket); at !== tmpdir(); at = path.dirname(at)) chmodSync(at, 0o755);
+    chmodSync(rig.socket, 0o666);
+    const program = `
+      const line = ${JSON.stringify(`${helloLine(rig.enrol(), rig.server.endpoint)}\n`)};
+      let heard = '';
+      require('node:net').connect(process.argv[1], function () { this.write(line); })
+        .on('data', (chunk) => (heard += chunk))
+        .on('error', ({ code }) => code === 'EPIPE' || code === 'ECONNRESET' || (heard += code))
+        .on('close', () => process.stdout.write(heard + 'closed'));`;
+    const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+    const args = [...nobody, process.execPath, '-e', program, rig.socket];
+    expect((await promisify(execFile)('setpriv', args)).stdout).toBe('closed');
+    await vi.waitFor(() => expect(rig.events).toHaveLength(1));
+    expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted', peer: { uid: 65534 } }]);
   });
 
   test('is not taken from a broker that lives, and is from one that died', async () => {
