@@ -159,6 +159,9 @@ function answerIn({ told, left }: Telling, before: Revoked['answer']): Revoked['
   return before ?? (told.some(isConfirmed) ? 'confirmed' : undefined);
 }
 
+/** Milliseconds: one steady instant, turned into wall-clock time twice, may differ by so much (broker/clock.ts). */
+const sameInstant = 1000;
+
 /**
  * When the last access token that may still work somewhere ends. RFC 7009 §2.2: a server answers 200
  * for what it doesn't know as well, and what carries its own validity is good wherever it is checked by
@@ -170,7 +173,7 @@ function stillLive(grant: Grant, { told, left }: Telling): number {
   const ended = told.filter(isOver).map(({ token }) => expiry(token));
   const alive = [...told.filter((one) => !isOver(one)).map(({ token }) => token), ...left].map(expiry);
   const newest = grant.liveUntil ?? 0;
-  return Math.max(0, ...alive, Math.max(0, ...ended) >= newest ? 0 : newest);
+  return Math.max(0, ...alive, Math.max(0, ...ended) + sameInstant >= newest ? 0 : newest);
 }
 
 /** What a try brought to light. */

@@ -87,8 +87,8 @@ async function start(autoStarted: boolean): Promise<Daemon> {
 async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
   // A package of ours (conf's) listens for these too, and would swallow the first: a watchdog's end must end us.
   for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT'] as const) process.removeAllListeners(signal);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(signal, () => void daemon.stop());
+  // More than once: a second signal must not end us in the middle of a rotation that the first one waits for.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void daemon.stop());
   // The starter waits for this line; a person is told where the broker listens.
   if (autoStarted) process.stdout.write('ready\n');
   else say(`keyturn: the broker listens on ${daemon.socket}. Interrupt to stop it.`);

@@ -311,6 +311,13 @@ describe('until when a token that was handed out may live', () => {
     expect(liveFor(rig)).toBe(0);
   });
 
+  it('is now for it, though the wall clock was slewed by a few milliseconds since', async () => {
+    const rig = await revoked();
+    rig.clock.setWall(-5);
+    await revokeGrant(rig.parts, rig.grant());
+    expect(rig.grant().liveUntil).toBe(0);
+  });
+
   it.each([
     ['signed, which no server needs to ask about', jwt],
     ['encrypted', `${part({ alg: 'dir', enc: 'A256GCM' })}..aXY.dGV4dA.dGFn`],
