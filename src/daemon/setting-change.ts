@@ -9,6 +9,7 @@ import { KeyturnError } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Home } from './home.ts';
 import type { SettingsBook } from './settings-book.ts';
+import type { SettingName, Settings } from './settings.ts';
 
 export interface ChangeParts {
   readonly home: Home;
@@ -23,11 +24,18 @@ export async function changeSetting(
   value: unknown,
 ): Promise<ResultOf<'settings.set'>> {
   const checked = book.check(name, value);
-  if (checked.name === 'vault' && checked.value !== book.current.vault) refuseOccupied(home, parts);
+  if (isVaults(checked.name, book.current) && checked.value !== book.current[checked.name]) {
+    refuseOccupied(home, parts);
+  }
   const inForce = book.set(checked.name, checked.value);
   const outcome = `${checked.name} ${checked.value === undefined ? 'unset' : 'set'}`;
   await parts.audit.record({ event: 'settings', outcome });
   return { inForce };
+}
+
+/** What opens a sealed file belongs to it: with another key nothing in it could be read any more. */
+function isVaults(name: SettingName, { vault }: Settings): boolean {
+  return name === 'vault' || (name === 'vaultKey' && vault === 'sealed-file');
 }
 
 function refuseOccupied(home: Home, { grants }: BrokerParts): void {

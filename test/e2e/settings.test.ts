@@ -29,6 +29,16 @@ describe('the settings', () => {
     expect(rows).not.toContain('hunter2');
   });
 
+  it('keep the key of a sealed file while it holds something', async () => {
+    const home = newHome({ env: { KEYTURN_VAULT: 'sealed-file' } });
+    await home.ok(['unlock', '--passphrase-stdin'], { stdin: 'correct horse battery\n' });
+    await home.ok(['allow', 'cli', 'https://server.example/mcp']);
+    const run = await home.keyturn(['settings', 'vaultKey', 'keychain']);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toContain('reason: conflict');
+    expect(await home.ok(['settings', 'vaultKey'])).toContain('passphrase');
+  });
+
   it('keep the vault while grants rest in it', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource]);
