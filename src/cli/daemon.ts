@@ -1,11 +1,10 @@
 /** `keyturn daemon`: the headless broker, in the foreground; or stops the one that runs. */
-import { createWriteStream, readFileSync } from 'node:fs';
-import type { WriteStream } from 'node:fs';
-import path from 'node:path';
-import { finished } from 'node:stream/promises';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openBrowser } from '../daemon/browser.ts';
 import { startDaemon } from '../daemon/daemon.ts';
+import { logFile } from '../daemon/log-file.ts';
+import type { Log } from '../daemon/log-file.ts';
 import { exitCodes } from '../errors.ts';
 import { homePaths } from '../paths.ts';
 import { parse } from './arguments.ts';
@@ -44,7 +43,7 @@ async function serve(autoStarted: boolean): Promise<number> {
   // Files that we create are the user's alone.
   process.umask(0o077);
   const paths = homePaths();
-  const log = autoStarted ? logFile(path.join(paths.state, 'daemon.log')) : terminalLog();
+  const log = autoStarted ? logFile(paths) : terminalLog();
   const daemon = await startDaemon({
     paths,
     env: process.env,
@@ -64,12 +63,6 @@ async function serve(autoStarted: boolean): Promise<number> {
   process.exit(exitCodes.ok);
 }
 
-interface Log {
-  readonly write: (line: string) => void;
-  /** Resolves when everything is written. */
-  readonly end: () => Promise<void>;
-}
-
 /** Refusals only: a line for every connection would drown them. */
 function terminalLog(): Log {
   return {
@@ -77,23 +70,6 @@ function terminalLog(): Log {
       if (line.includes('"refused"') || !line.startsWith('{')) say(`keyturn: ${line}`);
     },
     end: () => Promise.resolve(),
-  };
-}
-
-function logFile(file: string): Log {
-  let stream: WriteStream | undefined;
-  return {
-    write: (line) => {
-      // Opened at the first line: the folder is checked by then.
-      stream ??= createWriteStream(file, { flags: 'a', mode: 0o600 }).on('error', () => undefined);
-      stream.write(`${new Date().toISOString()} ${line}\n`);
-    },
-    end: async () => {
-      if (!stream) return;
-      stream.end();
-      // A log that can't be written is no reason to stay.
-      await finished(stream).catch(() => undefined);
-    },
   };
 }
 

@@ -12,14 +12,18 @@ import type { RecordFile } from '../broker/record-file.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
-import type { BrokerServer, Caller } from '../ipc/server.ts';
+import type { BrokerServer, Caller, ServerDeps } from '../ipc/server.ts';
 import type { HomePaths } from '../paths.ts';
+import type { SpawnWorker } from '../vault/keychain-process.ts';
 import { tellingFirstUse } from '../vault/first-use.ts';
 import { openVault } from '../vault/open.ts';
 import { assemble, now, openRecords } from './assembly.ts';
 import { AuditTrail } from './audit-trail.ts';
 import type { Records } from './assembly.ts';
+import { deskOwner } from './desk-owner.ts';
+import type { DeskOwner } from './desk-owner.ts';
 import { daemonFetch } from './fetch.ts';
+import type { ProxyFor } from './fetch.ts';
 import { openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
 import { Keys } from './keys.ts';
@@ -39,6 +43,10 @@ export interface DaemonOptions {
   readonly autoStarted: boolean;
   /** Opens a URL for the person; gets the settings' browser command. */
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
+  /** Starts the keychain's process; with Node unless given. */
+  readonly spawnWorker?: SpawnWorker;
+  /** The system's proxy for a URL, where the settings name none. */
+  readonly proxyFor?: ProxyFor;
   /** Writes one line of the log. Lines hold no secret. */
   readonly log: (line: string) => void;
 }
@@ -47,6 +55,8 @@ export interface Daemon {
   readonly paths: HomePaths;
   readonly socket: string;
   readonly broker: Broker;
+  /** The host's own way in: the owner in this process. `heard` gets the notifications of docs/wire.md. */
+  owner(heard: (method: string) => void): DeskOwner;
   /** Stops it; resolves when the last rotation is in the vault and the socket is gone. */
   stop(): Promise<void>;
   /** Resolves once it has stopped, whoever asked for it. */
@@ -75,8 +85,9 @@ interface Opened {
 }
 
 /** The vault, and what rests on it: the master secret and the audit log. Touches no keychain yet. */
-function openSecrets({ log }: DaemonOptions, home: Home, settings: Settings) {
-  const opened = openVault(settings.vault, { service: `keyturn/${home.homeId}` });
+function openSecrets({ log, spawnWorker }: DaemonOptions, home: Home, settings: Settings) {
+  const worker = spawnWorker === undefined ? {} : { spawnWorker };
+  const opened = openVault(settings.vault, { service: `keyturn/${home.homeId}`, ...worker });
   const vault = tellingFirstUse(opened, () => trail.seal());
   const master = new Master(vault, home);
   const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
@@ -85,7 +96,7 @@ function openSecrets({ log }: DaemonOptions, home: Home, settings: Settings) {
 
 async function run(options: DaemonOptions, { home, settings, unlock }: Opened): Promise<Daemon> {
   const { vault, master, trail } = openSecrets(options, home, settings);
-  const net = daemonFetch(settings);
+  const net = daemonFetch({ ...settings, proxyFor: options.proxyFor });
   const records = openRecords(home.paths);
   const subscribers = new Set<Caller>();
   const tell = (method: string): void => {
@@ -133,13 +144,24 @@ async function run(options: DaemonOptions, { home, settings, unlock }: Opened): 
     stop: () => void setImmediate(() => void stopOnce()),
   };
   const socket = prepareSocket(home.paths, options.env);
-  server = await listen(options, host, keys, { socket, homeId: home.homeId });
-  return { paths: home.paths, socket, broker, stop: stopOnce, stopped: stopped.promise };
+  const answer = dispatchTo(host, options.log);
+  server = await listen(options, answer, keys, { socket, homeId: home.homeId });
+  const owner = (heard: (method: string) => void): DeskOwner => deskOwner(answer, heard);
+  return { paths: home.paths, socket, broker, owner, stop: stopOnce, stopped: stopped.promise };
+}
+
+/** Answers requests, and notes a fault of ours in the log. */
+function dispatchTo(host: Host, log: DaemonOptions['log']): ServerDeps['dispatch'] {
+  return (caller, method, params) =>
+    dispatch(host, caller, method, params).catch((error: unknown) => {
+      if (!(error instanceof KeyturnError)) log(fault(method, error));
+      throw error;
+    });
 }
 
 function listen(
   { log }: DaemonOptions,
-  host: Host,
+  dispatchRequest: ServerDeps['dispatch'],
   keys: Keys,
   { socket, homeId }: { readonly socket: string; readonly homeId: string },
 ): Promise<BrokerServer> {
@@ -149,11 +171,7 @@ function listen(
     keyFor: (clientId) => keys.keyFor(clientId),
     pair: (request) => keys.pair(request),
     confirmPaired: (clientId) => keys.confirm(clientId),
-    dispatch: (caller, method, params) =>
-      dispatch(host, caller, method, params).catch((error: unknown) => {
-        if (!(error instanceof KeyturnError)) log(fault(method, error));
-        throw error;
-      }),
+    dispatch: dispatchRequest,
     now,
     log: (event) => log(JSON.stringify(event)),
   });
