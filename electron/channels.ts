@@ -48,7 +48,10 @@ export const channels = {
     /** Absent: the person cancelled. */
     result: z.object({ rows: z.int().nonnegative().optional() }),
   },
-  /** The card of this question is on the screen now; an approval counts only some time later. */
+  /**
+   * The card of this question is on the screen now; a `yes` to it counts only some time later. To a
+   * sign-in `yes` opens its page in the browser; the question stays until the sign-in ends.
+   */
   'card.shown': { params: z.object({ id }), result: empty },
   'preferences.get': { params: empty, result: preferences },
   'preferences.set': { params: preferences.partial(), result: preferences },
@@ -68,6 +71,9 @@ export type Envelope<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: Refusal };
 
+/** What a window is to show first: all of it, or the question that waits. Follows `#` in its address. */
+export type Place = '' | `card/${string}`;
+
 export interface Refusal {
   /** A reason of errors.ts. */
   readonly reason: string;
@@ -86,7 +92,3 @@ export interface Bridge {
 }
 
 export type Change = 'grant.changed' | 'interaction.changed' | 'status.changed' | 'preferences.changed';
-
-/** Names of the two messages between a window and the main process. */
-export const callMessage = 'keyturn:call';
-export const changeMessage = 'keyturn:change';

@@ -56,6 +56,8 @@ export interface AuthorizationServer {
   setTokenGate(gate?: () => TokenVerdict | Promise<TokenVerdict>): void;
   /** Ends all access tokens, refresh tokens, grants or registered clients, as an administrator would; answers how many. */
   forget(kind: ForgettableKind): number;
+  /** Every opaque token and code that it ever issued: what must be found nowhere else. Live. */
+  readonly issued: readonly string[];
   close(): Promise<void>;
 }
 
@@ -114,6 +116,7 @@ export async function startAuthorizationServer(
     addResource: (resource) => void resources.set(resource.resource, resource),
     setTokenGate: (next) => void (gate = next),
     forget: (kind) => store.forget(kind),
+    issued: store.issued,
     close: () => listener.close(),
   };
 }

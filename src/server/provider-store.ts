@@ -15,7 +15,11 @@ export interface ProviderStore {
   adapter(kind: string): Adapter;
   /** Removes everything of one kind; answers how many there were. */
   forget(kind: ForgettableKind): number;
+  /** Every token and code that was ever issued, in order: the id of an opaque one is what its holder shows. */
+  readonly issued: readonly string[];
 }
+
+const shownKinds: ReadonlySet<string> = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
 
 export function createProviderStore(): ProviderStore {
   const kinds = new Map<string, Map<string, AdapterPayload>>();
@@ -26,8 +30,13 @@ export function createProviderStore(): ProviderStore {
     kinds.set(kind, created);
     return created;
   };
+  const issued: string[] = [];
   return {
-    adapter: (kind) => adapterOver(itemsOf(kind)),
+    issued,
+    adapter: (kind) =>
+      adapterOver(itemsOf(kind), (id) => {
+        if (shownKinds.has(kind)) issued.push(id);
+      }),
     forget(kind) {
       const items = itemsOf(kind);
       const count = items.size;
@@ -37,12 +46,13 @@ export function createProviderStore(): ProviderStore {
   };
 }
 
-function adapterOver(items: Map<string, AdapterPayload>): Adapter {
+function adapterOver(items: Map<string, AdapterPayload>, kept: (id: string) => void): Adapter {
   const firstWith = (field: 'uid' | 'userCode', value: string): AdapterPayload | undefined =>
     items.values().find((payload) => payload[field] === value);
   return {
     async upsert(id, payload) {
       items.set(id, payload);
+      kept(id);
     },
     async find(id) {
       return items.get(id);
