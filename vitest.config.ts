@@ -13,8 +13,8 @@ const testTimeout = 30_000;
 /** A test with real processes starts up to twenty of them, a few seconds in all; a busy machine needs ten times that. */
 const processTimeout = 60_000;
 
-/** Tests of the program as it is delivered: processes, sockets, the packed tarball. */
-const processTests = ['test/e2e/**/*.test.ts', 'test/package.test.ts'];
+/** Tests of the program as it is delivered: processes, sockets, the windows' page, the packed tarball. */
+const processTests = ['test/e2e/**/*.test.ts', 'test/renderer/**/*.test.ts', 'test/package.test.ts'];
 
 /** The desktop host. */
 const desktopTests = ['test/electron/**/*.test.ts'];
