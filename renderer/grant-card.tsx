@@ -127,14 +127,16 @@ function TroubleFact({ trouble: { reason, since, nextTryAt } }: { readonly troub
 }
 
 function GrantActions({ grant }: { readonly grant: Grant }) {
-  const { endpoint, account, state, receipt } = grant;
+  const { endpoint, account, scope, state, receipt } = grant;
   const deed = useDeed();
   const [isRevoking, setRevoking] = useState(false);
   const server = fitLabel(endpoint);
   const isOver = state === 'revoked' && receipt !== 'pending';
   const signIn = async (): Promise<void> => {
     const named = account === undefined || account === unnamed ? {} : { account };
-    if (await deed.run('login.start', { resource: endpoint, ...named })) announce(words.signedIn(server));
+    // As much as before: without scopes the server would choose, and programs could lose what they have.
+    const asked = scope === '' ? {} : { scope };
+    if (await deed.run('login.start', { resource: endpoint, ...named, ...asked })) announce(words.signedIn(server));
   };
   return (
     <>

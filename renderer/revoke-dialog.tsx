@@ -32,7 +32,7 @@ export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
   return (
     <Dialog title={receipts === undefined ? words.title : words.doneTitle} onClose={onClose}>
       <Facts>
-        <Fact name={strings.servers.title}>
+        <Fact name={strings.card.server}>
           <Address url={endpoint} />
         </Fact>
         <Fact name={strings.servers.issuer}>

@@ -37,8 +37,9 @@ export interface Desk {
   readonly preferences: Preferences;
   /** Ids of the questions whose card was on the screen. */
   readonly shownCards: string[];
-  /** Everything that crossed, both ways, as JSON. */
-  readonly crossed: string[];
+  /** Everything that crossed, as JSON: what the page asked, noted as it came, and what it was answered. */
+  readonly asked: string[];
+  readonly answered: string[];
   /** False: nobody signs in at the pages that open. */
   person: boolean;
   /** Waits for the person's word; `onCode` gets the six digits. */
@@ -81,7 +82,8 @@ export async function openDesk(): Promise<Desk> {
     isWelcomed: true,
   };
   const shownCards: string[] = [];
-  const crossed: string[] = [];
+  const asked: string[] = [];
+  const answered: string[] = [];
   const deed: Deed = async (channel, params) => {
     switch (channel) {
       case 'preferences.get':
@@ -110,7 +112,8 @@ export async function openDesk(): Promise<Desk> {
     owner,
     preferences,
     shownCards,
-    crossed,
+    asked,
+    answered,
     pairing,
     resource: world.protectedServer.resource,
     get person() {
@@ -120,8 +123,9 @@ export async function openDesk(): Promise<Desk> {
       state.person = isThere;
     },
     async answer(channel, params) {
+      asked.push(JSON.stringify([channel, params]));
       const envelope = await answer(deed, channel, params);
-      crossed.push(JSON.stringify([channel, params, envelope]));
+      answered.push(JSON.stringify(envelope));
       return envelope;
     },
     async program(name) {
