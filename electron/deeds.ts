@@ -100,7 +100,10 @@ function guardedDeeds({ owner, signInPages }: DeedParts): Special {
     },
     'permission.set': async ({ guard }, params) => {
       const { clients } = methods['client.list'].result.parse(await owner.call('client.list', {}));
-      if (widens(clients, params)) guard.approve();
+      if (widens(clients, params)) {
+        guard.approve();
+        signInPages.clicked(params.resource);
+      }
       return owner.call('permission.set', params);
     },
     'override.set': ({ guard }, params) => {

@@ -27,7 +27,7 @@ const sizes: Readonly<Record<Name, Size>> = {
 };
 
 /** As the page's own style has them, so that no other colour is seen before it is drawn. */
-export const background = { light: '#ffffff', dark: '#1b1d21' } as const;
+export const background = { light: '#f4f5f7', dark: '#16181c' } as const;
 
 export interface WindowParts {
   readonly preferences: Pick<PreferenceFile, 'size' | 'keepSize'>;

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { Activity } from './activity.tsx';
 import { announce, useAnnouncement } from './announcement.ts';
 import { Programs } from './programs.tsx';
-import { QuestionWindow } from './question-window.tsx';
+import { CardWindow } from './card-window.tsx';
 import { goTo, useRoute } from './route.ts';
 import type { Route, Tab } from './route.ts';
 import { Servers } from './servers.tsx';
@@ -27,8 +27,8 @@ export function App() {
 
 function Shown({ route }: { readonly route: Route }) {
   switch (route.view) {
-    case 'question':
-      return <QuestionWindow {...(route.id === undefined ? {} : { id: route.id })} />;
+    case 'card':
+      return <CardWindow {...(route.id === undefined ? {} : { id: route.id })} />;
     case 'welcome':
       return <Welcome />;
     case 'tab':

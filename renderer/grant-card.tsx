@@ -136,7 +136,8 @@ function GrantActions({ grant }: { readonly grant: Grant }) {
     const named = account === undefined || account === unnamed ? {} : { account };
     // As much as before: without scopes the server would choose, and programs could lose what they have.
     const asked = scope === '' ? {} : { scope };
-    if (await deed.run('login.start', { resource: endpoint, ...named, ...asked })) announce(words.signedIn(server));
+    if (await deed.run('login.start', { resource: endpoint, ...named, ...asked }))
+      announce(words.signedIn(server));
   };
   return (
     <>

@@ -1,8 +1,8 @@
 /**
  * What a window shows, by the part of its address after `#`.
  *
- * `#servers`, `#programs`, `#activity`, `#settings` and `#welcome` are the main window; `#question` is
- * the card's window with the oldest open question, `#question/ID` with that one.
+ * `#servers`, `#programs`, `#activity`, `#settings` and `#welcome` are the main window; `#card` is the
+ * card's window with the oldest open question, `#card/ID` with that one (`Place` of electron/channels.ts).
  */
 import { useEffect, useState } from 'preact/hooks';
 
@@ -13,14 +13,14 @@ export type Route =
   | { readonly view: 'tab'; readonly tab: Tab }
   | { readonly view: 'start' }
   | { readonly view: 'welcome' }
-  | { readonly view: 'question'; readonly id?: string };
+  | { readonly view: 'card'; readonly id?: string };
 
 export function routeOf(hash: string): Route {
   const [name = '', id] = hash.replace(/^#/, '').split('/');
   const tab = tabs.find((known) => known === name);
   if (tab !== undefined) return { view: 'tab', tab };
   if (name === 'welcome') return { view: 'welcome' };
-  if (name === 'question') return { view: 'question', ...(id === undefined ? {} : { id }) };
+  if (name === 'card') return { view: 'card', ...(id === undefined ? {} : { id }) };
   return { view: 'start' };
 }
 

@@ -6,6 +6,7 @@
  */
 import { useState } from 'preact/hooks';
 import { announce } from './announcement.ts';
+import { useArmed } from './armed.ts';
 import { useDeed } from './deed.ts';
 import { Fact, Facts } from './facts.tsx';
 import { Field } from './field.tsx';
@@ -25,8 +26,12 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   const { id, kind, resource = '', issuer = '', formerIssuer, code } = question;
   const isDevice = kind === 'device';
   const deed = useDeed();
+  const isArmed = useArmed(id);
+  const openPage = async (): Promise<void> => {
+    // The main process opens it; the question stays until the sign-in ends.
+    if (await deed.run('interaction.answer', { id, answer: 'yes' })) announce(words.opened);
+  };
   const callOff = async (): Promise<void> => {
-    // Any answer ends a sign-in: it is not a question of yes or no.
     if (!(await deed.run('interaction.answer', { id, answer: 'no' }))) return;
     announce(words.cancelled);
     onDone();
@@ -61,6 +66,16 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
       <div class="actions">
         <button type="button" class="danger" onClick={() => void callOff()}>
           {words.cancel}
+        </button>
+        <button
+          type="button"
+          class="primary"
+          disabled={!isArmed}
+          onClick={(event) => {
+            if (event.isTrusted && isArmed) void openPage();
+          }}
+        >
+          {words.open}
         </button>
       </div>
     </div>

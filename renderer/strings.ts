@@ -346,7 +346,7 @@ export const strings = {
   },
 
   signIn: {
-    titlePage: 'Sign in on the page in your browser',
+    titlePage: 'Sign in on a page in your browser',
     titleDevice: 'Enter this code to sign in',
     server: 'Server',
     issuer: 'Issuer',
@@ -358,6 +358,8 @@ export const strings = {
     pasted: 'The address was taken.',
     code: 'Code',
     codeHint: 'Enter it only if you started this sign-in yourself.',
+    open: 'Open the page',
+    opened: 'The page opens in your browser.',
     cancel: 'Call it off',
     cancelled: 'The sign-in was called off.',
   },

@@ -37,6 +37,8 @@ export interface Desk {
   readonly preferences: Preferences;
   /** Ids of the questions whose card was on the screen. */
   readonly shownCards: string[];
+  /** Ids of the sign-ins whose page the person had opened. */
+  readonly openedPages: string[];
   /** Everything that crossed, as JSON: what the page asked, noted as it came, and what it was answered. */
   readonly asked: string[];
   readonly answered: string[];
@@ -82,6 +84,7 @@ export async function openDesk(): Promise<Desk> {
     isWelcomed: true,
   };
   const shownCards: string[] = [];
+  const openedPages: string[] = [];
   const asked: string[] = [];
   const answered: string[] = [];
   const deed: Deed = async (channel, params) => {
@@ -93,12 +96,19 @@ export async function openDesk(): Promise<Desk> {
       case 'card.shown':
         shownCards.push((params as { id: string }).id);
         return {};
+      case 'interaction.answer': {
+        // A yes to a sign-in opens its page; the broker would call the sign-in off.
+        const { id, answer: given } = params as { id: string; answer: string };
+        if (given !== 'yes' || (await kindOf(owner, id)) !== 'login') break;
+        openedPages.push(id);
+        return {};
+      }
       case 'audit.export':
         return { rows: await exportTrail(paths, async () => undefined, 'csv') };
       default:
-        // The bridge has checked them by the channel's schema: an object each.
-        return owner.request(channel, params as object);
     }
+    // The bridge has checked them by the channel's schema: an object each.
+    return owner.request(channel, params as object);
   };
   const pairing = async (name: string, onCode: (code: string) => void): Promise<Connection> => {
     await pair({ ...at, name, onCode });
@@ -112,6 +122,7 @@ export async function openDesk(): Promise<Desk> {
     owner,
     preferences,
     shownCards,
+    openedPages,
     asked,
     answered,
     pairing,
@@ -146,6 +157,12 @@ export async function openDesk(): Promise<Desk> {
 
 interface Listed {
   readonly interactions: readonly { readonly id: string; readonly kind: string }[];
+}
+
+async function kindOf(owner: Connection, id: string): Promise<string | undefined> {
+  // The method's own answer; the broker's tests hold its form.
+  const { interactions } = (await owner.request('interaction.list')) as Listed;
+  return interactions.find((question) => question.id === id)?.kind;
 }
 
 /** The id of the first open question of a kind; waits for it. */

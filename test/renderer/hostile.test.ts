@@ -166,7 +166,7 @@ describe('a hostile text', () => {
       ['programs', 'article'],
       ['activity', '.entry'],
       ['settings', '.permission'],
-      ['question', '.question'],
+      ['card', '.question'],
     ] as const) {
       await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
       await page.locator(sign).first().waitFor();
@@ -294,13 +294,13 @@ describe('a newer broker', () => {
         url: 'javascript:alert(1)',
       }),
     ];
-    const { page } = await show({ 'interaction.list': { interactions } }, 'question/q1');
+    const { page } = await show({ 'interaction.list': { interactions } }, 'card/q1');
     const card = page.locator('.question');
     await card.waitFor();
     for (const part of ['/usr/bin/editor', 'Read from the system', '4711', 'tmux']) {
       expect(await card.innerText()).toContain(part);
     }
-    await page.evaluate('location.hash = "question/q2"');
+    await page.evaluate('location.hash = "card/q2"');
     await page.getByText('Enter this code to sign in').waitFor();
     const text = await card.innerText();
     for (const part of [

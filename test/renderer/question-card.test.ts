@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => profile.close());
 
 const cardWindow = (desk: Desk, options: Partial<WindowOptions> = {}): Promise<PageWindow> =>
-  openWindow(profile.page.context(), { answer: desk.answer, hash: 'question', ...options });
+  openWindow(profile.page.context(), { answer: desk.answer, hash: 'card', ...options });
 
 interface Asked {
   readonly desk: Desk;
@@ -234,6 +234,12 @@ describe('the card of a sign-in', () => {
     expect(await page.getByLabel('Address of the page').inputValue()).toContain(
       world.authorizationServer.issuer,
     );
+    const open = button(page, 'Open the page');
+    await armed(page);
+    await page.evaluate('document.querySelector("button.primary").click()');
+    await open.click();
+    await page.getByText('The page opens in your browser.').waitFor();
+    expect(desk.openedPages).toEqual([await questionId(owner, 'login')]);
     const paste = page.getByLabel(/^Signed in on another device/);
     await paste.fill('http://127.0.0.1:1/callback?code=foreign-code&state=foreign');
     await page.getByRole('button', { name: 'Use this address' }).click();

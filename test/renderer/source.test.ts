@@ -86,6 +86,16 @@ describe.each(sources)('renderer/%s', (name, text) => {
   });
 });
 
+describe('the page and the windows it is shown in', () => {
+  it('have the same ground, so that nothing flashes before the page is drawn', () => {
+    const grounds = /--ground: (#[0-9a-f]{6})/g;
+    const style = readFileSync(path.join(folder, 'style', 'colours.css'), 'utf8');
+    const [light, dark] = [...style.matchAll(grounds)].map(([, colour]) => colour);
+    const windows = readFileSync(path.join(root, 'electron', 'windows.ts'), 'utf8');
+    expect(windows).toContain(`background = { light: '${light}', dark: '${dark}' }`);
+  });
+});
+
 describe('the built page', () => {
   const built = path.join(root, 'dist', 'renderer');
   const html = readFileSync(path.join(built, 'index.html'), 'utf8');

@@ -248,7 +248,7 @@ const views = [
   ['activity', '.entry'],
   ['settings', 'section h3 >> text=Broker'],
   ['welcome', '.steps'],
-  ['question', '.question'],
+  ['card', '.question'],
 ] as const;
 
 describe('every view', () => {

@@ -5,7 +5,7 @@ import { useList } from './store.ts';
 import { strings } from './strings.ts';
 import type { Question } from './views.ts';
 
-export function QuestionWindow({ id }: { readonly id?: string }) {
+export function CardWindow({ id }: { readonly id?: string }) {
   const loaded = useList('interaction.list');
   const questions: readonly Question[] = loaded.value?.interactions ?? [];
   const question = questions.find((open) => id === undefined || open.id === id);
