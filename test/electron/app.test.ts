@@ -224,7 +224,7 @@ describe('the host', () => {
       webviewTag: false,
       devTools: false,
     });
-    expect(double.windows[0]?.options).toMatchObject({ show: false, backgroundColor: '#ffffff' });
+    expect(double.windows[0]?.options).toMatchObject({ show: false, backgroundColor: '#f4f5f7' });
     // Whatever a page asks the browser for.
     const answers: boolean[] = [];
     const ofNobody = [null, 'media', (answer: boolean) => void answers.push(answer)] as unknown;
