@@ -21,9 +21,11 @@ interface AskerProps {
   readonly question: Question;
   /** The paired program of that name. */
   readonly asker: LocalClient | undefined;
+  /** Whether the paired programs are known yet. */
+  readonly isRead: boolean;
 }
 
-export function Asker({ question, asker }: AskerProps) {
+export function Asker({ question, asker, isRead }: AskerProps) {
   const { client = '', executable, pid, parents = [] } = question;
   const file = executable ?? asker?.executable;
   return (
@@ -35,9 +37,9 @@ export function Asker({ question, asker }: AskerProps) {
           </strong>
         </Fact>
         <Fact name={words.file}>
-          {file === undefined ? (
-            <span class="tag warn">{words.unverified}</span>
-          ) : (
+          {!isRead && file === undefined && <span class="dim">{strings.loading}</span>}
+          {isRead && file === undefined && <span class="tag warn">{words.unverified}</span>}
+          {file !== undefined && (
             <>
               <code>
                 <Foreign text={file} bound={longestPath} />

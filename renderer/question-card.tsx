@@ -38,7 +38,7 @@ export function QuestionCard({ question, onDone }: CardProps) {
 }
 
 function ConsentCard({ question, onDone }: CardProps) {
-  const asker = useAsker(question);
+  const { asker, isRead } = useAsker(question);
   const had = standing(question, asker);
   const isPairing = question.kind === 'pair';
   const spans = isPairing ? [] : spansFor(question, asker);
@@ -68,13 +68,14 @@ function ConsentCard({ question, onDone }: CardProps) {
     >
       <h3>{isPairing ? words.titlePair : words.titleAllow}</h3>
       {isPairing ? <Digits code={question.code ?? ''} /> : null}
-      <Asker question={question} asker={asker} />
+      <Asker question={question} asker={asker} isRead={isRead} />
       {!isPairing && <Wish question={question} had={had} />}
       {spans.length > 1 && <Spans chosen={chosen} spans={spans} onChoose={choose} />}
       <Refused refusal={deed.refusal} />
       <Answers
         question={question}
         isBusy={deed.isBusy}
+        isComplete={isRead}
         onLater={() => void answer('later')}
         onApprove={() => void approve()}
       />
@@ -83,10 +84,13 @@ function ConsentCard({ question, onDone }: CardProps) {
 }
 
 /** The paired program of that name; undefined where the name tells nobody. */
-function useAsker({ kind, client }: Question): LocalClient | undefined {
-  const { value } = useList('client.list');
+function useAsker({ kind, client }: Question): { asker: LocalClient | undefined; isRead: boolean } {
+  const { value, refusal } = useList('client.list');
   const named = value?.clients.filter(({ name }) => kind === 'allow' && name === client) ?? [];
-  return named.length === 1 ? named[0] : undefined;
+  return {
+    asker: named.length === 1 ? named[0] : undefined,
+    isRead: kind === 'pair' || value !== undefined || refusal !== undefined,
+  };
 }
 
 function Digits({ code }: { readonly code: string }) {
@@ -165,12 +169,14 @@ function Spans({ chosen, spans, onChoose }: SpansProps) {
 interface AnswersProps {
   readonly question: Question;
   readonly isBusy: boolean;
+  /** All that the card has to say is on it: before that nothing may be approved. */
+  readonly isComplete: boolean;
   readonly onLater: () => void;
   readonly onApprove: () => void;
 }
 
-function Answers({ question, isBusy, onLater, onApprove }: AnswersProps) {
-  const isArmed = useArmed(question.id);
+function Answers({ question, isBusy, isComplete, onLater, onApprove }: AnswersProps) {
+  const isArmed = useArmed(question.id) && isComplete;
   const deny = useRef<HTMLButtonElement>(null);
   useEffect(() => deny.current?.focus(), [question.id]);
   const isPairing = question.kind === 'pair';

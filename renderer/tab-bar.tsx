@@ -12,7 +12,9 @@ interface TabBarProps {
 export function TabBar({ tab, onChoose }: TabBarProps) {
   const bar = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {
-    const next = tabAfter(tab, event.key);
+    // From the tab that has the focus: a second press may come before the first one is shown.
+    const from = tabs.find((name) => document.activeElement?.id === `tab-${name}`) ?? tab;
+    const next = tabAfter(from, event.key);
     if (next === undefined) return;
     event.preventDefault();
     onChoose(next);

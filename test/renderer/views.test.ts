@@ -70,7 +70,7 @@ describe('Servers', () => {
     await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
     const receipt = page.getByRole('dialog', { name: 'Ended here' });
     expect(await receipt.innerText()).toContain('The issuer confirmed');
-    expect(await said(page)).toContain('The issuer confirmed');
+    await expect.poll(() => said(page)).toContain('The issuer confirmed');
     await receipt.getByRole('button', { name: 'Done' }).click();
     await card.getByText('Ended', { exact: true }).waitFor();
     expect(await revoke.count()).toBe(0);
@@ -292,7 +292,7 @@ describe('every view', () => {
     await page.keyboard.press('End');
     expect(await focused(page)).toMatchObject({ name: 'Settings' });
     await page.keyboard.press('ArrowLeft');
-    expect(await page.getByRole('tabpanel').getAttribute('aria-labelledby')).toBe('tab-activity');
+    await page.locator('[role="tabpanel"][aria-labelledby="tab-activity"]').waitFor();
     for (const [hash, sign] of views.slice(0, 5)) {
       await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
       await page.locator(sign).first().waitFor();
