@@ -4,6 +4,7 @@
  * Invariant: only the tests that start the built program build it first, so that a unit test needs
  * no compiler run.
  */
+import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** Milliseconds. Far more than any unit test takes, so that only a hang meets it. */
@@ -12,8 +13,11 @@ const testTimeout = 30_000;
 /** A test with real processes starts up to twenty of them, a few seconds in all; a busy machine needs ten times that. */
 const processTimeout = 60_000;
 
-/** Tests of the program as it is delivered: processes, sockets, the packed tarball. */
-const processTests = ['test/e2e/**/*.test.ts', 'test/package.test.ts'];
+/** Tests of the program as it is delivered: processes, sockets, the windows' page, the packed tarball. */
+const processTests = ['test/e2e/**/*.test.ts', 'test/renderer/**/*.test.ts', 'test/package.test.ts'];
+
+/** The desktop host. */
+const desktopTests = ['test/electron/**/*.test.ts'];
 
 const common = { environment: 'node', pool: 'forks', testTimeout, hookTimeout: testTimeout } as const;
 
@@ -29,7 +33,21 @@ export default defineConfig({
           ...common,
           name: 'modules',
           include: ['test/**/*.test.ts'],
-          exclude: processTests,
+          exclude: [...processTests, ...desktopTests],
+        },
+      },
+      {
+        // The app's main process over a double of Electron; its windows are pages of a real Chromium.
+        resolve: { alias: { electron: path.join(import.meta.dirname, 'test/support/electron-double.ts') } },
+        test: {
+          ...common,
+          name: 'desktop',
+          testTimeout: processTimeout,
+          hookTimeout: processTimeout,
+          include: desktopTests,
+          globalSetup: ['test/support/built.ts'],
+          // So that it meets the double as well.
+          server: { deps: { inline: ['electron-store'] } },
         },
       },
       {

@@ -131,9 +131,10 @@ function newest(folder) {
 
 function build() {
   const built = path.join(root, 'dist', 'cli', 'bin.js');
-  const isFresh = existsSync(built) && statSync(built).mtimeMs > newest(path.join(root, 'src'));
+  const sources = ['src', 'electron', 'renderer'].map((name) => newest(path.join(root, name)));
+  const isFresh = existsSync(built) && statSync(built).mtimeMs > Math.max(...sources);
   if (isFresh) return;
-  say('compiling src/ into dist/');
+  say('building dist/');
   if (!run(node(), [path.join(root, 'scripts', 'build.mjs')])) fail('the build failed; see above.');
 }
 

@@ -14,7 +14,20 @@ import {
   unknownTarget,
 } from './support/imports.ts';
 
-const tree = readTree(path.join(import.meta.dirname, '..', 'src'));
+const root = path.join(import.meta.dirname, '..');
+const tree = readTree(path.join(root, 'src'));
+
+/** The desktop app: its two folders beside src/, with paths from the root. */
+const desktop = parseTree(
+  Object.fromEntries(
+    ['electron', 'renderer'].flatMap((folder) =>
+      [...readTree(path.join(root, folder), ['.ts', '.tsx'])].map(([file, { text }]) => [
+        `${folder}/${file}`,
+        text,
+      ]),
+    ),
+  ),
+);
 
 interface Layer {
   /** Beginnings of the paths in src/ that this layer may import, besides itself. */
@@ -205,6 +218,89 @@ describe('the layers', () => {
         !file.startsWith('server/') && imports.some(({ target }) => target.startsWith('server/')),
     );
     expect(importing.map(([file]) => file)).toEqual([]);
+  });
+});
+
+/** Of the app: what each part may import. By the longest beginning that fits. */
+const desktopLayers: Readonly<Record<string, Layer & { readonly typesOnly?: readonly string[] }>> = {
+  'electron/': {
+    mayImport: [
+      'electron/',
+      ...[...base, 'shield.ts', 'oauth/', 'vault/', 'ipc/', 'client/', 'daemon/'].map(
+        (name) => `src/${name}`,
+      ),
+    ],
+    packages: ['electron', 'electron-store', 'zod'],
+    why: 'a host: starts the daemon and asks it as its owner; neither the command line nor the demo is in it',
+  },
+  'electron/preload.ts': {
+    mayImport: ['electron/messages.ts'],
+    typesOnly: ['electron/channels.ts'],
+    packages: ['electron'],
+    why: 'runs beside the page: what it loads, a hole in the page could reach',
+  },
+  'electron/messages.ts': { mayImport: [], packages: [], why: 'preload brings it along' },
+  'renderer/': {
+    mayImport: ['renderer/'],
+    typesOnly: ['electron/channels.ts'],
+    packages: ['preact', 'vite'],
+    why: 'the page knows what it may ask and nothing else; no schema library is bundled with it',
+  },
+};
+
+function desktopViolations(files: Tree): string[] {
+  return [...files].flatMap(([file, { imports }]) => {
+    const [, layer] =
+      Object.entries(desktopLayers)
+        .filter(([name]) => file.startsWith(name))
+        .toSorted(([a], [b]) => b.length - a.length)[0] ?? [];
+    if (!layer) return [`${file} belongs to no layer`];
+    const { mayImport, typesOnly = [], packages = [], why } = layer;
+    const isFine = ({ target, kind }: (typeof imports)[number]): boolean => {
+      if (isBuiltin(target)) return file.startsWith('electron/') || file === 'renderer/vite.config.ts';
+      if (/\.(tsx?|css)$/.test(target)) {
+        const all = [...mayImport, ...(kind === 'type' ? typesOnly : [])];
+        return all.some((start) => target.startsWith(start));
+      }
+      return packages.includes(packageOf(target));
+    };
+    return imports.filter((found) => !isFine(found)).map(({ target }) => `${file} imports ${target}: ${why}`);
+  });
+}
+
+describe('the desktop app', () => {
+  it('keeps its layers', () => {
+    expect(desktop.size).toBeGreaterThan(20);
+    expect(desktopViolations(desktop)).toEqual([]);
+    expect(importCycles(desktop)).toEqual([]);
+  });
+
+  it('is imported by nobody in src/', () => {
+    const importing = [...tree].filter(([, { imports }]) =>
+      imports.some(({ target }) => target === 'electron' || /^(\.\.\/)+(electron|renderer)\//.test(target)),
+    );
+    expect(importing.map(([file]) => file)).toEqual([]);
+  });
+
+  it.each([
+    [
+      'the page reaching into the main process',
+      'renderer/a.ts',
+      "import { answer } from '../electron/bridge.ts';",
+    ],
+    ['the page loading the schemas', 'renderer/a.ts', "import { channels } from '../electron/channels.ts';"],
+    ['the page reaching for the system', 'renderer/a.ts', "import { readFile } from 'node:fs/promises';"],
+    ['preload loading the schemas', 'electron/preload.ts', "import { channels } from './channels.ts';"],
+    ['the app loading the demo’s servers', 'electron/a.ts', "await import('../src/server/demo-world.ts');"],
+    ['the app running commands', 'electron/a.ts', "import { command } from '../src/cli/list.ts';"],
+    [
+      'the app reaching past the daemon',
+      'electron/a.ts',
+      "import { Broker } from '../src/broker/broker.ts';",
+    ],
+    ['a package that it has no need of', 'electron/a.ts', "import { fetch } from 'undici';"],
+  ])('refuses %s', (_what, file, text) => {
+    expect(desktopViolations(parseTree({ [file]: text }))).not.toEqual([]);
   });
 });
 

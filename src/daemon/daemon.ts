@@ -16,16 +16,19 @@ import { Upkeep } from '../broker/upkeep.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
-import type { BrokerServer, ServerEvent } from '../ipc/server.ts';
+import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server.ts';
 import { after, versionCapability } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
 import { syncFolder } from '../private-file.ts';
+import type { SpawnWorker } from '../vault/keychain-process.ts';
 import { assemble, clock, openRecords } from './assembly.ts';
 import { Askers } from './askers.ts';
 import type { Records } from './assembly.ts';
+import { deskOwner } from './desk-owner.ts';
+import type { DeskOwner } from './desk-owner.ts';
 import { Ending } from './ending.ts';
 import { daemonFetch } from './fetch.ts';
-import type { DaemonFetch } from './fetch.ts';
+import type { DaemonFetch, ProxyFor } from './fetch.ts';
 import { checkFiles, openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
 import { Keys } from './keys.ts';
@@ -52,6 +55,10 @@ export interface DaemonOptions {
   readonly autoStarted: boolean;
   /** Opens a URL for the person; gets the settings' browser command. */
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
+  /** Starts the keychain's process, with this environment; with Node unless given. */
+  readonly spawnWorker?: SpawnWorker;
+  /** The system's proxy for a URL, where the settings name none. */
+  readonly proxyFor?: ProxyFor;
   readonly log: Log;
   /** Shields the host's process before a secret is read; answers what could not be done (shield.ts). */
   readonly shield: () => Promise<readonly string[]>;
@@ -61,6 +68,8 @@ export interface Daemon {
   readonly paths: HomePaths;
   readonly socket: string;
   readonly broker: Broker;
+  /** The host's own way in: the owner in this process. `heard` gets the notifications of docs/wire.md. */
+  owner(heard: (method: string) => void): DeskOwner;
   /** Stops it; resolves when the last rotation is in the vault, the socket is gone and the home is free. */
   stop(): Promise<void>;
   /** Resolves once it has stopped, whoever asked for it. */
@@ -95,15 +104,24 @@ interface Opened {
 }
 
 async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
-  const { env, log, openBrowser } = options;
+  const { env, log, openBrowser, spawnWorker, proxyFor } = options;
   const { home, book } = opened;
   const settings = book.current;
   log.level = settings.logLevel;
   let queue: RevocationQueue | undefined;
   const now = clock.wall;
-  const secrets = await openSecrets({ home, settings, env, now, log: log.write, queue: () => queue });
+  const waiting = (): RevocationQueue | undefined => queue;
+  const secrets = await openSecrets({
+    home,
+    settings,
+    env,
+    spawnWorker,
+    now,
+    log: log.write,
+    queue: waiting,
+  });
   const { vault, master, trail } = secrets;
-  const net = daemonFetch(settings);
+  const net = daemonFetch({ ...settings, proxyFor });
   const { records, authority } = openRecords({ home, vault, master, log: log.write });
   const subscribers = new Subscribers();
   const questionsChanged = (): void => subscribers.tell('interaction.changed');
@@ -149,11 +167,13 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
   const ending = endingOf(built, () => door.server, quiet);
   const host = hostOf(built, ending, () => door.server);
   const socket = prepareSocket(home.paths, options.env);
-  door.server = await listen(log.write, { host, keys, desk, ending }, { socket, homeId: home.homeId });
+  const answer = answering(log.write, { host, desk, ending });
+  door.server = await listen(log.write, { answer, keys, desk }, { socket, homeId: home.homeId });
   void every(clock, lookPeriod, () => revocations.look(), ticking.signal);
   upkeep.start();
   log.write(`started: version ${version}, pid ${process.pid}, vault ${book.current.vault}`);
-  return { paths: home.paths, socket, broker, stop: () => ending.complete(), stopped: ending.stopped };
+  const owner = (heard: (method: string) => void): DeskOwner => deskOwner(answer, heard);
+  return { paths: home.paths, socket, broker, owner, stop: () => ending.complete(), stopped: ending.stopped };
 }
 
 type ServerNow = () => BrokerServer | undefined;
@@ -198,9 +218,8 @@ function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
   };
 }
 
-interface Served {
+interface Answering {
   readonly host: Host;
-  readonly keys: Keys;
   readonly desk: LockDesk;
   readonly ending: Ending;
 }
@@ -208,9 +227,28 @@ interface Served {
 /** Whoever ends the broker waits for the other requests, and must not wait for itself. */
 const endsBroker: ReadonlySet<string> = new Set(['daemon.stop', 'home.reset']);
 
+/** Answers requests, whoever's they are, and notes a fault of ours in the log. */
+function answering(log: WriteLog, { host, desk, ending }: Answering): ServerDeps['dispatch'] {
+  return (caller, method, params) => {
+    const request = (): Promise<unknown> => dispatch(host, caller, method, params);
+    const answer = endsBroker.has(method) ? request() : ending.run(request);
+    return answer.catch((error: unknown) => {
+      desk.noted(error);
+      if (!(error instanceof KeyturnError)) log(fault(method, error), 'error');
+      throw error;
+    });
+  };
+}
+
+interface Served {
+  readonly answer: ServerDeps['dispatch'];
+  readonly keys: Keys;
+  readonly desk: LockDesk;
+}
+
 function listen(
   log: WriteLog,
-  { host, keys, desk, ending }: Served,
+  { answer, keys, desk }: Served,
   { socket, homeId }: { readonly socket: string; readonly homeId: string },
 ): Promise<BrokerServer> {
   return startServer({
@@ -223,15 +261,7 @@ function listen(
       return keys.pair(request);
     },
     confirmPaired: (clientId) => keys.confirm(clientId),
-    dispatch: (caller, method, params) => {
-      const request = (): Promise<unknown> => dispatch(host, caller, method, params);
-      const answer = endsBroker.has(method) ? request() : ending.run(request);
-      return answer.catch((error: unknown) => {
-        desk.noted(error);
-        if (!(error instanceof KeyturnError)) log(fault(method, error), 'error');
-        throw error;
-      });
-    },
+    dispatch: answer,
     now: clock.now,
     log: (event) => log(JSON.stringify(event), eventLevels[event.event]),
   });

@@ -17,7 +17,14 @@ export interface FetchOptions {
   readonly extraAuthorities?: string | undefined;
   readonly httpsProxy?: string | undefined;
   readonly noProxy?: string | undefined;
+  readonly proxyFor?: ProxyFor | undefined;
 }
+
+/**
+ * The proxy that the system's settings name for a URL, as a URL; undefined for a direct connection.
+ * Rejects where there is one that can't be used: going past it is not ours to decide.
+ */
+export type ProxyFor = (url: string) => Promise<string | undefined>;
 
 export interface DaemonFetch {
   /**
@@ -36,11 +43,13 @@ const connectTimeout = 10_000;
 /** Throws `file_unreadable` when the authorities' file can't be read. The rest waits for the first request. */
 export function daemonFetch(options: FetchOptions): DaemonFetch {
   const extra = options.extraAuthorities === undefined ? [] : [readAuthorities(options.extraAuthorities)];
-  const agents = new Map<'anywhere' | 'publicOnly', Dispatcher>();
+  const agents = new Map<string, Dispatcher>();
   // Reading the system's authorities takes tens of milliseconds; start-up need not wait for it.
-  const agent = (reach: 'anywhere' | 'publicOnly'): Dispatcher => {
-    const known = agents.get(reach) ?? makeAgent(extra, options, reach === 'publicOnly');
-    agents.set(reach, known);
+  const agent = async (reach: 'anywhere' | 'publicOnly', url: string): Promise<Dispatcher> => {
+    const httpsProxy = options.httpsProxy ?? (await options.proxyFor?.(url));
+    const name = `${reach} ${httpsProxy ?? ''}`;
+    const known = agents.get(name) ?? makeAgent(extra, { ...options, httpsProxy }, reach === 'publicOnly');
+    agents.set(name, known);
     return known;
   };
   return {
@@ -48,9 +57,9 @@ export function daemonFetch(options: FetchOptions): DaemonFetch {
       let isPrivate: Promise<boolean> | undefined;
       return async (url, init) => {
         isPrivate ??= isPrivateHost(hostOf(endpoint));
-        if (await isPrivate) return fetch(url, { ...init, dispatcher: agent('anywhere') });
+        if (await isPrivate) return fetch(url, { ...init, dispatcher: await agent('anywhere', url) });
         refuseLocalLiteral(url);
-        return fetch(url, { ...init, dispatcher: agent('publicOnly') });
+        return fetch(url, { ...init, dispatcher: await agent('publicOnly', url) });
       };
     },
     async close() {

@@ -8,6 +8,7 @@ import { tellingFirstUse } from '../vault/first-use.ts';
 import type { VaultWatcher } from '../vault/first-use.ts';
 import { Gate } from '../vault/gate.ts';
 import { forkWorker } from '../vault/keychain-process.ts';
+import type { SpawnWorker } from '../vault/keychain-process.ts';
 import { openVault } from '../vault/open.ts';
 import type { Door } from '../vault/open.ts';
 import { SessionBus } from '../vault/session-bus.ts';
@@ -22,6 +23,7 @@ export interface SecretsOptions {
   readonly home: Home;
   readonly settings: Settings;
   readonly env: NodeJS.ProcessEnv;
+  readonly spawnWorker: SpawnWorker | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: (line: string) => void;
@@ -42,12 +44,12 @@ export interface Secrets {
 
 /** A vault that a passphrase opens begins with its gate shut. */
 export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
-  const { home, settings, env, now, log, queue } = options;
+  const { home, settings, env, spawnWorker = forkWorker, now, log, queue } = options;
   const watch = new VaultWatch(now);
   const bus = new SessionBus(env);
   const door = openVault(settings.vault, {
     service: serviceOf(home),
-    spawnWorker: () => forkWorker(bus.environment()),
+    spawnWorker: () => spawnWorker(bus.environment()),
     watch,
     sealedFile: { file: path.join(home.paths.state, 'vault.sealed'), key: settings.vaultKey, report: log },
   });

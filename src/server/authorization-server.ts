@@ -66,6 +66,8 @@ export interface AuthorizationServer {
   forget(kind: ForgettableKind): number;
   /** True while this refresh token, as its holder has it, would be taken. */
   honours(refreshToken: string): boolean;
+  /** Every opaque token and code that it ever issued: what must be found nowhere else. Live. */
+  readonly issued: readonly string[];
   close(): Promise<void>;
 }
 
@@ -129,6 +131,7 @@ export async function startAuthorizationServer(
     setTokenGate: (next) => void (gate = next),
     forget: (kind) => store.forget(kind),
     honours: (refreshToken) => store.honours(refreshToken),
+    issued: store.issued,
     close: () => listener.close(),
   };
 }

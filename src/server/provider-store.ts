@@ -17,7 +17,11 @@ export interface ProviderStore {
   forget(kind: ForgettableKind): number;
   /** True for a refresh token that was never presented, or whose grace is not over. */
   honours(refreshToken: string): boolean;
+  /** Every token and code that was ever issued, in order: the id of an opaque one is what its holder shows. */
+  readonly issued: readonly string[];
 }
+
+const shownKinds: ReadonlySet<string> = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
 
 /**
  * `refreshGrace`: seconds in which a refresh token may be presented again after its first use, because
@@ -32,8 +36,16 @@ export function createProviderStore(refreshGrace = 0): ProviderStore {
     kinds.set(kind, created);
     return created;
   };
+  const issued: string[] = [];
   return {
-    adapter: (kind) => adapterOver(itemsOf(kind), kind === 'RefreshToken' ? refreshGrace : 0),
+    issued,
+    adapter: (kind) =>
+      adapterOver(itemsOf(kind), {
+        grace: kind === 'RefreshToken' ? refreshGrace : 0,
+        kept: (id) => {
+          if (shownKinds.has(kind)) issued.push(id);
+        },
+      }),
     forget(kind) {
       const items = itemsOf(kind);
       const count = items.size;
@@ -56,12 +68,19 @@ function withGrace(payload: AdapterPayload, grace: number): AdapterPayload {
   return unused;
 }
 
-function adapterOver(items: Map<string, AdapterPayload>, grace: number): Adapter {
+interface Keeping {
+  /** Seconds in which a first use isn't counted yet. */
+  readonly grace: number;
+  readonly kept: (id: string) => void;
+}
+
+function adapterOver(items: Map<string, AdapterPayload>, { grace, kept }: Keeping): Adapter {
   const firstWith = (field: 'uid' | 'userCode', value: string): AdapterPayload | undefined =>
     items.values().find((payload) => payload[field] === value);
   return {
     async upsert(id, payload) {
       items.set(id, payload);
+      kept(id);
     },
     async find(id) {
       const payload = items.get(id);

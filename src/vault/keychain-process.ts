@@ -24,16 +24,17 @@ export interface KeychainWorker {
   kill(): void;
 }
 
-export type SpawnWorker = () => KeychainWorker;
+/** `env`: the worker's whole environment; by default ours. */
+export type SpawnWorker = (env?: NodeJS.ProcessEnv) => KeychainWorker;
 
 /** The worker's file: beside this one, TypeScript in the source tree, JavaScript once built. */
-const workerFile = fileURLToPath(
+export const keychainWorkerFile = fileURLToPath(
   new URL(`./keychain-worker${path.extname(import.meta.url)}`, import.meta.url),
 );
 
 /** Starts the worker with Node. `env`: the worker's whole environment, by default ours. */
 export function forkWorker(env: NodeJS.ProcessEnv = process.env): KeychainWorker {
-  const child = fork(workerFile, [], {
+  const child = fork(keychainWorkerFile, [], {
     env,
     serialization: 'json',
     // Our own flags (an inspector's port, for one) aren't for a process that holds secrets; nor is that signal.

@@ -60,14 +60,30 @@ async function answer(request: KeychainRequest): Promise<KeychainAnswer> {
 async function serve(message: unknown): Promise<void> {
   // A request that doesn't parse has no id to answer to: the throw ends this process, which the broker notices.
   const request = requestSchema.parse(message);
-  process.send?.(await answer(request));
+  say(await answer(request));
+}
+
+/** The channel to a broker in Electron, whose `utilityProcess` has no `process.send`. */
+interface ParentPort {
+  on(event: 'message', listener: (event: { readonly data: unknown }) => void): void;
+  postMessage(message: unknown): void;
+}
+
+// Electron sets it; the types of Node, which this is compiled against, don't know it.
+const { parentPort } = process as { readonly parentPort?: ParentPort };
+
+function say(message: KeychainAnswer): void {
+  if (parentPort) parentPort.postMessage(message);
+  else process.send?.(message);
 }
 
 // The first request waits for it. What it can't do the broker's own process can't do either, and says so.
 let line: Promise<unknown> = shieldProcess();
-process.on('message', (message) => {
+function hear(message: unknown): void {
   line = line.then(() => serve(message));
-});
+}
+if (parentPort) parentPort.on('message', ({ data }) => hear(data));
+else process.on('message', hear);
 
 // A normal exit would wait for a keytar call that hangs in the thread pool.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));

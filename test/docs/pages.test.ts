@@ -63,9 +63,9 @@ describe.each(all)('%s', (_name, here) => {
   });
 
   it('names source files, test files and scripts that exist', () => {
-    const named = [...here.text.matchAll(/`((?:src|test|scripts|docs|\.ci)\/[\w./-]*\w\/?)`/g)].map(
-      ([, file = '']) => file,
-    );
+    const named = [
+      ...here.text.matchAll(/`((?:src|electron|assets|test|scripts|docs|\.ci)\/[\w./-]*\w\/?)`/g),
+    ].map(([, file = '']) => file);
     expect(named.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
   });
 

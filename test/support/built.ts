@@ -1,13 +1,15 @@
 /**
  * Builds dist/ once before the tests that run it.
  *
- * Invariant: those tests see today's source: a build older than any file of src/ is made anew.
+ * Invariant: those tests see today's source: a build older than any source file is made anew.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.join(import.meta.dirname, '..', '..');
+
+const folders = ['src', 'electron', 'renderer'];
 
 /** The command as it is built. */
 export const builtBin = path.join(root, 'dist', 'cli', 'bin.js');
@@ -26,6 +28,8 @@ export default function build(): void {
 function isStale(): boolean {
   const built = statSync(builtBin, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   // Folders too: a removed file leaves only its folder's time behind.
-  const sources = globSync(['src', 'src/**', 'tsconfig*.json'], { cwd: root });
+  const sources = globSync([...folders, ...folders.map((name) => `${name}/**`), 'tsconfig*.json'], {
+    cwd: root,
+  });
   return sources.some((file) => statSync(path.join(root, file)).mtimeMs > built);
 }

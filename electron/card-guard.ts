@@ -1,0 +1,89 @@
+/**
+ * What makes a person's yes theirs: they saw the card, and pressed something while it was before them.
+ *
+ * Invariant: a widening answer from a window counts only if the question's card was on the screen of a
+ * visible, focused window for 500 ms without interruption, and a press of key, button or finger reached
+ * that window after those 500 ms and just now. One press pays for one answer. All of it is what the main
+ * process sees; what the page claims only makes it stricter. Time is passed in.
+ */
+import { KeyturnError } from '../src/errors.ts';
+
+/** Milliseconds. Shorter than anybody reads; longer than a click that was meant for something else. */
+export const lookFor = 500;
+
+/** Milliseconds between the press and the answer that the page makes of it: far more than a message takes. */
+export const pressLasts = 2000;
+
+/** The input events that a person's press begins with; moves and releases aren't decisions. */
+const presses: ReadonlySet<string> = new Set([
+  'mouseDown',
+  'rawKeyDown',
+  'keyDown',
+  'touchStart',
+  'gestureTap',
+]);
+
+/** Told by windows.ts what happens to one window, asked by deeds.ts before an answer counts. */
+export class CardGuard {
+  /** Milliseconds since some moment; must not jump. */
+  readonly #now: () => number;
+  /** Since when the window is visible and focused. */
+  #attentiveSince: number | undefined;
+  #card: { readonly id: string; readonly since: number } | undefined;
+  #pressedAt: number | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The window is visible and focused now, or isn't. */
+  attention(isThere: boolean): void {
+    if (isThere) this.#attentiveSince ??= this.#now();
+    else this.#attentiveSince = undefined;
+  }
+
+  /** An input event of Electron's arrived at the window. */
+  input(type: string): void {
+    if (presses.has(type)) this.#pressedAt = this.#now();
+  }
+
+  /** The page shows this question's card, in place of any other. Saying so again changes nothing. */
+  cardShown(id: string): void {
+    if (this.#card?.id !== id) this.#card = { id, since: this.#now() };
+  }
+
+  /** Another document: nothing is on the screen any more. */
+  pageChanged(): void {
+    this.#card = undefined;
+    this.#pressedAt = undefined;
+  }
+
+  /** Uses up the press. Throws `not_permitted` where a yes to this question doesn't count. */
+  approveCard(id: string): void {
+    if (this.#card?.id !== id) throw tooSoon('The card of this question was not on the screen.');
+    this.#approveSince(this.#card.since);
+  }
+
+  /** For what widens without a question. Uses up the press. Throws `not_permitted`. */
+  approve(): void {
+    this.#approveSince(Number.NEGATIVE_INFINITY);
+  }
+
+  #approveSince(shown: number): void {
+    if (this.#attentiveSince === undefined) throw tooSoon('The window was not in front.');
+    const ready = Math.max(this.#attentiveSince, shown) + lookFor;
+    if (this.#now() < ready) throw tooSoon('The window was in front for too short a time.');
+    const pressed = this.#pressedAt;
+    if (pressed === undefined || pressed < ready || this.#now() - pressed > pressLasts) {
+      throw tooSoon('No key or button was pressed in this window just now.');
+    }
+    this.#pressedAt = undefined;
+  }
+}
+
+function tooSoon(what: string): KeyturnError {
+  return new KeyturnError('not_permitted', `Nothing was allowed. ${what}`, {
+    rule: `an approval counts after its card was visible and focused for ${lookFor} ms, and by a person's press`,
+    hint: 'Look at the question and press again.',
+  });
+}

@@ -1,0 +1,98 @@
+/**
+ * What a window may ask of the main process: one table of names and schemas, for both ends.
+ *
+ * Invariant: no row answers a secret, and none hands out a token. A field in which a person types one
+ * (a client secret, a passphrase, a pasted address) goes to the main process and never comes back.
+ */
+import * as z from 'zod';
+import { methods } from '../src/ipc/protocol.ts';
+
+const empty = z.object({});
+
+/** An id as ipc/protocol.ts has them; the main process asks the broker whether there is such a thing. */
+const id = z.string().min(1).max(128);
+
+const preferences = z.object({
+  openAtLogin: z.boolean(),
+  /** Show a notification for a question or a failed refresh. */
+  notifications: z.boolean(),
+  /** Lock the vault when the screen is locked. */
+  lockWithScreen: z.boolean(),
+  /** The person has seen the welcome. */
+  isWelcomed: z.boolean(),
+});
+
+export type Preferences = z.infer<typeof preferences>;
+
+export const channels = {
+  'grant.list': methods['grant.list'],
+  'grant.explain': methods['grant.explain'],
+  'grant.revoke': methods['grant.revoke'],
+  'login.start': methods['login.start'],
+  'login.answer': methods['login.answer'],
+  'client.list': methods['client.list'],
+  'client.remove': methods['client.remove'],
+  'permission.set': methods['permission.set'],
+  'permission.end': methods['permission.end'],
+  'interaction.list': methods['interaction.list'],
+  'interaction.answer': methods['interaction.answer'],
+  'registration.set': methods['registration.set'],
+  'override.set': methods['override.set'],
+  'settings.get': methods['settings.get'],
+  'settings.set': methods['settings.set'],
+  'audit.tail': methods['audit.tail'],
+  'audit.verify': methods['audit.verify'],
+  'vault.lock': methods['vault.lock'],
+  'vault.unlock': methods['vault.unlock'],
+  'vault.passphrase': methods['vault.passphrase'],
+  status: methods.status,
+  /** A file dialog of the main process; the window never names a path. */
+  'audit.export': {
+    params: z.object({ format: z.literal(['jsonl', 'csv']) }),
+    /** Absent: the person cancelled. */
+    result: z.object({ rows: z.int().nonnegative().optional() }),
+  },
+  /**
+   * The card of this question is on the screen now; a `yes` to it counts only some time later. To a
+   * sign-in `yes` opens its page in the browser; the question stays until the sign-in ends.
+   */
+  'card.shown': { params: z.object({ id }), result: empty },
+  'preferences.get': { params: empty, result: preferences },
+  'preferences.set': { params: preferences.partial(), result: preferences },
+} as const satisfies Record<string, { readonly params: z.ZodType; readonly result: z.ZodType }>;
+
+export type ChannelName = keyof typeof channels;
+export type ParamsOn<C extends ChannelName> = z.input<(typeof channels)[C]['params']>;
+export type ResultOn<C extends ChannelName> = z.output<(typeof channels)[C]['result']>;
+
+/** True for the name of a channel of the table. */
+export function isChannel(value: unknown): value is ChannelName {
+  return typeof value === 'string' && Object.hasOwn(channels, value);
+}
+
+/** Errors lose their fields on the way to a window, so a refusal travels as a value. */
+export type Envelope<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** What a window is to show first: all of it, or the question that waits. Follows `#` in its address. */
+export type Place = '' | `card/${string}`;
+
+export interface Refusal {
+  /** A reason of errors.ts. */
+  readonly reason: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly rule?: string;
+  /** Seconds. */
+  readonly retryAfter?: number;
+}
+
+/** What preload puts on `window.keyturn`, and the only thing it puts there. */
+export interface Bridge {
+  call<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<Envelope<ResultOn<C>>>;
+  /** Told that something changed: read the lists again. Answers how to stop listening. */
+  onChange(listener: (what: Change) => void): () => void;
+}
+
+export type Change = 'grant.changed' | 'interaction.changed' | 'status.changed' | 'preferences.changed';

@@ -1,0 +1,122 @@
+/**
+ * What the windows' requests do: most go to the broker as they are, the rest is this app's own.
+ *
+ * Invariant: whatever gives somebody more than they had passes the window's guard first. Params have
+ * passed the channel's schema.
+ */
+import type { DeskOwner } from '../src/daemon/desk-owner.ts';
+import { methods } from '../src/ipc/protocol.ts';
+import type { ChannelName, Preferences } from './channels.ts';
+import { channels } from './channels.ts';
+import type { WindowDeeds } from './ipc.ts';
+import type { LoginItem } from './login-item.ts';
+import type { PreferenceFile } from './preferences.ts';
+import type { SignInPages } from './sign-in-pages.ts';
+import { widens } from './widening.ts';
+import type { OurWindow } from './windows.ts';
+
+export interface DeedParts {
+  readonly owner: Pick<DeskOwner, 'call'>;
+  readonly preferences: PreferenceFile;
+  readonly loginItem: LoginItem;
+  readonly signInPages: SignInPages;
+  readonly exportAudit: (window: OurWindow, format: 'jsonl' | 'csv') => Promise<{ readonly rows?: number }>;
+  /** Preferences changed. */
+  readonly preferencesChanged: () => void;
+  /** Something may be different in the broker now. */
+  readonly acted: () => void;
+}
+
+/** A channel's params as its schema made them. */
+type Params<C extends ChannelName> = (typeof channels)[C]['params']['_zod']['output'];
+
+type Special = {
+  readonly [C in ChannelName]?: (window: OurWindow, params: Params<C>) => unknown;
+};
+
+export function deedsOf(parts: DeedParts): WindowDeeds {
+  const special = { ...ownDeeds(parts), ...guardedDeeds(parts) };
+  return (window) => async (channel, params) => {
+    window.look();
+    // The table binds each name to a deed of its own params; the compiler can't follow the lookup.
+    const deed = special[channel] as ((window: OurWindow, params: unknown) => unknown) | undefined;
+    const value = await (deed ? deed(window, params) : toBroker(parts, channel, params));
+    if (!isReading(channel)) parts.acted();
+    return value;
+  };
+}
+
+/** Nothing changes by looking. */
+function isReading(channel: ChannelName): boolean {
+  return /\.(list|get|tail|verify|export|shown)$|^status$/.test(channel);
+}
+
+function toBroker({ owner }: DeedParts, channel: ChannelName, params: unknown): Promise<unknown> {
+  // Every channel without a deed of its own is a method of the owner's: ownDeeds has the others.
+  return owner.call(channel as Parameters<DeskOwner['call']>[0], params);
+}
+
+/** What the broker knows nothing of. */
+function ownDeeds(parts: DeedParts): Special {
+  const { preferences, loginItem, signInPages, owner } = parts;
+  const all = async (): Promise<Preferences> => ({
+    ...preferences.choices(),
+    openAtLogin: await loginItem.isOn(),
+  });
+  return {
+    'audit.export': (window, { format }) => parts.exportAudit(window, format),
+    'card.shown': ({ guard }, { id }) => {
+      guard.cardShown(id);
+      return {};
+    },
+    'preferences.get': all,
+    'preferences.set': async (_window, { openAtLogin, ...choices }) => {
+      preferences.choose(choices);
+      if (openAtLogin !== undefined) await loginItem.set(openAtLogin);
+      parts.preferencesChanged();
+      return all();
+    },
+    'login.start': (_window, params) => signInPages.during(() => owner.call('login.start', params)),
+  };
+}
+
+/** What widens: allow, pair, register, override, settings (DESIGN, Authority). */
+function guardedDeeds({ owner, signInPages }: DeedParts): Special {
+  return {
+    'interaction.answer': async ({ guard }, params) => {
+      if (params.answer !== 'yes') return owner.call('interaction.answer', params);
+      guard.approveCard(params.id);
+      const { interactions } = methods['interaction.list'].result.parse(
+        await owner.call('interaction.list', {}),
+      );
+      const question = interactions.find(({ id }) => id === params.id);
+      // The broker takes any answer to a sign-in for "call it off"; a yes is about its page.
+      if (question?.url !== undefined) {
+        await signInPages.opened(params.id);
+        return {};
+      }
+      if (question?.resource !== undefined) signInPages.clicked(question.resource);
+      return owner.call('interaction.answer', params);
+    },
+    'permission.set': async ({ guard }, params) => {
+      const { clients } = methods['client.list'].result.parse(await owner.call('client.list', {}));
+      if (widens(clients, params)) {
+        guard.approve();
+        signInPages.clicked(params.resource);
+      }
+      return owner.call('permission.set', params);
+    },
+    'override.set': ({ guard }, params) => {
+      if (params.on) guard.approve();
+      return owner.call('override.set', params);
+    },
+    'registration.set': ({ guard }, params) => {
+      guard.approve();
+      return owner.call('registration.set', params);
+    },
+    'settings.set': ({ guard }, params) => {
+      guard.approve();
+      return owner.call('settings.set', params);
+    },
+  };
+}

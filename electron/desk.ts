@@ -1,0 +1,139 @@
+/**
+ * What the person has before them, kept up with the broker: icon, menu, notifications and windows.
+ *
+ * Invariant: shows what the broker says now; remembers nothing but the last look.
+ */
+import { net } from 'electron';
+import type { DeskOwner } from '../src/daemon/desk-owner.ts';
+import { isMethod } from '../src/ipc/protocol.ts';
+import type { Change } from './channels.ts';
+import type { LoginItem } from './login-item.ts';
+import type { Act } from './menu.ts';
+import { Notifications } from './notifications.ts';
+import type { PreferenceFile } from './preferences.ts';
+import type { SignInPages } from './sign-in-pages.ts';
+import { newsSince, readSummary } from './summary.ts';
+import type { Summary } from './summary.ts';
+import { TrayIcon } from './tray.ts';
+import type { Windows } from './windows.ts';
+
+export interface DeskParts {
+  readonly owner: DeskOwner;
+  readonly windows: Windows;
+  readonly preferences: PreferenceFile;
+  readonly loginItem: LoginItem;
+  readonly signInPages: SignInPages;
+  readonly quit: () => void;
+  /** One line of the log. */
+  readonly log: (line: string) => void;
+}
+
+/** Milliseconds between two looks where nothing was heard: for what nobody tells, like the network. */
+const lookEvery = 60_000;
+
+const nothing: Summary = { questions: [], servers: [], isLocked: false, isOnline: true };
+
+/** Not every vault has a lock, and not every broker the method. */
+const lockMethod: string = 'vault.lock';
+
+export class Desk {
+  readonly #parts: DeskParts;
+  readonly #tray: TrayIcon;
+  readonly #notifications: Notifications;
+  readonly #timer: NodeJS.Timeout;
+  #last = nothing;
+  #looking: Promise<void> | undefined;
+  #isStale = false;
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts;
+    const chosen = (act: Act): void => void this.act(act).catch((error: unknown) => this.#failed(error));
+    this.#tray = new TrayIcon({ ...nothing, startsAtLogin: false, canLock: false }, chosen);
+    this.#notifications = new Notifications(chosen);
+    this.#timer = setInterval(() => void this.look(), lookEvery);
+    this.#timer.unref();
+  }
+
+  /** The broker, or this app, changed something: every page reads again, and so do we. */
+  changed(what: Change): void {
+    this.#parts.windows.tell(what);
+    void this.look();
+  }
+
+  /** Reads the broker's state and shows it. Calls during a look make one more, after it. */
+  async look(): Promise<void> {
+    this.#isStale = true;
+    this.#looking ??= this.#lookUntilFresh().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  async #lookUntilFresh(): Promise<void> {
+    try {
+      while (this.#isStale) {
+        this.#isStale = false;
+        await this.#show(await readSummary(this.#parts.owner, net.isOnline()));
+      }
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  async #show(summary: Summary): Promise<void> {
+    const startsAtLogin = await this.#parts.loginItem.isOn();
+    this.#tray.show({ ...summary, startsAtLogin, canLock: isMethod(lockMethod) });
+    if (this.#parts.preferences.choices().notifications) {
+      this.#notifications.tell(newsSince(this.#last, summary));
+    }
+    this.#last = summary;
+  }
+
+  /** Does what a row of the menu or a notification stands for. */
+  async act(act: Act): Promise<void> {
+    const { owner, windows, signInPages, loginItem, quit } = this.#parts;
+    switch (act.does) {
+      case 'card':
+        return windows.show(`card/${act.id}`);
+      case 'page':
+        return signInPages.opened(act.id);
+      case 'signIn':
+        await signInPages.during(() => owner.call('login.start', { resource: act.server }));
+        return;
+      case 'startAtLogin':
+        await loginItem.set(act.isOn);
+        this.changed('preferences.changed');
+        return;
+      case 'lock':
+        return this.lock();
+      case 'open':
+        return windows.show('');
+      case 'quit':
+        quit();
+    }
+  }
+
+  /** Locks the vault, where it has a lock. */
+  async lock(): Promise<void> {
+    if (isMethod(lockMethod)) await this.#parts.owner.call(lockMethod as 'status', {});
+    await this.look();
+  }
+
+  /** The screen was locked: the vault too, if the person wants that. */
+  screenLocked(): void {
+    void this.#lockWithScreen().catch((error: unknown) => this.#failed(error));
+  }
+
+  async #lockWithScreen(): Promise<void> {
+    if (this.#parts.preferences.choices().lockWithScreen) await this.lock();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#tray.remove();
+    this.#parts.owner.close();
+  }
+
+  /** The name alone: the message of a fault may quote anything, and a refusal shows where it was asked. */
+  #failed(error: unknown): void {
+    this.#parts.log(`desk: ${error instanceof Error ? error.name : 'not an Error'}`);
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * The desktop host: the daemon with a face, put together in one place.
+ *
+ * Invariant: one broker a home, whichever host has it. Quitting waits for the daemon, so that no
+ * rotation is lost. What must hold before any page exists is set up before anything is awaited.
+ */
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { app, dialog, ipcMain, powerMonitor, protocol, session, shell } from 'electron';
+import { openBrowser } from '../src/daemon/browser.ts';
+import type { Daemon } from '../src/daemon/daemon.ts';
+import type { DeskOwner } from '../src/daemon/desk-owner.ts';
+import { prepareFolders } from '../src/daemon/home.ts';
+import { fileLog } from '../src/daemon/log.ts';
+import type { Log } from '../src/daemon/log.ts';
+import { KeyturnError } from '../src/errors.ts';
+import { methods, notifications } from '../src/ipc/protocol.ts';
+import { homePaths } from '../src/paths.ts';
+import type { HomePaths } from '../src/paths.ts';
+import { shieldProcess } from '../src/shield.ts';
+import { exportByDialog } from './audit-dialog.ts';
+import { deedsOf } from './deeds.ts';
+import { Desk } from './desk.ts';
+import { pageFolder, preloadFile } from './files.ts';
+import { hardenApp, hardenSession } from './hardening.ts';
+import { answerWindows } from './ipc.ts';
+import { spawnKeychainChild } from './keychain-child.ts';
+import { loginItem } from './login-item.ts';
+import { pageScheme, pageSchemeName, servePage } from './page.ts';
+import { watchPower } from './power.ts';
+import { PreferenceFile } from './preferences.ts';
+import { proxyFrom } from './proxy.ts';
+import { SignInPages } from './sign-in-pages.ts';
+import { forbiddenSwitches, hiddenSwitch } from './switches.ts';
+import { takeOver } from './take-over.ts';
+import { Windows } from './windows.ts';
+import { words } from './words.ts';
+
+export interface DesktopOptions {
+  /** The command line without the program. */
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** Folder of the built page; the app's own unless given. */
+  readonly page?: string;
+}
+
+/** Resolves once the app is up, or is about to end. */
+export async function startDesktop(options: DesktopOptions): Promise<void> {
+  const forbidden = forbiddenSwitches(options.args);
+  if (forbidden.length > 0) {
+    process.stderr.write(`keyturn: not started with ${forbidden.join(' ')}: docs/app.md says why.\n`);
+    app.exit(2);
+    return;
+  }
+  // Files that we create are the user's alone.
+  process.umask(0o077);
+  const paths = homePaths(options.env);
+  try {
+    if (!claimInstance(paths)) return;
+    protocol.registerSchemesAsPrivileged([pageScheme]);
+    hardenApp(app);
+    // Windows come and go; the app stays in the tray.
+    app.on('window-all-closed', () => undefined);
+    await app.whenReady();
+    await open(options, paths);
+  } catch (error) {
+    dialog.showErrorBox(words.startFailed, plain(error));
+    app.exit(1);
+  }
+}
+
+/** False, and about to quit, where this home's app runs already: that one shows its window. */
+function claimInstance(paths: HomePaths): boolean {
+  prepareFolders(paths);
+  const userData = path.join(paths.state, 'desktop');
+  mkdirSync(userData, { recursive: true });
+  // Electron locks this folder, so that it means one app a home; and Chromium's files go there.
+  app.setPath('userData', userData);
+  if (app.requestSingleInstanceLock()) return true;
+  app.quit();
+  return false;
+}
+
+async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {
+  hardenSession(session.defaultSession);
+  protocol.handle(pageSchemeName, servePage(options.page ?? pageFolder));
+  const log = fileLog(path.join(paths.state, 'daemon.log'), () => Date.now());
+  const pages = signInPages(options.env, () => owner);
+  const daemon = await takeOver({
+    paths,
+    env: options.env,
+    // Recorded settings win: what a desktop session happens to set is nobody's decision.
+    autoStarted: true,
+    openBrowser: (url) => pages.offered(url),
+    spawnWorker: spawnKeychainChild,
+    proxyFor: async (url) => proxyFrom(await session.defaultSession.resolveProxy(url)),
+    log,
+    shield: shieldProcess,
+  });
+  let desk: Desk | undefined;
+  const owner = daemon.owner((method) => {
+    const change = notifications.find((name) => name === method);
+    if (change) desk?.changed(change);
+  });
+  desk = openDesk({ options, paths, owner, pages, log });
+  stopBeforeQuit(daemon, desk);
+  await desk.look();
+  if (!options.args.includes(hiddenSwitch)) await desk.act({ does: 'open' });
+}
+
+interface DeskSetUp {
+  readonly options: DesktopOptions;
+  readonly paths: HomePaths;
+  readonly owner: DeskOwner;
+  readonly pages: SignInPages;
+  readonly log: Log;
+}
+
+/** Everything that the person meets, and what of the system leads to it. */
+function openDesk({ options, paths, owner, pages, log }: DeskSetUp): Desk {
+  const preferences = new PreferenceFile(paths.config);
+  const windows = new Windows({ preferences, preload: preloadFile, now });
+  const atLogin = loginItem(app, { env: options.env });
+  const desk = new Desk({
+    owner,
+    windows,
+    preferences,
+    loginItem: atLogin,
+    signInPages: pages,
+    quit: () => app.quit(),
+    log: log.write,
+  });
+  const deeds = deedsOf({
+    owner,
+    preferences,
+    loginItem: atLogin,
+    signInPages: pages,
+    exportAudit: ({ browser }, format) => exportByDialog(paths, browser, format),
+    preferencesChanged: () => desk.changed('preferences.changed'),
+    acted: () => void desk.look(),
+  });
+  answerWindows(ipcMain, windows, deeds);
+  watchPower(powerMonitor, { resumed: () => void desk.look(), screenLocked: () => desk.screenLocked() });
+  const show = (): void => void desk.act({ does: 'open' });
+  app.on('second-instance', show);
+  app.on('activate', show);
+  return desk;
+}
+
+function signInPages(env: NodeJS.ProcessEnv, owner: () => DeskOwner): SignInPages {
+  const { result: status } = methods.status;
+  return new SignInPages({
+    now,
+    questions: async () =>
+      methods['interaction.list'].result.parse(await owner().call('interaction.list', {})).interactions,
+    open: async (url) => {
+      const { browser } = status.parse(await owner().call('status', {}));
+      if (browser === undefined) await shell.openExternal(url);
+      else await openBrowser(url, { env, command: browser });
+    },
+  });
+}
+
+/** A rotation under way is finished before the app is gone, whoever asked it to go. */
+function stopBeforeQuit(daemon: Daemon, desk: Desk): void {
+  let isDone = false;
+  app.on('before-quit', (event) => {
+    if (isDone) return;
+    event.preventDefault();
+    void daemon.stop();
+  });
+  const leave = async (): Promise<void> => {
+    await daemon.stopped;
+    desk.close();
+    isDone = true;
+    app.quit();
+  };
+  void leave();
+}
+
+/** Milliseconds; doesn't jump when the clock is set. */
+const now = (): number => performance.now();
+
+function plain(error: unknown): string {
+  if (!(error instanceof KeyturnError)) return 'Something went wrong inside Keyturn. Please report it.';
+  return error.hint === undefined ? error.message : `${error.message}\n${error.hint}`;
+}

@@ -1,0 +1,24 @@
+/**
+ * Where the app's own files lie: the built page, preload, and the icons.
+ *
+ * Invariant: found from this file's own place, the same in the source tree, in dist/ and in the package;
+ * never from the working folder or the environment.
+ */
+import path from 'node:path';
+import type { TrayState } from './summary.ts';
+
+const here = import.meta.dirname;
+
+/** From the source tree: electron/. Built: dist/app/electron/. */
+const isBuilt = import.meta.filename.endsWith('.js');
+const root = path.join(here, ...(isBuilt ? ['..', '..', '..'] : ['..']));
+
+/** The folder that vite writes. */
+export const pageFolder = path.join(root, 'dist', 'renderer');
+
+export const preloadFile = path.join(root, 'dist', 'app', 'electron', 'preload.cjs');
+
+/** `light`: for a light panel, so it is black. macOS takes any name that ends in Template as a mask. */
+export function trayIcon(state: TrayState, theme: 'light' | 'dark'): string {
+  return path.join(root, 'assets', 'tray', `${state}${theme === 'light' ? 'Template' : 'White'}.png`);
+}

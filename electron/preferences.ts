@@ -1,0 +1,87 @@
+/**
+ * What the windows remember for themselves: the person's preferences and the windows' sizes.
+ *
+ * Invariant: no secret and nothing that confers authority. What doesn't fit its schema counts as the
+ * default for a size, and as an error for the person's own choices: a file that can't be read is kept.
+ */
+import Store from 'electron-store';
+import * as z from 'zod';
+import { KeyturnError } from '../src/errors.ts';
+import type { Preferences } from './channels.ts';
+
+const choicesSchema = z.object({
+  notifications: z.boolean().default(true),
+  lockWithScreen: z.boolean().default(false),
+  isWelcomed: z.boolean().default(false),
+});
+
+/** Start at login is the system's to remember, not ours: see login-item.ts. */
+export type Choices = Omit<Preferences, 'openAtLogin'>;
+
+const sizeSchema = z.object({
+  width: z.int().min(320).max(10_000),
+  height: z.int().min(320).max(10_000),
+  x: z.int().exactOptional(),
+  y: z.int().exactOptional(),
+});
+
+export type Size = z.infer<typeof sizeSchema>;
+
+export class PreferenceFile {
+  readonly #folder: string;
+  #store: Store | undefined;
+
+  /** `folder`: the home's config folder. Nothing is read yet. */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Throws `file_unreadable`. */
+  choices(): Choices {
+    const parsed = choicesSchema.safeParse(this.#open().get('choices', {}));
+    if (parsed.success) return parsed.data;
+    throw this.#unreadable();
+  }
+
+  /** Throws `file_unreadable`. */
+  choose(change: { readonly [Name in keyof Choices]?: Choices[Name] | undefined }): Choices {
+    const chosen = choicesSchema.parse({ ...this.choices(), ...JSON.parse(JSON.stringify(change)) });
+    this.#open().set('choices', chosen);
+    return chosen;
+  }
+
+  size(window: string): Size | undefined {
+    try {
+      return sizeSchema.safeParse(this.#open().get(`sizes.${window}`)).data;
+    } catch {
+      return undefined;
+    }
+  }
+
+  keepSize(window: string, size: Size): void {
+    try {
+      this.#open().set(`sizes.${window}`, size);
+    } catch {
+      // A size that isn't kept harms nobody; the file is reported where it matters.
+    }
+  }
+
+  #open(): Store {
+    try {
+      return (this.#store ??= new Store({
+        cwd: this.#folder,
+        name: 'preferences',
+        configFileMode: 0o600,
+        clearInvalidConfig: false,
+      }));
+    } catch {
+      throw this.#unreadable();
+    }
+  }
+
+  #unreadable(): KeyturnError {
+    return new KeyturnError('file_unreadable', `${this.#folder}/preferences.json can't be read.`, {
+      hint: 'Keyturn left it as it is. Mend it, or move it away to start with the defaults.',
+    });
+  }
+}

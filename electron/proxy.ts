@@ -1,0 +1,24 @@
+/**
+ * The system's proxy for a URL, from Chromium's answer in the words of a PAC file.
+ *
+ * Invariant: the first entry that we can use counts; where there is none, nothing is sent past a proxy
+ * that the system asks for.
+ */
+import { Unreachable } from '../src/errors.ts';
+
+/** `DIRECT`, `PROXY host:port`, `HTTPS host:port`, parted by semicolons. Answers a URL, or undefined for direct. */
+export function proxyFrom(answer: string): string | undefined {
+  for (const entry of answer.split(';').map((text) => text.trim())) {
+    const [kind = '', address = ''] = entry.split(/\s+/, 2);
+    const scheme = schemes[kind.toUpperCase()];
+    if (kind.toUpperCase() === 'DIRECT') return undefined;
+    if (scheme !== undefined && URL.canParse(`${scheme}://${address}`)) return `${scheme}://${address}`;
+  }
+  throw new Unreachable(
+    'authorization_server_unreachable',
+    'The system asks for a proxy of a kind that Keyturn can’t use.',
+    { hint: 'Set httpsProxy in settings.json to an http or https proxy.' },
+  );
+}
+
+const schemes: Readonly<Record<string, string>> = { PROXY: 'http', HTTPS: 'https' };

@@ -1,0 +1,84 @@
+/**
+ * When a sign-in's page opens in the browser: after a click, never by itself (DESIGN, invariant 5).
+ *
+ * Invariant: a page that no click asked for waits as a question, in the tray and on its card. A click
+ * that led here by another way (an approval, "Sign in again") opens one page, not two. Only https, and
+ * http on this machine, is ever opened.
+ */
+import { isLoopbackHost } from '../src/oauth/secure-url.ts';
+import { KeyturnError } from '../src/errors.ts';
+import type { Question } from './summary.ts';
+
+/** Milliseconds between an approval and the page that it leads to: discovery and registration take part of it. */
+const clickLasts = 60_000;
+
+export interface SignInPageParts {
+  readonly questions: () => Promise<readonly Question[]>;
+  /** Opens a URL in the person's browser. */
+  readonly open: (url: string) => Promise<void>;
+  /** Milliseconds since some moment; must not jump. */
+  readonly now: () => number;
+}
+
+export class SignInPages {
+  readonly #parts: SignInPageParts;
+  /** By resource: when the person allowed something there. */
+  readonly #clicks = new Map<string, number>();
+  /** Sign-ins that the person started and that run now. */
+  #started = 0;
+
+  constructor(parts: SignInPageParts) {
+    this.#parts = parts;
+  }
+
+  /** The person allowed something for this resource: a page for it may open. */
+  clicked(resource: string): void {
+    this.#clicks.set(resource, this.#parts.now());
+  }
+
+  /** A sign-in that the person started. */
+  async during<T>(signIn: () => Promise<T>): Promise<T> {
+    this.#started += 1;
+    try {
+      return await signIn();
+    } finally {
+      this.#started -= 1;
+    }
+  }
+
+  /** The broker has a page to show. */
+  async offered(url: string): Promise<void> {
+    const question = (await this.#parts.questions()).find((open) => open.url === url);
+    if (this.#started === 0 && !this.#takeClick(question?.resource)) return;
+    await this.#open(url);
+  }
+
+  /** The person clicked this very question. Throws `not_found` where it is no sign-in, or over. */
+  async opened(id: string): Promise<void> {
+    const question = (await this.#parts.questions()).find((open) => open.id === id);
+    if (question?.url === undefined) {
+      throw new KeyturnError('not_found', 'This sign-in is over.', { hint: 'Sign in again from the list.' });
+    }
+    await this.#open(question.url);
+  }
+
+  #takeClick(resource: string | undefined): boolean {
+    if (resource === undefined) return false;
+    const clickedAt = this.#clicks.get(resource);
+    this.#clicks.delete(resource);
+    return clickedAt !== undefined && this.#parts.now() - clickedAt <= clickLasts;
+  }
+
+  async #open(url: string): Promise<void> {
+    const parsed = URL.parse(url);
+    const isSafe =
+      parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopbackHost(parsed.hostname));
+    if (!isSafe) {
+      throw new KeyturnError('insecure_url', 'The sign-in page is not an https address.', {
+        rule: 'the browser opens only https, and http on this machine',
+        hint: 'Tell whoever runs the server.',
+      });
+    }
+    await this.#parts.open(url);
+  }
+}

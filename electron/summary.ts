@@ -1,0 +1,79 @@
+/**
+ * What the tray and the notifications show, in one look: what waits, what is signed in, what hinders.
+ *
+ * Invariant: read from the broker's own answers, which hold no secret; nothing is remembered between two
+ * looks but to compare them.
+ */
+import * as z from 'zod';
+import type { DeskOwner } from '../src/daemon/desk-owner.ts';
+import { methods } from '../src/ipc/protocol.ts';
+
+const grants = methods['grant.list'].result;
+const interactions = methods['interaction.list'].result;
+
+export type Question = z.output<typeof interactions>['interactions'][number];
+export type Server = z.output<typeof grants>['grants'][number];
+
+/** What the broker says of its vault; nothing where it says nothing. */
+const vaultStatus = z.object({ vaultState: z.object({ state: z.string() }).optional() });
+
+/** Locked by us, or by the system's keyring. */
+const lockedStates: ReadonlySet<string> = new Set(['locked', 'keychainLocked']);
+
+export interface Summary {
+  readonly questions: readonly Question[];
+  /** Without those that were revoked. */
+  readonly servers: readonly Server[];
+  readonly isLocked: boolean;
+  readonly isOnline: boolean;
+}
+
+/** `isOnline`: what the system says of the network. Throws what the broker throws. */
+export async function readSummary(owner: Pick<DeskOwner, 'call'>, isOnline: boolean): Promise<Summary> {
+  const [listed, open, status] = await Promise.all([
+    owner.call('grant.list', {}),
+    owner.call('interaction.list', {}),
+    owner.call('status', {}),
+  ]);
+  return {
+    questions: interactions.parse(open).interactions,
+    servers: grants.parse(listed).grants.filter(({ state }) => state !== 'revoked'),
+    isLocked: lockedStates.has(vaultStatus.parse(status).vaultState?.state ?? ''),
+    isOnline,
+  };
+}
+
+/** True for a server where only the person can go on. */
+export function isSignedOut({ state }: Server): boolean {
+  return state === 'loginRequired';
+}
+
+/** One word for the whole, the most pressing first: what the icon shows. */
+export const trayStates = ['waiting', 'locked', 'offline', 'signedOut', 'fine'] as const;
+export type TrayState = (typeof trayStates)[number];
+
+export function trayState({ questions, servers, isLocked, isOnline }: Summary): TrayState {
+  if (questions.length > 0) return 'waiting';
+  if (isLocked) return 'locked';
+  if (!isOnline) return 'offline';
+  return servers.some(isSignedOut) ? 'signedOut' : 'fine';
+}
+
+/** What is new since the last look and worth a notification. */
+export interface News {
+  readonly questions: readonly Question[];
+  /** Servers that could be used before and now need the person. */
+  readonly signedOut: readonly Server[];
+}
+
+export function newsSince(before: Summary, after: Summary): News {
+  const known = new Set(before.questions.map(({ id }) => id));
+  const wereOut = new Set(before.servers.filter(isSignedOut).map(({ id }) => id));
+  const wereThere = new Set(before.servers.map(({ id }) => id));
+  return {
+    questions: after.questions.filter(({ id }) => !known.has(id)),
+    signedOut: after.servers.filter(
+      (server) => isSignedOut(server) && wereThere.has(server.id) && !wereOut.has(server.id),
+    ),
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * The command-line switches that the app starts with.
+ *
+ * Invariant: only switches of the list below, whatever the fuses are. Chromium obeys hundreds of others,
+ * and some open the app to whoever set them: remote-debugging-port, js-flags, no-sandbox,
+ * ignore-certificate-errors, host-resolver-rules, load-extension. What a launcher appends counts too.
+ */
+
+/** Without the dashes. */
+const allowed: ReadonlySet<string> = new Set([
+  // Ours: started at login, so no window is opened.
+  'hidden',
+  // How the window gets to the screen, and in which size: desktops and their launchers set these.
+  'ozone-platform',
+  'ozone-platform-hint',
+  'force-device-scale-factor',
+  'lang',
+]);
+
+/**
+ * The switches among the arguments (without the program) that the app must not start with, as they were
+ * written. Reads them as Chromium does: white space around them doesn't count, one dash is as good as
+ * two, `--` ends them, and on Windows a slash is a dash.
+ */
+export function forbiddenSwitches(
+  args: readonly string[],
+  platform: NodeJS.Platform = process.platform,
+): readonly string[] {
+  const prefix = platform === 'win32' ? /^(?:--|-|\/)/ : /^(?:--|-)/;
+  const words = args.map((arg) => arg.trim());
+  const end = words.indexOf('--');
+  return (end < 0 ? words : words.slice(0, end)).filter((word) => {
+    if (word === '-' || !prefix.test(word)) return false;
+    const [name = ''] = word.replace(prefix, '').split('=', 1);
+    return !allowed.has(name);
+  });
+}
+
+/** The login item's own switch: start without a window. */
+export const hiddenSwitch = '--hidden';

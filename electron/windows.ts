@@ -1,0 +1,136 @@
+/**
+ * Our windows: the main one and the card of a question, made when they are needed.
+ *
+ * Invariant: every window is sandboxed and isolated, shows our own page only, and is known here; what
+ * its guard knows comes from the window itself, not from its page.
+ */
+import { BrowserWindow, nativeTheme } from 'electron';
+import type { BrowserWindowConstructorOptions, WebContents } from 'electron';
+import { CardGuard } from './card-guard.ts';
+import type { Change, Place } from './channels.ts';
+import { changeMessage } from './messages.ts';
+import { entryPage } from './page.ts';
+import type { PreferenceFile, Size } from './preferences.ts';
+
+type Name = 'main' | 'card';
+
+export interface OurWindow {
+  readonly browser: BrowserWindow;
+  readonly guard: CardGuard;
+  /** Tells the guard how the window is now. */
+  look(): void;
+}
+
+const sizes: Readonly<Record<Name, Size>> = {
+  main: { width: 960, height: 680 },
+  card: { width: 480, height: 640 },
+};
+
+/** As the page's own style has them, so that no other colour is seen before it is drawn. */
+export const background = { light: '#f4f5f7', dark: '#16181c' } as const;
+
+export interface WindowParts {
+  readonly preferences: Pick<PreferenceFile, 'size' | 'keepSize'>;
+  /** Absolute path of the built preload.ts. */
+  readonly preload: string;
+  /** Milliseconds since some moment; must not jump. */
+  readonly now: () => number;
+}
+
+export class Windows {
+  readonly #parts: WindowParts;
+  readonly #open = new Map<Name, OurWindow>();
+
+  constructor(parts: WindowParts) {
+    this.#parts = parts;
+    nativeTheme.on('updated', () => {
+      for (const { browser } of this.#open.values()) browser.setBackgroundColor(backgroundNow());
+    });
+  }
+
+  /** Shows the main window, or the card window at this question. */
+  async show(place: Place): Promise<void> {
+    const name = place === '' ? 'main' : 'card';
+    const open = this.#open.get(name);
+    if (open && place === '') {
+      bringForward(open.browser);
+      return;
+    }
+    const window = open ?? this.#make(name);
+    // A change of what follows `#` loads nothing anew; the page is told of it.
+    await window.browser.loadURL(place === '' ? entryPage : `${entryPage}#${place}`);
+    bringForward(window.browser);
+  }
+
+  /** The window of these contents, if it is one of ours. */
+  of(contents: WebContents): OurWindow | undefined {
+    return [...this.#open.values()].find(({ browser }) => browser.webContents === contents);
+  }
+
+  /** Tells every page to read again. */
+  tell(change: Change): void {
+    for (const { browser } of this.#open.values()) browser.webContents.send(changeMessage, change);
+  }
+
+  #make(name: Name): OurWindow {
+    const { preferences, preload, now } = this.#parts;
+    const browser = new BrowserWindow(windowOptions(preload, preferences.size(name) ?? sizes[name]));
+    const guard = new CardGuard(now);
+    const look = (): void =>
+      guard.attention(browser.isVisible() && browser.isFocused() && !browser.isMinimized());
+    browser.on('focus', look).on('blur', look).on('show', look).on('hide', look);
+    browser.on('minimize', look).on('restore', look);
+    const { webContents } = browser;
+    webContents.on('input-event', (_event, { type }) => guard.input(type));
+    webContents.on('did-start-navigation', ({ isMainFrame, isSameDocument }) => {
+      if (isMainFrame && !isSameDocument) guard.pageChanged();
+    });
+    // A page that crashed shows nothing; the next opening makes a new one.
+    webContents.on('render-process-gone', () => browser.destroy());
+    browser.on('close', () => preferences.keepSize(name, browser.getNormalBounds()));
+    browser.on('closed', () => this.#open.delete(name));
+    const window = { browser, guard, look };
+    this.#open.set(name, window);
+    return window;
+  }
+}
+
+/** Every right that a page could have is off; hardening.ts denies the rest. */
+export function windowOptions(preload: string, size: Size): BrowserWindowConstructorOptions {
+  return {
+    ...size,
+    minWidth: 320,
+    minHeight: 320,
+    // Shown once it is drawn, on the page's own colour.
+    show: false,
+    backgroundColor: backgroundNow(),
+    autoHideMenuBar: true,
+    webPreferences: {
+      preload,
+      sandbox: true,
+      contextIsolation: true,
+      nodeIntegration: false,
+      nodeIntegrationInWorker: false,
+      nodeIntegrationInSubFrames: false,
+      webSecurity: true,
+      allowRunningInsecureContent: false,
+      experimentalFeatures: false,
+      webviewTag: false,
+      navigateOnDragDrop: false,
+      plugins: false,
+      spellcheck: false,
+      devTools: false,
+    },
+  };
+}
+
+function backgroundNow(): string {
+  return background[nativeTheme.shouldUseDarkColors ? 'dark' : 'light'];
+}
+
+function bringForward(browser: BrowserWindow): void {
+  if (browser.isDestroyed()) return;
+  if (browser.isMinimized()) browser.restore();
+  browser.show();
+  browser.focus();
+}

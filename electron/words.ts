@@ -1,0 +1,69 @@
+/**
+ * The desktop's own English: menu, tray and notifications. The windows' words are the page's.
+ *
+ * Invariant: text from servers and programs is quoted and bounded before it stands in a sentence, and a
+ * menu never takes a character of it for a mnemonic.
+ */
+import { quoted } from '../src/errors.ts';
+import type { Question, Server, TrayState } from './summary.ts';
+
+/** A menu is read at a glance: longer names are cut in the middle of nowhere, with an ellipsis. */
+const longest = 60;
+
+export function shown(text: string): string {
+  return quoted(text.length > longest ? `${text.slice(0, longest)}…` : text);
+}
+
+/** A server by the address that the person typed. */
+export function serverName(url: string): string {
+  return shown(url.replace(/^https:\/\//, ''));
+}
+
+/** In a menu one `&` underlines the next letter. */
+export function inMenu(text: string): string {
+  return text.replaceAll('&', '&&');
+}
+
+export const trayWords: Readonly<Record<TrayState, string>> = {
+  fine: 'Keyturn',
+  waiting: 'Keyturn: a question waits for you',
+  signedOut: 'Keyturn: signed out of a server',
+  locked: 'Keyturn: locked',
+  offline: 'Keyturn: offline',
+};
+
+const stateWords: Readonly<Record<string, string>> = {
+  active: 'signed in',
+  refreshing: 'signed in',
+  expired: 'expired',
+  loginRequired: 'signed out',
+};
+
+export function serverState({ state }: Server): string {
+  return stateWords[state] ?? shown(state);
+}
+
+export function questionWords({ kind, client = '', resource = '', issuer = '' }: Question): string {
+  switch (kind) {
+    case 'allow':
+      return `${shown(client)} asks for ${serverName(resource)}`;
+    case 'pair':
+      return `${shown(client)} wants to be paired`;
+    default:
+      return `Sign in to ${serverName(resource)} at ${serverName(issuer)}`;
+  }
+}
+
+export const words = {
+  signInAgain: 'Sign in again',
+  noServers: 'No servers yet',
+  lock: 'Lock',
+  open: 'Open Keyturn',
+  startAtLogin: 'Start at login',
+  quit: 'Quit',
+  question: 'Keyturn has a question',
+  signedOut: (server: Server) => `${serverName(server.endpoint)} needs you to sign in again`,
+  signedOutTitle: 'Signed out',
+  exportTitle: 'Export the activity',
+  startFailed: 'Keyturn could not start',
+};

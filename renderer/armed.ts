@@ -1,0 +1,51 @@
+/**
+ * When a card may be approved.
+ *
+ * Invariant: only after the card was on the screen and its window focused for half a second without a
+ * break, counted from the moment when the main process knew of it; a break starts it anew. The main
+ * process keeps a guard of its own; this one keeps the button from promising what that would refuse.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { call } from './host.ts';
+
+/** Milliseconds: longer than somebody needs to finish a click or a key meant for what was there before. */
+const lookAtLeast = 500;
+
+export function useArmed(questionId: string): boolean {
+  const [isArmed, set] = useState(false);
+  useEffect(() => watch(questionId, set), [questionId]);
+  return isArmed;
+}
+
+function watch(id: string, set: (isArmed: boolean) => void): () => void {
+  const over = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  /** Counts the looks, so that an answer that comes after a break arms nothing. */
+  let look = 0;
+  const stop = (): void => {
+    look += 1;
+    clearTimeout(timer);
+    set(false);
+  };
+  const start = async (): Promise<void> => {
+    stop();
+    if (!isSeen()) return;
+    const mine = look;
+    const { ok } = await call('card.shown', { id });
+    if (!ok || mine !== look || over.signal.aborted) return;
+    timer = setTimeout(() => set(isSeen()), lookAtLeast);
+  };
+  const { signal } = over;
+  window.addEventListener('focus', () => void start(), { signal });
+  window.addEventListener('blur', stop, { signal });
+  document.addEventListener('visibilitychange', () => void start(), { signal });
+  void start();
+  return () => {
+    over.abort();
+    clearTimeout(timer);
+  };
+}
+
+function isSeen(): boolean {
+  return document.visibilityState === 'visible' && document.hasFocus();
+}

@@ -1,0 +1,40 @@
+/**
+ * Text from servers, programs and files made fit to show.
+ *
+ * Invariant: what comes out is bounded, and every control, direction, invisible and unassigned
+ * character is written as an escape, so that no name can look like another or turn the words around it.
+ */
+
+/** Characters of one text. A real name, scope or address is far shorter. */
+const longest = 160;
+
+/** Marks on one letter: Vietnamese needs two; a pile of them covers the lines above. */
+const piledMarks = /(\p{M}{2})\p{M}+/gu;
+
+/** Controls, formats (bidi, zero width), surrogates, private use, unassigned; all spaces but the plain one. */
+const unseen = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
+
+export interface FitText {
+  readonly text: string;
+  /** It was changed, or could pass for words of ours: shown in quotation marks. */
+  readonly isOdd: boolean;
+}
+
+export function fit(raw: string, bound = longest): FitText {
+  const characters = Array.from(raw.slice(0, bound * 2));
+  const isCut = characters.length > bound || raw.length > bound * 2;
+  const kept = characters.slice(0, bound).join('');
+  const plain = kept.replace(unseen, escaped).replace(piledMarks, '$1…');
+  const isOdd = isCut || plain !== raw || raw === '' || /^\s|\s$|["“”<>]/.test(raw);
+  return { text: isCut ? `${plain}…` : plain, isOdd };
+}
+
+function escaped(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}
+
+/** The text for places that take no markup: titles, labels, announcements. Odd ones are quoted. */
+export function fitLabel(raw: string, bound?: number): string {
+  const { text, isOdd } = fit(raw, bound);
+  return isOdd ? `“${text}”` : text;
+}

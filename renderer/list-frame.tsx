@@ -1,0 +1,74 @@
+/**
+ * What every list needs around it: placeholders of the same height while it is read, a refusal beside
+ * the last that was read, a word where there is nothing.
+ */
+import type { ComponentChildren } from 'preact';
+import { Refused } from './refused.tsx';
+import { rereadAll } from './store.ts';
+import type { Loaded } from './store.ts';
+import { strings } from './strings.ts';
+
+interface ListFrameProps {
+  readonly loaded: Loaded<unknown>;
+  readonly isEmpty: boolean;
+  readonly emptyTitle: string;
+  readonly empty: string;
+  readonly children: ComponentChildren;
+}
+
+export function ListFrame({ loaded, isEmpty, emptyTitle, empty, children }: ListFrameProps) {
+  const { value, refusal } = loaded;
+  return (
+    <>
+      {refusal !== undefined && (
+        <div class="stale">
+          <Refused refusal={refusal} />
+          {value !== undefined && <p class="dim">{strings.stale}</p>}
+          <button type="button" onClick={rereadAll}>
+            {strings.reload}
+          </button>
+        </div>
+      )}
+      {value === undefined && refusal === undefined && <Skeleton />}
+      {value !== undefined && (isEmpty ? <Empty title={emptyTitle} text={empty} /> : children)}
+    </>
+  );
+}
+
+function Skeleton() {
+  return (
+    <div class="skeleton" role="status">
+      <span class="visually-hidden">{strings.loading}</span>
+      {[0, 1, 2].map((row) => (
+        <div class="card" key={row} aria-hidden="true" />
+      ))}
+    </div>
+  );
+}
+
+export function Empty({ title, text }: { readonly title: string; readonly text: string }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      <p class="dim">{text}</p>
+    </div>
+  );
+}
+
+/** Rows shown at first, and with each press of "Show more": what a person scrolls through, and a page renders at once. */
+export const pageSize = 50;
+
+interface ShowMoreProps {
+  readonly count: number;
+  readonly shown: number;
+  readonly onMore: (shown: number) => void;
+}
+
+export function ShowMore({ count, shown, onMore }: ShowMoreProps) {
+  if (count <= shown) return null;
+  return (
+    <button type="button" class="more" onClick={() => onMore(shown + pageSize)}>
+      {strings.showMore}
+    </button>
+  );
+}

@@ -1,0 +1,17 @@
+/** The page of every window: one bundle, told by its address what to show. */
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { keepFocus } from './focus.ts';
+import { startStore } from './store.ts';
+import { locale, strings } from './strings.ts';
+import './style/colours.css';
+import './style/page.css';
+import './style/parts.css';
+import './style/views.css';
+
+document.documentElement.lang = locale;
+document.title = strings.appName;
+startStore();
+keepFocus();
+const place = document.getElementById('app');
+if (place) render(<App />, place);

@@ -1,0 +1,98 @@
+/** Rules that the person waived for single servers; each can be kept again with one press. */
+import { useState } from 'preact/hooks';
+import { announce } from './announcement.ts';
+import { useDeed } from './deed.ts';
+import { Choice, Field } from './field.tsx';
+import { Address } from './foreign.tsx';
+import { fitLabel } from './foreign-text.ts';
+import { Refused } from './refused.tsx';
+import { strings } from './strings.ts';
+import type { OverrideName, Status } from './views.ts';
+
+const words = strings.settings;
+
+const names: readonly OverrideName[] = ['issuer-mismatch', 'no-resource', 'no-pkce-metadata'];
+
+export function OverrideSettings({ status: { overrides } }: { readonly status: Status }) {
+  const inForce = overrides.flatMap(({ server, names: waived }) => waived.map((name) => ({ server, name })));
+  return (
+    <section class="card">
+      <h3>{words.overrides}</h3>
+      <p class="dim">{words.overridesHint}</p>
+      {inForce.length === 0 && <p class="dim">{words.overridesNone}</p>}
+      <ul class="permissions">
+        {inForce.map(({ server, name }) => (
+          <li key={`${name} ${server}`}>
+            <Waived server={server} name={name} />
+          </li>
+        ))}
+      </ul>
+      <WaiveForm />
+    </section>
+  );
+}
+
+function Waived({ server, name }: { readonly server: string; readonly name: OverrideName }) {
+  const deed = useDeed();
+  const rule = words.overrideNames[name] ?? name;
+  const end = async (): Promise<void> => {
+    if (await deed.run('override.set', { server, name, on: false })) {
+      announce(words.overrideEnded(fitLabel(server)));
+    }
+  };
+  return (
+    <div class="permission">
+      <p class="permission-head">
+        <Address url={server} />
+        <span class="state state-denied">{name}</span>
+      </p>
+      <p>{rule}</p>
+      <Refused refusal={deed.refusal} />
+      <div class="actions">
+        <button
+          type="button"
+          aria-label={words.overrideEndFor(rule, fitLabel(server))}
+          onClick={() => void end()}
+        >
+          {words.overrideEnd}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function WaiveForm() {
+  const [server, setServer] = useState('');
+  const [name, setName] = useState<OverrideName>('issuer-mismatch');
+  const deed = useDeed();
+  const submit = async (): Promise<void> => {
+    if (!(await deed.run('override.set', { server: server.trim(), name, on: true }))) return;
+    announce(words.overridden(fitLabel(server.trim())));
+    setServer('');
+  };
+  return (
+    <details class="disclosure">
+      <summary>{words.overrideAdd}</summary>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <Field label={words.overrideServer} type="url" value={server} onInput={setServer} isRequired />
+        <Choice
+          label={words.overrideName}
+          value={name}
+          options={names.map((value) => ({ value, label: words.overrideNames[value] ?? value }))}
+          onChoose={(chosen) => setName(names.find((known) => known === chosen) ?? name)}
+        />
+        <Refused refusal={deed.refusal} />
+        <div class="actions">
+          <button type="submit" class="danger">
+            {words.overrideAdd}
+          </button>
+        </div>
+      </form>
+    </details>
+  );
+}

@@ -1,0 +1,46 @@
+/** Scopes in words: the server's own text, and what it means where everybody agrees on that. */
+import { Foreign } from './foreign.tsx';
+import { strings } from './strings.ts';
+import { scopeMeaning } from './words.ts';
+
+/** RFC 6749 §3.3: names with spaces between them. */
+export function scopeNames(scope: string | undefined): string[] {
+  return [...new Set((scope ?? '').split(' ').filter((name) => name !== ''))];
+}
+
+/** Names shown of one grant; a server that sends more is summed up, so that one row stays a row. */
+const mostShown = 40;
+
+interface ScopesProps {
+  readonly names: readonly string[];
+  /** Those to mark as asked for the first time. */
+  readonly fresh?: readonly string[];
+}
+
+export function Scopes({ names, fresh = [] }: ScopesProps) {
+  if (names.length === 0) return <span class="dim">{strings.servers.noScopes}</span>;
+  const more = names.length - mostShown;
+  return (
+    <ul class="scopes">
+      {names.slice(0, mostShown).map((name) => (
+        <li key={name}>
+          <Scope name={name} />
+          {fresh.includes(name) && <span class="tag">{strings.card.newScope}</span>}
+        </li>
+      ))}
+      {more > 0 && <li class="dim">+{more}</li>}
+    </ul>
+  );
+}
+
+export function Scope({ name }: { readonly name: string }) {
+  const meaning = scopeMeaning(name);
+  return (
+    <>
+      <code>
+        <Foreign text={name} bound={80} />
+      </code>
+      {meaning !== undefined && <span class="meaning">{meaning}</span>}
+    </>
+  );
+}

@@ -1,0 +1,119 @@
+/**
+ * The card of a sign-in under way: which server and issuer, the code of another device, the address
+ * that is pasted back.
+ *
+ * Invariant: the pasted address holds a code: it leaves the field with the call and is never shown again.
+ */
+import { useState } from 'preact/hooks';
+import { announce } from './announcement.ts';
+import { useArmed } from './armed.ts';
+import { useDeed } from './deed.ts';
+import { Fact, Facts } from './facts.tsx';
+import { Field } from './field.tsx';
+import { Address, Foreign } from './foreign.tsx';
+import { Refused } from './refused.tsx';
+import { strings } from './strings.ts';
+import type { Question } from './views.ts';
+
+const words = strings.signIn;
+
+interface SignInCardProps {
+  readonly question: Question;
+  readonly onDone: () => void;
+}
+
+export function SignInCard({ question, onDone }: SignInCardProps) {
+  const { id, kind, resource = '', issuer = '', formerIssuer, code } = question;
+  const isDevice = kind === 'device';
+  const deed = useDeed();
+  const isArmed = useArmed(id);
+  const openPage = async (): Promise<void> => {
+    // The main process opens it; the question stays until the sign-in ends.
+    if (await deed.run('interaction.answer', { id, answer: 'yes' })) announce(words.opened);
+  };
+  const callOff = async (): Promise<void> => {
+    if (!(await deed.run('interaction.answer', { id, answer: 'no' }))) return;
+    announce(words.cancelled);
+    onDone();
+  };
+  return (
+    <div class="question">
+      <h3>{isDevice ? words.titleDevice : words.titlePage}</h3>
+      {isDevice && (
+        <div class="digits">
+          <p>{words.codeHint}</p>
+          <p class="code">
+            <Foreign text={code ?? ''} />
+          </p>
+        </div>
+      )}
+      <Facts>
+        <Fact name={words.server}>
+          <Address url={resource} />
+        </Fact>
+        <Fact name={words.issuer}>
+          <Address url={issuer} />
+        </Fact>
+      </Facts>
+      {formerIssuer !== undefined && (
+        <p class="warning">
+          {words.former} <Address url={formerIssuer} /> {words.formerWhat}
+        </p>
+      )}
+      <PageAddress url={question.url ?? ''} />
+      {!isDevice && <Paste id={id} onDone={onDone} />}
+      <Refused refusal={deed.refusal} />
+      <div class="actions">
+        <button type="button" class="danger" onClick={() => void callOff()}>
+          {words.cancel}
+        </button>
+        <button
+          type="button"
+          class="primary"
+          disabled={!isArmed}
+          onClick={(event) => {
+            if (event.isTrusted && isArmed) void openPage();
+          }}
+        >
+          {words.open}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** To copy by hand: a window opens no pages. Only http and https are addresses of pages. */
+function PageAddress({ url }: { readonly url: string }) {
+  const { protocol } = URL.parse(url) ?? {};
+  if (protocol !== 'https:' && protocol !== 'http:') return null;
+  return (
+    <label class="field">
+      <span>{words.page}</span>
+      <input readOnly value={url} onFocus={(event) => event.currentTarget.select()} />
+    </label>
+  );
+}
+
+function Paste({ id, onDone }: { readonly id: string; readonly onDone: () => void }) {
+  const [address, set] = useState('');
+  const deed = useDeed();
+  const submit = async (): Promise<void> => {
+    const redirect = address.trim();
+    set('');
+    if (redirect === '' || !(await deed.run('login.answer', { id, redirect }))) return;
+    announce(words.pasted);
+    onDone();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <Field label={words.paste} type="password" value={address} onInput={set} />
+      <Refused refusal={deed.refusal} />
+      <button type="submit">{words.pasteSubmit}</button>
+    </form>
+  );
+}

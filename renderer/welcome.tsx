@@ -1,0 +1,53 @@
+/** The first run: how the command is installed, start at login, a first program. */
+import { useDeed } from './deed.ts';
+import { Switch } from './field.tsx';
+import { Refused } from './refused.tsx';
+import { goTo } from './route.ts';
+import { useList } from './store.ts';
+import { strings } from './strings.ts';
+
+const words = strings.welcome;
+
+export function Welcome() {
+  const { value } = useList('preferences.get');
+  const deed = useDeed();
+  const finish = async (): Promise<void> => {
+    if (await deed.run('preferences.set', { isWelcomed: true })) goTo('servers');
+  };
+  return (
+    <main class="welcome" tabIndex={-1}>
+      <h1>{words.title}</h1>
+      <p class="lead">{words.lead}</p>
+      <ol class="steps">
+        <li>
+          <h2>{words.command}</h2>
+          <p>{words.commandWhat}</p>
+          <pre tabIndex={0}>{words.commands.install}</pre>
+        </li>
+        <li>
+          <h2>{words.login}</h2>
+          <Switch
+            label={words.login}
+            isOn={value?.openAtLogin ?? false}
+            onSwitch={async (openAtLogin) =>
+              (await deed.run('preferences.set', { openAtLogin })) !== undefined
+            }
+          />
+          <p class="dim">{words.loginWhat}</p>
+        </li>
+        <li>
+          <h2>{words.program}</h2>
+          <p>{words.programWhat}</p>
+          <pre tabIndex={0}>{words.commands.first}</pre>
+          <p>{words.programOwn}</p>
+        </li>
+      </ol>
+      <Refused refusal={deed.refusal} />
+      <div class="actions">
+        <button type="button" class="primary" onClick={() => void finish()}>
+          {words.done}
+        </button>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * Numbers, plurals and times in words, by Intl.
+ *
+ * Instants are seconds since 1970, as on the wire.
+ */
+import { locale, plurals, strings } from './strings.ts';
+
+const numbers = new Intl.NumberFormat(locale);
+const pluralRules = new Intl.PluralRules(locale);
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'medium' });
+const hours = new Intl.DateTimeFormat(locale, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+const lists = new Intl.ListFormat(locale, { type: 'conjunction' });
+
+export const number = (value: number): string => numbers.format(value);
+
+export function counted(value: number, of: keyof typeof plurals): string {
+  const form = pluralRules.select(value) === 'one' ? 'one' : 'other';
+  return `${number(value)} ${plurals[of][form]}`;
+}
+
+export const listed = (items: readonly string[]): string => lists.format(items);
+
+/** Seconds in a unit, with the unit from which on it is used. */
+const units = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+/** `in 5 minutes`, `3 days ago`; below a minute only `now`, so that nothing on the page ticks. */
+export function fromNow(at: number, now: number): string {
+  const distance = at - now;
+  for (const [unit, size] of units) {
+    if (Math.abs(distance) >= size) return relative.format(Math.round(distance / size), unit);
+  }
+  return relative.format(0, 'second');
+}
+
+export const exactTime = (at: number): string => exact.format(at * 1000);
+export const hourOf = (at: number): string => hours.format(at * 1000);
+
+/** `15 minutes`, `8 hours`, for choices. */
+export function duration(seconds: number): string {
+  const [unit, size] = units.find(([, length]) => seconds >= length && seconds % length === 0) ?? [
+    'minute',
+    60,
+  ];
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size);
+}
+
+/** What a scope means, where everybody agrees on it; undefined for a server's own. */
+export const scopeMeaning = (scope: string): string | undefined => {
+  return Object.hasOwn(strings.scopes, scope) ? strings.scopes[scope] : undefined;
+};

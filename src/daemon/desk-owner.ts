@@ -1,0 +1,62 @@
+/**
+ * The owner in the broker's own process: the person at the desk, for a host with a face.
+ *
+ * Invariant: needs no key, since who is in this process has the vault already; gets no token, since a
+ * window has no use for one.
+ */
+import { KeyturnError } from '../errors.ts';
+import { methods } from '../ipc/protocol.ts';
+import type { MethodName } from '../ipc/protocol.ts';
+import type { Caller, ServerDeps } from '../ipc/server.ts';
+import { ownerId } from '../ipc/wire.ts';
+
+/** The methods that an owner may call; those of local clients hand out tokens. */
+export type OwnersMethod = {
+  [M in MethodName]: (typeof methods)[M]['who'] extends 'client' ? never : M;
+}[MethodName];
+
+export interface DeskOwner {
+  /** Any of the owner's methods of docs/wire.md. Params and answer are not yet typed. Throws KeyturnError. */
+  call(method: OwnersMethod, params: unknown): Promise<unknown>;
+  /** Ends the subscription, and what waits for this owner. */
+  close(): void;
+}
+
+/** `heard` gets the names of the notifications. */
+export function deskOwner(dispatch: ServerDeps['dispatch'], heard: (method: string) => void): DeskOwner {
+  const over = new AbortController();
+  const peer = { kind: 'unverified' } as const;
+  const caller: Caller = {
+    clientId: ownerId,
+    role: 'owner',
+    peer,
+    peerNow: () => peer,
+    signal: over.signal,
+    get isOpen() {
+      return !over.signal.aborted;
+    },
+    notify: (method) => heard(method),
+    onClose: (callback) => over.signal.addEventListener('abort', callback, { once: true }),
+  };
+  // Can't fail: it only notes the caller.
+  void dispatch(caller, 'subscribe', {});
+  return {
+    call: async (method, params) => {
+      // The type says so too; a name from a window is only as good as the table it was looked up in.
+      if ((methods[method].who as 'any' | 'owner' | 'client') === 'client') throw notAtTheDesk(method);
+      return dispatch(caller, method, params);
+    },
+    close: () => over.abort(closed()),
+  };
+}
+
+function notAtTheDesk(method: string): KeyturnError {
+  return new KeyturnError('not_permitted', `${method} is for programs, not for the desk.`, {
+    rule: 'no token ever reaches a window',
+    hint: 'Use `keyturn token`.',
+  });
+}
+
+function closed(): KeyturnError {
+  return new KeyturnError('interrupted', 'The app is quitting.', { hint: 'Start it again.' });
+}

@@ -1,0 +1,20 @@
+/** The keychain's worker as Electron starts it: a real process, a real keyring, Electron's channel. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { spawnKeychainChild } from '../../electron/keychain-child.ts';
+import { keychainVault } from '../../src/vault/keychain.ts';
+import { keychainWorkerFile } from '../../src/vault/keychain-process.ts';
+import { double } from '../support/electron-double.ts';
+import { freshService, requireTestKeyring } from '../vault/keyring.ts';
+
+describe('the keychain child', () => {
+  it('keeps, shows and removes a secret', async () => {
+    requireTestKeyring();
+    const vault = keychainVault({ service: freshService(), spawnWorker: spawnKeychainChild });
+    onTestFinished(() => vault.close());
+    await vault.write('item', 'a secret');
+    expect(await vault.find('item')).toBe('a secret');
+    await vault.remove('item');
+    expect(await vault.find('item')).toBeUndefined();
+    expect(new Set(double.children)).toEqual(new Set([keychainWorkerFile]));
+  });
+});

@@ -1,0 +1,132 @@
+/** What the tray shows for each state, and the words in it. */
+import { describe, expect, it } from 'vitest';
+import { existsSync } from 'node:fs';
+import { trayIcon } from '../../electron/files.ts';
+import { type MenuState, menuRows, type Row } from '../../electron/menu.ts';
+import { newsSince, type Question, type Server, trayState, trayStates } from '../../electron/summary.ts';
+
+const server = (state: string, endpoint = 'https://notes.example/mcp'): Server => ({
+  id: endpoint,
+  resource: endpoint,
+  endpoint,
+  issuer: 'https://login.example',
+  scope: '',
+  state,
+  overrides: [],
+  clients: [],
+});
+
+const question = (kind: Question['kind'], id = 'q1'): Question => ({
+  id,
+  kind,
+  client: 'editor',
+  resource: 'https://notes.example/mcp',
+  issuer: 'https://login.example',
+  createdAt: 0,
+  state: 'open',
+});
+
+const fine: MenuState = {
+  questions: [],
+  servers: [server('active')],
+  isLocked: false,
+  isOnline: true,
+  startsAtLogin: false,
+  canLock: true,
+};
+
+const labels = (rows: readonly Row[]): string[] => rows.map((row) => ('label' in row ? row.label : '-'));
+
+describe('the icon', () => {
+  it.each([
+    ['fine', {}],
+    ['signedOut', { servers: [server('active'), server('loginRequired')] }],
+    ['offline', { isOnline: false, servers: [server('loginRequired')] }],
+    ['locked', { isLocked: true, isOnline: false }],
+    ['waiting', { questions: [question('allow')], isLocked: true, isOnline: false }],
+  ] as const)('shows %s, the most pressing first', (state, change) => {
+    expect(trayState({ ...fine, ...change })).toBe(state);
+  });
+
+  it('has a picture for every state, for light and dark panels', () => {
+    const files = trayStates.flatMap((state) => [trayIcon(state, 'light'), trayIcon(state, 'dark')]);
+    expect(files.filter((file) => !existsSync(file))).toEqual([]);
+    expect(files.filter((file) => !existsSync(file.replace('.png', '@2x.png')))).toEqual([]);
+  });
+});
+
+describe('the menu', () => {
+  it('has questions first, then servers with those signed out before the others, then the rest', () => {
+    const rows = menuRows({
+      ...fine,
+      questions: [question('allow'), question('pair', 'q2'), question('login', 'q3')],
+      servers: [server('active'), server('loginRequired', 'https://mail.example')],
+    });
+    expect(labels(rows)).toEqual([
+      '"editor" asks for "notes.example/mcp"',
+      '"editor" wants to be paired',
+      'Sign in to "notes.example/mcp" at "login.example"',
+      '-',
+      '"mail.example": signed out',
+      '"notes.example/mcp": signed in',
+      '-',
+      'Lock',
+      'Open Keyturn',
+      'Start at login',
+      '-',
+      'Quit',
+    ]);
+  });
+
+  it('leads to a card or to the sign-in’s page, and to an answer never', () => {
+    const rows = menuRows({ ...fine, questions: [question('allow'), question('device', 'q2')] });
+    expect(rows.slice(0, 2)).toMatchObject([
+      { act: { does: 'card', id: 'q1' } },
+      { act: { does: 'page', id: 'q2' } },
+    ]);
+    expect(JSON.stringify(rows)).not.toMatch(/"yes"|allow/);
+  });
+
+  it('offers a new sign-in under each server, beside its issuer', () => {
+    const group = menuRows(fine)[0];
+    expect(group).toMatchObject({
+      kind: 'group',
+      rows: [
+        { kind: 'text', label: '"login.example"' },
+        { label: 'Sign in again', act: { does: 'signIn', server: 'https://notes.example/mcp' } },
+      ],
+    });
+  });
+
+  it('says so where there is no server, and offers no lock where there is none or it is locked', () => {
+    expect(labels(menuRows({ ...fine, servers: [] }))[0]).toBe('No servers yet');
+    for (const change of [{ canLock: false }, { isLocked: true }]) {
+      expect(labels(menuRows({ ...fine, ...change }))).not.toContain('Lock');
+    }
+  });
+
+  it('quotes, bounds and disarms what programs and servers chose', () => {
+    const hostile = `<b>&File\u202e${'x'.repeat(10_000)}`;
+    const rows = menuRows({ ...fine, questions: [{ ...question('allow'), client: hostile }] });
+    const [label = ''] = labels(rows);
+    expect(label.length).toBeLessThan(200);
+    expect(label).toContain('&&File');
+    expect(label).toContain('\\u202e');
+    expect(label).not.toContain('\u202e');
+  });
+});
+
+describe('news', () => {
+  it('are questions that were not there, and servers that were signed out since', () => {
+    const before = { ...fine, questions: [question('allow')], servers: [server('active')] };
+    const after = {
+      ...fine,
+      questions: [question('allow'), question('pair', 'q2')],
+      servers: [server('loginRequired'), server('loginRequired', 'https://new.example')],
+    };
+    const news = newsSince(before, after);
+    expect(news.questions.map(({ id }) => id)).toEqual(['q2']);
+    expect(news.signedOut.map(({ id }) => id)).toEqual(['https://notes.example/mcp']);
+    expect(newsSince(after, after)).toEqual({ questions: [], signedOut: [] });
+  });
+});

@@ -1,0 +1,173 @@
+/** The packed app: electron-builder itself, over a stub of Electron, and what came out. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readTree } from '../support/imports.ts';
+
+const run = promisify(execFile);
+const root = path.join(import.meta.dirname, '..', '..');
+
+/** Where the fuses stand in a binary (@electron/fuses): this text, a version, a count, and a character for each. */
+const sentinel = 'dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX';
+const fuses = [
+  'runAsNode',
+  'enableCookieEncryption',
+  'enableNodeOptionsEnvironmentVariable',
+  'enableNodeCliInspectArguments',
+  'enableEmbeddedAsarIntegrityValidation',
+  'onlyLoadAppFromAsar',
+  'loadBrowserProcessSpecificV8Snapshot',
+  'grantFileProtocolExtraPrivileges',
+] as const;
+
+/** As Electron ships them: what must be off is on, and what must be on is off. */
+const shipped = '10110001';
+
+/** Milliseconds: electron-builder asks npm for the tree of packages, and reads each of them. */
+const packing = 180_000;
+
+let folder: string;
+let packed: string;
+let files: string[];
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'kt-packed-'));
+  const stub = path.join(folder, 'stub');
+  mkdirSync(path.join(stub, 'resources'), { recursive: true });
+  const wire = Buffer.concat([Buffer.from(sentinel), Buffer.from([1, fuses.length]), Buffer.from(shipped)]);
+  writeFileSync(path.join(stub, 'electron'), Buffer.concat([Buffer.from('stub'), wire, Buffer.from('end')]));
+  const builder = path.join(root, 'node_modules', 'electron-builder', 'cli.js');
+  const choice = [`-c.electronDist=${stub}`, `-c.directories.output=${path.join(folder, 'out')}`];
+  await run(process.execPath, [builder, '--linux', '--dir', ...choice], { cwd: root });
+  packed = path.join(folder, 'out', 'linux-unpacked');
+  files = asar().listPackage(path.join(packed, 'resources', 'app.asar'), { isPack: false });
+}, packing);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Asar {
+  listPackage(archive: string, options: { isPack: boolean }): string[];
+  extractFile(archive: string, file: string): Buffer;
+}
+
+/** What electron-builder packs with; it isn't a dependency of ours. */
+function asar(): Asar {
+  const builder = createRequire(path.join(root, 'node_modules', 'app-builder-lib', 'package.json'));
+  return builder('@electron/asar') as Asar;
+}
+
+describe('the packed app', () => {
+  it('holds the built program, and no test, source, map, tool or page of anybody’s', () => {
+    const own = files.filter((file) => !file.startsWith('/node_modules'));
+    const wanted =
+      /^\/(package\.json|LICENSE|assets(\/tray(\/\w+(@2x)?\.png)?)?|dist|dist\/app(\/.*\.c?js|\/package\.json|\/[^.]*)?|dist\/renderer.*)$/;
+    expect(own.filter((file) => !wanted.test(file))).toEqual([]);
+    expect(own).toContain('/dist/app/electron/main.js');
+    expect(own).toContain('/dist/app/electron/preload.cjs');
+    expect(own).toContain('/dist/app/src/vault/keychain-worker.js');
+    expect(files.filter((file) => /\.(map|tsx?|mts|cts|md|cc|cpp|h|gyp|o)$/.test(file))).toEqual([]);
+    expect(
+      files.filter((file) => /\/(tests?|__tests__|examples?|docs?|coverage|\.github)\//.test(file)),
+    ).toEqual([]);
+    expect(own.filter((file) => /\/(cli|server|test|renderer\/src)\//.test(file))).toEqual([]);
+  });
+
+  it('holds packages that it needs at run time only', () => {
+    const { devDependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+      devDependencies: Record<string, string>;
+    };
+    const names = new Set(
+      files
+        .filter((file) => file.startsWith('/node_modules/'))
+        .map((file) =>
+          file
+            .split('/')
+            .slice(2, file.startsWith('/node_modules/@') ? 4 : 3)
+            .join('/'),
+        ),
+    );
+    expect(Object.keys(devDependencies).filter((name) => names.has(name))).toEqual([]);
+    const wanted = [
+      'conf',
+      'electron-store',
+      'ipaddr.js',
+      'keytar',
+      'koffi',
+      'openid-client',
+      'undici',
+      'zod',
+    ];
+    expect(wanted.filter((name) => !names.has(name))).toEqual([]);
+    const built = readTree(path.join(root, 'dist', 'app'), ['.js']);
+    const imported = new Set(
+      [...built.values()].flatMap(({ imports }) => imports.map(({ target }) => target)),
+    );
+    const missing = [...imported].filter(
+      (name) => /^[a-z@]/.test(name) && !name.includes(':') && !name.endsWith('.js'),
+    );
+    expect(missing.filter((name) => name !== 'electron' && !names.has(name.split('/', 1)[0] ?? ''))).toEqual(
+      [],
+    );
+  });
+
+  it('has its native parts outside the archive', async () => {
+    const unpacked = path.join(packed, 'resources', 'app.asar.unpacked', 'node_modules');
+    const native = files.filter((file) => file.endsWith('.node'));
+    expect(native.some((file) => file.includes('koffi'))).toBe(true);
+    expect(native).toContain('/node_modules/keytar/build/Release/keytar.node');
+    for (const file of native) {
+      expect(readFileSync(path.join(unpacked, file.slice('/node_modules'.length))).length).toBeGreaterThan(0);
+    }
+  });
+
+  it('starts at main.js, as an ES module, and knows its version', () => {
+    const archive = path.join(packed, 'resources', 'app.asar');
+    const read = (file: string): unknown => JSON.parse(asar().extractFile(archive, file).toString());
+    expect(read('package.json')).toMatchObject({ main: 'dist/app/electron/main.js', type: 'module' });
+    const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect(read('dist/app/package.json')).toEqual({ version, type: 'module' });
+  });
+
+  it('has its fuses blown', () => {
+    const binary = readFileSync(path.join(packed, 'keyturn-desktop')).toString('latin1');
+    const at = binary.indexOf(sentinel) + sentinel.length + 2;
+    const wire = Object.fromEntries(fuses.map((name, index) => [name, binary[at + index] === '1']));
+    expect(wire).toMatchObject({
+      runAsNode: false,
+      enableCookieEncryption: true,
+      enableNodeOptionsEnvironmentVariable: false,
+      enableNodeCliInspectArguments: false,
+      enableEmbeddedAsarIntegrityValidation: true,
+      onlyLoadAppFromAsar: true,
+      grantFileProtocolExtraPrivileges: false,
+    });
+  });
+});
+
+describe('electron-builder.yml', () => {
+  const text = readFileSync(path.join(root, 'electron-builder.yml'), 'utf8');
+
+  it('makes a package for every system, hardened on macOS, and no update of its own', () => {
+    for (const line of [
+      'target: [AppImage, deb, rpm]',
+      'target: dmg',
+      'target: nsis',
+      'hardenedRuntime: true',
+      'entitlements: assets/entitlements.mac.plist',
+      'publish: null',
+      'asar: true',
+    ]) {
+      expect(text).toContain(line);
+    }
+    const entitlements = readFileSync(path.join(root, 'assets', 'entitlements.mac.plist'), 'utf8');
+    expect(entitlements).not.toMatch(
+      /get-task-allow|disable-library-validation|allow-dyld|unsigned-executable/,
+    );
+  });
+});

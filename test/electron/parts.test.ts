@@ -1,0 +1,221 @@
+/** The small parts of the desktop host, each by itself. */
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { loginItem } from '../../electron/login-item.ts';
+import { entryPage, isEntryPage, isOwnUrl, servePage } from '../../electron/page.ts';
+import { PreferenceFile } from '../../electron/preferences.ts';
+import { proxyFrom } from '../../electron/proxy.ts';
+import { SignInPages } from '../../electron/sign-in-pages.ts';
+import { widens } from '../../electron/widening.ts';
+import { app } from '../support/electron-double.ts';
+
+function folder(): string {
+  const made = mkdtempSync(path.join(tmpdir(), 'kt-app-'));
+  onTestFinished(() => rmSync(made, { recursive: true }));
+  return made;
+}
+
+describe('the page’s own scheme', () => {
+  it('serves the folder’s files under a policy that allows nothing inline and nothing outside', async () => {
+    const page = servePage(path.join(import.meta.dirname, 'page'));
+    const response = await page(new Request(entryPage));
+    expect(response.status).toBe(200);
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*|data:/);
+    expect((await page(new Request('keyturn-app://main/page.js'))).headers.get('content-type')).toContain(
+      'text/javascript',
+    );
+  });
+
+  it.each([
+    'keyturn-app://main/../rig.ts',
+    'keyturn-app://main/..%2frig.ts',
+    // There, and of a kind that is served, but outside the folder.
+    'keyturn-app://main/..%2f..%2f..%2fassets%2ftray%2ffineWhite.png',
+    'keyturn-app://main/%2e%2e%2f%2e%2e%2f%2e%2e%2fpackage.json',
+    'keyturn-app://main//etc/passwd',
+    'keyturn-app://main/missing.js',
+    'keyturn-app://other/index.html',
+    'keyturn-app://main/index.html%00.js',
+    'keyturn-app://main/',
+  ])('answers %s with nothing', async (url) => {
+    const page = servePage(path.join(import.meta.dirname, 'page'));
+    expect((await page(new Request(url))).status).toBe(404);
+  });
+
+  it('answers reading only', async () => {
+    const page = servePage(path.join(import.meta.dirname, 'page'));
+    expect((await page(new Request(entryPage, { method: 'POST' }))).status).toBe(404);
+  });
+
+  it('knows its own addresses', () => {
+    expect(['keyturn-app://main/x', entryPage].every(isOwnUrl)).toBe(true);
+    const foreign = [
+      'keyturn-app://mainx/',
+      'https://main/',
+      'keyturn-app://a@main/',
+      'keyturn-app:main',
+      '',
+    ];
+    expect(foreign.filter(isOwnUrl)).toEqual([]);
+    expect(isEntryPage(`${entryPage}#card/1`)).toBe(true);
+    expect(isEntryPage(`${entryPage}?x`)).toBe(false);
+  });
+});
+
+describe('the system’s proxy', () => {
+  it.each([
+    ['DIRECT', undefined],
+    ['PROXY proxy.example:3128', 'http://proxy.example:3128'],
+    ['SOCKS5 s.example:1; HTTPS p.example:443; DIRECT', 'https://p.example:443'],
+    ['PROXY ; DIRECT', undefined],
+  ])('reads %s', (answer, proxy) => {
+    expect(proxyFrom(answer)).toBe(proxy);
+  });
+
+  it('goes past no proxy that it can’t use', () => {
+    expect(() => proxyFrom('SOCKS5 s.example:1080')).toThrow(/can’t use/);
+  });
+});
+
+describe('start at login', () => {
+  it('is one desktop file on Linux, with the program quoted', async () => {
+    const home = folder();
+    const place = {
+      env: { XDG_CONFIG_HOME: home },
+      platform: 'linux',
+      program: '/opt/A $b%/key"turn',
+    } as const;
+    const item = loginItem(app, place);
+    expect(await item.isOn()).toBe(false);
+    await item.set(true);
+    expect(await item.isOn()).toBe(true);
+    const text = readFileSync(path.join(home, 'autostart', 'keyturn.desktop'), 'utf8');
+    expect(text).toContain(String.raw`Exec="/opt/A \\$b%%/key\\"turn" --hidden`);
+    await item.set(false);
+    await item.set(false);
+    expect(await item.isOn()).toBe(false);
+  });
+
+  it('is the system’s own setting elsewhere', async () => {
+    const item = loginItem(app, { env: {}, platform: 'darwin' });
+    await item.set(true);
+    expect(app.getLoginItemSettings().openAtLogin).toBe(true);
+    await item.set(false);
+    expect(await item.isOn()).toBe(false);
+  });
+});
+
+describe('the preferences', () => {
+  it('are kept in a file of the user’s, with defaults for the rest', () => {
+    const home = folder();
+    expect(new PreferenceFile(home).choices()).toEqual({
+      notifications: true,
+      lockWithScreen: false,
+      isWelcomed: false,
+    });
+    new PreferenceFile(home).choose({ isWelcomed: true, notifications: undefined });
+    new PreferenceFile(home).keepSize('main', { width: 800, height: 600 });
+    const read = new PreferenceFile(home);
+    expect(read.choices()).toMatchObject({ isWelcomed: true, notifications: true });
+    expect(read.size('main')).toEqual({ width: 800, height: 600 });
+    expect(statSync(path.join(home, 'preferences.json')).mode & 0o077).toBe(0);
+  });
+
+  it.each(['{', '{"choices":{"notifications":"yes"}}'])('are kept and refused where they read %s', (text) => {
+    const home = folder();
+    const file = path.join(home, 'preferences.json');
+    writeFileSync(file, text);
+    const read = new PreferenceFile(home);
+    expect(() => read.choose({ isWelcomed: true })).toThrow(
+      expect.objectContaining({ reason: 'file_unreadable' }),
+    );
+    expect(read.size('main')).toBeUndefined();
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+});
+
+describe('a permission from a window', () => {
+  const resource = 'https://notes.example/mcp';
+  const clients = [
+    {
+      clientId: 'c1',
+      name: 'editor',
+      pairedAt: 0,
+      permissions: [{ resource, decision: 'allow' as const, scope: 'read write', until: 1000 }],
+    },
+  ];
+  const wanted = { client: 'editor', resource, decision: 'allow' as const, scope: 'read', until: 500 };
+
+  it('is no wider where it asks for less, or denies', () => {
+    expect(widens(clients, wanted)).toBe(false);
+    expect(widens(clients, { ...wanted, client: 'c1', scope: 'write read', until: 1000 })).toBe(false);
+    expect(widens([], { ...wanted, decision: 'deny' })).toBe(false);
+  });
+
+  it.each([
+    ['for another program', { client: 'other' }],
+    ['for another server', { resource: 'https://mail.example' }],
+    ['with a further scope', { scope: 'read admin' }],
+    ['with any scope', { scope: undefined }],
+    ['for longer', { until: 1001 }],
+    ['for ever', { until: undefined }],
+    ['with a limit that is not known here', { lease: 'longer' }],
+  ])('is wider %s', (_how, change) => {
+    expect(widens(clients, { ...wanted, ...change })).toBe(true);
+  });
+});
+
+describe('a sign-in’s page', () => {
+  const url = 'https://login.example/authorize?x=1';
+  const resource = 'https://notes.example/mcp';
+  const setUp = (page = url) => {
+    const opened: string[] = [];
+    let now = 0;
+    const question = { id: 'q1', kind: 'login' as const, resource, url: page, createdAt: 0, state: 'open' };
+    const pages = new SignInPages({
+      questions: () => Promise.resolve([question]),
+      open: (address) => Promise.resolve(void opened.push(address)),
+      now: () => now,
+    });
+    return { pages, opened, pass: (milliseconds: number) => void (now += milliseconds) };
+  };
+
+  it('waits for a click', async () => {
+    const { pages, opened } = setUp();
+    await pages.offered(url);
+    expect(opened).toEqual([]);
+    await pages.opened('q1');
+    expect(opened).toEqual([url]);
+  });
+
+  it('opens after the approval that led to it, once', async () => {
+    const { pages, opened } = setUp();
+    pages.clicked(resource);
+    await pages.offered(url);
+    await pages.offered(url);
+    expect(opened).toEqual([url]);
+  });
+
+  it('opens within a sign-in that the person started, and not after an approval of yesterday', async () => {
+    const { pages, opened, pass } = setUp();
+    await pages.during(() => pages.offered(url));
+    pages.clicked(resource);
+    pass(60_001);
+    await pages.offered(url);
+    expect(opened).toEqual([url]);
+  });
+
+  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'http://login.example/'])(
+    'never opens %s',
+    async (page) => {
+      const { pages, opened } = setUp(page);
+      await expect(pages.opened('q1')).rejects.toMatchObject({ reason: 'insecure_url' });
+      await expect(pages.opened('q2')).rejects.toMatchObject({ reason: 'not_found' });
+      expect(opened).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,43 @@
+/** The switches the app refuses to start with. */
+import { describe, expect, it } from 'vitest';
+import { forbiddenSwitches } from '../../electron/switches.ts';
+import { newHome } from '../support/home.ts';
+import { startInDouble } from './rig.ts';
+import { double } from '../support/electron-double.ts';
+
+describe('the command line', () => {
+  it.each([
+    '--remote-debugging-port=9222',
+    '--remote-debugging-pipe',
+    '--js-flags=--expose-gc',
+    '--no-sandbox',
+    '--ignore-certificate-errors',
+    '--host-resolver-rules=MAP * 127.0.0.1',
+    '--load-extension=x',
+    '--inspect',
+    '-remote-debugging-port=9222',
+    ' --no-sandbox',
+    '--NO-SANDBOX',
+    '--hidden-things',
+    '--user-data-dir=elsewhere',
+  ])('refuses %s', (word) => {
+    expect(forbiddenSwitches(['--hidden', word])).toEqual([word.trim()]);
+  });
+
+  it('takes what the app and desktops set, and what is no switch', () => {
+    const fine = ['--hidden', '--ozone-platform=wayland', '--lang=de', 'file', '-', '--', '--no-sandbox'];
+    expect(forbiddenSwitches(fine, 'linux')).toEqual([]);
+  });
+
+  it('reads a slash as a dash on Windows only', () => {
+    expect(forbiddenSwitches(['/no-sandbox'], 'win32')).toEqual(['/no-sandbox']);
+    expect(forbiddenSwitches(['/no-sandbox'], 'linux')).toEqual([]);
+  });
+
+  it('ends the app before it is ready, and before it makes a home', async () => {
+    const home = newHome();
+    await startInDouble(home, ['--no-sandbox']);
+    expect(double).toMatchObject({ exitCode: 2, isReady: false });
+    expect((await home.keyturn(['daemon', '--stop'])).stderr).toContain('no broker runs');
+  });
+});

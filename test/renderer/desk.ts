@@ -1,0 +1,179 @@
+/**
+ * A person's desk for the windows' page: a real broker over its socket, real servers to sign in at, and
+ * programs that pair and ask.
+ *
+ * Invariant: the page's calls go the way they go in the app (electron/bridge.ts, then the owner's
+ * methods), and everything that crosses is kept, for tests that look for what must not.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { answer } from '../../electron/bridge.ts';
+import type { Deed } from '../../electron/bridge.ts';
+import type { Envelope, Preferences } from '../../electron/channels.ts';
+import { grantVaultId } from '../../src/broker/grant.ts';
+import { connect, connectAsOwner } from '../../src/client/connect.ts';
+import type { Connection } from '../../src/client/connection.ts';
+import { pair } from '../../src/client/pair.ts';
+import { exportTrail } from '../../src/daemon/audit-trail.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import type { Daemon } from '../../src/daemon/daemon.ts';
+import { terminalLog } from '../../src/daemon/log.ts';
+import { homePaths } from '../../src/paths.ts';
+import { openWorld } from '../support/world.ts';
+import type { TestWorld } from '../support/world.ts';
+
+/** Answers what a window asks, as the main process does. */
+export type Answer = (channel: unknown, params: unknown) => Promise<Envelope<unknown>>;
+
+export interface Desk {
+  readonly world: TestWorld;
+  readonly daemon: Daemon;
+  readonly resource: string;
+  readonly owner: Connection;
+  readonly answer: Answer;
+  /** What the main process keeps for itself. */
+  readonly preferences: Preferences;
+  /** Ids of the questions whose card was on the screen. */
+  readonly shownCards: string[];
+  /** Ids of the sign-ins whose page the person had opened. */
+  readonly openedPages: string[];
+  /** Everything that crossed, as JSON: what the page asked, noted as it came, and what it was answered. */
+  readonly asked: string[];
+  readonly answered: string[];
+  /** False: nobody signs in at the pages that open. */
+  person: boolean;
+  /** Waits for the person's word; `onCode` gets the six digits. */
+  pairing(name: string, onCode: (code: string) => void): Promise<Connection>;
+  /** A program that was paired and answered without a window. */
+  program(name: string): Promise<Connection>;
+  /** Every token that the servers handed to this broker so far. */
+  secrets(handedOut: readonly string[]): Promise<string[]>;
+}
+
+export async function openDesk(): Promise<Desk> {
+  const world = await openWorld();
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  const env = { KEYTURN_HOME: folder, KEYTURN_VAULT: 'memory', NODE_EXTRA_CA_CERTS: world.caFile };
+  const paths = homePaths(env);
+  const at = { env, paths };
+  const state = { person: true };
+  const visits: Promise<unknown>[] = [];
+  const daemon = await startDaemon({
+    ...at,
+    autoStarted: false,
+    log: terminalLog(() => undefined),
+    shield: () => Promise.resolve([]),
+    openBrowser: async (url) => {
+      if (state.person) visits.push(world.signIn(url).catch(() => undefined));
+    },
+  });
+  const owner = await connectAsOwner(at);
+  const programs: Connection[] = [];
+  onTestFinished(async () => {
+    for (const connection of [owner, ...programs]) connection.close();
+    await daemon.stop();
+    await Promise.allSettled(visits);
+    await world.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const preferences: Preferences = {
+    openAtLogin: false,
+    notifications: true,
+    lockWithScreen: true,
+    isWelcomed: true,
+  };
+  const shownCards: string[] = [];
+  const openedPages: string[] = [];
+  const asked: string[] = [];
+  const answered: string[] = [];
+  const deed: Deed = async (channel, params) => {
+    switch (channel) {
+      case 'preferences.get':
+        return preferences;
+      case 'preferences.set':
+        return Object.assign(preferences, params);
+      case 'card.shown':
+        shownCards.push((params as { id: string }).id);
+        return {};
+      case 'interaction.answer': {
+        // A yes to a sign-in opens its page; the broker would call the sign-in off.
+        const { id, answer: given } = params as { id: string; answer: string };
+        if (given !== 'yes' || (await kindOf(owner, id)) !== 'login') break;
+        openedPages.push(id);
+        return {};
+      }
+      case 'audit.export':
+        return { rows: await exportTrail(paths, async () => undefined, 'csv') };
+      default:
+    }
+    // The bridge has checked them by the channel's schema: an object each.
+    return owner.request(channel, params as object);
+  };
+  const pairing = async (name: string, onCode: (code: string) => void): Promise<Connection> => {
+    await pair({ ...at, name, onCode });
+    const connection = await connect({ ...at, name });
+    programs.push(connection);
+    return connection;
+  };
+  return {
+    world,
+    daemon,
+    owner,
+    preferences,
+    shownCards,
+    openedPages,
+    asked,
+    answered,
+    pairing,
+    resource: world.protectedServer.resource,
+    get person() {
+      return state.person;
+    },
+    set person(isThere) {
+      state.person = isThere;
+    },
+    async answer(channel, params) {
+      asked.push(JSON.stringify([channel, params]));
+      const envelope = await answer(deed, channel, params);
+      answered.push(JSON.stringify(envelope));
+      return envelope;
+    },
+    async program(name) {
+      const paired = pairing(name, () => undefined);
+      const id = await questionId(owner, 'pair');
+      await owner.request('interaction.answer', { id, answer: 'yes' });
+      return paired;
+    },
+    async secrets(handedOut) {
+      const { grants, vault } = daemon.broker.parts;
+      const kept: string[] = [];
+      for (const { id } of grants.all()) kept.push((await vault.find(grantVaultId(id))) ?? '');
+      const tokens = kept.flatMap((text) => text.match(/[A-Za-z0-9_-]{40,}/g) ?? []);
+      return [...new Set([...handedOut, ...tokens])];
+    },
+  };
+}
+
+interface Listed {
+  readonly interactions: readonly { readonly id: string; readonly kind: string }[];
+}
+
+async function kindOf(owner: Connection, id: string): Promise<string | undefined> {
+  // The method's own answer; the broker's tests hold its form.
+  const { interactions } = (await owner.request('interaction.list')) as Listed;
+  return interactions.find((question) => question.id === id)?.kind;
+}
+
+/** The id of the first open question of a kind; waits for it. */
+export async function questionId(owner: Connection, kind: string): Promise<string> {
+  for (;;) {
+    // The method's own answer; the broker's tests hold its form.
+    const { interactions } = (await owner.request('interaction.list')) as Listed;
+    const id = interactions.find((question) => question.kind === kind)?.id;
+    if (id !== undefined) return id;
+    await sleep(10);
+  }
+}

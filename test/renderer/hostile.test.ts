@@ -1,0 +1,369 @@
+/**
+ * What servers and programs may send at worst, and what a newer broker may add.
+ *
+ * The answers here are written down, not a broker's: past its schemas no real one lets such texts
+ * through, and the page must stand by itself.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Envelope, ResultOn } from '../../electron/channels.ts';
+import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import type { Answer } from './desk.ts';
+import { accessibilityFaults, openWindow, overflowing, type PageWindow } from './page-window.ts';
+
+let profile: BrowserProfile;
+
+beforeAll(async () => {
+  profile = await openBrowserProfile({ ca: '', origins: [] });
+});
+
+afterAll(() => profile.close());
+
+type Lists = Readonly<Record<string, unknown>>;
+
+const now = Math.floor(Date.now() / 1000);
+/** Seconds. Told in hours, so that no slow run tells another number. */
+const hour = 3600;
+
+const status: ResultOn<'status'> = {
+  version: '0.1.0',
+  pid: 1,
+  home: '/state',
+  vault: 'keychain',
+  insecureLoopback: false,
+  grants: 0,
+  clients: 0,
+  interactions: 0,
+  overrides: [],
+  unreadable: [],
+  vaultState: { state: 'open', since: now },
+  settings: {},
+  log: { level: 'info', ok: true },
+  audit: { state: 'sealed' },
+  unshielded: [],
+  clocks: [],
+};
+
+const nothing: Lists = {
+  'grant.list': { grants: [] },
+  'client.list': { clients: [] },
+  'interaction.list': { interactions: [] },
+  'audit.tail': { rows: [] },
+  'settings.get': { settings: {}, details: [] },
+  'preferences.get': { openAtLogin: false, notifications: true, lockWithScreen: true, isWelcomed: true },
+  'card.shown': {},
+  status,
+};
+
+/** Answers with what is written down; `asked` gets the rest. */
+function answering(lists: Lists, asked: [unknown, unknown][] = []): Answer {
+  const known: Lists = { ...nothing, ...lists };
+  return async (channel, params): Promise<Envelope<unknown>> => {
+    const value = typeof channel === 'string' ? known[channel] : undefined;
+    if (value === undefined) asked.push([channel, params]);
+    return { ok: true, value: value ?? {} };
+  };
+}
+
+const show = (lists: Lists, hash: string, asked?: [unknown, unknown][]): Promise<PageWindow> =>
+  openWindow(profile.page.context(), { answer: answering(lists, asked), hash });
+
+const grant = (fields: object): object => ({
+  id: 'a1',
+  resource: 'https://notes.example/mcp',
+  endpoint: 'https://notes.example/mcp',
+  issuer: 'https://login.example',
+  account: 'alice',
+  scope: 'notes:read',
+  state: 'active',
+  overrides: [],
+  clients: ['editor'],
+  ...fields,
+});
+
+const program = (fields: object): object => ({
+  clientId: 'c1',
+  name: 'editor',
+  pairedAt: now - 1000,
+  permissions: [],
+  ...fields,
+});
+
+const question = (fields: object): object => ({
+  id: 'q1',
+  kind: 'allow',
+  client: 'editor',
+  resource: 'https://notes.example/mcp',
+  scope: 'notes:read',
+  createdAt: now,
+  state: 'open',
+  ...fields,
+});
+
+const override = '\u202egnitfihs\u202c';
+const hostile = [
+  ['markup', '<img src=x onerror="window.wasHit = true"><script>window.wasHit = true</script>'],
+  ['10,000 characters', 'W'.repeat(10_000)],
+  ['a direction override', `https://good.example/${override}elpmaxe.live`],
+  ['emoji and joiners', '👩‍💻🏳️‍🌈 🔑'],
+  ['piled marks', `n${'\u0301\u0489'.repeat(200)}otes`],
+  ['control characters and lines', 'one\u0000\u0007\ntwo\u2028three\ttab'],
+  ['another host before the real one', 'https://good.example@evil.example/'],
+  ['nothing', ''],
+] as const;
+
+const texts: readonly string[] = hostile.map(([, text]) => text);
+
+/** RFC 6749 has no space in a scope's name; everything else may come. */
+const scopeOf = (text: string): string => text.replace(/\s/g, '_');
+
+const hostileLists: Lists = {
+  'grant.list': {
+    grants: texts.map((text, at) =>
+      grant({
+        id: `g${at}`,
+        resource: `${text}/`,
+        endpoint: text,
+        issuer: text,
+        account: text,
+        scope: scopeOf(text),
+        state: text,
+        clients: [text],
+        trouble: { reason: text, since: now - 2 * hour, nextTryAt: now + hour },
+      }),
+    ),
+  },
+  'client.list': {
+    clients: texts.map((text, at) =>
+      program({
+        clientId: `c${at}`,
+        name: text,
+        executable: text,
+        permissions: [{ resource: text, scope: `${scopeOf(text)} two`, decision: 'allow' }],
+      }),
+    ),
+  },
+  'interaction.list': {
+    interactions: texts.map((text, at) =>
+      question({
+        id: `q${at}`,
+        client: text,
+        resource: text,
+        scope: scopeOf(text),
+        executable: text,
+        parents: [text, 'sh'],
+        pid: 7,
+      }),
+    ),
+  },
+  'audit.tail': {
+    rows: texts.map((text) => ({
+      time: now * 1000,
+      event: text,
+      outcome: text,
+      client: text,
+      endpoint: text,
+      issuer: text,
+      scope: [scopeOf(text)],
+    })),
+  },
+  'settings.get': { settings: Object.fromEntries(texts.map((text, at) => [`setting${at}`, text])) },
+  status: {
+    ...status,
+    vault: override,
+    home: override,
+    unreadable: texts,
+    overrides: texts.map((server) => ({ server, names: ['no-resource'] })),
+    vaultState: { state: override, what: override, hint: override },
+  },
+};
+
+const hostileViews = [
+  ['servers', 'article'],
+  ['programs', 'article'],
+  ['activity', '.entry'],
+  ['settings', '.permission'],
+  ...texts.map((_text, at) => [`card/q${at}`, '.question'] as const),
+] as const;
+
+describe('hostile texts', () => {
+  it('are shown bounded, escaped and as text, in every field', async () => {
+    const { page, complaints } = await show(hostileLists, 'servers');
+    for (const [hash, sign] of hostileViews) {
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+      await page.locator(sign).first().waitFor();
+      await page.evaluate(`document.querySelectorAll('details').forEach((details) => (details.open = true))`);
+      for (const width of [320, 1280]) {
+        await page.setViewportSize({ width, height: 700 });
+        expect(await overflowing(page), `${hash} at ${width} px`).toEqual([]);
+      }
+      const shown = await page.evaluate<string>(`document.body.innerText + [...document.querySelectorAll('*')]
+        .flatMap((element) => [...element.attributes].map(({ value }) => value)).join(' ')`);
+      expect(shown, hash).not.toMatch(/[\u0000-\u0008\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/);
+      expect(shown, hash).not.toContain('W'.repeat(1000));
+      expect(shown, hash).not.toMatch(/\p{M}{4}/u);
+      // An address that says one host and means another has none set off.
+      expect(await page.locator('strong', { hasText: /^good\.example$/ }).count()).toBe(0);
+    }
+    expect(await page.locator('img, script:not([src])').count()).toBe(0);
+    expect(await page.evaluate('window.wasHit')).toBe(undefined);
+    expect(complaints).toEqual([]);
+  });
+
+  it('in a refusal is text as well', async () => {
+    const message = `<b onclick="x">bold</b> ${override} ${'x'.repeat(5000)}`;
+    const refusing: Answer = async (channel) =>
+      channel === 'grant.list'
+        ? {
+            ok: false,
+            refusal: { reason: 'internal', message, hint: message, rule: message, retryAfter: 60 },
+          }
+        : answering({})(channel, {});
+    const { page } = await openWindow(profile.page.context(), {
+      answer: refusing,
+      hash: 'servers',
+      width: 320,
+    });
+    const alert = page.getByRole('alert');
+    await alert.waitFor();
+    const text = await alert.innerText();
+    expect(text).toContain('<b onclick="x">bold</b> \\u{202e}');
+    expect(text).toContain('in 1 minute');
+    expect(text.length).toBeLessThan(2200);
+    expect(await overflowing(page)).toEqual([]);
+  });
+});
+
+describe('a newer broker', () => {
+  it('has its troubles, receipts, leases and vault shown where it tells them', async () => {
+    const lists: Lists = {
+      'grant.list': {
+        grants: [
+          grant({
+            trouble: {
+              reason: 'authorization_server_unreachable',
+              since: now - 2 * hour,
+              nextTryAt: now + 5 * hour,
+            },
+          }),
+          grant({
+            id: 'a2',
+            state: 'revoked',
+            receipt: 'pending',
+            nextTryAt: now + 10 * hour,
+            liveUntil: now + 20 * hour,
+            endedAt: now - 60,
+          }),
+        ],
+      },
+      'client.list': {
+        clients: [
+          program({
+            permissions: [
+              {
+                resource: 'https://notes.example/mcp',
+                scope: 'notes:read notes:write',
+                decision: 'allow',
+                run: true,
+                until: now + 3600,
+              },
+            ],
+          }),
+        ],
+      },
+      status: {
+        ...status,
+        vaultState: { state: 'locked', since: now - 60, what: 'You locked it.', hint: 'Unlock it here.' },
+      },
+    };
+    const asked: [unknown, unknown][] = [];
+    const { page, complaints } = await show(lists, 'servers', asked);
+    await page.locator('article').first().waitFor();
+    const servers = await page.locator('main').innerText();
+    for (const part of [
+      '2 hours ago',
+      'next try in 5 hours',
+      'Next try: in 10 hours',
+      'works until: in 20 hours',
+    ]) {
+      expect(servers).toContain(part);
+    }
+    await page.evaluate('location.hash = "programs"');
+    await page.getByText('this run of the program').waitFor();
+    // Nothing on the wire narrows a permission for one run without making it a lasting one.
+    expect(await page.getByRole('button', { name: /^Narrow/ }).count()).toBe(0);
+    await page.evaluate('location.hash = "settings"');
+    const passphrase = page.getByLabel('Passphrase');
+    await passphrase.fill('open sesame');
+    await page.getByRole('button', { name: 'Unlock' }).click();
+    expect(await passphrase.inputValue()).toBe('');
+    expect(asked).toEqual([['vault.unlock', { passphrase: 'open sesame' }]]);
+    await page.getByLabel('Lock after idle').selectOption('900');
+    await expect.poll(() => asked.at(-1)).toEqual(['settings.set', { name: 'lockAfter', value: 900 }]);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(complaints.filter((text) => !text.includes('axe'))).toEqual([]);
+  });
+
+  it('has the facts of who asks on the card, and a changed issuer on the one of a sign-in', async () => {
+    const interactions = [
+      question({ executable: '/usr/bin/editor', pid: 4711, parents: ['bash', 'tmux', 'systemd'] }),
+      question({
+        id: 'q2',
+        kind: 'device',
+        issuer: 'https://login.example',
+        formerIssuer: 'https://old-login.example',
+        code: 'WDJB-MJHT',
+        url: 'javascript:alert(1)',
+      }),
+    ];
+    const { page } = await show({ 'interaction.list': { interactions } }, 'card/q1');
+    const card = page.locator('.question');
+    await card.waitFor();
+    for (const part of ['/usr/bin/editor', 'Read from the system', '4711', 'tmux']) {
+      expect(await card.innerText()).toContain(part);
+    }
+    await page.evaluate('location.hash = "card/q2"');
+    await page.getByText('Enter this code to sign in').waitFor();
+    const text = await card.innerText();
+    for (const part of [
+      'WDJB-MJHT',
+      'https://old-login.example',
+      'Go on only if you expected this change.',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(await page.content()).not.toContain('javascript:');
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+});
+
+describe('500 servers and 200 programs', () => {
+  it('are shown some at a time, and every one is found by the filter', async () => {
+    const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+    const { page } = await show(
+      {
+        'grant.list': {
+          grants: many(500).map((n) => {
+            const endpoint = `https://server-${n}.example/mcp`;
+            return grant({ id: `g${n}`, endpoint, resource: endpoint });
+          }),
+        },
+        'client.list': {
+          clients: many(200).map((n) => program({ clientId: `c${n}`, name: `program-${n}` })),
+        },
+      },
+      'servers',
+    );
+    const cards = page.locator('article');
+    await page.getByText('500 servers').waitFor();
+    expect(await cards.count()).toBe(50);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    expect(await cards.count()).toBe(100);
+    await page.getByLabel('Filter').fill('server-499.');
+    await page.getByText('1 server', { exact: true }).waitFor();
+    expect(await cards.count()).toBe(1);
+    await page.evaluate('location.hash = "programs"');
+    await page.getByText('200 programs').waitFor();
+    await page.getByLabel('Filter').fill('program-199');
+    await expect.poll(() => cards.count()).toBe(1);
+  });
+});

@@ -1,0 +1,279 @@
+/** The question card over a real broker: who can approve, how, when; and what is left of each answer. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Connection } from '../../src/client/connection.ts';
+import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { type Desk, openDesk, questionId } from './desk.ts';
+import { openWindow, type PageWindow, releaseTimers, type WindowOptions } from './page-window.ts';
+
+let profile: BrowserProfile;
+
+beforeAll(async () => {
+  profile = await openBrowserProfile({ ca: '', origins: [] });
+});
+
+afterAll(() => profile.close());
+
+const cardWindow = (desk: Desk, options: Partial<WindowOptions> = {}): Promise<PageWindow> =>
+  openWindow(profile.page.context(), { answer: desk.answer, hash: 'card', ...options });
+
+interface Asked {
+  readonly desk: Desk;
+  readonly page: Page;
+  readonly editor: Connection;
+  /** The program's request; it waits for the card. */
+  readonly token: Promise<{ readonly access_token: string }>;
+}
+
+/** `editor` asks for the notebook, and its card is on the screen. */
+async function asked(options: Partial<WindowOptions> = {}): Promise<Asked> {
+  const desk = await openDesk();
+  const editor = await desk.program('editor');
+  const { resource } = desk;
+  const token = editor.getToken({ resource, scope: 'notes:read', interaction: 'allow' });
+  token.catch(() => undefined);
+  await questionId(desk.owner, 'allow');
+  const { page } = await cardWindow(desk, options);
+  await button(page, 'Deny').waitFor();
+  return { desk, page, editor, token };
+}
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+/** Waits until the card may be approved. */
+async function armed(page: Page): Promise<void> {
+  await page.locator('button.primary:enabled').waitFor();
+}
+
+/** Waits until the half second is about to run. The policy lets no text be run in the page, so it is asked from here. */
+const timerHeld = (page: Page): Promise<void> =>
+  expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
+
+const isOpen = async (desk: Desk): Promise<boolean> => {
+  // The method's own answer; the broker's tests hold its form.
+  const { interactions } = (await desk.owner.request('interaction.list')) as { interactions: unknown[] };
+  return interactions.length > 0;
+};
+
+const gone = (page: Page): Promise<void> => page.getByText('Nothing waits for you.').waitFor();
+
+describe('the card of a program that asks for access', () => {
+  it('says who asks for what, and how far that is known', async () => {
+    const { page, desk } = await asked();
+    await armed(page);
+    const text = await page.locator('.question').innerText();
+    for (const part of ['editor', process.execPath, 'Seen when it was paired', desk.resource, 'notes:read']) {
+      expect(text).toContain(part);
+    }
+    expect(text).toContain('Named when you sign in there');
+    expect(desk.shownCards).toEqual([await questionId(desk.owner, 'allow')]);
+  });
+
+  it('can be approved only half a second after it was seen, and anew after a break', async () => {
+    const { page } = await asked({ areTimersHeld: true });
+    const allow = button(page, 'Allow');
+    await timerHeld(page);
+    expect(await allow.isDisabled()).toBe(true);
+    expect(await releaseTimers(page)).toEqual([500]);
+    await armed(page);
+    await page.evaluate('window.dispatchEvent(new Event("blur"))');
+    await page.locator('button.primary:disabled').waitFor();
+    await page.evaluate('window.dispatchEvent(new Event("focus"))');
+    await timerHeld(page);
+    expect(await allow.isDisabled()).toBe(true);
+  });
+
+  it('never arms while its window has no focus', async () => {
+    const { page, desk } = await asked({ areTimersHeld: true });
+    await timerHeld(page);
+    await page.evaluate('document.hasFocus = () => false');
+    await releaseTimers(page);
+    await page.evaluate('window.dispatchEvent(new Event("focus"))');
+    await page.evaluate('new Promise(requestAnimationFrame)');
+    expect(await button(page, 'Allow').isDisabled()).toBe(true);
+    expect(desk.shownCards).toHaveLength(1);
+  });
+
+  it('can not be approved before all that it has to say is on it', async () => {
+    const desk = await openDesk();
+    const editor = await desk.program('editor');
+    editor.getToken({ resource: desk.resource, interaction: 'allow' }).catch(() => undefined);
+    await questionId(desk.owner, 'allow');
+    const list = Promise.withResolvers<void>();
+    const answer: Desk['answer'] = async (channel, params) => {
+      if (channel === 'client.list') await list.promise;
+      return desk.answer(channel, params);
+    };
+    const { page } = await cardWindow(desk, { answer, areTimersHeld: true });
+    await timerHeld(page);
+    await releaseTimers(page);
+    await page.evaluate('new Promise(requestAnimationFrame)');
+    expect(await button(page, 'Allow').isDisabled()).toBe(true);
+    expect(await page.locator('.question').innerText()).not.toContain('Unverified');
+    list.resolve();
+    await armed(page);
+    expect(await page.locator('.question').innerText()).toContain('Seen when it was paired');
+  });
+
+  it('takes no approval from a script', async () => {
+    const { page, desk } = await asked();
+    await armed(page);
+    await page.evaluate(`{
+      const allow = document.querySelector('button.primary');
+      allow.click();
+      allow.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+      allow.dispatchEvent(new KeyboardEvent('keydown', { key: ' ', bubbles: true }));
+      allow.dispatchEvent(new KeyboardEvent('keyup', { key: ' ', bubbles: true }));
+    }`);
+    // Calls arrive in their order: what the clicks asked would be there before this.
+    await page.evaluate('window.keyturn.call("status", {})');
+    expect(desk.asked.at(-1)).toContain('"status"');
+    expect(desk.asked.filter((call) => /answer|permission/.test(call))).toEqual([]);
+    expect(await isOpen(desk)).toBe(true);
+  });
+
+  it('is denied by Enter, which has the focus from the start, and the denial is remembered', async () => {
+    const { page, desk, editor, token } = await asked();
+    await armed(page);
+    expect(await button(page, 'Deny').evaluate((deny) => deny.matches(':focus'))).toBe(true);
+    await page.keyboard.press('Escape');
+    expect(await isOpen(desk)).toBe(true);
+    await page.keyboard.press('Enter');
+    await expect(token).rejects.toMatchObject({ reason: 'consent_denied' });
+    await gone(page);
+    const again = editor.getToken({ resource: desk.resource, interaction: 'allow' });
+    await expect(again).rejects.toMatchObject({ reason: 'consent_denied' });
+  });
+
+  it('is not approved by Enter on "Allow", nor by Escape, but by the space bar, for an hour', async () => {
+    const { page, desk, token } = await asked();
+    await armed(page);
+    const allow = button(page, 'Allow');
+    await allow.press('Enter');
+    await allow.press('Escape');
+    expect(await isOpen(desk)).toBe(true);
+    expect(await page.getByLabel('1 hour').isChecked()).toBe(true);
+    await allow.press('Space');
+    expect((await token).access_token).not.toBe('');
+    await gone(page);
+    const now = Math.floor(Date.now() / 1000);
+    // The method's own answer; the broker's tests hold its form.
+    const { clients } = (await desk.owner.request('client.list')) as {
+      clients: { permissions: { until?: number; scope?: string }[] }[];
+    };
+    const [permission] = clients[1]?.permissions ?? [];
+    expect(permission?.scope).toBe('notes:read');
+    expect(permission?.until).toBeGreaterThan(now + 3000);
+    expect(permission?.until).toBeLessThanOrEqual(now + 3600);
+  });
+
+  it('is approved by a click until the person ends it, and by that only once', async () => {
+    const { page, desk, token } = await asked();
+    await page.getByLabel('Until I end it').check();
+    await armed(page);
+    await button(page, 'Allow').click();
+    const { access_token: secret } = await token;
+    await gone(page);
+    expect(await desk.owner.request('client.list')).toMatchObject({
+      clients: [{}, { permissions: [{ decision: 'allow', scope: 'notes:read' }] }],
+    });
+    const seen = [...desk.asked, ...desk.answered, await page.content()].join('\n');
+    for (const issued of await desk.secrets([secret])) expect(seen).not.toContain(issued);
+  });
+
+  it('is put off by "Not now", which nobody remembers', async () => {
+    const { page, desk, token } = await asked();
+    await button(page, 'Not now').click();
+    await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
+    await gone(page);
+    expect(await desk.owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+  });
+
+  it('asks for more scopes without touching how long the earlier ones last', async () => {
+    const desk = await openDesk();
+    const { owner, resource } = desk;
+    const editor = await desk.program('editor');
+    await owner.request('permission.set', {
+      client: 'editor',
+      resource,
+      decision: 'allow',
+      scope: 'notes:read',
+    });
+    const scope = 'notes:read notes:write';
+    const token = editor.getToken({ resource, scope, interaction: 'allow' });
+    token.catch(() => undefined);
+    await questionId(owner, 'allow');
+    const { page } = await cardWindow(desk);
+    await page.getByText('It may reach this server already').waitFor();
+    expect(await page.locator('.scopes li').allInnerTexts()).toEqual([
+      'notes:read',
+      expect.stringMatching(/^notes:write\s*new$/),
+    ]);
+    expect(await page.getByRole('radio').count()).toBe(0);
+    await armed(page);
+    await button(page, 'Allow').click();
+    await token;
+    expect(await owner.request('client.list')).toMatchObject({
+      clients: [{}, { permissions: [{ scope, decision: 'allow' }] }],
+    });
+  });
+});
+
+describe('the card of a program that pairs', () => {
+  it('shows the digits that the program shows, in the main window too, and gives the focus back', async () => {
+    const desk = await openDesk();
+    const code = Promise.withResolvers<string>();
+    const pairing = desk.pairing('editor', code.resolve);
+    pairing.catch(() => undefined);
+    const digits = await code.promise;
+    const { page } = await openWindow(profile.page.context(), { answer: desk.answer, hash: 'servers' });
+    const answer = page.getByRole('button', { name: /^Answer… editor wants to be paired/ });
+    await answer.press('Enter');
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.innerText()).toContain(digits);
+    expect(await dialog.innerText()).toContain('Unverified');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await answer.evaluate((opener) => opener.matches(':focus'))).toBe(true);
+    await answer.click();
+    const pair = dialog.getByRole('button', { name: 'Pair' });
+    await dialog.locator('button.primary:enabled').waitFor();
+    await pair.click();
+    expect((await pairing).isOpen).toBe(true);
+    await answer.waitFor({ state: 'detached' });
+  });
+});
+
+describe('the card of a sign-in', () => {
+  it('names server and issuer, takes a pasted address only if it is the right one, and calls it off', async () => {
+    const desk = await openDesk();
+    desk.person = false;
+    const { resource, owner, world } = desk;
+    const signIn = owner.request('login.start', { resource });
+    signIn.catch(() => undefined);
+    await questionId(owner, 'login');
+    const { page } = await cardWindow(desk);
+    const card = page.locator('.question');
+    await card.waitFor();
+    expect(await card.innerText()).toContain(resource);
+    expect(await card.innerText()).toContain(world.authorizationServer.issuer);
+    expect(await page.getByLabel('Address of the page').inputValue()).toContain(
+      world.authorizationServer.issuer,
+    );
+    const open = button(page, 'Open the page');
+    await armed(page);
+    await page.evaluate('document.querySelector("button.primary").click()');
+    await open.click();
+    await page.getByText('The page opens in your browser.').waitFor();
+    expect(desk.openedPages).toEqual([await questionId(owner, 'login')]);
+    const paste = page.getByLabel(/^Signed in on another device/);
+    await paste.fill('http://127.0.0.1:1/callback?code=foreign-code&state=foreign');
+    await page.getByRole('button', { name: 'Use this address' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await paste.inputValue()).toBe('');
+    expect(await page.content()).not.toContain('foreign-code');
+    await page.getByRole('button', { name: 'Call it off' }).click();
+    await gone(page);
+    await expect(signIn).rejects.toMatchObject({ reason: expect.stringMatching(/access_denied|login_/) });
+  });
+});

@@ -1,0 +1,326 @@
+/** The main window's views over a real broker: what they show, what they do, and that anybody can use them. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Connection } from '../../src/client/connection.ts';
+import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { type Desk, openDesk } from './desk.ts';
+import {
+  accessibilityFaults,
+  openWindow,
+  overflowing,
+  type PageWindow,
+  type WindowOptions,
+} from './page-window.ts';
+
+let profile: BrowserProfile;
+
+beforeAll(async () => {
+  profile = await openBrowserProfile({ ca: '', origins: [] });
+});
+
+afterAll(() => profile.close());
+
+const windowOf = (options: WindowOptions): Promise<PageWindow> => openWindow(profile.page.context(), options);
+
+/** Milliseconds for six views, checked whole: a minute of a machine that does ten other things. */
+const checkingAll = 180_000;
+
+const both = 'notes:read notes:write';
+
+/** `editor` may read and write notes and has a token; `reader` was denied. */
+async function usedDesk(): Promise<{ desk: Desk; editor: Connection; token: string }> {
+  const desk = await openDesk();
+  const { owner, resource } = desk;
+  const editor = await desk.program('editor');
+  await owner.request('permission.set', { client: 'editor', resource, decision: 'allow', scope: both });
+  const { access_token: token } = await editor.getToken({ resource, scope: both, interaction: 'allow' });
+  await desk.program('reader');
+  await owner.request('permission.set', { client: 'reader', resource, decision: 'deny' });
+  return { desk, editor, token };
+}
+
+const said = (page: Page) => page.locator('.announcement p').innerText();
+
+describe('Servers', () => {
+  it('shows a grant beside its issuer, and revokes it after a second step, with the receipt', async () => {
+    const { desk, editor, token } = await usedDesk();
+    const { resource, world } = desk;
+    const secrets = await desk.secrets([token]);
+    const { page, complaints, change } = await windowOf({ answer: desk.answer, hash: 'servers' });
+    const card = page.locator('article');
+    await card.waitFor();
+    const text = await card.innerText();
+    for (const part of [resource, world.authorizationServer.issuer, 'notes:read', 'Signed in', 'editor']) {
+      expect(text).toContain(part);
+    }
+    const expires = card.locator('time').first();
+    expect(await expires.innerText()).toMatch(/^in \d+ minutes/);
+    expect(await expires.getAttribute('title')).toMatch(/\d{4}/);
+
+    const revoke = card.getByRole('button', { name: /^Revoke/ });
+    await revoke.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Revoke this grant?' });
+    expect(await dialog.innerText()).toContain(world.authorizationServer.issuer);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await revoke.evaluate((button) => button.ownerDocument.activeElement === button)).toBe(true);
+    expect(await card.innerText()).toContain('Signed in');
+
+    await revoke.click();
+    await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
+    const receipt = page.getByRole('dialog', { name: 'Ended here' });
+    expect(await receipt.innerText()).toContain('The issuer confirmed');
+    await expect.poll(() => said(page)).toContain('The issuer confirmed');
+    await receipt.getByRole('button', { name: 'Done' }).click();
+    await card.getByText('Ended', { exact: true }).waitFor();
+    expect(await revoke.count()).toBe(0);
+    await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });
+
+    // Signed in again by the button, the refusal of a stopped broker stands beside what was read before.
+    await card.getByRole('button', { name: /^Sign in again/ }).click();
+    await card.getByText('Signed in', { exact: true }).waitFor();
+    expect(await card.innerText()).toContain('notes:write');
+    const seen = [...desk.asked, ...desk.answered, await page.content()].join('\n');
+    for (const secret of [...secrets, ...(await desk.secrets([]))]) expect(seen).not.toContain(secret);
+    expect(secrets.length).toBeGreaterThan(1);
+    await desk.daemon.stop();
+    await change();
+    await page.getByRole('alert').first().waitFor();
+    expect(await page.locator('main').innerText()).toContain('This is the last that was read');
+    expect(await card.innerText()).toContain(resource);
+    expect(complaints).toEqual([]);
+  });
+
+  it('says what to do where there is nothing, signs in at an address, and filters', async () => {
+    const desk = await openDesk();
+    const { page } = await windowOf({ answer: desk.answer });
+    await page.getByText('You are not signed in anywhere yet').waitFor();
+    await page.getByText('Sign in at a server').click();
+    await page.getByLabel('Address of the protected server').fill('https://nobody.invalid/');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    const refused = page.getByRole('alert');
+    await refused.waitFor();
+    expect(await refused.innerText()).toContain('nobody.invalid');
+    await page.getByLabel('Address of the protected server').fill(desk.resource);
+    await page.keyboard.press('Enter');
+    await page.locator('article').waitFor();
+    expect(await said(page)).toContain(`Signed in at ${desk.resource}`);
+    await page.getByLabel('Filter').fill('elsewhere');
+    await page.getByText('Nothing matches the filter.').waitFor();
+    expect(await page.locator('article').count()).toBe(0);
+  });
+});
+
+describe('Programs', () => {
+  it('narrows, ends, undoes a denial, and removes', async () => {
+    const { desk, editor } = await usedDesk();
+    const { owner, resource } = desk;
+    const { page } = await windowOf({ answer: desk.answer, hash: 'programs' });
+    const card = (name: string) => page.locator('article', { has: page.locator('h3', { hasText: name }) });
+    await card('editor')
+      .getByRole('button', { name: /^Narrow/ })
+      .click();
+    const save = page.getByRole('button', { name: 'Save' });
+    expect(await save.isDisabled()).toBe(true);
+    for (const name of ['notes:read', 'notes:write']) await page.getByLabel(name).uncheck();
+    expect(await save.isDisabled()).toBe(true);
+    await page.getByLabel('notes:read').check();
+    await save.click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await owner.request('client.list')).toMatchObject({
+      clients: [{}, { name: 'editor', permissions: [{ scope: 'notes:read' }] }, {}],
+    });
+    await card('editor').getByRole('button', { name: /^End/ }).click();
+    await card('editor').getByText('Nothing: it has no permission.').waitFor();
+    await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
+
+    expect(await card('reader').innerText()).toContain('Denied');
+    await card('reader')
+      .getByRole('button', { name: /^Undo denial/ })
+      .click();
+    await card('reader').getByText('Nothing: it has no permission.').waitFor();
+    expect(await card('reader').innerText()).toContain('attested');
+
+    await card('reader')
+      .getByRole('button', { name: /^Remove/ })
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await card('reader').waitFor({ state: 'detached' });
+    expect(await said(page)).toBe('reader was removed.');
+    // Its button is gone with it: the focus is on the view, not lost.
+    expect(await page.evaluate<string>('document.activeElement.tagName')).toBe('MAIN');
+  });
+
+  it('marks what was not used for 90 days', async () => {
+    const { desk } = await usedDesk();
+    const days = (count: number): number => count * 86_400;
+    const before = await windowOf({ answer: desk.answer, hash: 'programs', later: days(89) });
+    await before.page.locator('article').first().waitFor();
+    expect(await before.page.getByText('Review').count()).toBe(0);
+    const after = await windowOf({ answer: desk.answer, hash: 'programs', later: days(91) });
+    await after.page.locator('article').first().waitFor();
+    expect(await after.page.getByTitle('Not used for 90 days').count()).toBe(2);
+  });
+});
+
+describe('Activity', () => {
+  it('lists, filters, draws and exports the audit trail', async () => {
+    const { desk } = await usedDesk();
+    const { page } = await windowOf({ answer: desk.answer, hash: 'activity' });
+    const rows = page.locator('.entry');
+    await rows.first().waitFor();
+    const all = await rows.count();
+    expect(all).toBeGreaterThan(6);
+    expect(await page.getByRole('img').getAttribute('aria-label')).toBe(
+      '1 request and 0 refreshes in the last 24 hours.',
+    );
+    await page.getByText('The same as a table').click();
+    expect(await page.locator('tbody tr').count()).toBe(24);
+    expect(
+      (await page.locator('tbody td:nth-of-type(1)').allInnerTexts()).filter((n) => n === '1'),
+    ).toHaveLength(1);
+    await page.getByLabel('Kind').selectOption({ label: 'Permission' });
+    expect(await rows.count()).toBe(2);
+    await page.getByLabel('Program').selectOption({ label: 'reader' });
+    expect(await rows.allInnerTexts()).toEqual([expect.stringContaining('denied')]);
+    await page.getByRole('button', { name: /JSON lines/ }).click();
+    await page.getByText(/^Exported \d+ rows\.$/).waitFor();
+  });
+});
+
+describe('Settings', () => {
+  it('enters a client with a secret that never comes back, and waives a rule and keeps it again', async () => {
+    const desk = await openDesk();
+    const { page } = await windowOf({ answer: desk.answer, hash: 'settings' });
+    const secret = 'only-the-vault-may-have-this';
+    await page.getByLabel('Issuer', { exact: true }).fill('https://login.example');
+    await page.getByLabel('Client id').fill('by-hand');
+    await page.getByLabel('How Keyturn proves itself there').selectOption({ label: 'Client secret' });
+    const field = page.getByRole('textbox', { name: 'Client secret' });
+    await field.fill(secret);
+    expect(await field.getAttribute('type')).toBe('password');
+    await page.getByRole('button', { name: 'Enter the client' }).click();
+    await page.getByText('Register this redirect URI at the issuer:').waitFor();
+    expect(await page.content()).not.toContain(secret);
+    expect(desk.asked.join('\n')).toContain(secret);
+    expect(desk.answered.join('\n')).not.toContain(secret);
+
+    await page.getByText('Waive a rule').first().click();
+    await page.getByLabel('Server or issuer').fill('https://login.example');
+    await page.getByRole('button', { name: 'Waive a rule' }).click();
+    const keep = page.getByRole('button', { name: /^Keep the rule again/ });
+    await keep.first().waitFor();
+    expect(await desk.owner.request('status')).toMatchObject({ overrides: [{ names: ['issuer-mismatch'] }] });
+    await keep.first().click();
+    await page.getByText('No rule is waived.').waitFor();
+
+    await page.getByLabel('Notify me').uncheck();
+    await expect.poll(() => desk.preferences.notifications).toBe(false);
+    await page.getByLabel(/metadata document/).fill('http://not-https.example/client.json');
+    await page.getByRole('button', { name: 'Save' }).click();
+    // The broker's own words, in place.
+    expect(await page.getByRole('alert').innerText()).not.toBe('');
+  });
+});
+
+describe('the first run', () => {
+  it('welcomes once: the command from npm, start at login, a first program', async () => {
+    const desk = await openDesk();
+    desk.preferences.isWelcomed = false;
+    const { page } = await windowOf({ answer: desk.answer });
+    await page.getByRole('heading', { name: 'Welcome to Keyturn' }).waitFor();
+    const text = await page.locator('main').innerText();
+    for (const part of ['npm install --global keyturn', 'keyturn allow cli', 'six digits']) {
+      expect(text).toContain(part);
+    }
+    await page.getByLabel('Start when I log in').check();
+    await expect.poll(() => desk.preferences.openAtLogin).toBe(true);
+    await page.getByRole('button', { name: 'Show my servers' }).click();
+    await page.getByRole('heading', { name: 'Servers' }).waitFor();
+    expect(desk.preferences.isWelcomed).toBe(true);
+  });
+});
+
+/** Every view with something in it: its address, and what stands there once it is read. */
+const views = [
+  ['servers', 'article'],
+  ['programs', 'article'],
+  ['activity', '.entry'],
+  ['settings', 'section h3 >> text=Broker'],
+  ['welcome', '.steps'],
+  ['card', '.question'],
+] as const;
+
+describe('every view', () => {
+  it.each(['light', 'dark'] as const)(
+    'is open to everybody and fits from 320 px on, in the %s',
+    async (scheme) => {
+      const { desk } = await usedDesk();
+      const asking = desk.owner.request('token.get', {
+        resource: 'https://other.example/a-long-path-without-an-end/mcp',
+        scope: 'openid offline_access files:everything',
+        interaction: 'allow',
+      });
+      asking.catch(() => undefined);
+      const { page, complaints } = await windowOf({ answer: desk.answer, hash: 'servers', scheme });
+      for (const [hash, sign] of views) {
+        await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+        await page.locator(sign).first().waitFor();
+        for (const summary of await page.locator('summary').all()) await summary.click();
+        for (const width of [320, 1280]) {
+          await page.setViewportSize({ width, height: 700 });
+          expect(await overflowing(page), `${hash} at ${width} px`).toEqual([]);
+        }
+        // Policy and errors first: the checker itself brings styles along.
+        expect(complaints, hash).toEqual([]);
+        expect(await accessibilityFaults(page), hash).toEqual([]);
+        complaints.length = 0;
+      }
+    },
+    checkingAll,
+  );
+
+  it('is walked by the keyboard alone: tabs by arrows, every control by Tab, each with its focus shown', async () => {
+    const { desk } = await usedDesk();
+    const { page } = await windowOf({ answer: desk.answer, hash: 'servers' });
+    await page.locator('article').waitFor();
+    await page.getByRole('tab', { name: 'Servers' }).focus();
+    for (const name of ['Programs', 'Activity', 'Settings', 'Servers']) {
+      await page.keyboard.press('ArrowRight');
+      expect(await focused(page)).toMatchObject({ name, isShown: true });
+    }
+    await page.keyboard.press('End');
+    expect(await focused(page)).toMatchObject({ name: 'Settings' });
+    await page.keyboard.press('ArrowLeft');
+    await page.locator('[role="tabpanel"][aria-labelledby="tab-activity"]').waitFor();
+    for (const [hash, sign] of views.slice(0, 5)) {
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+      await page.locator(sign).first().waitFor();
+      const controls = await page
+        .locator(':is(button, input, select, summary, pre):visible:not(:disabled, [tabindex="-1"])')
+        .count();
+      await page.evaluate('document.activeElement.blur()');
+      const reached = new Set<string>();
+      for (let step = 0; step <= controls + 1; step += 1) {
+        await page.keyboard.press('Tab');
+        const { id, isShown } = await focused(page);
+        // Past the last control the browser itself has the focus for one step.
+        if (id === '') continue;
+        expect(isShown, `${hash}: ${id}`).toBe(true);
+        reached.add(id);
+      }
+      expect(reached.size, hash).toBe(controls);
+    }
+  });
+});
+
+/** The element that has the focus: numbered, its text, and whether a ring shows it. */
+async function focused(page: Page): Promise<{ id: string; name: string; isShown: boolean }> {
+  return page.evaluate(`(() => {
+    const element = document.activeElement;
+    if (element === document.body) return { id: '', name: '', isShown: false };
+    const { outlineStyle, outlineWidth } = getComputedStyle(element);
+    const id = [...document.querySelectorAll('*')].indexOf(element) + ' ' + element.outerHTML.slice(0, 80);
+    return { id, name: element.textContent, isShown: outlineStyle !== 'none' && outlineWidth !== '0px' };
+  })()`);
+}

@@ -1,0 +1,116 @@
+/** The double's `app`, and what a test sees and sets of the whole. */
+import { EventEmitter } from 'node:events';
+import type * as Electron from 'electron';
+import type { BrowserWindow } from './window.ts';
+
+type IpcHandler = (event: Electron.IpcMainInvokeEvent, ...args: unknown[]) => unknown;
+
+interface DoubleTray {
+  image: string;
+  toolTip: string;
+  menu: Electron.MenuItemConstructorOptions[];
+}
+
+interface DoubleNotification extends EventEmitter {
+  readonly options: Electron.NotificationConstructorOptions;
+}
+
+/** Everything fresh: as after the start of a process. */
+function fresh() {
+  return {
+    isReady: false,
+    isSandboxed: false,
+    isPrimary: true,
+    isOnline: true,
+    proxy: 'DIRECT',
+    /** What the person chooses in a save dialog; empty: cancels. */
+    savePath: '',
+    schemes: [] as Electron.CustomScheme[],
+    protocols: new Map<string, (request: Request) => Promise<Response>>(),
+    handlers: new Map<string, IpcHandler>(),
+    permissionRequest: undefined as
+      | Parameters<Electron.Session['setPermissionRequestHandler']>[0]
+      | undefined,
+    permissionCheck: undefined as Parameters<Electron.Session['setPermissionCheckHandler']>[0] | undefined,
+    devicePermission: undefined as Parameters<Electron.Session['setDevicePermissionHandler']>[0] | undefined,
+    beforeRequest: undefined as
+      | ((details: { url: string }, answer: (response: Electron.CallbackResponse) => void) => void)
+      | undefined,
+    session: new EventEmitter(),
+    power: new EventEmitter(),
+    theme: Object.assign(new EventEmitter(), { shouldUseDarkColors: false }),
+    windows: [] as BrowserWindow[],
+    tray: undefined as DoubleTray | undefined,
+    notifications: [] as DoubleNotification[],
+    /** URLs that were given to the system's browser. */
+    opened: [] as string[],
+    errors: [] as string[],
+    /** Files that were started as children. */
+    children: [] as string[],
+    /** Everything that went between pages and the main process, either way. */
+    crossed: [] as unknown[],
+    /** Addresses that a page asked for and that the app did not cancel, other than its own. */
+    leaked: [] as string[],
+    paths: new Map<string, string>(),
+    exitCode: undefined as number | undefined,
+    ended: Promise.withResolvers<void>(),
+  };
+}
+
+export const double = { ...fresh(), reset };
+
+function reset(): void {
+  app.removeAllListeners();
+  for (const emitter of [double.power, double.session, double.theme]) emitter.removeAllListeners();
+  const { power: _power, session: _session, theme: _theme, ...state } = fresh();
+  Object.assign(double, state);
+}
+
+export function failNext(isWrong: boolean, rule: string): void {
+  if (isWrong) throw new Error(`Electron would refuse this: ${rule}`);
+}
+
+class App extends EventEmitter {
+  readonly isPackaged = false;
+  readonly #login = { openAtLogin: false };
+
+  enableSandbox(): void {
+    failNext(double.isReady, 'enableSandbox comes before the app is ready');
+    double.isSandboxed = true;
+  }
+  setPath(name: string, folder: string): void {
+    double.paths.set(name, folder);
+  }
+  getPath(name: string): string {
+    return double.paths.get(name) ?? '/nonexistent';
+  }
+  getVersion(): string {
+    return '0.0.0';
+  }
+  requestSingleInstanceLock(): boolean {
+    return double.isPrimary;
+  }
+  async whenReady(): Promise<void> {
+    await Promise.resolve();
+    double.isReady = true;
+  }
+  getLoginItemSettings(): Pick<Electron.LoginItemSettings, 'openAtLogin'> {
+    return this.#login;
+  }
+  setLoginItemSettings({ openAtLogin = false }: Electron.Settings): void {
+    this.#login.openAtLogin = openAtLogin;
+  }
+  quit(): void {
+    let isPrevented = false;
+    this.emit('before-quit', { preventDefault: () => (isPrevented = true) });
+    if (isPrevented) return;
+    for (const window of double.windows) window.close();
+    double.ended.resolve();
+  }
+  exit(code = 0): void {
+    double.exitCode = code;
+    double.ended.resolve();
+  }
+}
+
+export const app = new App();

@@ -1,0 +1,253 @@
+/** The double's BrowserWindow: a page of a real Chromium, with the events that Electron would emit for it. */
+import { EventEmitter } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type * as Electron from 'electron';
+import type { BrowserContext, Frame, Page, Route } from 'playwright-core';
+import { app, double } from './app.ts';
+import { chromiumContext } from './chromium.ts';
+
+/** Stands for our scheme, which Chromium alone doesn't know. */
+const standIn = 'https://main.keyturn-app.test';
+const own = 'keyturn-app://main';
+
+const toStandIn = (url: string): string => (url.startsWith(own) ? standIn + url.slice(own.length) : url);
+const fromStandIn = (url: string): string =>
+  url.startsWith(standIn) ? own + url.slice(standIn.length) : url;
+
+class WebFrame {
+  readonly #frame: Frame;
+  constructor(frame: Frame) {
+    this.#frame = frame;
+  }
+  get url(): string {
+    return fromStandIn(this.#frame.url());
+  }
+  get origin(): string {
+    const { protocol, host } = new URL(this.url);
+    return host === '' ? 'null' : `${protocol}//${host}`;
+  }
+  get parent(): WebFrame | null {
+    const parent = this.#frame.parentFrame();
+    return parent ? webFrame(parent) : null;
+  }
+}
+
+const webFrames = new WeakMap<Frame, WebFrame>();
+
+/** One for each frame, as in Electron: it is compared by identity. */
+function webFrame(frame: Frame): WebFrame {
+  const known = webFrames.get(frame) ?? new WebFrame(frame);
+  webFrames.set(frame, known);
+  return known;
+}
+
+class WebContents extends EventEmitter {
+  readonly page: Promise<Page>;
+  openHandler: (details: { url: string }) => Electron.WindowOpenHandlerResponse = () => ({ action: 'allow' });
+  /** The address that the main process is loading: no navigation of the page's. */
+  #loading: string | undefined;
+  #page: Page | undefined;
+
+  constructor(preload: string) {
+    super();
+    this.page = this.#open(preload);
+    this.page.catch(() => undefined);
+  }
+
+  get mainFrame(): WebFrame | undefined {
+    return this.#page && webFrame(this.#page.mainFrame());
+  }
+
+  setWindowOpenHandler(handler: typeof this.openHandler): void {
+    this.openHandler = handler;
+  }
+
+  send(channel: string, ...args: unknown[]): void {
+    double.crossed.push(structuredClone(args));
+    const given = [channel, args] as const;
+    // The page has a `window` that these types, Node's, don't know.
+    const deliver = ([name, values]: typeof given): void =>
+      (globalThis as unknown as Receiver).electronDouble?.deliver(name, values);
+    void this.#page?.evaluate(deliver, given).catch(() => undefined);
+  }
+
+  async load(url: string): Promise<void> {
+    const page = await this.page;
+    this.#loading = toStandIn(url).split('#', 1)[0];
+    await page.goto(toStandIn(url));
+  }
+
+  async #open(preload: string): Promise<Page> {
+    const context: BrowserContext = await chromiumContext();
+    const page = await context.newPage();
+    this.#page = page;
+    await page.exposeBinding('electronInvoke', ({ frame }, channel: string, args: unknown[]) =>
+      this.#invoke(frame, channel, args),
+    );
+    await page.exposeBinding('electronInput', (_source, type: string) => {
+      this.emit('input-event', {}, { type });
+    });
+    await page.addInitScript(initScript(readFileSync(preload, 'utf8')));
+    await page.route('**', (route) => this.#answer(route));
+    page.on('popup', (popup) => {
+      if (this.openHandler({ url: popup.url() }).action === 'deny') void popup.close();
+    });
+    return page;
+  }
+
+  async #invoke(frame: Frame, channel: string, args: unknown[]): Promise<unknown> {
+    const handler = double.handlers.get(channel);
+    if (!handler) throw new Error(`No handler registered for ${channel}`);
+    double.crossed.push(args);
+    const event = { sender: this, senderFrame: webFrame(frame) } as unknown as Electron.IpcMainInvokeEvent;
+    const answer = structuredClone(await handler(event, ...args));
+    double.crossed.push(answer);
+    return answer;
+  }
+
+  async #answer(route: Route): Promise<void> {
+    const request = route.request();
+    const url = fromStandIn(request.url());
+    if (request.isNavigationRequest() && !this.#mayNavigate(request.url(), request.frame())) {
+      // An answer without a document leaves the page where it is.
+      return route.fulfill({ status: 204 });
+    }
+    let isCancelled = false;
+    double.beforeRequest?.({ url }, ({ cancel }) => (isCancelled = cancel === true));
+    if (isCancelled) return route.abort();
+    const handler = double.protocols.get(new URL(url).protocol.slice(0, -1));
+    if (!handler) {
+      double.leaked.push(url);
+      return route.abort();
+    }
+    const response = await handler(new Request(url, { method: request.method() }));
+    await route.fulfill({
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: Buffer.from(await response.arrayBuffer()),
+    });
+  }
+
+  /** Asks as Electron does, where the page itself wants to leave. */
+  #mayNavigate(requested: string, frame: Frame): boolean {
+    const isMainFrame = frame.parentFrame() === null;
+    const isOurs = isMainFrame && requested.split('#', 1)[0] === this.#loading;
+    if (isMainFrame) this.#loading = undefined;
+    let isPrevented = false;
+    const event = {
+      url: fromStandIn(requested),
+      isMainFrame,
+      isSameDocument: false,
+      preventDefault: () => (isPrevented = true),
+    };
+    if (!isOurs) {
+      this.emit('will-frame-navigate', event);
+      if (isMainFrame) this.emit('will-navigate', event);
+    }
+    if (!isPrevented) this.emit('did-start-navigation', event);
+    return !isPrevented;
+  }
+}
+
+/** What runs before the page's own scripts: the preload file, and the reports that Electron gets from Chromium. */
+function initScript(preload: string): string {
+  return `(() => {
+    if (window !== window.top) return;
+    const { electronInvoke, electronInput } = window;
+    delete window.electronInvoke;
+    delete window.electronInput;
+    const listeners = new Map();
+    const electron = {
+      contextBridge: { exposeInMainWorld: (name, api) =>
+        Object.defineProperty(window, name, { value: Object.freeze(api), enumerable: true }) },
+      ipcRenderer: {
+        invoke: (channel, ...args) => electronInvoke(channel, args),
+        on: (channel, heard) => listeners.set(heard, channel),
+        off: (channel, heard) => listeners.delete(heard),
+      },
+    };
+    Object.defineProperty(window, 'electronDouble', { value: { deliver: (channel, args) => {
+      for (const [heard, name] of listeners) if (name === channel) heard({}, ...args);
+    } } });
+    const types = { keydown: 'rawKeyDown', mousedown: 'mouseDown', mousemove: 'mouseMove' };
+    for (const [name, type] of Object.entries(types))
+      addEventListener(name, (event) => { if (event.isTrusted) electronInput(type); }, true);
+    (function (require) { ${preload} })(() => electron);
+  })();`;
+}
+
+interface Receiver {
+  readonly electronDouble?: { deliver(channel: string, args: readonly unknown[]): void };
+}
+
+export class BrowserWindow
+  extends EventEmitter
+  implements
+    Pick<Electron.BrowserWindow, 'loadURL' | 'show' | 'hide' | 'focus' | 'blur' | 'minimize' | 'restore'>
+{
+  readonly options: Electron.BrowserWindowConstructorOptions;
+  readonly webContents: WebContents;
+  readonly #state = { visible: false, focused: false, minimized: false, destroyed: false };
+
+  constructor(options: Electron.BrowserWindowConstructorOptions) {
+    super();
+    this.options = options;
+    this.webContents = new WebContents(options.webPreferences?.preload ?? '');
+    double.windows.push(this);
+    app.emit('web-contents-created', {}, this.webContents);
+  }
+
+  loadURL(url: string): Promise<void> {
+    return this.webContents.load(url);
+  }
+  show(): void {
+    this.#become('show', { visible: true });
+  }
+  hide(): void {
+    this.#become('hide', { visible: false, focused: false });
+  }
+  focus(): void {
+    this.#become('focus', { focused: true });
+  }
+  blur(): void {
+    this.#become('blur', { focused: false });
+  }
+  minimize(): void {
+    this.#become('minimize', { minimized: true, focused: false });
+  }
+  restore(): void {
+    this.#become('restore', { minimized: false });
+  }
+  isVisible(): boolean {
+    return this.#state.visible;
+  }
+  isFocused(): boolean {
+    return this.#state.focused;
+  }
+  isMinimized(): boolean {
+    return this.#state.minimized;
+  }
+  isDestroyed(): boolean {
+    return this.#state.destroyed;
+  }
+  setBackgroundColor(): void {}
+  getNormalBounds(): Electron.Rectangle {
+    return { x: 0, y: 0, width: this.options.width ?? 0, height: this.options.height ?? 0 };
+  }
+  close(): void {
+    this.emit('close', { preventDefault: () => undefined });
+    this.destroy();
+  }
+  destroy(): void {
+    if (this.#state.destroyed) return;
+    this.#state.destroyed = true;
+    double.windows = double.windows.filter((window) => window !== this);
+    void this.webContents.page.then((page) => page.close()).catch(() => undefined);
+    this.emit('closed');
+  }
+
+  #become(event: string, change: Partial<{ visible: boolean; focused: boolean; minimized: boolean }>): void {
+    Object.assign(this.#state, change);
+    this.emit(event);
+  }
+}
