@@ -80,7 +80,7 @@ function ownDeeds(parts: DeedParts): Special {
   };
 }
 
-/** What widens: allow, pair, register, override, settings (DESIGN, Authority). */
+/** What widens: allow, pair, register, override, settings, unlock (DESIGN, Authority). */
 function guardedDeeds({ owner, signInPages }: DeedParts): Special {
   return {
     'interaction.answer': async ({ guard }, params) => {
@@ -117,6 +117,10 @@ function guardedDeeds({ owner, signInPages }: DeedParts): Special {
     'settings.set': ({ guard }, params) => {
       guard.approve();
       return owner.call('settings.set', params);
+    },
+    'vault.unlock': ({ guard }, params) => {
+      guard.approve();
+      return owner.call('vault.unlock', params);
     },
   };
 }

@@ -5,7 +5,6 @@
  */
 import { net } from 'electron';
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
-import { isMethod } from '../src/ipc/protocol.ts';
 import type { Change } from './channels.ts';
 import type { LoginItem } from './login-item.ts';
 import type { Act } from './menu.ts';
@@ -31,10 +30,13 @@ export interface DeskParts {
 /** Milliseconds between two looks where nothing was heard: for what nobody tells, like the network. */
 const lookEvery = 60_000;
 
-const nothing: Summary = { questions: [], servers: [], isLocked: false, isOnline: true };
-
-/** Not every vault has a lock, and not every broker the method. */
-const lockMethod: string = 'vault.lock';
+const nothing: Summary = {
+  questions: [],
+  servers: [],
+  isLocked: false,
+  needsPassphrase: false,
+  isOnline: true,
+};
 
 export class Desk {
   readonly #parts: DeskParts;
@@ -48,7 +50,7 @@ export class Desk {
   constructor(parts: DeskParts) {
     this.#parts = parts;
     const chosen = (act: Act): void => void this.act(act).catch((error: unknown) => this.#failed(error));
-    this.#tray = new TrayIcon({ ...nothing, startsAtLogin: false, canLock: false }, chosen);
+    this.#tray = new TrayIcon({ ...nothing, startsAtLogin: false }, chosen);
     this.#notifications = new Notifications(chosen);
     this.#timer = setInterval(() => void this.look(), lookEvery);
     this.#timer.unref();
@@ -80,7 +82,7 @@ export class Desk {
 
   async #show(summary: Summary): Promise<void> {
     const startsAtLogin = await this.#parts.loginItem.isOn();
-    this.#tray.show({ ...summary, startsAtLogin, canLock: isMethod(lockMethod) });
+    this.#tray.show({ ...summary, startsAtLogin });
     if (this.#parts.preferences.choices().notifications) {
       this.#notifications.tell(newsSince(this.#last, summary));
     }
@@ -104,6 +106,8 @@ export class Desk {
         return;
       case 'lock':
         return this.lock();
+      case 'unlock':
+        return this.#unlock();
       case 'open':
         return windows.show('');
       case 'quit':
@@ -111,10 +115,20 @@ export class Desk {
     }
   }
 
-  /** Locks the vault, where it has a lock. */
   async lock(): Promise<void> {
-    if (isMethod(lockMethod)) await this.#parts.owner.call(lockMethod as 'status', {});
+    await this.#parts.owner.call('vault.lock', {});
     await this.look();
+  }
+
+  /** A passphrase is typed in the window; a keyring asks by itself. */
+  async #unlock(): Promise<void> {
+    const { owner, windows } = this.#parts;
+    if (this.#last.needsPassphrase) return windows.show('');
+    try {
+      await owner.call('vault.unlock', {});
+    } finally {
+      await this.look();
+    }
   }
 
   /** The screen was locked: the vault too, if the person wants that. */

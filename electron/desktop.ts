@@ -6,7 +6,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { app, dialog, ipcMain, powerMonitor, protocol, session, shell } from 'electron';
+import { app, dialog, ipcMain, Menu, powerMonitor, protocol, session, shell } from 'electron';
 import { openBrowser } from '../src/daemon/browser.ts';
 import type { Daemon } from '../src/daemon/daemon.ts';
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
@@ -17,10 +17,11 @@ import { KeyturnError } from '../src/errors.ts';
 import { methods, notifications } from '../src/ipc/protocol.ts';
 import { homePaths } from '../src/paths.ts';
 import type { HomePaths } from '../src/paths.ts';
-import { shieldProcess } from '../src/shield.ts';
+import { refuseExposure, shieldProcess } from '../src/shield.ts';
 import { exportByDialog } from './audit-dialog.ts';
 import { deedsOf } from './deeds.ts';
 import { Desk } from './desk.ts';
+import { applicationMenu } from './application-menu.ts';
 import { pageFolder, preloadFile } from './files.ts';
 import { hardenApp, hardenSession } from './hardening.ts';
 import { answerWindows } from './ipc.ts';
@@ -56,9 +57,11 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
   process.umask(0o077);
   const paths = homePaths(options.env);
   try {
+    refuseExposure(options.env);
     if (!claimInstance(paths)) return;
     protocol.registerSchemesAsPrivileged([pageScheme]);
     hardenApp(app);
+    Menu.setApplicationMenu(applicationMenu());
     // Windows come and go; the app stays in the tray.
     app.on('window-all-closed', () => undefined);
     await app.whenReady();
@@ -140,7 +143,11 @@ function openDesk({ options, paths, owner, pages, log }: DeskSetUp): Desk {
     acted: () => void desk.look(),
   });
   answerWindows(ipcMain, windows, deeds);
-  watchPower(powerMonitor, { resumed: () => void desk.look(), screenLocked: () => desk.screenLocked() });
+  watchPower(powerMonitor, {
+    resumed: () => void desk.look(),
+    screenLocked: () => desk.screenLocked(),
+    shuttingDown: () => app.quit(),
+  });
   const show = (): void => void desk.act({ does: 'open' });
   app.on('second-instance', show);
   app.on('activate', show);

@@ -14,7 +14,7 @@ export type Act =
   | { readonly does: 'page'; readonly id: string }
   | { readonly does: 'signIn'; readonly server: string }
   | { readonly does: 'startAtLogin'; readonly isOn: boolean }
-  | { readonly does: 'lock' | 'open' | 'quit' };
+  | { readonly does: 'lock' | 'unlock' | 'open' | 'quit' };
 
 export type Row =
   | { readonly kind: 'line' }
@@ -24,8 +24,6 @@ export type Row =
 
 export interface MenuState extends Summary {
   readonly startsAtLogin: boolean;
-  /** The broker has a vault that can be locked. */
-  readonly canLock: boolean;
 }
 
 const line: Row = { kind: 'line' };
@@ -40,7 +38,7 @@ export function menuRows(state: MenuState): readonly Row[] {
     ...(questions.length > 0 ? [line] : []),
     ...serverRows(state.servers),
     line,
-    ...(state.canLock && !state.isLocked ? [act(words.lock, { does: 'lock' })] : []),
+    state.isLocked ? act(words.unlock, { does: 'unlock' }) : act(words.lock, { does: 'lock' }),
     act(words.open, { does: 'open' }),
     {
       ...act(words.startAtLogin, { does: 'startAtLogin', isOn: !state.startsAtLogin }),

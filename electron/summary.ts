@@ -4,7 +4,7 @@
  * Invariant: read from the broker's own answers, which hold no secret; nothing is remembered between two
  * looks but to compare them.
  */
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
 import { methods } from '../src/ipc/protocol.ts';
 
@@ -14,9 +14,6 @@ const interactions = methods['interaction.list'].result;
 export type Question = z.output<typeof interactions>['interactions'][number];
 export type Server = z.output<typeof grants>['grants'][number];
 
-/** What the broker says of its vault; nothing where it says nothing. */
-const vaultStatus = z.object({ vaultState: z.object({ state: z.string() }).optional() });
-
 /** Locked by us, or by the system's keyring. */
 const lockedStates: ReadonlySet<string> = new Set(['locked', 'keychainLocked']);
 
@@ -25,6 +22,8 @@ export interface Summary {
   /** Without those that were revoked. */
   readonly servers: readonly Server[];
   readonly isLocked: boolean;
+  /** What opens the vault is typed by the person. */
+  readonly needsPassphrase: boolean;
   readonly isOnline: boolean;
 }
 
@@ -35,10 +34,12 @@ export async function readSummary(owner: Pick<DeskOwner, 'call'>, isOnline: bool
     owner.call('interaction.list', {}),
     owner.call('status', {}),
   ]);
+  const { vaultState, vaultKey } = methods.status.result.parse(status);
   return {
     questions: interactions.parse(open).interactions,
     servers: grants.parse(listed).grants.filter(({ state }) => state !== 'revoked'),
-    isLocked: lockedStates.has(vaultStatus.parse(status).vaultState?.state ?? ''),
+    isLocked: lockedStates.has(vaultState.state),
+    needsPassphrase: vaultKey === 'passphrase',
     isOnline,
   };
 }

@@ -58,6 +58,7 @@ export const words = {
   signInAgain: 'Sign in again',
   noServers: 'No servers yet',
   lock: 'Lock',
+  unlock: 'Unlock',
   open: 'Open Keyturn',
   startAtLogin: 'Start at login',
   quit: 'Quit',

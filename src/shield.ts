@@ -22,11 +22,13 @@ const PT_DENY_ATTACH = 31;
 /** struct rlimit: two numbers, none of them wider than 64 bits. */
 const rlimitBytes = 16;
 
+const ignored = (): void => undefined;
+
 /** Shields this process; answers what could not be done, a sentence each. Empty: everything was. */
 export async function shieldProcess(platform: NodeJS.Platform = process.platform): Promise<string[]> {
   stopReports();
   // Without a listener this signal opens Node's inspector on a TCP port, for every user of the machine.
-  if (platform !== 'win32') process.on('SIGUSR1', () => undefined);
+  if (platform !== 'win32' && !process.listeners('SIGUSR1').includes(ignored)) process.on('SIGUSR1', ignored);
   if (platform !== 'linux' && platform !== 'darwin') return ['this system offers no shield for its memory'];
   try {
     const { default: koffi } = await import('koffi');

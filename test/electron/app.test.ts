@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { connect, pair } from '../../src/client/index.ts';
+import { applicationMenu } from '../../electron/application-menu.ts';
 import { callMessage } from '../../electron/messages.ts';
 import { windowOptions } from '../../electron/windows.ts';
 import { app, double } from '../support/electron-double.ts';
@@ -276,10 +277,31 @@ describe('the host', () => {
     await iconShows('fine');
   });
 
-  it('says why it can’t start, and ends', async () => {
-    const home = newHome({ env: { KEYTURN_VAULT: 'nowhere' } });
+  it('asks a system that goes down to wait until it has ended', async () => {
+    await startInDouble(newHome(), ['--hidden']);
+    let isAsked = false;
+    double.power.emit('shutdown', { preventDefault: () => (isAsked = true) });
+    await double.ended.promise;
+    expect(isAsked).toBe(true);
+  });
+
+  it('has no menu with tools in it', async () => {
+    await startInDouble(newHome(), ['--hidden']);
+    expect(double.applicationMenu).toBeNull();
+    expect(applicationMenu('darwin')).toEqual([
+      { role: 'appMenu' },
+      { role: 'editMenu' },
+      { role: 'windowMenu' },
+    ]);
+  });
+
+  it.each([
+    { env: { KEYTURN_VAULT: 'nowhere' }, why: 'KEYTURN_VAULT has a bad value' },
+    { env: { NODE_DEBUG: 'http' }, why: 'NODE_DEBUG is set' },
+  ])('says that $why, and ends', async ({ env, why }) => {
+    const home = newHome({ env });
     await startInDouble(home);
     expect(double.exitCode).toBe(1);
-    expect(double.errors.join(' ')).toContain('KEYTURN_VAULT has a bad value');
+    expect(double.errors.join(' ')).toContain(why);
   });
 });

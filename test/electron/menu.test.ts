@@ -31,8 +31,8 @@ const fine: MenuState = {
   servers: [server('active')],
   isLocked: false,
   isOnline: true,
+  needsPassphrase: false,
   startsAtLogin: false,
-  canLock: true,
 };
 
 const labels = (rows: readonly Row[]): string[] => rows.map((row) => ('label' in row ? row.label : '-'));
@@ -98,11 +98,15 @@ describe('the menu', () => {
     });
   });
 
-  it('says so where there is no server, and offers no lock where there is none or it is locked', () => {
+  it('says so where there is no server', () => {
     expect(labels(menuRows({ ...fine, servers: [] }))[0]).toBe('No servers yet');
-    for (const change of [{ canLock: false }, { isLocked: true }]) {
-      expect(labels(menuRows({ ...fine, ...change }))).not.toContain('Lock');
-    }
+  });
+
+  it('offers to lock what is open, and to unlock what is locked', () => {
+    const offered = (isLocked: boolean): string[] =>
+      labels(menuRows({ ...fine, isLocked })).filter((label) => /lock$/i.test(label));
+    expect(offered(false)).toEqual(['Lock']);
+    expect(offered(true)).toEqual(['Unlock']);
   });
 
   it('quotes, bounds and disarms what programs and servers chose', () => {

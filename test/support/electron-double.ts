@@ -66,6 +66,7 @@ export const dialog = {
 
 export const Menu = {
   buildFromTemplate: (template: Electron.MenuItemConstructorOptions[]) => template,
+  setApplicationMenu: (menu: unknown) => void (double.applicationMenu = menu),
 };
 
 export class Tray extends EventEmitter {

@@ -41,6 +41,8 @@ function fresh() {
     theme: Object.assign(new EventEmitter(), { shouldUseDarkColors: false }),
     windows: [] as BrowserWindow[],
     tray: undefined as DoubleTray | undefined,
+    /** Electron's own until the app sets another, or none. */
+    applicationMenu: 'the default' as unknown,
     notifications: [] as DoubleNotification[],
     /** URLs that were given to the system's browser. */
     opened: [] as string[],
