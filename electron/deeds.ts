@@ -58,7 +58,7 @@ function toBroker({ owner }: DeedParts, channel: ChannelName, params: unknown): 
 
 /** What the broker knows nothing of. */
 function ownDeeds(parts: DeedParts): Special {
-  const { preferences, loginItem, signInPages, owner } = parts;
+  const { preferences, loginItem } = parts;
   const all = async (): Promise<Preferences> => ({
     ...preferences.choices(),
     openAtLogin: await loginItem.isOn(),
@@ -76,11 +76,10 @@ function ownDeeds(parts: DeedParts): Special {
       parts.preferencesChanged();
       return all();
     },
-    'login.start': (_window, params) => signInPages.during(() => owner.call('login.start', params)),
   };
 }
 
-/** What widens: allow, pair, register, override, settings, unlock (DESIGN, Authority). */
+/** What widens (allow, pair, register, override, settings, unlock: DESIGN, Authority), and what leaves for the browser. */
 function guardedDeeds({ owner, signInPages }: DeedParts): Special {
   return {
     'interaction.answer': async ({ guard }, params) => {
@@ -117,6 +116,11 @@ function guardedDeeds({ owner, signInPages }: DeedParts): Special {
     'settings.set': ({ guard }, params) => {
       guard.approve();
       return owner.call('settings.set', params);
+    },
+    // Opens the browser, at a page that the server in these params names.
+    'login.start': ({ guard }, params) => {
+      guard.approve();
+      return signInPages.during(() => owner.call('login.start', params));
     },
     'vault.unlock': ({ guard }, params) => {
       guard.approve();

@@ -182,6 +182,9 @@ describe('the bridge', () => {
       ask(page, 'permission.set', { client: 'cli', resource, decision: 'allow' }),
       ask(page, 'override.set', { server: resource, name: 'no-resource', on: true }),
       ask(page, 'registration.set', { issuer: 'https://login.example', clientId: 'x' }),
+      ask(page, 'settings.set', { name: 'lockAfter', value: 60 }),
+      ask(page, 'vault.unlock', {}),
+      ask(page, 'login.start', { resource }),
     ];
     for (const answer of await Promise.all(widening)) {
       expect(answer).toMatchObject({ refusal: { reason: 'not_permitted' } });
