@@ -43,14 +43,35 @@ export function serverState({ state }: Server): string {
   return stateWords[state] ?? shown(state);
 }
 
-export function questionWords({ kind, client = '', resource = '', issuer = '' }: Question): string {
+export function questionWords(question: Question): string {
+  const { kind, client = '', resource = '', issuer = '' } = question;
   switch (kind) {
+    case 'command':
+      return `A command wants to ${commandWords(question)}`;
     case 'allow':
       return `${shown(client)} asks for ${serverName(resource)}`;
     case 'pair':
       return `${shown(client)} wants to be paired`;
     default:
       return `Sign in to ${serverName(resource)} at ${serverName(issuer)}`;
+  }
+}
+
+function commandWords(question: Question): string {
+  const { command, client = '', resource = '', issuer = '', server = '', setting } = question;
+  switch (command) {
+    case 'allow':
+      return `allow ${shown(client)} ${serverName(resource)}`;
+    case 'register':
+      return `enter a client for ${serverName(issuer)}`;
+    case 'override':
+      return `waive a rule for ${serverName(server)}`;
+    case 'settings':
+      return `change the setting ${shown(setting?.name ?? '')}`;
+    case 'passphrase':
+      return 'change the vault’s passphrase';
+    default:
+      return 'unlock the vault';
   }
 }
 

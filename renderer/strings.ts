@@ -40,6 +40,7 @@ export const strings = {
     pair: (program: string) => `${program} wants to be paired`,
     login: (server: string) => `A sign-in for ${server} is under way`,
     device: (server: string) => `A sign-in for ${server} waits for a code`,
+    command: 'A command waits for your yes',
     dialog: 'A question for you',
     none: 'Nothing waits for you.',
     noneHint: 'A program’s question or a sign-in appears here.',

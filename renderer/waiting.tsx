@@ -51,5 +51,7 @@ function summary({ kind, client = '', resource = '' }: Question): string {
       return strings.waiting.login(server);
     case 'device':
       return strings.waiting.device(server);
+    case 'command':
+      return strings.waiting.command;
   }
 }

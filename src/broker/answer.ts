@@ -50,9 +50,10 @@ export function refuseTerms(question: Question, answer: Answer, { scope, run, ti
 
 /** `conflict` for a question whose asker isn't the one that was shown; else undefined. */
 export function changedAsker(question: Question): KeyturnError | undefined {
-  if (question.kind !== 'allow' && question.kind !== 'pair') return undefined;
+  if (question.kind === 'login' || question.kind === 'device') return undefined;
   if (question.asker?.standing() !== 'changed') return undefined;
-  return new KeyturnError('conflict', `What asked as ${question.clientName} is no longer the same program.`, {
+  const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.clientName}`;
+  return new KeyturnError('conflict', `What ${who} is no longer the same program.`, {
     rule: 'The facts about who asks are read again at the answer; where they changed, the question is void',
     hint: 'Nothing was allowed. If you expect the program, let it ask again.',
   });

@@ -20,6 +20,8 @@ export interface AuditRow {
     | 'override'
     | 'settings'
     | 'vault'
+    /** The person's word on a command that widens. */
+    | 'command'
     /** A suspend, or a hand on the wall clock. */
     | 'clock';
   readonly outcome: string;

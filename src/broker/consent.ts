@@ -12,6 +12,7 @@ import type { Reply } from './answer.ts';
 import type { Asker, AskerView } from './asker.ts';
 import type { Audit } from './audit.ts';
 import type { Clock } from './clock.ts';
+import { questionPatience } from './interaction.ts';
 import type { Interactions } from './interaction.ts';
 import type { Leases } from './lease.ts';
 import { cliClientId } from './local-client.ts';
@@ -43,9 +44,6 @@ interface Card {
   readonly scope: readonly string[];
   readonly asker: AskerView | undefined;
 }
-
-/** A question stays open this long (milliseconds), so that an answer that comes late still counts. */
-const questionPatience = 600_000;
 
 /** DESIGN, Authority: any program of the user's can ask as the command line, so a card allows it for one hour (milliseconds). */
 const cliLease = 3_600_000;

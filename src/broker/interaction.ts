@@ -30,8 +30,11 @@ interface Open extends Interaction {
  * count: the user starts them, or they take turns.
  */
 const mostOpen = 64;
-/** One program's part of them: a day's work touches fewer servers, and nobody else is crowded out. */
+/** One program's part of them: a day's work touches fewer servers, and nobody else is crowded out. The command line counts as one. */
 const mostOfOneClient = 8;
+
+/** Milliseconds that a question stays open, so that an answer that comes late still counts. */
+export const questionPatience = 600_000;
 
 export class Interactions {
   readonly #open = new Map<string, Open>();
@@ -90,12 +93,8 @@ export class Interactions {
   #refuseTooMany(question: Question): void {
     if (question.kind === 'login') return;
     const cards = [...this.#open.values()].filter((open) => open.question.kind !== 'login');
-    const own = cards.filter(
-      (open) =>
-        question.kind === 'allow' &&
-        open.question.kind === 'allow' &&
-        open.question.clientId === question.clientId,
-    );
+    const whose = askedBy(question);
+    const own = cards.filter((open) => whose !== undefined && askedBy(open.question) === whose);
     if (cards.length < mostOpen && own.length < mostOfOneClient) return;
     throw new KeyturnError('rate_limited', `${cards.length} questions are open already.`, {
       rule: `At most ${mostOpen} open questions, ${mostOfOneClient} of one program`,
@@ -123,4 +122,10 @@ export class Interactions {
     open.settle({ verdict: answer, ...terms });
     return open;
   }
+}
+
+/** Undefined for a program that has no name yet that counts. */
+function askedBy(question: Question): string | undefined {
+  if (question.kind === 'command') return 'command';
+  return question.kind === 'allow' ? `client ${question.clientId}` : undefined;
 }

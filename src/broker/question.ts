@@ -1,5 +1,32 @@
 /** What the person is asked: the kinds of question, and what each shows. No secret, but for a code that is the person's own to type. */
 import type { AskerView } from './asker.ts';
+import type { OverrideName } from './override.ts';
+
+/** What a command of the owner's would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
+export type CommandWish =
+  | {
+      readonly command: 'allow';
+      readonly clientName: string;
+      readonly endpoint: string;
+      /** Absent: whatever scopes the user consents to at the issuer. */
+      readonly scope?: readonly string[];
+      /** Milliseconds since the epoch; absent: until it is ended. */
+      readonly until?: number;
+    }
+  | {
+      readonly command: 'register';
+      readonly issuer: string;
+      /** The client identifier there. */
+      readonly registration: string;
+    }
+  | { readonly command: 'override'; readonly server: string; readonly override: OverrideName }
+  | {
+      readonly command: 'settings';
+      readonly name: string;
+      /** As it may be shown; absent: the setting is unset. */
+      readonly value?: string | number | boolean;
+    }
+  | { readonly command: 'unlock' | 'passphrase' };
 
 export type Question =
   | {
@@ -39,4 +66,10 @@ export type Question =
       readonly url: string;
       /** The same with the code in it. */
       readonly completeUrl?: string;
+    }
+  | {
+      readonly kind: 'command';
+      readonly wish: CommandWish;
+      /** The process that runs the command, as it was when it asked. */
+      readonly asker: AskerView;
     };

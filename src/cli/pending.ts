@@ -1,9 +1,9 @@
 /** `keyturn pending`: the questions that wait for the user. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes, quoted } from '../errors.ts';
 import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
-import { print, printJson, processName, say } from './output.ts';
+import { print, printJson, processName, say, when } from './output.ts';
 
 const help = `Usage: keyturn pending [--json]
 Show the questions that wait for you, with what to type to answer them.
@@ -48,6 +48,36 @@ function describe(question: Question): string[] {
       return [`${id}  Sign in at ${issuer} for ${resource}:`, `  ${url}`, end];
     case 'device':
       return [`${id}  Sign in at ${issuer} for ${resource}: enter ${code} at`, `  ${url}`, end];
+    case 'command':
+      return [
+        `${id}  May a command ${wishIn(question)}?`,
+        ...askerLines(asker),
+        `  Yes counts in Keyturn’s window.`,
+        end,
+      ];
+  }
+}
+
+/** What a command would do, as the end of a sentence. */
+function wishIn(question: Question): string {
+  const { client, resource, scope, until, issuer, registration, server, override, setting } = question;
+  switch (question.command) {
+    case 'allow': {
+      const end = until === undefined ? '' : ` until ${when(until)}`;
+      return `allow ${client} ${resource}${scope ? ` with ${scope}` : ''}${end}`;
+    }
+    case 'register':
+      return `enter the client ${quoted(registration ?? '')} for ${issuer}`;
+    case 'override':
+      return `waive ${override} for ${server}`;
+    case 'settings':
+      return setting?.value === undefined
+        ? `unset ${setting?.name}`
+        : `set ${setting.name} to ${quoted(String(setting.value))}`;
+    case 'passphrase':
+      return 'change the vault’s passphrase';
+    default:
+      return 'unlock the vault';
   }
 }
 

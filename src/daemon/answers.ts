@@ -11,6 +11,7 @@ import type { StoredRow } from '../broker/audit-row.ts';
 import { namesOfServers } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
 import type { Interaction } from '../broker/interaction.ts';
+import type { CommandWish } from '../broker/question.ts';
 import type { Permission } from '../broker/permission.ts';
 import { triedUntil } from '../broker/revoker.ts';
 import type { Receipt } from '../broker/revoker.ts';
@@ -240,5 +241,32 @@ export function interactionAnswer({ id, question, createdAt }: Interaction): Int
         code: question.userCode,
         url: question.completeUrl ?? question.url,
       };
+    case 'command':
+      return { ...common, asker: askerAnswer(question.asker), ...wishAnswer(question.wish) };
+  }
+}
+
+function wishAnswer(wish: CommandWish): Partial<InteractionAnswer> {
+  const { command } = wish;
+  switch (command) {
+    case 'allow':
+      return {
+        command,
+        client: wish.clientName,
+        resource: wish.endpoint,
+        ...(wish.scope === undefined ? {} : { scope: formatScope(wish.scope) }),
+        ...(wish.until === undefined ? {} : { until: seconds(wish.until) }),
+      };
+    case 'register':
+      return { command, issuer: wish.issuer, registration: wish.registration };
+    case 'override':
+      return { command, server: wish.server, override: wish.override };
+    case 'settings': {
+      const { name, value } = wish;
+      return { command, setting: { name, ...(value === undefined ? {} : { value }) } };
+    }
+    case 'unlock':
+    case 'passphrase':
+      return { command };
   }
 }

@@ -250,12 +250,20 @@ const setting = z.object({
 
 const interaction = z.object({
   id,
-  kind: z.literal(['allow', 'pair', 'login', 'device']),
+  kind: z.literal(['allow', 'pair', 'login', 'device', 'command']),
+  /** Of the kind `command`: what it would widen, and below what of it the person has to know. */
+  command: z.literal(['allow', 'register', 'override', 'settings', 'unlock', 'passphrase']).optional(),
   client: name.optional(),
   asker: asker.optional(),
   resource: url.optional(),
   issuer: url.optional(),
   scope: scope.optional(),
+  until: instant.optional(),
+  registration: clientIdentifier.optional(),
+  override: overrideName.optional(),
+  server: url.optional(),
+  /** Without a value: it would be unset. A password in a URL is left out. */
+  setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
   /** The issuer that the protected server named before, where it names another now. */
   formerIssuer: url.optional(),
   /** The six digits of a pairing, or the code to type at the page of a sign-in on another device. */
