@@ -5,6 +5,7 @@
  * passed the channel's schema.
  */
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
+import { widens } from '../src/daemon/widening.ts';
 import { methods } from '../src/ipc/protocol.ts';
 import type { ChannelName, Preferences } from './channels.ts';
 import { channels } from './channels.ts';
@@ -12,7 +13,6 @@ import type { WindowDeeds } from './ipc.ts';
 import type { LoginItem } from './login-item.ts';
 import type { PreferenceFile } from './preferences.ts';
 import type { SignInPages } from './sign-in-pages.ts';
-import { widens } from './widening.ts';
 import type { OurWindow } from './windows.ts';
 
 export interface DeedParts {
@@ -94,7 +94,8 @@ function guardedDeeds({ owner, signInPages }: DeedParts): Special {
         await signInPages.opened(params.id);
         return {};
       }
-      if (question?.resource !== undefined) signInPages.clicked(question.resource);
+      // A command's permission: no program waits for a token, so no page follows.
+      if (question?.kind === 'allow') signInPages.clicked(question.resource ?? '');
       return owner.call('interaction.answer', params);
     },
     'permission.set': async ({ guard }, params) => {
@@ -125,6 +126,10 @@ function guardedDeeds({ owner, signInPages }: DeedParts): Special {
     'vault.unlock': ({ guard }, params) => {
       guard.approve();
       return owner.call('vault.unlock', params);
+    },
+    'vault.passphrase': ({ guard }, params) => {
+      guard.approve();
+      return owner.call('vault.passphrase', params);
     },
   };
 }

@@ -94,6 +94,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {
     env: options.env,
     // Recorded settings win: what a desktop session happens to set is nobody's decision.
     autoStarted: true,
+    desk: true,
     openBrowser: (url) => pages.offered(url),
     spawnWorker: spawnKeychainChild,
     proxyFor: async (url) => proxyFrom(await session.defaultSession.resolveProxy(url)),

@@ -1,11 +1,14 @@
 /** What each command's file exports; and one request to the broker, checked by its schema. */
 import { KeyturnError } from '../errors.ts';
+import { isWidening } from '../ipc/effects.ts';
 import { methods } from '../ipc/protocol.ts';
 import type { MethodName, ParamsOf } from '../ipc/protocol.ts';
 import type { z } from 'zod';
 import type { Connection } from '../client/connection.ts';
 import { exitCodes } from '../errors.ts';
+import { deskCapability } from '../ipc/wire.ts';
 import { connect, throughTakeover } from './connection.ts';
+import { sayIfSlow } from './progress.ts';
 import { explained, VersionDifference, wantsRestart } from './versions.ts';
 
 export interface Command {
@@ -24,10 +27,18 @@ export async function call<M extends MethodName>(
   params: ParamsOf<M>,
 ): Promise<Answer<M>> {
   try {
-    return checked(method, await connection.request(method, params));
+    const answer = connection.request(method, params);
+    return checked(method, await (mayAsk(connection, method) ? sayIfSlow(waits, answer) : answer));
   } catch (error) {
     throw explained(error, connection);
   }
+}
+
+const waits = 'keyturn: the question waits in Keyturn’s window.';
+
+/** True where a person sits at the broker, and has to say yes first. */
+function mayAsk({ capabilities }: Connection, method: MethodName): boolean {
+  return capabilities.includes(deskCapability) && isWidening(method);
 }
 
 function checked<M extends MethodName>(method: M, answer: unknown): Answer<M> {
@@ -54,11 +65,7 @@ export async function ask<M extends MethodName>(method: M, params: ParamsOf<M>):
 async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> {
   return throughTakeover(async () => {
     const connection = await connect();
-    try {
-      return await call(connection, method, params);
-    } finally {
-      connection.close();
-    }
+    return interruptible(connection, () => call(connection, method, params));
   });
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Connection } from '../client/connection.ts';
 import { KeyturnError } from '../errors.ts';
+import { deskCapability } from '../ipc/wire.ts';
 
 const address = 'DBUS_SESSION_BUS_ADDRESS';
 const further = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'XDG_RUNTIME_DIR'] as const;
@@ -50,7 +51,8 @@ function stateIn(status: unknown): unknown {
 /** The same connection; where the broker has no keychain it is given our session, and asked once more. */
 export function offeringSession(connection: Connection, env = process.env): Connection {
   const session = desktopSession(env);
-  if (!session) return connection;
+  // The app has a desktop session of its own.
+  if (!session || connection.capabilities.includes(deskCapability)) return connection;
   const again = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();

@@ -5,6 +5,7 @@
  * the request at hand. A device code is shown to who started that sign-in, and to nobody else.
  */
 import type { Connection } from '../client/connection.ts';
+import { deskCapability } from '../ipc/wire.ts';
 import { say } from './output.ts';
 
 /** A sign-in that the person starts here, on purpose. */
@@ -28,7 +29,7 @@ export async function watchQuestions(
       const id = text(question, 'id');
       if (shown.has(id) || URL.parse(text(question, 'resource'))?.origin !== origin) continue;
       shown.add(id);
-      tell(question, own);
+      tell(question, own, connection.capabilities.includes(deskCapability));
       if (question['kind'] === 'login') own?.onPage?.(id);
     }
   };
@@ -44,24 +45,27 @@ export async function openIds(connection: Connection): Promise<ReadonlySet<strin
   return new Set((await openQuestions(connection)).map((question) => text(question, 'id')));
 }
 
-function tell(question: Fields, own: OwnLogin | undefined): void {
+/** `isDesk`: the broker is the app, whose window has the card, and opens the page after a click. */
+function tell(question: Fields, own: OwnLogin | undefined, isDesk: boolean): void {
   switch (question['kind']) {
     case 'login':
-      return tellLogin(question, own?.onPage !== undefined);
+      return tellLogin(question, own?.onPage ? 'elsewhere' : isDesk ? 'window' : 'browser');
     case 'device':
       return own && tellDevice(question);
     case 'allow':
-      return question['client'] === 'cli' ? tellAllow(question) : undefined;
+      return question['client'] === 'cli' ? tellAllow(question, isDesk) : undefined;
   }
 }
 
-function tellLogin(question: Fields, isElsewhere: boolean): void {
+const waysToSignIn = {
+  elsewhere: ': open this address in any browser:',
+  window: ': press the question in Keyturn’s window, or visit:',
+  browser: ' in your browser. If none opened, visit:',
+} as const;
+
+function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
   tellMove(question);
-  say(
-    isElsewhere
-      ? `keyturn: sign in at ${hostIn(question)}: open this address in any browser:`
-      : `keyturn: sign in at ${hostIn(question)} in your browser. If none opened, visit:`,
-  );
+  say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
   say(text(question, 'url'));
 }
 
@@ -72,12 +76,16 @@ function tellDevice(question: Fields): void {
   say(text(question, 'url'));
 }
 
-function tellAllow(question: Fields): void {
+function tellAllow(question: Fields, isDesk: boolean): void {
   const scope = text(question, 'scope');
   say(
     `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${scope ? ` (${scope})` : ''}?`,
   );
-  say(`  Answer in another terminal: keyturn answer ${text(question, 'id')} yes   (or no, or later)`);
+  say(
+    isDesk
+      ? '  Answer in Keyturn’s window.'
+      : `  Answer in another terminal: keyturn answer ${text(question, 'id')} yes   (or no, or later)`,
+  );
 }
 
 /** The server names another issuer than it did: the person must know whom to trust with a password. */

@@ -17,11 +17,12 @@ import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
 import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server.ts';
-import { after, versionCapability } from '../ipc/wire.ts';
+import { after, deskCapability, versionCapability } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
 import { syncFolder } from '../private-file.ts';
 import type { SpawnWorker } from '../vault/keychain-process.ts';
 import { assemble, clock, openRecords } from './assembly.ts';
+import { Approvals } from './approvals.ts';
 import { Askers } from './askers.ts';
 import type { Records } from './assembly.ts';
 import { deskOwner } from './desk-owner.ts';
@@ -41,7 +42,7 @@ import { enterRegistration } from './registration-entry.ts';
 import { resetHome } from './reset.ts';
 import { openSecrets, serviceOf } from './secrets.ts';
 import type { Secrets } from './secrets.ts';
-import { changeSetting } from './setting-change.ts';
+import { changeSetting, checkSetting } from './setting-change.ts';
 import { SettingsBook } from './settings-book.ts';
 import { storesOf, statusOf } from './status.ts';
 import { Subscribers } from './subscribers.ts';
@@ -57,6 +58,8 @@ export interface DaemonOptions {
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   /** Starts the keychain's process, with this environment; with Node unless given. */
   readonly spawnWorker?: SpawnWorker;
+  /** A person sits at this host: what the socket's owner wants to widen waits for their yes, in `owner`'s windows. */
+  readonly desk?: true;
   /** The system's proxy for a URL, where the settings name none. */
   readonly proxyFor?: ProxyFor;
   readonly log: Log;
@@ -167,8 +170,15 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
   const ending = endingOf(built, () => door.server, quiet);
   const host = hostOf(built, ending, () => door.server);
   const socket = prepareSocket(home.paths, options.env);
+  // The person's own windows are not asked: they have a guard of their own.
   const answer = answering(log.write, { host, desk, ending });
-  door.server = await listen(log.write, { answer, keys, desk }, { socket, homeId: home.homeId });
+  const answerCommands = answering(log.write, {
+    host: { ...host, ...approvalsOf(built, host) },
+    desk,
+    ending,
+  });
+  const { homeId } = home;
+  door.server = await listen(options, { answer: answerCommands, keys, desk }, { socket, homeId });
   void every(clock, lookPeriod, () => revocations.look(), ticking.signal);
   upkeep.start();
   log.write(`started: version ${version}, pid ${process.pid}, vault ${book.current.vault}`);
@@ -218,6 +228,18 @@ function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
   };
 }
 
+/** Nothing for a host at which nobody sits: there commands act at once. */
+function approvalsOf({ options, opened, broker }: Built, { askers }: Host): Pick<Host, 'approve'> {
+  if (!options.desk) return {};
+  const change = { ...opened, parts: broker.parts };
+  const approvals = new Approvals({
+    broker,
+    askers,
+    checkSetting: (name, value) => checkSetting(change, name, value),
+  });
+  return { approve: (caller, method, params) => approvals.require(caller, method, params) };
+}
+
 interface Answering {
   readonly host: Host;
   readonly desk: LockDesk;
@@ -247,14 +269,14 @@ interface Served {
 }
 
 function listen(
-  log: WriteLog,
+  { desk: isAtDesk, log: { write: log } }: DaemonOptions,
   { answer, keys, desk }: Served,
   { socket, homeId }: { readonly socket: string; readonly homeId: string },
 ): Promise<BrokerServer> {
   return startServer({
     path: socket,
     homeId,
-    capabilities: versionCapability(version),
+    capabilities: [...versionCapability(version), ...(isAtDesk ? [deskCapability] : [])],
     keyFor: (clientId) => keys.keyFor(clientId),
     pair: async (request) => {
       desk.refuseIfLocked();

@@ -71,6 +71,7 @@ export async function dispatch(
   }
   // A local client sees and gets by its permissions alone.
   if (caller.role !== 'owner' || usingRecords.has(method)) await host.verifyRecords();
+  await host.approve?.(caller, method, parsed.data);
   // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
   const handler = handlers[method] as (host: Host, caller: Caller, params: unknown) => unknown;
   return handler(host, caller, parsed.data);

@@ -18,16 +18,23 @@ const portRange = [61_000, 65_536] as const;
 
 type Entry = ParamsOf<'registration.set'>;
 
-/** Throws `insecure_url`, `invalid_request`, and what the vault throws. */
+/** Changes nothing. Throws `insecure_url`, `invalid_request`, `client_rejected`. */
+export function checkRegistration({ urlPolicy }: Pick<BrokerParts, 'urlPolicy'>, entry: Entry): void {
+  requireSecureUrl(entry.issuer, 'the issuer', urlPolicy);
+  if (entry.idp) requireSecureUrl(entry.idp.issuer, 'the identity provider', urlPolicy);
+  requireConsistent(entry);
+  checkRedirect(entry.redirectUri);
+  // A key that can't sign is found out now, not at the first sign-in.
+  if (entry.privateKey !== undefined) requireUsableKey(entry, entry.privateKey);
+}
+
+/** Throws as `checkRegistration`, and what the vault throws. */
 export async function enterRegistration(
   { registrations, audit, clock, urlPolicy }: BrokerParts,
   entry: Entry,
 ): Promise<ResultOf<'registration.set'>> {
-  requireSecureUrl(entry.issuer, 'the issuer', urlPolicy);
-  if (entry.idp) requireSecureUrl(entry.idp.issuer, 'the identity provider', urlPolicy);
-  requireConsistent(entry);
-  const redirectUri =
-    checkedRedirect(entry.redirectUri) ?? `http://127.0.0.1:${randomInt(...portRange)}${redirectPath}`;
+  checkRegistration({ urlPolicy }, entry);
+  const redirectUri = entry.redirectUri ?? `http://127.0.0.1:${randomInt(...portRange)}${redirectPath}`;
   const earlier = registrations
     .all()
     .filter(({ registration: r }) => r.issuer === entry.issuer && r.source === 'preregistered');
@@ -40,8 +47,6 @@ export async function enterRegistration(
     registeredAt: clock.wall(),
   };
   const purpose = purposeOf(entry);
-  // A key that can't sign is found out now, not at the first sign-in.
-  if (entry.privateKey !== undefined) requireUsableKey(registration, entry.privateKey);
   await registrations.add(registration, entry.privateKey ?? entry.clientSecret, purpose);
   for (const record of earlier) await registrations.remove(record);
   await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
@@ -49,8 +54,10 @@ export async function enterRegistration(
 }
 
 /** Throws `client_rejected`, which says what is wrong with the key. */
-function requireUsableKey(registration: Registration, key: string): void {
-  const server = { issuer: registration.issuer, tokenEndpoint: '', metadata: {} };
+function requireUsableKey(entry: Entry, key: string): void {
+  const { issuer, clientId } = entry;
+  const server = { issuer, tokenEndpoint: '', metadata: {} };
+  const registration = { issuer, clientId, source: 'preregistered' as const, ...authMethodOf(entry) };
   clientAuthentication({ server, registration, clientSecret: key });
 }
 
@@ -98,11 +105,11 @@ function requireConsistent({ clientSecret, privateKey, authMethod, grant, idp, a
 }
 
 /** Spec, security requirement 5: a redirect URI is a localhost URL (or HTTPS, which no loopback can serve). */
-function checkedRedirect(redirectUri: string | undefined): string | undefined {
-  if (redirectUri === undefined) return undefined;
+function checkRedirect(redirectUri: string | undefined): void {
+  if (redirectUri === undefined) return;
   const url = URL.parse(redirectUri);
   const isLoopback = url?.protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
-  if (isLoopback && url.port !== '' && url.hash === '' && url.search === '') return redirectUri;
+  if (isLoopback && url.port !== '' && url.hash === '' && url.search === '') return;
   throw new KeyturnError('invalid_request', `${quoted(redirectUri)} can't be a redirect URI here.`, {
     rule: 'RFC 8252 §7.3: a loopback redirect URI with a port',
     hint: 'Give one like http://127.0.0.1:53123/callback, as it is registered at the issuer.',

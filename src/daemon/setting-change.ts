@@ -8,7 +8,7 @@ import type { BrokerParts } from '../broker/parts.ts';
 import { KeyturnError } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Home } from './home.ts';
-import type { SettingsBook } from './settings-book.ts';
+import type { CheckedSetting, SettingsBook } from './settings-book.ts';
 import type { SettingName, Settings } from './settings.ts';
 
 export interface ChangeParts {
@@ -17,16 +17,27 @@ export interface ChangeParts {
   readonly parts: BrokerParts;
 }
 
-/** `value` null unsets. Throws `not_found`, `invalid_request`, `conflict`, `file_unreadable`. */
-export async function changeSetting(
+/** Changes nothing. `value` null unsets. Throws `not_found`, `invalid_request`, `conflict`. */
+export function checkSetting(
   { home, book, parts }: ChangeParts,
   name: string,
   value: unknown,
-): Promise<ResultOf<'settings.set'>> {
+): CheckedSetting {
   const checked = book.check(name, value);
   if (isVaults(checked.name, book.current) && checked.value !== book.current[checked.name]) {
     refuseOccupied(home, parts);
   }
+  return checked;
+}
+
+/** Throws as `checkSetting`, and `file_unreadable`. */
+export async function changeSetting(
+  change: ChangeParts,
+  name: string,
+  value: unknown,
+): Promise<ResultOf<'settings.set'>> {
+  const { book, parts } = change;
+  const checked = checkSetting(change, name, value);
   const inForce = book.set(checked.name, checked.value);
   const outcome = `${checked.name} ${checked.value === undefined ? 'unset' : 'set'}`;
   await parts.audit.record({ event: 'settings', outcome });

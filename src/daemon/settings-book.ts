@@ -13,6 +13,12 @@ import type { SettingName, Settings, SettingsSource } from './settings.ts';
 type Detail = ResultOf<'settings.get'>['details'][number];
 type Value = Settings[SettingName];
 
+/** A change that its schema takes; undefined unsets. */
+export interface CheckedSetting {
+  readonly name: SettingName;
+  readonly value: Value;
+}
+
 export class SettingsBook {
   readonly #source: SettingsSource;
   /** What this run goes by. Live settings change in it. */
@@ -51,7 +57,7 @@ export class SettingsBook {
   }
 
   /** What `name` would be with `value`; `null` unsets. Throws `invalid_request` or `not_found`. */
-  check(name: string, value: unknown): { readonly name: SettingName; readonly value: Value } {
+  check(name: string, value: unknown): CheckedSetting {
     if (!isSettingName(name)) {
       throw new KeyturnError('not_found', `There is no setting ${quoted(name)}.`, {
         hint: '`keyturn settings` lists them.',
@@ -97,7 +103,7 @@ function spelled(value: unknown): unknown[] {
 }
 
 /** A proxy's URL may hold one; lists are copied into reports. */
-function withoutPassword<T>(value: T): T | string {
+export function withoutPassword<T>(value: T): T | string {
   const url = typeof value === 'string' ? URL.parse(value) : null;
   if (!url || url.password === '') return value;
   url.password = '***';

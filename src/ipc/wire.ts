@@ -193,6 +193,9 @@ export function versionIn(capabilities: readonly string[]): string | undefined {
   return capabilities.find((item) => item.startsWith(versionPrefix))?.slice(versionPrefix.length);
 }
 
+/** The broker's capability that says: a person sits at it, and is asked before anything is widened. */
+export const deskCapability = 'desk';
+
 /** A name that a program gives itself: one line of visible text. */
 export const namePattern = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,64}$/u;
 

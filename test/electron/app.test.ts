@@ -36,6 +36,13 @@ async function approve({ page, id }: { page: Page; id: string }) {
   return press(page, 'interaction.answer', { id, answer: 'yes' });
 }
 
+/** Runs a command that widens something, and says yes to its card. */
+async function withYes(home: TestHome, args: readonly string[]): Promise<void> {
+  const command = home.start(args);
+  expect(await approve(await cardPage('A command wants to'))).toEqual({ ok: true, value: {} });
+  expect(await command.ended).toMatchObject({ code: 0, stdout: '' });
+}
+
 /** Clicks a row of the tray's menu. */
 function choose(label: string): void {
   const items = double.tray?.menu ?? [];
@@ -106,13 +113,48 @@ describe('a journey through the windows', () => {
     expect(double.leaked).toEqual([]);
   });
 
+  it('carries out a command that widens after a press on its card, and after a "no" doesn’t', async () => {
+    const home = newHome();
+    const resource = 'https://notes.example/mcp';
+    const { page } = await openApp(home);
+    const permissions = async () => valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions;
+    const allowing = home.start(['allow', 'cli', resource, '--scope', 'notes:read']);
+    const card = await cardPage('A command wants to allow "cli" "notes.example/mcp"');
+    expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
+      {
+        id: card.id,
+        kind: 'command',
+        command: 'allow',
+        client: 'cli',
+        resource,
+        asker: { pid: allowing.pid },
+      },
+    ]);
+    // A script of the page, with the card on the screen and nothing pressed.
+    const byScript = await ask(card.page, 'interaction.answer', { id: card.id, answer: 'yes' });
+    expect(byScript).toMatchObject({ refusal: { reason: 'not_permitted' } });
+    expect(await permissions()).toEqual([]);
+    expect(await approve(card)).toEqual({ ok: true, value: {} });
+    expect(await allowing.ended).toMatchObject({ code: 0, stdout: '' });
+    expect(await permissions()).toMatchObject([{ resource, scope: 'notes:read', decision: 'allow' }]);
+
+    const widening = home.start(['allow', 'cli', resource]);
+    const second = await cardPage('A command wants to', card.id);
+    valueOf(await ask(second.page, 'interaction.answer', { id: second.id, answer: 'no' }));
+    const refused = await widening.ended;
+    expect(refused).toMatchObject({ code: 4, stdout: '' });
+    expect(refused.stderr).toContain('reason: consent_denied');
+    expect(await permissions()).toMatchObject([{ scope: 'notes:read' }]);
+  });
+
   it('lets an automatic sign-in wait for a click in the tray', async () => {
     const { home, world, resource } = await homeInWorld();
     await startInDouble(home, ['--hidden']);
     expect(double.windows).toEqual([]);
-    await home.ok(['allow', 'cli', resource]);
+    await withYes(home, ['allow', 'cli', resource]);
     const asking = home.start(['token', resource]);
     await iconShows('waiting');
+    await asking.says('press the question in Keyturn’s window, or visit:');
     expect(world.counts().authorizationServer.signIns).toBe(0);
     choose('Sign in to');
     expect(await asking.ended).toMatchObject({ code: 0 });
@@ -123,7 +165,7 @@ describe('a journey through the windows', () => {
   it('finishes a rotation that is under way before it quits', async () => {
     const { home, world, resource } = await homeInWorld();
     await startInDouble(home, ['--hidden']);
-    await home.ok(['allow', 'cli', resource]);
+    await withYes(home, ['allow', 'cli', resource]);
     const first = home.start(['token', resource]);
     await iconShows('waiting');
     choose('Sign in to');
@@ -182,6 +224,7 @@ describe('the bridge', () => {
       ask(page, 'permission.set', { client: 'cli', resource, decision: 'allow' }),
       ask(page, 'override.set', { server: resource, name: 'no-resource', on: true }),
       ask(page, 'registration.set', { issuer: 'https://login.example', clientId: 'x' }),
+      ask(page, 'vault.passphrase', { current: 'x', next: 'y' }),
       ask(page, 'settings.set', { name: 'lockAfter', value: 60 }),
       ask(page, 'vault.unlock', {}),
       ask(page, 'login.start', { resource }),

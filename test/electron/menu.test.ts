@@ -87,6 +87,21 @@ describe('the menu', () => {
     expect(JSON.stringify(rows)).not.toMatch(/"yes"|allow/);
   });
 
+  it.each([
+    [{ command: 'allow' }, '"editor" "notes.example/mcp"'],
+    [{ command: 'register' }, 'enter a client for "login.example"'],
+    [{ command: 'override', server: 'https://notes.example/mcp' }, 'waive a rule for "notes.example/mcp"'],
+    [{ command: 'settings', setting: { name: 'browser' } }, 'change the setting "browser"'],
+    [{ command: 'unlock' }, 'unlock the vault'],
+    [{ command: 'passphrase' }, 'change the vault’s passphrase'],
+  ] as const)('says of %s what the command wants', (fields, wanted) => {
+    const [row] = menuRows({ ...fine, questions: [{ ...question('command'), ...fields }] });
+    expect(row).toMatchObject({ act: { does: 'card', id: 'q1' } });
+    expect(labels(row ? [row] : [])[0]).toBe(
+      `A command wants to ${fields.command === 'allow' ? 'allow ' : ''}${wanted}`,
+    );
+  });
+
   it('offers a new sign-in under each server, beside its issuer', () => {
     const group = menuRows(fine)[0];
     expect(group).toMatchObject({

@@ -8,7 +8,6 @@ import { entryPage, isEntryPage, isOwnUrl, servePage } from '../../electron/page
 import { PreferenceFile } from '../../electron/preferences.ts';
 import { proxyFrom } from '../../electron/proxy.ts';
 import { SignInPages } from '../../electron/sign-in-pages.ts';
-import { widens } from '../../electron/widening.ts';
 import { app } from '../support/electron-double.ts';
 
 function folder(): string {
@@ -135,37 +134,6 @@ describe('the preferences', () => {
     );
     expect(read.size('main')).toBeUndefined();
     expect(readFileSync(file, 'utf8')).toBe(text);
-  });
-});
-
-describe('a permission from a window', () => {
-  const resource = 'https://notes.example/mcp';
-  const clients = [
-    {
-      clientId: 'c1',
-      name: 'editor',
-      pairedAt: 0,
-      permissions: [{ resource, decision: 'allow' as const, scope: 'read write', until: 1000 }],
-    },
-  ];
-  const wanted = { client: 'editor', resource, decision: 'allow' as const, scope: 'read', until: 500 };
-
-  it('is no wider where it asks for less, or denies', () => {
-    expect(widens(clients, wanted)).toBe(false);
-    expect(widens(clients, { ...wanted, client: 'c1', scope: 'write read', until: 1000 })).toBe(false);
-    expect(widens([], { ...wanted, decision: 'deny' })).toBe(false);
-  });
-
-  it.each([
-    ['for another program', { client: 'other' }],
-    ['for another server', { resource: 'https://mail.example' }],
-    ['with a further scope', { scope: 'read admin' }],
-    ['with any scope', { scope: undefined }],
-    ['for longer', { until: 1001 }],
-    ['for ever', { until: undefined }],
-    ['with a limit that is not known here', { lease: 'longer' }],
-  ])('is wider %s', (_how, change) => {
-    expect(widens(clients, { ...wanted, ...change })).toBe(true);
   });
 });
 

@@ -1,10 +1,10 @@
 /**
- * Which of the windows' requests give somebody more than they had.
+ * Which permissions give a program more than it had: asked by the broker of commands, by the app of its windows.
  *
  * Invariant: what isn't clearly less is more.
  */
 import type * as z from 'zod';
-import type { methods } from '../src/ipc/protocol.ts';
+import type { methods } from '../ipc/protocol.ts';
 
 type Clients = z.output<(typeof methods)['client.list']['result']>['clients'];
 type PermissionParams = z.output<(typeof methods)['permission.set']['params']>;

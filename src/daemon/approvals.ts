@@ -1,0 +1,114 @@
+/**
+ * The person's word on what a command wants to widen, where a person sits at the broker (DESIGN, Authority).
+ *
+ * Invariants: a request that widens runs only after a yes to its own card, given while the process that asked
+ * is the one that was shown. It is checked before anybody is asked, needs nothing of the vault for that, and
+ * nothing is remembered. Who was refused waits a growing while, so that no program buries the desk in cards.
+ */
+import { Backoff } from '../broker/backoff.ts';
+import type { Verdict } from '../broker/answer.ts';
+import { questionPatience } from '../broker/interaction.ts';
+import { patience, TimeOver } from '../broker/patience.ts';
+import type { CommandWish } from '../broker/question.ts';
+import { KeyturnError } from '../errors.ts';
+import { isWidening } from '../ipc/effects.ts';
+import type { MethodName } from '../ipc/protocol.ts';
+import type { Caller } from '../ipc/server.ts';
+import type { Askers } from './askers.ts';
+import { wishOf } from './command-wish.ts';
+import type { WishParts } from './command-wish.ts';
+
+export interface ApprovalParts extends WishParts {
+  readonly askers: Askers;
+}
+
+/** One pause for all commands: they come and go, and their names prove nothing. */
+const pauseKey = 'command';
+
+/** Milliseconds without a refusal after which the pauses begin anew: as long as the longest of them. */
+const quiet = 300_000;
+
+export class Approvals {
+  readonly #parts: ApprovalParts;
+  readonly #pauses: Backoff;
+
+  constructor(parts: ApprovalParts) {
+    this.#parts = parts;
+    this.#pauses = new Backoff(() => parts.broker.parts.clock.now());
+  }
+
+  /**
+   * Resolves once the person said yes, and at once for what widens nothing. `params` have passed their schema.
+   * Throws what the method would throw for them, `consent_denied`, `rate_limited`, and `interrupted` when the
+   * command went away.
+   */
+  async require(caller: Caller, method: MethodName, params: unknown): Promise<void> {
+    if (!isWidening(method)) return;
+    const wish = wishOf(this.#parts, method, params);
+    if (!wish) return;
+    this.#refuseTooSoon();
+    const verdict = await this.#ask(caller, wish).catch((error: unknown) => {
+      this.#pauses.failed(pauseKey);
+      throw error;
+    });
+    await this.#record(wish, verdict);
+    if (verdict === 'yes') return this.#pauses.succeeded(pauseKey);
+    this.#pauses.failed(pauseKey);
+    throw refused(verdict);
+  }
+
+  async #ask(caller: Caller, wish: CommandWish): Promise<Verdict> {
+    const { broker, askers } = this.#parts;
+    const { clock, interactions } = broker.parts;
+    const waiting = patience(clock, questionPatience, caller.signal);
+    const asker = askers.of(caller).look();
+    try {
+      return await interactions.ask({ kind: 'command', wish, asker }, waiting.signal);
+    } catch (error) {
+      if (error instanceof TimeOver) return 'later';
+      throw error;
+    } finally {
+      waiting.end();
+    }
+  }
+
+  /** What was allowed stands in the row of the deed as well; this one says that it came by a command. */
+  async #record(wish: CommandWish, verdict: Verdict): Promise<void> {
+    const { audit } = this.#parts.broker.parts;
+    await audit.record({ event: 'command', outcome: `${wish.command}: ${verdict}`, ...placeOf(wish) });
+  }
+
+  #refuseTooSoon(): void {
+    const now = this.#parts.broker.parts.clock.now();
+    const last = this.#pauses.trouble(pauseKey);
+    if (last && now > last.nextTryAt + quiet) this.#pauses.succeeded(pauseKey);
+    const left = this.#pauses.left(pauseKey);
+    if (left === 0) return;
+    throw new KeyturnError('rate_limited', 'A command was refused in Keyturn’s window a moment ago.', {
+      rule: 'Each refused or withdrawn card of a command doubles the pause, from 1 s to 5 min',
+      hint: 'Wait, then run it again; or do it in Keyturn’s window.',
+      retryAfter: Math.ceil(left / 1000),
+    });
+  }
+}
+
+function placeOf(wish: CommandWish): { client?: string; endpoint?: string; issuer?: string } {
+  switch (wish.command) {
+    case 'allow':
+      return { client: wish.clientName, endpoint: wish.endpoint };
+    case 'register':
+      return { issuer: wish.issuer };
+    case 'override':
+      return { endpoint: wish.server };
+    default:
+      return {};
+  }
+}
+
+function refused(verdict: Verdict): KeyturnError {
+  const what = verdict === 'void' ? 'it is no longer the process that asked' : 'nobody said yes to it';
+  return new KeyturnError('consent_denied', `The command was not carried out: ${what}.`, {
+    rule: 'While the desktop app is the broker, what widens needs the person’s own press',
+    hint: 'Run it again, and answer in Keyturn’s window. Nothing was remembered.',
+  });
+}

@@ -1,0 +1,103 @@
+/**
+ * What a request of the owner's would widen, as the person at the desk is to see it.
+ *
+ * Invariants: what can't be done is refused here, before anybody is asked. A wish holds no secret. Nothing
+ * is asked where a request is clearly no more than what stands.
+ */
+import type { Broker } from '../broker/broker.ts';
+import type { CommandWish } from '../broker/question.ts';
+import { KeyturnError } from '../errors.ts';
+import type { WideningMethod } from '../ipc/effects.ts';
+import type { ParamsOf } from '../ipc/protocol.ts';
+import { parseScope } from '../oauth/scope.ts';
+import { clientAnswers } from './answers.ts';
+import { checkRegistration } from './registration-entry.ts';
+import type { CheckedSetting } from './settings-book.ts';
+import { withoutPassword } from './settings-book.ts';
+import { widens } from './widening.ts';
+
+export interface WishParts {
+  readonly broker: Broker;
+  /** Throws what the change would throw. */
+  readonly checkSetting: (name: string, value: unknown) => CheckedSetting;
+}
+
+type Wishes = {
+  readonly [M in WideningMethod]: (parts: WishParts, params: ParamsOf<M>) => CommandWish | undefined;
+};
+
+/** Undefined: the request widens nothing. Each throws what its method would throw for such params. */
+const wishes: Wishes = {
+  'permission.set': ({ broker }, params) => permissionWish(broker, params),
+
+  'registration.set': ({ broker }, entry) => {
+    checkRegistration(broker.parts, entry);
+    return { command: 'register', issuer: entry.issuer, registration: entry.clientId };
+  },
+
+  'override.set': ({ broker }, { server, name, on }) => {
+    broker.canonical(server);
+    return on ? { command: 'override', server, override: name } : undefined;
+  },
+
+  'settings.set': ({ checkSetting }, params) => {
+    const { name, value } = checkSetting(params.name, params.value);
+    return { command: 'settings', name, ...(value === undefined ? {} : { value: withoutPassword(value) }) };
+  },
+
+  'vault.unlock': () => ({ command: 'unlock' }),
+
+  'vault.passphrase': () => ({ command: 'passphrase' }),
+
+  'interaction.answer': ({ broker }, { id, answer }) => {
+    const kind = broker.parts.interactions.find(id)?.question.kind;
+    const isSignIn = kind === 'login' || kind === 'device';
+    // A yes to a sign-in calls it off, as any answer does.
+    if (answer === 'yes' && kind !== undefined && !isSignIn) throw answeredAtTheDesk();
+    return undefined;
+  },
+};
+
+/** `params` have passed the method's schema. Throws as its method would. */
+export function wishOf(parts: WishParts, method: WideningMethod, params: unknown): CommandWish | undefined {
+  // The table binds each name to params of its own; the compiler can't follow the lookup.
+  const wish = wishes[method] as (parts: WishParts, params: unknown) => CommandWish | undefined;
+  return wish(parts, params);
+}
+
+function permissionWish(broker: Broker, params: ParamsOf<'permission.set'>): CommandWish | undefined {
+  const { clients } = broker.parts;
+  const clientId = clients.resolve(params.client);
+  const endpoint = broker.canonical(params.resource);
+  const scope = params.scope === undefined ? undefined : parseScope(params.scope);
+  const wanted = { ...params, client: clientId, resource: endpoint };
+  const isMore = widens(clientAnswers(broker), wanted) || isOpenEnded(broker, clientId, endpoint);
+  if (params.decision === 'deny' || !isMore) return undefined;
+  return {
+    command: 'allow',
+    clientName: clients.nameOf(clientId),
+    endpoint,
+    ...(scope === undefined ? {} : { scope }),
+    ...(params.until === undefined ? {} : { until: params.until * 1000 }),
+  };
+}
+
+/**
+ * True where the lists don't show all that a permission is held to: the scopes of its first token, or the
+ * resource that the server named then and doesn't name any more. Set anew it is held to neither.
+ */
+function isOpenEnded({ parts }: Broker, clientId: string, endpoint: string): boolean {
+  const held = parts.permissions.find(clientId, endpoint, parts.clock.wall());
+  if (held?.fixAtFirstToken === true) return true;
+  const { resource } = held ?? {};
+  return (
+    resource !== undefined && parts.grants.forEndpoint(endpoint).some((grant) => grant.resource !== resource)
+  );
+}
+
+function answeredAtTheDesk(): KeyturnError {
+  return new KeyturnError('not_permitted', 'A yes to this question counts in Keyturn’s window only.', {
+    rule: 'While the desktop app is the broker, what widens needs the person’s own press',
+    hint: 'Answer it in Keyturn’s window. From here "no" and "later" count.',
+  });
+}

@@ -1,0 +1,269 @@
+/** A broker at which a person sits: what commands want to widen waits for their yes. Real commands, real broker, the owner in-process. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connectAsOwner } from '../../src/client/connect.ts';
+import type { Connection } from '../../src/client/connection.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
+import { terminalLog } from '../../src/daemon/log.ts';
+import { effects } from '../../src/ipc/effects.ts';
+import { methods, type ResultOf } from '../../src/ipc/protocol.ts';
+import { newHome, type TestHome, until } from '../support/home.ts';
+import { connected, library } from '../support/program.ts';
+
+const resource = 'https://notes.example/mcp';
+
+type Card = ResultOf<'interaction.list'>['interactions'][number];
+type Client = ResultOf<'client.list'>['clients'][number];
+
+interface Desk {
+  readonly home: TestHome;
+  readonly owner: DeskOwner;
+  /** The owner's key, as the command line uses it. */
+  readonly line: Connection;
+  readonly cards: () => Promise<Card[]>;
+  readonly card: () => Promise<Card>;
+  readonly answer: (id: string, answer: 'yes' | 'no' | 'later') => Promise<unknown>;
+  readonly permissions: () => Promise<Client['permissions']>;
+}
+
+async function openDesk(env: Readonly<Record<string, string>> = {}): Promise<Desk> {
+  const home = newHome({ env });
+  const daemon = await startDaemon({
+    paths: home.paths,
+    env: home.env,
+    autoStarted: false,
+    desk: true,
+    openBrowser: () => Promise.resolve(),
+    log: terminalLog(() => undefined),
+    shield: () => Promise.resolve([]),
+  });
+  onTestFinished(() => daemon.stop());
+  const owner = daemon.owner(() => undefined);
+  const line = await connectAsOwner({ env: home.env, paths: home.paths });
+  onTestFinished(() => line.close());
+  const cards = async (): Promise<Card[]> =>
+    methods['interaction.list'].result.parse(await owner.call('interaction.list', {})).interactions;
+  return {
+    home,
+    owner,
+    line,
+    cards,
+    card: () => until('a card', async () => (await cards())[0]),
+    answer: (id, answer) => owner.call('interaction.answer', { id, answer }),
+    permissions: async () => {
+      const { clients } = methods['client.list'].result.parse(await owner.call('client.list', {}));
+      return clients.flatMap(({ permissions }) => permissions);
+    },
+  };
+}
+
+const byCommand = { rule: 'While the desktop app is the broker, what widens needs the person’s own press' };
+
+describe('keyturn allow at a desk', () => {
+  it('waits for the card, says so, and is done after a yes', async () => {
+    const { home, card, cards, answer, permissions } = await openDesk();
+    const allowing = home.start(['allow', 'cli', `${resource}/`, '--scope', 'notes:read', '--for', '8h']);
+    const { id, asker, until: end, ...shown } = await card();
+    expect(shown).toMatchObject({
+      kind: 'command',
+      command: 'allow',
+      client: 'cli',
+      resource,
+      scope: 'notes:read',
+    });
+    expect(end).toBeGreaterThan(Date.now() / 1000 + 7 * 3600);
+    expect(asker).toMatchObject({ verified: true, pid: allowing.pid });
+    expect(await permissions()).toEqual([]);
+    await allowing.says('keyturn: the question waits in Keyturn’s window.');
+    await answer(id, 'yes');
+    expect(await allowing.ended).toMatchObject({ code: 0, stdout: '' });
+    expect(await permissions()).toMatchObject([
+      { resource, scope: 'notes:read', until: end, decision: 'allow' },
+    ]);
+    expect(await cards()).toEqual([]);
+    expect(await home.ok(['audit', 'tail'])).toContain('allow: yes');
+  });
+
+  it.each(['no', 'later'] as const)('is refused after "%s", and nothing is remembered', async (word) => {
+    const { home, card, answer, permissions } = await openDesk();
+    const allowing = home.start(['allow', 'cli', resource]);
+    await answer((await card()).id, word);
+    const run = await allowing.ended;
+    expect(run).toMatchObject({ code: 4, stdout: '' });
+    expect(run.stderr).toContain('reason: consent_denied');
+    expect(run.stderr).toContain(`rule: ${byCommand.rule}`);
+    expect(await permissions()).toEqual([]);
+  });
+
+  it('takes its card back when it is interrupted', async () => {
+    const { home, card, cards, permissions } = await openDesk();
+    const allowing = home.start(['allow', 'cli', resource]);
+    await card();
+    allowing.signal('SIGINT');
+    expect(await allowing.ended).toMatchObject({ code: 130, stdout: '' });
+    await until('the card is gone', async () => (await cards()).length === 0);
+    expect(await permissions()).toEqual([]);
+  });
+
+  it('is told at once what can never be done, without a card', async () => {
+    const { line, cards } = await openDesk();
+    const refused = async (method: string, params: object): Promise<unknown> => {
+      const { reason } = await line.request(method, params).then(
+        () => ({ reason: 'none' }),
+        (error: { reason: string }) => error,
+      );
+      return [reason, (await cards()).length];
+    };
+    const allow = { client: 'cli', resource, decision: 'allow' };
+    expect(await refused('permission.set', { ...allow, client: 'nobody' })).toEqual(['not_found', 0]);
+    expect(await refused('permission.set', { ...allow, resource: 'http://a.example' })).toEqual([
+      'invalid_resource',
+      0,
+    ]);
+    expect(await refused('permission.set', { ...allow, scope: 'a "b' })).toEqual(['invalid_scope', 0]);
+    expect(await refused('permission.set', { ...allow, until: -1 })).toEqual(['invalid_request', 0]);
+    expect(await refused('registration.set', { issuer: 'http://a.example', clientId: 'x' })).toEqual([
+      'insecure_url',
+      0,
+    ]);
+    const redirectUri = 'https://elsewhere.example/callback';
+    expect(
+      await refused('registration.set', { issuer: 'https://a.example', clientId: 'x', redirectUri }),
+    ).toEqual(['invalid_request', 0]);
+    expect(await refused('override.set', { server: 'nowhere', name: 'no-resource', on: true })).toEqual([
+      'invalid_resource',
+      0,
+    ]);
+    expect(await refused('settings.set', { name: 'colour', value: 'red' })).toEqual(['not_found', 0]);
+    expect(await refused('settings.set', { name: 'logLevel', value: 'loud' })).toEqual([
+      'invalid_request',
+      0,
+    ]);
+  });
+});
+
+/** A request of each method that widens, and what its card has to show. */
+const widening: Readonly<Record<string, readonly [params: object, shown: object]>> = {
+  'permission.set': [
+    { client: 'cli', resource, decision: 'allow' },
+    { command: 'allow', client: 'cli', resource },
+  ],
+  'registration.set': [
+    { issuer: 'https://login.example', clientId: 'abc', clientSecret: 'aClientSecret-0815' },
+    { command: 'register', issuer: 'https://login.example', registration: 'abc' },
+  ],
+  'override.set': [
+    { server: resource, name: 'no-resource', on: true },
+    { command: 'override', server: resource, override: 'no-resource' },
+  ],
+  'settings.set': [
+    { name: 'httpsProxy', value: 'http://me:aProxyPassword-4711@proxy.example:3128' },
+    { command: 'settings', setting: { name: 'httpsProxy', value: 'http://me:***@proxy.example:3128/' } },
+  ],
+  'vault.unlock': [{ passphrase: 'aPassphrase-1234' }, { command: 'unlock' }],
+  'vault.passphrase': [
+    { current: 'aPassphrase-1234', next: 'anotherPassphrase-5678' },
+    { command: 'passphrase' },
+  ],
+};
+
+describe('the owner’s key at a desk', () => {
+  it('widens nothing by itself: each such method has its card, with no secret on it', async () => {
+    const all = Object.entries(effects).flatMap(([method, effect]) => (effect === 'widens' ? [method] : []));
+    expect(all.toSorted()).toEqual([...Object.keys(widening), 'interaction.answer'].toSorted());
+    const { line, cards, card, answer } = await openDesk();
+    const before = await line.request('settings.get');
+    for (const [method, [params, shown]] of Object.entries(widening)) {
+      const asking = line.request(method, params).catch((error: { reason: string }) => error.reason);
+      const { id, createdAt: _, asker, ...rest } = await card();
+      expect(rest, method).toEqual({ kind: 'command', state: 'open', ...shown });
+      expect(asker).toMatchObject({ verified: true, pid: process.pid });
+      await answer(id, 'yes');
+      // A memory vault has no passphrase to change.
+      expect(['invalid_request', 'not_permitted', 'conflict', undefined], method).toContain(
+        await asking.then((outcome) => (typeof outcome === 'string' ? outcome : undefined)),
+      );
+      expect(await cards()).toEqual([]);
+    }
+    expect(await line.request('settings.get')).not.toEqual(before);
+  });
+
+  it('shows that a setting would be unset by giving no value', async () => {
+    const { line, card, answer } = await openDesk();
+    const asking = line.request('settings.set', { name: 'logLevel', value: null });
+    const { id, setting } = await card();
+    expect(setting).toEqual({ name: 'logLevel' });
+    await answer(id, 'yes');
+    expect(await asking).toEqual({ inForce: 'now' });
+  });
+
+  it('reads and narrows at once', async () => {
+    const { home, owner, permissions } = await openDesk();
+    const allow = { client: 'cli', resource, decision: 'allow', scope: 'read write' };
+    await owner.call('permission.set', allow);
+    await owner.call('override.set', { server: resource, name: 'no-resource', on: true });
+    for (const command of [
+      ['list'],
+      ['clients'],
+      ['settings'],
+      ['allow', 'cli', resource, '--scope', 'read', '--for', '1h'],
+      ['override', resource, 'no-resource', 'off'],
+    ]) {
+      await home.ok(command);
+    }
+    expect(await permissions()).toMatchObject([{ scope: 'read' }]);
+    await home.ok(['deny', 'cli', resource]);
+    expect(await permissions()).toMatchObject([{ decision: 'deny' }]);
+    await home.ok(['end', 'cli', resource]);
+    expect(await permissions()).toEqual([]);
+  });
+
+  it('says yes to nobody: not to a program, not to a pairing, not to itself; "no" and "later" count', async () => {
+    const { home, line, card, cards, answer, permissions } = await openDesk();
+    const { pair } = await library();
+    const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
+    const refusal = { reason: 'not_permitted', ...byCommand };
+    const first = await card();
+    await expect(line.request('interaction.answer', { id: first.id, answer: 'yes' })).rejects.toMatchObject(
+      refusal,
+    );
+    await answer(first.id, 'yes');
+    await pairing;
+
+    const editor = await connected(home, 'editor');
+    const asking = editor.getToken({ resource, interaction: 'allow' });
+    asking.catch(() => undefined);
+    const second = await card();
+    const run = await home.keyturn(['answer', second.id, 'yes']);
+    expect(run).toMatchObject({ code: 4, stdout: '' });
+    expect(run.stderr).toContain('hint: Answer it in Keyturn’s window.');
+    await home.ok(['answer', second.id, 'later']);
+    await expect(asking).rejects.toMatchObject({ reason: 'consent_required' });
+
+    const allowing = home.start(['allow', 'editor', resource]);
+    const third = await card();
+    expect(await home.ok(['pending'])).toContain(`May a command allow editor ${resource}?`);
+    expect(await home.keyturn(['answer', third.id, 'yes'])).toMatchObject({ code: 4 });
+    await home.ok(['answer', third.id, 'no']);
+    expect(await allowing.ended).toMatchObject({ code: 4 });
+    expect(await permissions()).toEqual([]);
+    expect(await cards()).toEqual([]);
+  });
+
+  it('asks for an unlock while the vault is locked', async () => {
+    const { home, owner, card, answer } = await openDesk({ KEYTURN_VAULT: 'sealed-file' });
+    const stdin = 'correct horse battery\n';
+    const first = home.start(['unlock', '--passphrase-stdin'], { stdin });
+    const { id, command } = await card();
+    expect(command).toBe('unlock');
+    expect(await owner.call('status', {})).toMatchObject({ vaultState: { state: 'new' } });
+    await answer(id, 'yes');
+    expect(await first.ended).toMatchObject({ code: 0 });
+    expect(await owner.call('status', {})).toMatchObject({ vaultState: { state: 'open' } });
+    await home.ok(['lock']);
+    const second = home.start(['unlock', '--passphrase-stdin'], { stdin });
+    await answer((await card()).id, 'no');
+    expect(await second.ended).toMatchObject({ code: 4 });
+    expect(await owner.call('status', {})).toMatchObject({ vaultState: { state: 'locked' } });
+  });
+});
