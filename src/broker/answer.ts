@@ -18,6 +18,8 @@ export interface Terms {
   readonly scope?: readonly string[];
   /** For the run that asked, and no other. */
   readonly run?: boolean;
+  /** For the run that asked, and one token. */
+  readonly once?: boolean;
   /** For so long, in milliseconds. */
   readonly time?: number;
 }
@@ -27,24 +29,28 @@ export interface Reply extends Terms {
 }
 
 /** Throws `invalid_request` for terms that don't fit, `conflict` where the run is over already. */
-export function refuseTerms(question: Question, answer: Answer, { scope, run, time }: Terms): void {
-  if (scope === undefined && run === undefined && time === undefined) return;
+export function refuseTerms(question: Question, answer: Answer, { scope, run, once, time }: Terms): void {
+  if (scope === undefined && run === undefined && once === undefined && time === undefined) return;
   if (answer !== 'yes' || question.kind !== 'allow') {
-    throw new KeyturnError('invalid_request', 'Scopes, a time or a run go with a yes to a program only.', {
-      hint: 'The question must be of the kind "allow"; `keyturn pending` shows it.',
-    });
+    throw new KeyturnError(
+      'invalid_request',
+      'Scopes, a time, a run or once go with a yes to a program only.',
+      {
+        hint: 'The question must be of the kind "allow"; `keyturn pending` shows it.',
+      },
+    );
   }
-  if (run !== true) return;
-  if (question.clientId === cliClientId) {
+  if (run !== true && once !== true) return;
+  if (run === true && question.clientId === cliClientId) {
     throw new KeyturnError('invalid_request', 'The command line can’t be allowed for one run.', {
       rule: 'A permission for a run ends with its connection, and that of a command ends with the command',
-      hint: 'Give it a time instead: --for 30m',
+      hint: 'Allow it once, or give it a time: --once, --for 30m',
     });
   }
   if (question.asker?.standing() === 'same') return;
   throw new KeyturnError('conflict', `The run of ${question.clientName} that asked is over.`, {
-    rule: 'A permission for a run ends with its last connection',
-    hint: 'Answer without --this-run, or wait until it asks again.',
+    rule: 'A permission for a run, or for once, ends with the run’s last connection',
+    hint: 'Answer without --this-run and --once, or wait until it asks again.',
   });
 }
 

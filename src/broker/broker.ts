@@ -184,6 +184,7 @@ export class Broker {
     if (this.consent.inForce(wanted) !== bound || !this.parts.cache.holds(grant.id, token)) return undefined;
     // DESIGN invariant 10: literal sets, checked on what the server really granted.
     if (bound.scope && !isWithin(token.scope, bound.scope)) throw refusals.notNarrowed(bound, grant);
+    this.parts.leases.used(bound);
     token.handedTo.add(wanted.clientId);
     this.parts.clients.used(wanted.clientId, this.parts.clock.wall());
     this.#note(way.request, endpoint, 'token', 'ok', { grant, token });

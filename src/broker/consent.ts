@@ -121,7 +121,7 @@ export class Consent {
 
   async #record(
     { clientId, endpoint }: Pick<Permission, 'clientId' | 'endpoint'>,
-    outcome: 'allow' | 'deny' | 'allow for a run' | 'allow for a time' | 'void',
+    outcome: 'allow' | 'deny' | 'allow once' | 'allow for a run' | 'allow for a time' | 'void',
     scope: readonly string[] | undefined,
   ): Promise<void> {
     const client = this.#parts.clients.nameOf(clientId);
@@ -204,18 +204,21 @@ export class Consent {
     // Decided meanwhile by a command of the owner's.
     if (before && covers(before, scope)) return this.inForce(wanted);
     const permission = this.#widened(wanted, before, scope, reply.time);
-    // A time, or a run, must not put an end to what stands without one.
-    if (reply.run || (before && reply.time !== undefined)) await this.#lease(permission, card, reply);
+    // A time, a run or a single token must not put an end to what stands without one.
+    if (reply.run || reply.once || (before && reply.time !== undefined))
+      await this.#lease(permission, card, reply);
     else await this.#keepDecision(permission);
     return this.inForce(wanted);
   }
 
-  async #lease(permission: Permission, { asker }: Card, { run }: Reply): Promise<void> {
+  async #lease(permission: Permission, { asker }: Card, { run, once }: Reply): Promise<void> {
     const { leases } = this.#parts;
-    await this.#record(permission, run ? 'allow for a run' : 'allow for a time', permission.scope);
+    const span = once ? 'once' : run ? 'for a run' : 'for a time';
+    await this.#record(permission, `allow ${span}`, permission.scope);
+    if (span === 'for a time') return leases.set({ permission });
     // The row took time, in which the run may have ended.
-    if (!run) leases.set({ permission });
-    else if (asker?.standing() === 'same') leases.set({ permission, run: asker });
+    if (asker?.standing() !== 'same') return;
+    leases.set({ permission, run: asker, ...(once ? { once: true } : {}) });
   }
 
   /** Refusing more scopes takes nothing away that was allowed before. */

@@ -1,8 +1,9 @@
 /**
- * Leases: what the user allowed for one run of a program, or for some minutes beside what stands.
+ * Leases: what the user allowed once, for one run of a program, or for some minutes beside what stands.
  *
- * Invariant: in memory only. A lease ends with its run, with its time, by the owner's word or with
- * the broker, whichever is first, and leaves the permission or denial on disk as it was.
+ * Invariant: in memory only. A lease ends with the first token under it if it was for once, with its run, with
+ * its time, by the owner's word or with the broker, whichever is first, and leaves the permission or denial on
+ * disk as it was.
  */
 import type { Asker, AskerView } from './asker.ts';
 import type { Permission } from './permission.ts';
@@ -11,6 +12,8 @@ export interface Lease {
   readonly permission: Permission;
   /** The run it is bound to, as it was when the user answered; absent: any run, until `permission.until`. */
   readonly run?: AskerView;
+  /** For one token. */
+  readonly once?: true;
 }
 
 export class Leases {
@@ -20,10 +23,14 @@ export class Leases {
   find(clientId: string, endpoint: string, asker: Asker | undefined, now: number): Permission[] {
     // Mostly there is none, and every request asks.
     if (this.#held.length === 0) return [];
-    return this.#current(now)
-      .filter(({ permission }) => permission.clientId === clientId && permission.endpoint === endpoint)
-      .filter(({ run }) => !run || (run.run === asker?.run && run.standing() === 'same'))
-      .map(({ permission }) => permission);
+    return (
+      this.#current(now)
+        .filter(({ permission }) => permission.clientId === clientId && permission.endpoint === endpoint)
+        .filter(({ run }) => !run || (run.run === asker?.run && run.standing() === 'same'))
+        // What lasts comes first: it must not use up what was given for once.
+        .toSorted((a, b) => Number(a.once ?? false) - Number(b.once ?? false))
+        .map(({ permission }) => permission)
+    );
   }
 
   of(clientId: string, now: number): Lease[] {
@@ -41,13 +48,23 @@ export class Leases {
     return this.#held.find((lease) => lease.permission === permission);
   }
 
-  /** Keeps a lease in place of an earlier one of the same run, program and endpoint. */
+  /** A token was handed out under this very permission: what was for once is over. */
+  used(permission: Permission): void {
+    // Mostly there is none, and every token comes here.
+    if (this.#held.length === 0) return;
+    this.#drop((lease) => lease.once === true && lease.permission === permission);
+  }
+
+  /** Keeps a lease in place of an earlier one of the same run, program and endpoint; what is for once stands beside. */
   set(lease: Lease): void {
     const { clientId, endpoint } = lease.permission;
     this.#held = [
       ...this.#held.filter(
-        ({ permission, run }) =>
-          permission.clientId !== clientId || permission.endpoint !== endpoint || run?.run !== lease.run?.run,
+        ({ permission, run, once }) =>
+          permission.clientId !== clientId ||
+          permission.endpoint !== endpoint ||
+          run?.run !== lease.run?.run ||
+          once !== lease.once,
       ),
       lease,
     ];

@@ -8,12 +8,14 @@ const help = `Usage: keyturn answer ID yes|no|later [OPTION]...
 Answer a question that \`keyturn pending\` shows. "no" is remembered, "later"
 isn't. Before you pair a program, compare the code it shows.
 
+      --once         for one token of the program's run that asked
       --this-run     for the program's run that asked: ends with its connection
       --for TIME     for so long: 90s, 30m, 8h, 2d
       --scope "A B"  exactly these scopes in place of those in the question
   -h, --help         show this
 
-The options go with a yes to a program that asks for tokens.
+The options go with a yes to a program that asks for tokens; --once without
+--this-run and --for.
 
 Example:
   keyturn answer 1a2b3c4d yes --this-run --for 30m
@@ -24,14 +26,23 @@ export const command: Command = {
   async run(args) {
     const { values, positionals } = parse(
       args,
-      { 'this-run': { type: 'boolean' }, for: { type: 'string' }, scope: { type: 'string' } },
+      {
+        once: { type: 'boolean' },
+        'this-run': { type: 'boolean' },
+        for: { type: 'string' },
+        scope: { type: 'string' },
+      },
       { names: ['ID', 'yes, no or later'], command: 'answer' },
     );
     const [id = '', answer = ''] = positionals;
     if (answer !== 'yes' && answer !== 'no' && answer !== 'later') {
       throw usage('the answer is yes, no or later', 'answer');
     }
-    const lease = leaseFrom(values['this-run'] === true, values.for);
+    const isRun = values['this-run'] === true;
+    if (values.once && (isRun || values.for !== undefined)) {
+      throw usage('--once goes with neither --this-run nor --for', 'answer');
+    }
+    const lease = values.once ? ({ once: true } as const) : leaseFrom(isRun, values.for);
     await ask('interaction.answer', {
       id,
       answer,

@@ -44,9 +44,9 @@ function rows(client: Client): string[][] {
   ]);
 }
 
-function untilOf({ until, run }: Client['permissions'][number]): string {
+function untilOf({ until, run, once }: Client['permissions'][number]): string {
   const time = until === undefined ? undefined : when(until);
   if (run === undefined) return time ?? '-';
   const end = time === undefined ? '' : `, until ${time}`;
-  return `this run of ${processName(run)}${end}`;
+  return `${once ? 'once, by ' : ''}this run of ${processName(run)}${end}`;
 }

@@ -147,6 +147,7 @@ export const grammar: readonly CommandGrammar[] = [
     summary: 'answer one',
     operands: [{ name: 'ID' }, { name: 'yes|no|later', values: ['yes', 'no', 'later'] }],
     flags: [
+      { name: 'once', summary: "for one token of the program's run that asked" },
       { name: 'this-run', summary: "for the program's run that asked: ends with its connection" },
       { name: 'for', value: 'TIME', summary: 'for so long: 90s, 30m, 8h, 2d' },
       { name: 'scope', value: '"A B"', summary: 'exactly these scopes in place of those in the question' },

@@ -167,9 +167,10 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
     ...(client.executable === undefined ? {} : { executable: client.executable }),
     permissions: [
       ...permissions.shownOf(client.id, wall).map(permissionAnswer),
-      ...leases.of(client.id, wall).map(({ permission, run }) => ({
+      ...leases.of(client.id, wall).map(({ permission, run, once }) => ({
         ...permissionAnswer(permission),
         ...(run === undefined ? {} : { run: askerAnswer(run) }),
+        ...(once === undefined ? {} : { once }),
       })),
     ],
   }));

@@ -180,6 +180,8 @@ const asker = z.object({
 const heldPermission = permission.extend({
   /** The permission is for this run of the program only. */
   run: asker.optional(),
+  /** And for one token. */
+  once: z.literal(true).optional(),
 });
 
 const localClient = z.object({
@@ -217,14 +219,21 @@ const overrides = z.array(z.object({ server: url, names: z.array(overrideName) }
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
 const longestLease = 36_500 * day;
 
+const onceAlone = 'once goes with neither a run nor a time';
+
 const interactionAnswer = z.object({
   id,
   answer: z.literal(['yes', 'no', 'later']),
   /** Exactly these scopes in place of those that the question names. */
   scope: scope.min(1).optional(),
-  /** For the run that asked, for so many seconds, or both. */
+  /** For the run that asked, for so many seconds, or both; or for one token of that run. */
   lease: z
-    .object({ run: z.literal(true).optional(), seconds: z.int().positive().max(longestLease).optional() })
+    .object({
+      run: z.literal(true).optional(),
+      seconds: z.int().positive().max(longestLease).optional(),
+      once: z.literal(true).optional(),
+    })
+    .refine(({ run, seconds: time, once }) => once === undefined || (run ?? time) === undefined, onceAlone)
     .optional(),
 });
 

@@ -132,6 +132,96 @@ describe('a yes for this run', () => {
   });
 });
 
+describe('a yes for once', () => {
+  const once = { once: true } as const;
+  const refused = { reason: 'consent_required' };
+
+  it('is one token for the run that asked, and the next request is a new question', async () => {
+    const { ask, question, parts, texts } = await rig();
+    const asker = processNamed('run 1');
+    const asked = ask({ asker });
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    const token = await asked;
+    expect(await refusal(ask({ ...never, asker }))).toMatchObject(refused);
+    expect(texts().join('\n')).not.toContain('"decision"');
+    const again = ask({ asker });
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    expect((await again).tokenId).toBe(token.tokenId);
+    await parts.audit.flush();
+    expect(texts().join('\n')).toContain('"allow once"');
+  });
+
+  it('is for nobody else while its token is on the way, and ends with the run that never got it', async () => {
+    const { broker, ask, question, parts, person, endpoint } = await rig();
+    person.isThere = false;
+    const asker = processNamed('run 1');
+    const gone = new AbortController();
+    const asked = refusal(ask({ asker, signal: gone.signal }));
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    await question('login');
+    expect(await refusal(ask({ ...never, asker: processNamed('run 2') }))).toMatchObject(refused);
+    expect(parts.leases.of('editor', 0)).toMatchObject([{ once: true }]);
+    gone.abort();
+    await asked;
+    broker.consent.endRun('run 1');
+    expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
+  });
+
+  it('gives one of the requests that wait together its token', async () => {
+    const { ask, login, question, parts } = await rig();
+    await login();
+    const asker = processNamed('run 1');
+    const both = Promise.allSettled([ask({ asker }), ask({ asker })]);
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    const outcomes = await both;
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: refused });
+  });
+
+  it('goes with the command line, and leaves beside it what was allowed for longer', async () => {
+    const { ask, allow, question, parts } = await rig();
+    const asker = processNamed('run 1');
+    const cli = ask({ clientId: 'cli', asker });
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    await cli;
+    expect(await refusal(ask({ ...never, clientId: 'cli', asker }))).toMatchObject(refused);
+
+    await allow('editor', ['notes:read']);
+    const wider = ask({ asker, scope: ['notes:write'] });
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    expect((await wider).scope).toContain('notes:write');
+    expect((await ask({ ...never, asker })).scope).toEqual(['notes:read']);
+  });
+
+  it('does not take the place of what the run was allowed, and is not used up by it', async () => {
+    const { ask, login, question, parts } = await rig();
+    await login({ scope: ['notes:read', 'notes:write'] });
+    const asker = processNamed('run 1');
+    const first = ask({ asker, scope: ['notes:read'] });
+    parts.interactions.answer((await question('allow')).id, 'yes', { run: true });
+    await first;
+    const second = ask({ asker, scope: ['notes:write'] });
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    await second;
+    expect((await ask({ ...never, asker, scope: ['notes:read'] })).scope).toEqual(['notes:read']);
+    expect(await refusal(ask({ ...never, asker, scope: ['notes:write'] }))).toMatchObject(refused);
+  });
+
+  it('is refused for a run that is over', async () => {
+    const { ask, question, parts } = await rig();
+    const gone = new AbortController();
+    const asker = processNamed('run 1');
+    const asked = refusal(ask({ asker, signal: gone.signal }));
+    const { id } = await question('allow');
+    asker.standing = 'gone';
+    expect(() => parts.interactions.answer(id, 'yes', once)).toThrow(
+      expect.objectContaining({ reason: 'conflict' }),
+    );
+    gone.abort();
+    await asked;
+  });
+});
+
 describe('a yes for a time', () => {
   it('is a permission with an end, where there was none', async () => {
     const { ask, question, parts, endpoint, clock } = await rig();

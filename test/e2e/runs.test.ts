@@ -71,6 +71,20 @@ describe('a permission for this run', () => {
   });
 });
 
+describe('a permission for once', () => {
+  it('is one token for the command that waits, and for none after it', async () => {
+    const { home, resource } = await homeInWorld();
+    const asking = home.start(['token', resource]);
+    const { id } = await card(home, 'allow');
+    expect(await home.keyturn(['answer', id, 'yes', '--once', '--for', '1h'])).toMatchObject({ code: 2 });
+    await home.ok(['answer', id, 'yes', '--once']);
+    expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+    const next = await home.keyturn(['token', resource, '--no-interaction']);
+    expect(next.stderr).toContain('reason: consent_required');
+    expect(await home.ok(['audit', 'tail'])).toContain('allow once');
+  });
+});
+
 /** Asks to be paired, and, told to, becomes another program with its connection still open. */
 const changeling = `
 use Socket; $^F = 255; $| = 1;

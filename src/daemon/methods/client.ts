@@ -56,6 +56,7 @@ export const clientMethods: Pick<
     broker.parts.interactions.answer(id, answer, {
       ...(scope === undefined ? {} : { scope: parseScope(scope) }),
       ...(lease?.run === undefined ? {} : { run: lease.run }),
+      ...(lease?.once === undefined ? {} : { once: lease.once }),
       ...(lease?.seconds === undefined ? {} : { time: lease.seconds * 1000 }),
     });
     return {};
