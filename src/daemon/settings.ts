@@ -52,6 +52,11 @@ export const settingsSchema = z.object({
     .string()
     .regex(/^[\x21-\x7e]+$/)
     .default('2025-03-26'),
+  /**
+   * What a card proposes first. `run` asks once a start of the program, is over by itself, and is never on the
+   * disk; `once` and `hour` would come back to whoever works with a program all day, until nobody reads them.
+   */
+  defaultLease: z.enum(['once', 'run', 'hour', 'untilRevoked']).default('run'),
   /** http is accepted for loopback hosts. For development only. */
   insecureLoopback: z.boolean().default(false),
   /** The least important lines of the log that are written. */
@@ -74,6 +79,7 @@ export const live: Readonly<Record<SettingName, boolean>> = {
   clientMetadataUrl: false,
   protocolVersionHeader: false,
   protocolVersion: false,
+  defaultLease: true,
   insecureLoopback: false,
   logLevel: true,
 };
@@ -96,6 +102,7 @@ const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   httpsProxy: ['HTTPS_PROXY', 'https_proxy'],
   noProxy: ['NO_PROXY', 'no_proxy'],
   clientMetadataUrl: ['KEYTURN_CLIENT_METADATA_URL'],
+  defaultLease: [],
   insecureLoopback: ['KEYTURN_ALLOW_INSECURE_LOOPBACK'],
   logLevel: [],
 };
