@@ -1,6 +1,7 @@
 /** What is allowed for one run, or for a time: to whom it counts, and what is left when it is over. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Asker, Standing } from '../../src/broker/asker.ts';
+import { Leases } from '../../src/broker/lease.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { brokerRig, inWorld, refusal } from './rig.ts';
@@ -205,6 +206,20 @@ describe('a yes for once', () => {
     await second;
     expect((await ask({ ...never, asker, scope: ['notes:read'] })).scope).toEqual(['notes:read']);
     expect(await refusal(ask({ ...never, asker, scope: ['notes:write'] }))).toMatchObject(refused);
+  });
+
+  it('comes after what lasts, wherever both cover a request', () => {
+    const leases = new Leases();
+    const asker = processNamed('run 1');
+    const permission = { clientId: 'editor', endpoint: 'e', decision: 'allow', createdAt: 0 } as const;
+    const forOnce = { ...permission, scope: ['a', 'b'] };
+    leases.set({ permission: forOnce, run: asker.look(), ...once });
+    leases.set({ permission, run: asker.look() });
+    expect(leases.find('editor', 'e', asker, 0)).toEqual([permission, forOnce]);
+    leases.used(permission);
+    expect(leases.find('editor', 'e', asker, 0)).toEqual([permission, forOnce]);
+    leases.used(forOnce);
+    expect(leases.find('editor', 'e', asker, 0)).toEqual([permission]);
   });
 
   it('is refused for a run that is over', async () => {
