@@ -23,6 +23,8 @@ export interface DeskParts {
   readonly loginItem: LoginItem;
   readonly signInPages: SignInPages;
   readonly quit: () => void;
+  /** The network is back. */
+  readonly online: () => void;
   /** One line of the log. */
   readonly log: (line: string) => void;
 }
@@ -86,6 +88,7 @@ export class Desk {
     if (this.#parts.preferences.choices().notifications) {
       this.#notifications.tell(newsSince(this.#last, summary));
     }
+    if (summary.isOnline && !this.#last.isOnline) this.#parts.online();
     this.#last = summary;
   }
 

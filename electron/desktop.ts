@@ -106,7 +106,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {
     const change = notifications.find((name) => name === method);
     if (change) desk?.changed(change);
   });
-  desk = openDesk({ options, paths, owner, pages, log });
+  desk = openDesk({ options, paths, daemon, owner, pages, log });
   stopBeforeQuit(daemon, desk);
   await desk.look();
   if (!options.args.includes(hiddenSwitch)) await desk.act({ does: 'open' });
@@ -115,13 +115,14 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {
 interface DeskSetUp {
   readonly options: DesktopOptions;
   readonly paths: HomePaths;
+  readonly daemon: Pick<Daemon, 'resumed'>;
   readonly owner: DeskOwner;
   readonly pages: SignInPages;
   readonly log: Log;
 }
 
 /** Everything that the person meets, and what of the system leads to it. */
-function openDesk({ options, paths, owner, pages, log }: DeskSetUp): Desk {
+function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Desk {
   const preferences = new PreferenceFile(paths.config);
   const windows = new Windows({ preferences, preload: preloadFile, now });
   const atLogin = loginItem(app, { env: options.env });
@@ -132,6 +133,7 @@ function openDesk({ options, paths, owner, pages, log }: DeskSetUp): Desk {
     loginItem: atLogin,
     signInPages: pages,
     quit: () => app.quit(),
+    online: () => daemon.resumed(),
     log: log.write,
   });
   const deeds = deedsOf({
@@ -145,7 +147,10 @@ function openDesk({ options, paths, owner, pages, log }: DeskSetUp): Desk {
   });
   answerWindows(ipcMain, windows, deeds);
   watchPower(powerMonitor, {
-    resumed: () => void desk.look(),
+    resumed: () => {
+      daemon.resumed();
+      void desk.look();
+    },
     screenLocked: () => desk.screenLocked(),
     shuttingDown: () => app.quit(),
   });

@@ -28,8 +28,12 @@ export class RevocationQueue implements VaultWatcher {
     this.#isVaultOpen = true;
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    // A restart is a reason to try at once, but for what the server itself asked to wait for.
-    void this.#run(({ state }, now) => (state.notBefore ?? 0) <= now);
+    void this.lookAnew();
+  }
+
+  /** A restart, a resume or a network that is back is a reason to try at once, but for what the server itself asked to wait for. */
+  async lookAnew(): Promise<void> {
+    await this.#run(({ state }, now) => (state.notBefore ?? 0) <= now);
   }
 
   /** The vault is locked, or doesn't answer: nothing is asked of it until it has answered somebody else. */

@@ -86,6 +86,12 @@ export class Upkeep {
     }
   }
 
+  /** The machine woke up, or the network is back: what failed before says little now, and time may have passed. */
+  resumed(): void {
+    this.#parts.refresher.backoff.wake();
+    this.tick();
+  }
+
   #noteTime(): void {
     const { audit, refresher } = this.#parts;
     const last = this.#last;

@@ -73,6 +73,8 @@ export interface Daemon {
   readonly broker: Broker;
   /** The host's own way in: the owner in this process. `heard` gets the notifications of docs/wire.md. */
   owner(heard: (method: string) => void): DeskOwner;
+  /** The machine woke up, or its network is back: looks at clocks, tokens and what is pending now, not at the next tick. */
+  resumed(): void;
   /** Stops it; resolves when the last rotation is in the vault, the socket is gone and the home is free. */
   stop(): Promise<void>;
   /** Resolves once it has stopped, whoever asked for it. */
@@ -183,7 +185,20 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
   upkeep.start();
   log.write(`started: version ${version}, pid ${process.pid}, vault ${book.current.vault}`);
   const owner = (heard: (method: string) => void): DeskOwner => deskOwner(answer, heard);
-  return { paths: home.paths, socket, broker, owner, stop: () => ending.complete(), stopped: ending.stopped };
+  const resumed = (): void => {
+    upkeep.resumed();
+    desk.resumed();
+    void revocations.lookAnew();
+  };
+  return {
+    paths: home.paths,
+    socket,
+    broker,
+    owner,
+    resumed,
+    stop: () => ending.complete(),
+    stopped: ending.stopped,
+  };
 }
 
 type ServerNow = () => BrokerServer | undefined;

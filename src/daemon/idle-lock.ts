@@ -34,13 +34,23 @@ export class IdleLock {
 
   /** Resolves when it was stopped. */
   async run(): Promise<void> {
-    const { clock, after, lock } = this.#parts;
+    const { clock, lock } = this.#parts;
     const { signal } = this.#stopped;
     while (!signal.aborted) {
-      const left = this.#lastUse + after - clock.now();
+      const left = this.#left();
       if (left <= 0) await lock();
       await clock.sleep(left > 0 ? Math.min(left, tick) : tick, signal).catch(() => undefined);
     }
+  }
+
+  /** Locks where it is time, between two ticks. */
+  async look(): Promise<void> {
+    if (this.#left() <= 0) await this.#parts.lock();
+  }
+
+  /** Milliseconds. */
+  #left(): number {
+    return this.#lastUse + this.#parts.after - this.#parts.clock.now();
   }
 
   stop(): void {

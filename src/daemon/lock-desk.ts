@@ -122,6 +122,11 @@ export class LockDesk {
     await broker.audit.record({ event: 'vault', outcome: 'passphrase changed' });
   }
 
+  /** The machine woke up: hours of sleep count as idle ones. */
+  resumed(): void {
+    void this.#idle?.look();
+  }
+
   stop(): void {
     this.#idle?.stop();
   }

@@ -119,6 +119,21 @@ describe('a pending revocation', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
+  it('is tried at once when the machine wakes up or is online again, but for what the server asked', async () => {
+    const rig = await pending();
+    const queue = await openQueue(rig);
+    up();
+    await queue.look();
+    expect(told()).toEqual([]);
+    await queue.lookAnew();
+    expect(stateOf(rig).receipt).toBe('confirmed');
+
+    const asked = await pending({ 'retry-after': '7200' });
+    up();
+    await (await openQueue(asked)).lookAnew();
+    expect(told()).toEqual([]);
+  });
+
   it('waits as long as the server asked, over a restart too', async () => {
     const rig = await pending({ 'retry-after': '7200' });
     up();

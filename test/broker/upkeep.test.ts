@@ -113,6 +113,21 @@ describe('a token that a program uses', () => {
   });
 });
 
+describe('a machine that woke up, or is online again', () => {
+  it('asks a server that failed before at once, and refreshes what is due', async () => {
+    const rig = await kept();
+    await rig.ask();
+    rig.clock.advance(due);
+    world.failTokenRequests(1);
+    expect(await rig.tick()).toBe(0);
+    expect(await rig.tick()).toBe(0);
+    const before = world.counts().authorizationServer.refreshes;
+    rig.upkeep.resumed();
+    await rig.parts.refresher.settled();
+    expect(world.counts().authorizationServer.refreshes).toBe(before + 1);
+  });
+});
+
 describe('the tick', () => {
   it('comes by the clock, and not before one interval has passed', async () => {
     const rig = await kept();

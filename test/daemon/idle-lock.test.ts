@@ -22,7 +22,7 @@ function idleAfter(seconds: number) {
     clock.advance(by * 1000);
     await turnOfEvents();
   };
-  return { idle, locks, pass };
+  return { idle, clock, locks, pass };
 }
 
 it('locks when nobody has asked for so long, and not before', async () => {
@@ -31,6 +31,15 @@ it('locks when nobody has asked for so long, and not before', async () => {
   expect(locks).toEqual([]);
   await pass(1);
   expect(locks).toEqual([60]);
+});
+
+it('looks when the machine wakes up, and not only at the next tick', async () => {
+  const { idle, clock, locks } = idleAfter(60);
+  clock.suspend(3_600_000);
+  await turnOfEvents();
+  expect(locks).toEqual([]);
+  await idle.look();
+  expect(locks).toEqual([3600]);
 });
 
 it('counts from the last request', async () => {

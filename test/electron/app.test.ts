@@ -8,6 +8,7 @@ import { applicationMenu } from '../../electron/application-menu.ts';
 import { callMessage } from '../../electron/messages.ts';
 import { windowOptions } from '../../electron/windows.ts';
 import { app, double } from '../support/electron-double.ts';
+import { homeInBentWorld } from '../support/bent-home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
 import { verdictOn } from '../support/notebook.ts';
 import { ask, openApp, press, startInDouble, valueOf } from './rig.ts';
@@ -321,6 +322,34 @@ describe('the host', () => {
     double.power.emit('lock-screen');
     double.power.emit('resume');
     await iconShows('fine');
+  });
+
+  it('looks at what is pending when the machine wakes up, and when the network is back', async () => {
+    const { home, url, authorizationServer } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'memory' } });
+    const { server } = authorizationServer;
+    const { page } = await openApp(home);
+    await withYes(home, ['allow', 'cli', url]);
+    const signingIn = home.start(['token', url]);
+    await iconShows('waiting');
+    choose('Sign in to');
+    await signingIn.ended;
+    const back = server.on('*', '*', 'destroy');
+    const { revoked } = valueOf(await ask(page, 'grant.revoke', { resource: url }));
+    expect(revoked).toMatchObject([{ receipt: 'pending' }]);
+    const tries = (): number => server.asked('/revoke').length;
+    const before = tries();
+    double.isOnline = false;
+    double.power.emit('resume');
+    await until('it is tried again', () => tries() > before);
+    await iconShows('offline');
+    back();
+    double.isOnline = true;
+    // Any look of the desk's own notices that; here the one after a window acted.
+    valueOf(await ask(page, 'preferences.set', {}));
+    await until('the issuer confirms', async () => {
+      const [grant] = valueOf(await ask(page, 'grant.list', {})).grants;
+      return grant?.receipt === 'confirmed';
+    });
   });
 
   it('asks a system that goes down to wait until it has ended', async () => {
