@@ -39,6 +39,30 @@ async function rig() {
   return { approvals, parts, clock, texts, asker, command, answer, question };
 }
 
+describe('a permission that is set anew', () => {
+  const held = { clientId: 'cli', endpoint: nowhere.endpoint, decision: 'allow', createdAt: 0 } as const;
+  const same = { client: 'cli', resource: nowhere.endpoint, decision: 'allow' };
+
+  it.each([
+    ['is no question where it is what stands', {}, {}, false],
+    ['is no question where it is less', { scope: ['read', 'write'] }, { scope: 'read' }, false],
+    ['is one where it is more', { scope: ['read'] }, { scope: 'read write' }, true],
+    ['is one where the scopes are still those of the first token', { fixAtFirstToken: true }, {}, true],
+    ['is one where what stands is refused', { decision: 'deny' as const }, {}, true],
+  ])('%s', async (_what, before, change, isAsked) => {
+    const { approvals, parts } = await rig();
+    await parts.permissions.set({ ...held, ...before });
+    const gone = new AbortController();
+    const caller = { signal: gone.signal } as Caller;
+    const approved = approvals.require(caller, 'permission.set', { ...same, ...change });
+    approved.catch(() => undefined);
+    expect(parts.interactions.list()).toHaveLength(isAsked ? 1 : 0);
+    gone.abort();
+    if (isAsked) await refusal(approved);
+    else await approved;
+  });
+});
+
 const late = { reason: 'rate_limited' };
 const denied = { reason: 'consent_denied' };
 
