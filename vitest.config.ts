@@ -16,8 +16,8 @@ const processTimeout = 60_000;
 /** Tests of the program as it is delivered: processes, sockets, the windows' page, the packed tarball. */
 const processTests = ['test/e2e/**/*.test.ts', 'test/renderer/**/*.test.ts', 'test/package.test.ts'];
 
-/** The desktop host. */
-const desktopTests = ['test/electron/**/*.test.ts'];
+/** The desktop host, and what a person does with it. */
+const desktopTests = ['test/electron/**/*.test.ts', 'test/journeys/**/*.test.ts'];
 
 const common = { environment: 'node', pool: 'forks', testTimeout, hookTimeout: testTimeout } as const;
 

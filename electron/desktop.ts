@@ -41,8 +41,6 @@ export interface DesktopOptions {
   /** The command line without the program. */
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Folder of the built page; the app's own unless given. */
-  readonly page?: string;
 }
 
 /** Resolves once the app is up, or is about to end. */
@@ -86,7 +84,7 @@ function claimInstance(paths: HomePaths): boolean {
 
 async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {
   hardenSession(session.defaultSession);
-  protocol.handle(pageSchemeName, servePage(options.page ?? pageFolder));
+  protocol.handle(pageSchemeName, servePage(pageFolder));
   const log = fileLog(path.join(paths.state, 'daemon.log'), () => Date.now());
   const pages = signInPages(options.env, () => owner);
   const daemon = await takeOver({

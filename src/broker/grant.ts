@@ -114,9 +114,12 @@ export function namesOfServers({ endpoints, issuer, server }: Grant): string[] {
 
 export class Grants {
   readonly #log: RecordLog<Grant>;
+  readonly #changed: () => void;
 
-  constructor(log: RecordLog<Grant>) {
+  /** `changed` hears of every change, once it is on the disk. */
+  constructor(log: RecordLog<Grant>, changed: () => void) {
     this.#log = log;
+    this.#changed = changed;
   }
 
   all(): readonly Grant[] {
@@ -142,7 +145,7 @@ export class Grants {
 
   async add(fields: Omit<Grant, 'id' | 'generation'>): Promise<Grant> {
     const grant: Grant = { ...fields, id: randomBytes(8).toString('hex'), generation: 1 };
-    await this.#log.put(grant);
+    await this.#put(grant);
     return grant;
   }
 
@@ -157,8 +160,13 @@ export class Grants {
       });
     }
     const next: Grant = { ...read, ...fields, generation: read.generation + 1 };
-    await this.#log.put(next);
+    await this.#put(next);
     return next;
+  }
+
+  async #put(grant: Grant): Promise<void> {
+    await this.#log.put(grant);
+    this.#changed();
   }
 
   isCurrent(read: Grant): boolean {

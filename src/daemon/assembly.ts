@@ -92,8 +92,9 @@ export interface Assembly {
   readonly records: Records;
   readonly audit: Audit;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
-  /** Tells the owner's connections that the open questions changed. */
+  /** Tell the owner's connections that the open questions changed, and the grants. */
   readonly questionsChanged: () => void;
+  readonly grantsChanged: () => void;
 }
 
 export function assemble({
@@ -104,6 +105,7 @@ export function assemble({
   audit,
   openBrowser,
   questionsChanged,
+  grantsChanged,
 }: Assembly): BrokerParts {
   const urlPolicy = { allowInsecureLoopback: settings.insecureLoopback };
   const protocolVersion = { header: settings.protocolVersionHeader, value: settings.protocolVersion };
@@ -117,7 +119,7 @@ export function assemble({
     ...urlPolicy,
   });
   const overrides = new OverrideBook(records.overrides);
-  const grants = new Grants(records.grants);
+  const grants = new Grants(records.grants, grantsChanged);
   const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
   const cache = new TokenCache();

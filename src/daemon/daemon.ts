@@ -129,8 +129,11 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   const net = daemonFetch({ ...settings, proxyFor });
   const { records, authority } = openRecords({ home, vault, master, log: log.write });
   const subscribers = new Subscribers();
-  const questionsChanged = (): void => subscribers.tell('interaction.changed');
-  const parts = assemble({ settings, vault, net, records, audit: trail.file, openBrowser, questionsChanged });
+  const told = {
+    questionsChanged: () => subscribers.tell('interaction.changed'),
+    grantsChanged: () => subscribers.tell('grant.changed'),
+  };
+  const parts = assemble({ settings, vault, net, records, audit: trail.file, openBrowser, ...told });
   await loadRecords(records, log.write);
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);

@@ -1,4 +1,5 @@
 /** What stands in the records: grants, permissions, local clients, registrations. */
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Grants, grantSchema } from '../../src/broker/grant.ts';
@@ -33,11 +34,20 @@ describe('grants', () => {
     hasRefreshToken: true,
     createdAt: 1,
   };
-  const open = async (): Promise<Grants> => {
+  const open = async (changed: (text: string) => void = () => undefined): Promise<Grants> => {
     const log = new RecordLog(path.join(temporaryFolder(), 'grants.jsonl'), grantSchema);
     await log.load();
-    return new Grants(log);
+    return new Grants(log, () => changed(readFileSync(log.path, 'utf8')));
   };
+
+  it('tell of every change once it is on the disk, and of none that was refused', async () => {
+    const heard: (string | undefined)[] = [];
+    const grants = await open((text) => heard.push(text.trim().split('\n').at(-1)));
+    const read = await grants.add(fields);
+    const newer = await grants.change(read, { scope: [] });
+    await refusal(grants.change(read, { scope: ['late'] }));
+    expect(heard).toEqual([read, newer].map((put) => JSON.stringify({ put })));
+  });
 
   it('refuse a writer whose knowledge is stale', async () => {
     const grants = await open();

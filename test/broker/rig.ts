@@ -262,7 +262,7 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
   for (const records of Object.values(files)) await records.load();
   await authority.verify();
   const overrides = new OverrideBook(files.overrides);
-  const grants = new Grants(files.grants);
+  const grants = new Grants(files.grants, () => undefined);
   const registrations = new Registrations(files.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
   const cache = new TokenCache(() => 0);

@@ -1,17 +1,18 @@
-/** The desktop app as a whole over the double: a real daemon, real servers, and pages of a real Chromium. */
+/**
+ * The desktop host over the double: a real daemon, and pages of a real Chromium. What a person does with it
+ * is in test/journeys/.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { connect, pair } from '../../src/client/index.ts';
 import { applicationMenu } from '../../electron/application-menu.ts';
 import { callMessage } from '../../electron/messages.ts';
 import { windowOptions } from '../../electron/windows.ts';
 import { app, double } from '../support/electron-double.ts';
 import { homeInBentWorld } from '../support/bent-home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
-import { verdictOn } from '../support/notebook.ts';
-import { ask, openApp, press, startInDouble, valueOf } from './rig.ts';
+import { ask, iconShows, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
 
 /** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */
 const aLook = 600;
@@ -34,7 +35,9 @@ async function cardPage(kind: string, earlier = ''): Promise<{ page: Page; id: s
 async function approve({ page, id }: { page: Page; id: string }) {
   valueOf(await ask(page, 'card.shown', { id }));
   await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
-  return press(page, 'interaction.answer', { id, answer: 'yes' });
+  // The main process sees a key go down in this window; which one is the page's affair.
+  await page.keyboard.press('Shift');
+  return ask(page, 'interaction.answer', { id, answer: 'yes' });
 }
 
 /** Runs a command that widens something, and says yes to its card. */
@@ -44,80 +47,12 @@ async function withYes(home: TestHome, args: readonly string[]): Promise<void> {
   expect(await command.ended).toMatchObject({ code: 0, stdout: '' });
 }
 
-/** Clicks a row of the tray's menu. */
-function choose(label: string): void {
-  const items = double.tray?.menu ?? [];
-  const item = items.find((row) => row.label?.startsWith(label));
-  // Electron hands a click's surroundings on, which nothing here reads.
-  (item?.click as (() => void) | undefined)?.();
-  if (!item) throw new Error(`no row ${label} in ${items.map((row) => row.label).join(', ')}`);
-}
-
-const iconShows = (state: string): Promise<boolean> =>
-  until(`the icon shows ${state}`, () => path.basename(double.tray?.image ?? '').startsWith(state));
-
-const keyFiles = (home: TestHome): string[] =>
-  ['owner.key', path.join('clients', 'editor.key')].map((name) => {
-    const { key } = JSON.parse(readFileSync(path.join(home.paths.config, name), 'utf8')) as { key: string };
-    return key;
-  });
-
-describe('a journey through the windows', () => {
-  it('pairs and allows a program by cards, signs in by one page, revokes, and no secret crosses the bridge', async () => {
-    const { home, world, resource } = await homeInWorld();
-    const main = await openApp(home);
-    await iconShows('fine');
-
-    const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
-    const first = await cardPage('paired');
-    expect(await approve(first)).toEqual({ ok: true, value: {} });
-    await pairing;
-
-    const editor = await connect({ name: 'editor', env: home.env });
-    const asking = editor.getToken({ resource, interaction: 'allow' });
-    asking.catch(() => undefined);
-    // The same window, at another question.
-    const card = await cardPage('asks for', first.id);
-    await iconShows('waiting');
-    // A click that the page makes itself, and one on a card that was never shown, allow nothing.
-    const byScript = await ask(card.page, 'interaction.answer', { id: card.id, answer: 'yes' });
-    expect(byScript).toMatchObject({ ok: false, refusal: { reason: 'not_permitted' } });
-    expect(world.counts().authorizationServer.signIns).toBe(0);
-    expect(await approve(card)).toEqual({ ok: true, value: {} });
-    const token = await asking;
-    expect((await verdictOn(world, token.access_token)).status).toBe(200);
-    expect(world.counts().authorizationServer.signIns).toBe(1);
-    await iconShows('fine');
-
-    for (const channel of [
-      'grant.list',
-      'client.list',
-      'settings.get',
-      'status',
-      'preferences.get',
-    ] as const) {
-      valueOf(await ask(main.page, channel, {}));
-    }
-    valueOf(await ask(main.page, 'audit.tail', { count: 100 }));
-    const { revoked } = valueOf(await ask(main.page, 'grant.revoke', { resource }));
-    expect(revoked).toMatchObject([{ receipt: 'confirmed' }]);
-    await expect(editor.getToken({ resource, interaction: 'never' })).rejects.toMatchObject({
-      reason: 'login_required',
-    });
-    editor.close();
-
-    const secrets = [...world.authorizationServer.issued, token.access_token, ...keyFiles(home)];
-    expect(secrets.length).toBeGreaterThan(4);
-    const crossed = JSON.stringify(double.crossed);
-    expect(crossed).toContain(resource);
-    expect(secrets.filter((secret) => crossed.includes(secret))).toEqual([]);
-    expect(double.leaked).toEqual([]);
-  });
-
-  it('carries out a command that widens after a press on its card, and after a "no" doesn’t', async () => {
+describe('a command that widens something, or waits for a sign-in', () => {
+  it('is carried out after a press on its card, and after a "no" isn’t', async () => {
     const home = newHome();
     const resource = 'https://notes.example/mcp';
-    const { page } = await openApp(home);
+    const opened = await openApp(home);
+    const page = await onlyPage(opened);
     const permissions = async () => valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions;
     const allowing = home.start(['allow', 'cli', resource, '--scope', 'notes:read']);
     const card = await cardPage('A command wants to allow "cli" "notes.example/mcp"');
@@ -148,49 +83,25 @@ describe('a journey through the windows', () => {
     expect(await permissions()).toMatchObject([{ scope: 'notes:read' }]);
   });
 
-  it('lets an automatic sign-in wait for a click in the tray', async () => {
+  it('leaves its sign-in to a click in the tray, and says so', async () => {
     const { home, world, resource } = await homeInWorld();
-    await startInDouble(home, ['--hidden']);
+    const opened = await openApp(home, ['--hidden']);
     expect(double.windows).toEqual([]);
     await withYes(home, ['allow', 'cli', resource]);
     const asking = home.start(['token', resource]);
-    await iconShows('waiting');
+    await iconShows(opened, 'waiting');
     await asking.says('press the question in Keyturn’s window, or visit:');
     expect(world.counts().authorizationServer.signIns).toBe(0);
-    choose('Sign in to');
+    await opened.choose('Sign in to');
     expect(await asking.ended).toMatchObject({ code: 0 });
     expect(world.counts().authorizationServer.signIns).toBe(1);
-    await iconShows('fine');
-  });
-
-  it('finishes a rotation that is under way before it quits', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await startInDouble(home, ['--hidden']);
-    await withYes(home, ['allow', 'cli', resource]);
-    const first = home.start(['token', resource]);
-    await iconShows('waiting');
-    choose('Sign in to');
-    const { stdout: old } = await first.ended;
-    const held = world.holdTokenRequests();
-    const refreshing = home.start(['token', resource, '--rejected-stdin'], { stdin: old });
-    await held.arrived;
-    let isGone = false;
-    const gone = double.ended.promise.then(() => (isGone = true));
-    app.quit();
-    app.quit();
-    // As long as a process takes: time enough to go, if anything let it.
-    await home.keyturn(['completion', 'bash']);
-    expect(isGone).toBe(false);
-    held.release();
-    await gone;
-    await refreshing.ended;
-    expect(world.counts().authorizationServer.refreshes).toBe(1);
+    await iconShows(opened, 'fine');
   });
 });
 
 describe('the bridge', () => {
   it('answers the top frame of our own windows, and nobody else', async () => {
-    const { page } = await openApp(newHome());
+    const page = await onlyPage(await openApp(newHome()));
     const refused = { ok: false, refusal: { reason: 'not_permitted' } };
     await page.evaluate(`document.body.append(document.createElement('iframe'))`);
     const frame = page.frames().find((other) => other !== page.mainFrame());
@@ -211,7 +122,7 @@ describe('the bridge', () => {
   });
 
   it('refuses channels that are not in the table, bad params, and what widens without a press', async () => {
-    const { page } = await openApp(newHome());
+    const page = await onlyPage(await openApp(newHome()));
     for (const channel of ['token.get', 'daemon.stop', '__proto__', 'vault.export']) {
       expect(await ask(page, channel as 'status', {})).toMatchObject({
         refusal: { reason: 'method_not_found' },
@@ -240,7 +151,8 @@ describe('the bridge', () => {
 
   it('keeps preferences, and exports the activity to the file that the person chose', async () => {
     const home = newHome({ env: { XDG_CONFIG_HOME: undefined } });
-    const { page } = await openApp(home);
+    const opened = await openApp(home);
+    const page = await onlyPage(opened);
     expect(await ask(page, 'audit.export', { format: 'jsonl' })).toEqual({ ok: true, value: {} });
     double.savePath = path.join(home.folder, 'activity.csv');
     await ask(page, 'permission.set', { client: 'cli', resource: 'https://a.example', decision: 'deny' });
@@ -291,7 +203,7 @@ describe('the host', () => {
       'https://a.example/',
       'file:///etc/passwd',
       'devtools://x/',
-      'keyturn-app://main/page.js',
+      'keyturn-app://main/index.html',
     ].map((url) => {
       let isCancelled: boolean | undefined;
       double.beforeRequest?.({ url }, ({ cancel }) => (isCancelled = cancel));
@@ -304,7 +216,7 @@ describe('the host', () => {
     const home = newHome();
     await startInDouble(home, ['--hidden'], { isPrimary: false });
     expect(double).toMatchObject({ isReady: false, windows: [] });
-    await startInDouble(home, ['--hidden']);
+    const opened = await openApp(home, ['--hidden']);
     expect(double.windows).toEqual([]);
     app.emit('second-instance');
     await until('the window', () => double.windows[0]?.isVisible());
@@ -313,25 +225,26 @@ describe('the host', () => {
   });
 
   it('shows when the network is gone, after the machine slept too, and bears a screen lock', async () => {
-    await startInDouble(newHome(), ['--hidden']);
-    await iconShows('fine');
+    const opened = await openApp(newHome(), ['--hidden']);
+    await iconShows(opened, 'fine');
     double.isOnline = false;
     double.power.emit('resume');
-    await iconShows('offline');
+    await iconShows(opened, 'offline');
     double.isOnline = true;
     double.power.emit('lock-screen');
     double.power.emit('resume');
-    await iconShows('fine');
+    await iconShows(opened, 'fine');
   });
 
   it('looks at what is pending when the machine wakes up, and when the network is back', async () => {
     const { home, url, authorizationServer } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'memory' } });
     const { server } = authorizationServer;
-    const { page } = await openApp(home);
+    const opened = await openApp(home);
+    const page = await onlyPage(opened);
     await withYes(home, ['allow', 'cli', url]);
     const signingIn = home.start(['token', url]);
-    await iconShows('waiting');
-    choose('Sign in to');
+    await iconShows(opened, 'waiting');
+    await opened.choose('Sign in to');
     await signingIn.ended;
     const back = server.on('*', '*', 'destroy');
     const { revoked } = valueOf(await ask(page, 'grant.revoke', { resource: url }));
@@ -341,7 +254,7 @@ describe('the host', () => {
     double.isOnline = false;
     double.power.emit('resume');
     await until('it is tried again', () => tries() > before);
-    await iconShows('offline');
+    await iconShows(opened, 'offline');
     back();
     double.isOnline = true;
     // Any look of the desk's own notices that; here the one after a window acted.

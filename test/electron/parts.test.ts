@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { pageFolder } from '../../electron/files.ts';
 import { loginItem } from '../../electron/login-item.ts';
 import { entryPage, isEntryPage, isOwnUrl, servePage } from '../../electron/page.ts';
 import { PreferenceFile } from '../../electron/preferences.ts';
@@ -18,22 +19,26 @@ function folder(): string {
 
 describe('the page’s own scheme', () => {
   it('serves the folder’s files under a policy that allows nothing inline and nothing outside', async () => {
-    const page = servePage(path.join(import.meta.dirname, 'page'));
+    const page = servePage(pageFolder);
     const response = await page(new Request(entryPage));
     expect(response.status).toBe(200);
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*|data:/);
-    expect((await page(new Request('keyturn-app://main/page.js'))).headers.get('content-type')).toContain(
-      'text/javascript',
-    );
+    const document = await response.text();
+    const types = { js: 'text/javascript', css: 'text/css' };
+    for (const [ending, type] of Object.entries(types)) {
+      const [name] = new RegExp(`assets/[^"]+[.]${ending}`).exec(document) ?? [];
+      const { headers } = await page(new Request(`keyturn-app://main/${name}`));
+      expect(headers.get('content-type')).toContain(type);
+    }
   });
 
   it.each([
-    'keyturn-app://main/../rig.ts',
-    'keyturn-app://main/..%2frig.ts',
+    'keyturn-app://main/../cli/bin.js',
     // There, and of a kind that is served, but outside the folder.
-    'keyturn-app://main/..%2f..%2f..%2fassets%2ftray%2ffineWhite.png',
+    'keyturn-app://main/..%2fcli%2fbin.js',
+    'keyturn-app://main/..%2f..%2fassets%2ftray%2ffineWhite.png',
     'keyturn-app://main/%2e%2e%2f%2e%2e%2f%2e%2e%2fpackage.json',
     'keyturn-app://main//etc/passwd',
     'keyturn-app://main/missing.js',
@@ -41,12 +46,12 @@ describe('the page’s own scheme', () => {
     'keyturn-app://main/index.html%00.js',
     'keyturn-app://main/',
   ])('answers %s with nothing', async (url) => {
-    const page = servePage(path.join(import.meta.dirname, 'page'));
+    const page = servePage(pageFolder);
     expect((await page(new Request(url))).status).toBe(404);
   });
 
   it('answers reading only', async () => {
-    const page = servePage(path.join(import.meta.dirname, 'page'));
+    const page = servePage(pageFolder);
     expect((await page(new Request(entryPage, { method: 'POST' }))).status).toBe(404);
   });
 

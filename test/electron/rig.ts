@@ -1,44 +1,60 @@
 /**
- * The desktop app for a test: over the double of Electron, or the real program where
- * KEYTURN_TEST_ELECTRON names its binary (npm run test:electron).
+ * The desktop app for a test, with the page that is delivered: over the double of Electron, or the real
+ * program where KEYTURN_TEST_ELECTRON names its binary (npm run test:electron).
  *
  * Invariant: a test that uses only this file's `App` runs on both.
  */
 import path from 'node:path';
-import { _electron, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/channels.ts';
 import { startDesktop } from '../../electron/desktop.ts';
 import { app, double } from '../support/electron-double.ts';
-import type { TestHome } from '../support/home.ts';
-
-const root = path.join(import.meta.dirname, '..', '..');
+import { type TestHome, until } from '../support/home.ts';
+import { openBinary } from './binary.ts';
 
 /** The real Electron, if the run has one. */
 export const binary = process.env['KEYTURN_TEST_ELECTRON'];
 
+/** What the person has of the app: windows, icon, menu, notifications. */
 export interface App {
-  /** The page of the main window. */
-  readonly page: Page;
+  /** The pages of the open windows, in the order in which they were opened. */
+  pages(): Promise<readonly Page[]>;
+  /** The name of the picture that the tray shows now, and the rows of its menu: `group > row` for one in a group. */
+  tray(): Promise<Tray>;
+  /** Clicks the row of the tray's menu that begins with these words. */
+  choose(row: string): Promise<void>;
+  /** The sentences of the notifications so far that nobody has clicked. */
+  notifications(): Promise<readonly string[]>;
+  /** Clicks the newest notification whose sentence holds these words. */
+  clickNotification(words: string): Promise<void>;
   /** Resolves when the app is gone. */
   quit(): Promise<void>;
 }
 
-export async function openApp(home: TestHome): Promise<App> {
-  return binary === undefined ? openDouble(home) : openBinary(binary, home);
+export interface Tray {
+  readonly picture: string;
+  readonly rows: readonly string[];
 }
 
-async function openDouble(home: TestHome): Promise<App> {
-  await startInDouble(home);
-  const page = await double.windows[0]?.webContents.page;
-  if (!page) throw new Error(`the app opened no window: ${double.errors.join(' ')}`);
-  return {
-    page,
-    quit: async () => {
-      app.quit();
-      await double.ended.promise;
-    },
-  };
+/** Starts the app on this home; it ends with the test. */
+export async function openApp(home: TestHome, args: readonly string[] = []): Promise<App> {
+  if (binary !== undefined) return openBinary(binary, home, args);
+  await startInDouble(home, args);
+  if (double.errors.length > 0) throw new Error(`the app did not start: ${double.errors.join(' ')}`);
+  return overDouble;
+}
+
+/** The page of the app's only window. */
+export async function onlyPage(opened: App): Promise<Page> {
+  const [page, ...others] = await opened.pages();
+  if (!page || others.length > 0) throw new Error(`${others.length + (page ? 1 : 0)} windows are open`);
+  return page;
+}
+
+/** Resolves once the tray's picture is that of a state. */
+export async function iconShows(opened: App, state: string): Promise<void> {
+  await until(`the icon shows ${state}`, async () => (await opened.tray()).picture.startsWith(state));
 }
 
 /** Starts the main process over the double. Ends with the test. */
@@ -50,27 +66,51 @@ export async function startInDouble(
   double.reset();
   Object.assign(double, set);
   onTestFinished(async () => {
-    if (double.exitCode === undefined && double.isPrimary) {
-      app.quit();
-      await double.ended.promise;
-    }
+    if (double.exitCode === undefined && double.isPrimary) await overDouble.quit();
   });
-  await startDesktop({ args, env: home.env, page: path.join(import.meta.dirname, 'page') });
+  await startDesktop({ args, env: home.env });
 }
 
-async function openBinary(executablePath: string, home: TestHome): Promise<App> {
-  const launched = await _electron.launch({
-    executablePath,
-    args: [path.join(root, 'dist', 'app', 'electron', 'main.js')],
-    env: Object.fromEntries(
-      Object.entries(home.env).flatMap(([name, value]) => (value ? [[name, value]] : [])),
-    ),
+type Item = (typeof double)['menu'][number];
+
+const overDouble: App = {
+  pages: () => Promise.all(double.windows.map(({ webContents }) => webContents.page)),
+  tray: () =>
+    Promise.resolve({
+      picture: path.basename(double.tray?.image ?? ''),
+      rows: rowsOf(double.menu).map(({ label }) => label),
+    }),
+  async choose(words) {
+    const row = await until(`a row ${words}`, () =>
+      rowsOf(double.menu).find(({ label }) => label.startsWith(words)),
+    );
+    // Electron hands a click's surroundings on, which nothing here reads.
+    (row.item.click as (() => void) | undefined)?.();
+  },
+  notifications: () => Promise.resolve(double.notifications.map(({ options }) => options.body ?? '')),
+  async clickNotification(words) {
+    const found = await until(`a notification of ${words}`, () =>
+      double.notifications.findLast(({ options }) => options.body?.includes(words)),
+    );
+    double.notifications = double.notifications.filter((other) => other !== found);
+    found.emit('click');
+  },
+  async quit() {
+    app.quit();
+    await double.ended.promise;
+  },
+};
+
+/** Every row of a menu, with those of its groups. */
+function rowsOf(items: readonly Item[], above = ''): { label: string; item: Item }[] {
+  return items.flatMap((item) => {
+    const label = `${above}${item.label ?? ''}`;
+    const inner = Array.isArray(item.submenu) ? rowsOf(item.submenu, `${label} > `) : [];
+    return [{ label, item }, ...inner];
   });
-  onTestFinished(() => launched.close());
-  return { page: await launched.firstWindow(), quit: () => launched.close() };
 }
 
-/** Asks the main process from the page, as the page's own script would. */
+/** Asks the main process from the page, as a script in it could. */
 export async function ask<C extends ChannelName>(
   page: Page,
   channel: C,
@@ -91,16 +131,4 @@ interface AnyBridge {
 export function valueOf<T>(envelope: Envelope<T>): T {
   if (envelope.ok) return envelope.value;
   throw new Error(`refused: ${envelope.refusal.reason}: ${envelope.refusal.message}`);
-}
-
-/** Presses the page's button with a real mouse event; the page then asks this. Over the double only. */
-export async function press<C extends ChannelName>(
-  page: Page,
-  channel: C,
-  params: ParamsOn<C>,
-): Promise<Envelope<ResultOn<C>>> {
-  await page.evaluate((request) => void Object.assign(globalThis, { request }), [channel, params] as const);
-  await page.getByRole('button').click();
-  const outcome = (): Promise<unknown> => (globalThis as unknown as { outcome: Promise<unknown> }).outcome;
-  return (await page.evaluate(outcome)) as Envelope<ResultOn<C>>;
 }

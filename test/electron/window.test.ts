@@ -1,7 +1,7 @@
 /** What a page in a window of ours can't do, however hostile. Runs over the double and on the real Electron. */
 import { describe, expect, it } from 'vitest';
 import { newHome } from '../support/home.ts';
-import { ask, binary, openApp } from './rig.ts';
+import { ask, binary, onlyPage, openApp } from './rig.ts';
 
 /** What the page did, as text; it runs in the page's own world. */
 const outcomes = {
@@ -10,6 +10,47 @@ const outcomes = {
     script.textContent = 'window.ran = true';
     document.head.append(script);
     return String(window.ran);`,
+  'run a script that an attribute holds': `
+    document.body.insertAdjacentHTML('beforeend', '<button id="hostile" onclick="window.ran = true">x</button>');
+    document.getElementById('hostile').click();
+    document.getElementById('hostile').remove();
+    return String(window.ran);`,
+  'run a script of another origin': `
+    const script = document.createElement('script');
+    script.src = 'https://elsewhere.example/x.js';
+    document.head.append(script);
+    return new Promise((done) => { script.onload = () => done('ran'); script.onerror = () => done('refused'); });`,
+  'show what a style in the page says': `
+    const style = document.createElement('style');
+    style.textContent = 'body { margin-top: 77px !important; }';
+    document.head.append(style);
+    const { marginTop } = getComputedStyle(document.body);
+    style.remove();
+    return marginTop;`,
+  'show what an attribute says of style': `
+    document.body.insertAdjacentHTML('beforeend', '<p id="hostile" style="margin-top: 77px">x</p>');
+    const { marginTop } = getComputedStyle(document.getElementById('hostile'));
+    document.getElementById('hostile').remove();
+    return marginTop;`,
+  'start a worker of a text': `
+    const url = URL.createObjectURL(new Blob(['postMessage(1)'], { type: 'text/javascript' }));
+    return new Promise((done) => {
+      try {
+        const worker = new Worker(url);
+        worker.onmessage = () => done('ran');
+        worker.onerror = () => done('refused');
+      } catch (error) { done('refused'); }
+    });`,
+  'send a form away': `
+    const form = document.createElement('form');
+    form.action = 'https://elsewhere.example/';
+    form.method = 'post';
+    document.body.append(form);
+    const before = location.href;
+    form.submit();
+    await new Promise((done) => setTimeout(done, 100));
+    form.remove();
+    return location.href === before ? 'stayed' : 'left';`,
   'make code of a text': `
     // Later, as a page's script would: what a test evaluates itself is exempt.
     return new Promise((done) => setTimeout(() => {
@@ -32,10 +73,18 @@ const outcomes = {
   'replace the bridge': `try { window.keyturn = {}; } catch {} return typeof window.keyturn.call;`,
   'know where the person is': `return new Promise((done) =>
     navigator.geolocation.getCurrentPosition(() => done('here'), (error) => done('refused ' + error.code)));`,
+  'hear the person': `return navigator.mediaDevices.getUserMedia({ audio: true }).then(() => 'heard', () => 'refused');`,
+  'read what the person copied': `return navigator.clipboard.readText().then(() => 'read', () => 'refused');`,
 } as const;
 
 const expected: Readonly<Record<keyof typeof outcomes, RegExp>> = {
   'run a script that stands in the page': /^undefined$/,
+  'run a script that an attribute holds': /^undefined$/,
+  'run a script of another origin': /^refused$/,
+  'show what a style in the page says': /^(?!77px)/,
+  'show what an attribute says of style': /^(?!77px)/,
+  'start a worker of a text': /^refused$/,
+  'send a form away': /^stayed$/,
   'make code of a text': /^EvalError$/,
   'fetch from outside': /^TypeError$/,
   'load an image from outside': /^refused$/,
@@ -45,11 +94,13 @@ const expected: Readonly<Record<keyof typeof outcomes, RegExp>> = {
   'reach more than the bridge': /^call onChange$/,
   'replace the bridge': /^function$/,
   'know where the person is': /^refused 1$/,
+  'hear the person': /^refused$/,
+  'read what the person copied': /^refused$/,
 };
 
 describe(`a page in a window of ours (${binary === undefined ? 'over the double' : 'in Electron'})`, () => {
   it('is asked and answered over the bridge, and can’t get past it', async () => {
-    const { page } = await openApp(newHome());
+    const page = await onlyPage(await openApp(newHome()));
     const status = await ask(page, 'status', {});
     expect(status).toMatchObject({ ok: true, value: { vault: 'memory' } });
 

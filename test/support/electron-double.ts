@@ -72,7 +72,7 @@ export const Menu = {
 export class Tray extends EventEmitter {
   constructor(image: string) {
     super();
-    double.tray = { image, toolTip: '', menu: [] };
+    double.tray = { image, toolTip: '' };
   }
   setImage(image: string): void {
     if (double.tray) double.tray.image = image;
@@ -81,7 +81,7 @@ export class Tray extends EventEmitter {
     if (double.tray) double.tray.toolTip = toolTip;
   }
   setContextMenu(menu: Electron.MenuItemConstructorOptions[]): void {
-    if (double.tray) double.tray.menu = menu;
+    double.menu = menu;
   }
   destroy(): void {
     double.tray = undefined;

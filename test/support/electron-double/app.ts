@@ -8,7 +8,6 @@ type IpcHandler = (event: Electron.IpcMainInvokeEvent, ...args: unknown[]) => un
 interface DoubleTray {
   image: string;
   toolTip: string;
-  menu: Electron.MenuItemConstructorOptions[];
 }
 
 interface DoubleNotification extends EventEmitter {
@@ -41,6 +40,8 @@ function fresh() {
     theme: Object.assign(new EventEmitter(), { shouldUseDarkColors: false }),
     windows: [] as BrowserWindow[],
     tray: undefined as DoubleTray | undefined,
+    /** The tray's. */
+    menu: [] as Electron.MenuItemConstructorOptions[],
     /** Electron's own until the app sets another, or none. */
     applicationMenu: 'the default' as unknown,
     notifications: [] as DoubleNotification[],
@@ -49,8 +50,9 @@ function fresh() {
     errors: [] as string[],
     /** Files that were started as children. */
     children: [] as string[],
-    /** Everything that went between pages and the main process, either way. */
-    crossed: [] as unknown[],
+    /** Everything that pages asked of the main process, and everything that it told them. */
+    asked: [] as unknown[],
+    told: [] as unknown[],
     /** Addresses that a page asked for and that the app did not cancel, other than its own. */
     leaked: [] as string[],
     paths: new Map<string, string>(),

@@ -63,7 +63,7 @@ class WebContents extends EventEmitter {
   }
 
   send(channel: string, ...args: unknown[]): void {
-    double.crossed.push(structuredClone(args));
+    double.told.push(structuredClone(args));
     const given = [channel, args] as const;
     // The page has a `window` that these types, Node's, don't know.
     const deliver = ([name, values]: typeof given): void =>
@@ -98,10 +98,10 @@ class WebContents extends EventEmitter {
   async #invoke(frame: Frame, channel: string, args: unknown[]): Promise<unknown> {
     const handler = double.handlers.get(channel);
     if (!handler) throw new Error(`No handler registered for ${channel}`);
-    double.crossed.push(args);
+    double.asked.push(args);
     const event = { sender: this, senderFrame: webFrame(frame) } as unknown as Electron.IpcMainInvokeEvent;
     const answer = structuredClone(await handler(event, ...args));
-    double.crossed.push(answer);
+    double.told.push(answer);
     return answer;
   }
 
@@ -207,6 +207,8 @@ export class BrowserWindow
     this.#become('hide', { visible: false, focused: false });
   }
   focus(): void {
+    // Only one window has it.
+    for (const other of double.windows) if (other !== this && other.isFocused()) other.blur();
     this.#become('focus', { focused: true });
   }
   blur(): void {

@@ -1,0 +1,120 @@
+/**
+ * The desktop app in a real Electron, driven by playwright.
+ *
+ * Invariant: nothing of the app is changed; what a person sees outside the windows (picture and menu of
+ * the tray, notifications) is noted on its way to the system, since no call asks the system for it.
+ */
+import path from 'node:path';
+import type * as Electron from 'electron';
+import { _electron, type ElectronApplication } from 'playwright-core';
+import { onTestFinished } from 'vitest';
+import { type TestHome, until } from '../support/home.ts';
+import type { App, Tray } from './rig.ts';
+
+const main = path.join(import.meta.dirname, '..', '..', 'dist', 'app', 'electron', 'main.js');
+
+export async function openBinary(
+  executablePath: string,
+  home: TestHome,
+  args: readonly string[],
+): Promise<App> {
+  const launched = await _electron.launch({
+    executablePath,
+    args: [main, ...args],
+    env: Object.fromEntries(
+      Object.entries(home.env).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+    ),
+  });
+  onTestFinished(() => launched.close());
+  await launched.evaluate(watchDesk);
+  const look = (): Promise<Seen> => launched.evaluate(readDesk);
+  // The app shows all of it anew at every look, and it looks when its daemon has started.
+  await until('the icon', async () => (await look()).picture);
+  return {
+    pages: () => Promise.resolve(launched.windows()),
+    tray: look,
+    choose: (row) => act(launched, `a row ${row}`, clickRow, row),
+    notifications: async () => (await look()).notifications,
+    clickNotification: (words) => act(launched, `a notification of ${words}`, clickNotification, words),
+    quit: () => launched.close(),
+  };
+}
+
+async function act(
+  launched: ElectronApplication,
+  what: string,
+  click: (modules: unknown, words: string) => boolean,
+  words: string,
+): Promise<void> {
+  await until(what, () => launched.evaluate(click, words));
+}
+
+interface Seen extends Tray {
+  readonly notifications: readonly string[];
+}
+
+/** What the functions below keep in Electron's main process. They run there: nothing of this file is around them. */
+interface Desk {
+  picture: string;
+  rows: () => (readonly [label: string, click: () => void])[];
+  notifications: Electron.Notification[];
+}
+
+interface Watched {
+  readonly desk: Desk;
+}
+
+function watchDesk({ Tray, Notification }: typeof Electron): void {
+  const desk: Desk = { picture: '', rows: () => [], notifications: [] };
+  Object.assign(globalThis, { desk });
+  /** Hears of each call of a method, which then does what it always does. */
+  const hear = <T extends object>(
+    kind: T,
+    method: keyof T,
+    heard: (one: T, first: unknown) => void,
+  ): void => {
+    const done = kind[method] as (...args: unknown[]) => unknown;
+    Object.assign(kind, {
+      [method](this: T, ...args: unknown[]): unknown {
+        heard(this, args[0]);
+        return Reflect.apply(done, this, args);
+      },
+    });
+  };
+  const rowsOf = (items: readonly Electron.MenuItem[], above = ''): ReturnType<Desk['rows']> =>
+    items.flatMap((item) => [
+      [above + item.label, () => item.click()],
+      ...rowsOf(item.submenu?.items ?? [], `${above}${item.label} > `),
+    ]);
+  hear(Tray.prototype, 'setImage', (_tray, image) => {
+    if (typeof image === 'string') desk.picture = image.replace(/^.*[/\\]/, '');
+  });
+  hear(Tray.prototype, 'setContextMenu', (_tray, menu) => {
+    desk.rows = () => rowsOf((menu as Electron.Menu).items);
+  });
+  hear(Notification.prototype, 'show', (notification) => void desk.notifications.push(notification));
+}
+
+function readDesk(): Seen {
+  const { desk } = globalThis as unknown as Watched;
+  return {
+    picture: desk.picture,
+    rows: desk.rows().map(([label]) => label),
+    notifications: desk.notifications.map(({ body }) => body),
+  };
+}
+
+function clickRow(_modules: unknown, words: string): boolean {
+  const { desk } = globalThis as unknown as Watched;
+  const found = desk.rows().find(([label]) => label.startsWith(words));
+  found?.[1]();
+  return found !== undefined;
+}
+
+function clickNotification(_modules: unknown, words: string): boolean {
+  const { desk } = globalThis as unknown as Watched;
+  const found = desk.notifications.findLast(({ body }) => body.includes(words));
+  desk.notifications = desk.notifications.filter((other) => other !== found);
+  found?.emit('click');
+  return found !== undefined;
+}

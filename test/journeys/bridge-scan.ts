@@ -1,0 +1,68 @@
+/**
+ * The search for secrets in everything that crossed between the windows and the main process.
+ *
+ * Invariant: what a person types may go in (a passphrase, a client's secret, a pasted address with its
+ * code) and comes back never. What was issued is known from the servers' own connections
+ * (test/support/secrets.ts); keys and the vault's items are read here. Over the double only: nothing of a
+ * real Electron tells what passes its bridge.
+ */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { grantVaultId } from '../../src/broker/grant.ts';
+import { masterItem } from '../../src/daemon/master.ts';
+import { serviceOf } from '../../src/daemon/secrets.ts';
+import { keychainVault } from '../../src/vault/keychain.ts';
+import { double } from '../support/electron-double.ts';
+import type { TestHome } from '../support/home.ts';
+import { learnKeys } from '../support/secret-scan.ts';
+import { type Finding, keepSecret, secretsIn, secretsKnown, told } from '../support/secrets.ts';
+
+const typed: ReadonlySet<Finding['kind']> = new Set(['passphrase', 'client secret', 'private key', 'code']);
+
+/** Throws, with every kind, where a secret crossed. Answers how many secrets were looked for. */
+export async function scanBridge(home: TestHome): Promise<number> {
+  learnKeys(home.paths.config);
+  if (home.env['KEYTURN_VAULT'] === 'keychain') await learnVault(home);
+  const findings = [
+    ...secretsIn('what the windows were told', JSON.stringify(double.told)),
+    ...secretsIn('what the windows asked', JSON.stringify(double.asked)).filter(
+      ({ kind }) => !typed.has(kind),
+    ),
+  ];
+  if (findings.length > 0) throw new Error(`secrets crossed the bridge:\n${told(findings)}`);
+  if (double.leaked.length > 0) throw new Error(`a page asked for ${double.leaked.join(', ')}`);
+  return secretsKnown();
+}
+
+const homeFile = z.object({ homeId: z.string() });
+const grantLine = z.object({ put: z.object({ id: z.string(), hasRefreshToken: z.literal(true) }) });
+
+/** Every text of the home's items that is long enough for a secret. */
+async function learnVault({ paths }: TestHome): Promise<void> {
+  const { homeId } = homeFile.parse(JSON.parse(readFileSync(path.join(paths.state, 'home.json'), 'utf8')));
+  const vault = keychainVault({ service: serviceOf({ homeId }) });
+  try {
+    const master = await vault.find(masterItem);
+    if (master !== undefined) keepSecret('master secret', master);
+    for (const id of grantIds(path.join(paths.state, 'grants.jsonl'))) {
+      const item = (await vault.find(grantVaultId(id))) ?? '';
+      for (const text of item.match(/[\w.~-]{40,}/g) ?? []) keepSecret('refresh token', text);
+    }
+  } finally {
+    await vault.close();
+  }
+}
+
+function grantIds(file: string): ReadonlySet<string> {
+  const lines = linesOf(file).map((line) => grantLine.safeParse(JSON.parse(line)));
+  return new Set(lines.flatMap(({ data }) => (data ? [data.put.id] : [])));
+}
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  } catch {
+    return [];
+  }
+}

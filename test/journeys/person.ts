@@ -1,0 +1,162 @@
+/**
+ * The person at the desk: what they see and press, and the programs on their machine.
+ *
+ * Invariant: everything goes by what is on the screen: a row of the menu, a notification, a button by its
+ * name. Nothing here speaks to the bridge or the broker, but as a program does: over the socket. Each
+ * journey ends with the search for secrets in what crossed the bridge.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
+import { type Connection, connect, pair } from '../../src/client/index.ts';
+import { type App, binary, iconShows, openApp } from '../electron/rig.ts';
+import { newHome, type HomeOptions, type TestHome, until } from '../support/home.ts';
+import { scanBridge } from './bridge-scan.ts';
+import { names } from './names.ts';
+
+const notingBrowser = path.join(import.meta.dirname, '..', 'support', 'noting-browser.ts');
+
+/** A home whose browser only notes what it should open. */
+export interface Desk {
+  readonly home: TestHome;
+  /** The addresses that the browser was given so far: as many as a person would have tabs. */
+  readonly tabs: () => readonly string[];
+}
+
+export interface Seat extends Desk {
+  readonly app: App;
+}
+
+/** A desk in this world, with the keychain for a vault. It ends with the test. */
+export function newDesk(caFile: string, options: HomeOptions = {}): Desk {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-tabs-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const notes = path.join(folder, 'tabs');
+  const home = newHome({
+    vault: 'keychain',
+    ...options,
+    env: {
+      NODE_EXTRA_CA_CERTS: caFile,
+      KEYTURN_BROWSER: `${process.execPath} ${notingBrowser} ${notes}`,
+      ...options.env,
+    },
+  });
+  if (binary === undefined) onTestFinished(async () => void (await scanBridge(home)));
+  return { home, tabs: () => linesOf(notes) };
+}
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  } catch {
+    // Nothing was opened yet.
+    return [];
+  }
+}
+
+/** Starts the app at a desk, without a window, as at login. */
+export async function sitDown(desk: Desk): Promise<Seat> {
+  return { ...desk, app: await openApp(desk.home, ['--hidden']) };
+}
+
+/** A new desk with the app running. */
+export async function newSeat(caFile: string, options: HomeOptions = {}): Promise<Seat> {
+  return sitDown(newDesk(caFile, options));
+}
+
+/** The main window at one of its views, past the welcome. */
+export async function openMain({ app }: Seat, name: keyof typeof names.tabs): Promise<Page> {
+  await app.choose(names.menu.open);
+  const page = await until('the main window', async () =>
+    (await app.pages()).find((open) => !open.url().includes('#card')),
+  );
+  const view = page.getByRole('tab', { name: names.tabs[name] });
+  const welcomed = page.getByRole('button', { name: names.welcome.done });
+  await view.or(welcomed).waitFor();
+  if (await welcomed.isVisible()) await welcomed.click();
+  await view.click();
+  await page.getByRole('heading', { name: names.tabs[name], exact: true }).waitFor();
+  return page;
+}
+
+export const button = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', typeof name === 'string' ? { name, exact: true } : { name });
+
+/** The card window, opened by a click on the notification with these words. */
+export async function openCard({ app }: Seat, words: string): Promise<Page> {
+  await app.clickNotification(words);
+  const page = await until('the card window', async () =>
+    (await app.pages()).find((open) => open.url().includes('#card/')),
+  );
+  await button(page, names.card.deny).waitFor();
+  return page;
+}
+
+/** Presses an answer on the card once it may be pressed, and sees the card go. */
+export async function answerCard(card: Page, answer: string): Promise<void> {
+  await button(card, answer).click();
+  await card.getByText(names.card.over).waitFor();
+}
+
+/** Pairs a program by its card, once the digits on it are those that the program shows. */
+export async function pairs(seat: Seat, name: string): Promise<void> {
+  const shown = Promise.withResolvers<string>();
+  const pairing = pair({ name, env: seat.home.env, onCode: shown.resolve });
+  pairing.catch(shown.reject);
+  const code = await shown.promise;
+  const card = await openCard(seat, names.notice.pairing);
+  expect(await card.getByText(/^\d{6}$/).innerText()).toBe(code);
+  await answerCard(card, names.card.pair);
+  await pairing;
+}
+
+/** A paired program's connection; it ends with the test. */
+export async function programOf({ home }: Desk, name: string): Promise<Connection> {
+  const connection = await connect({ name, env: home.env });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+/** A request that waits for the person: a rejection counts only where the test looks at it. */
+export function asks(
+  program: Connection,
+  params: Parameters<Connection['getToken']>[0],
+): ReturnType<Connection['getToken']> {
+  const asking = program.getToken({ interaction: 'allow', ...params });
+  asking.catch(() => undefined);
+  return asking;
+}
+
+/** The newest tab, once there are so many. */
+export async function tab({ tabs }: Desk, count: number): Promise<string> {
+  await until(`${count} tabs`, () => tabs().length >= count);
+  return tabs().at(-1) ?? '';
+}
+
+export interface SignedIn {
+  readonly seat: Seat;
+  readonly program: Connection;
+  readonly token: string;
+}
+
+/** A place to sign in: follows a tab's address as the person would. */
+export interface Place {
+  readonly caFile: string;
+  readonly resource: string;
+  signIn(url: string): Promise<unknown>;
+}
+
+/** A desk where `editor` was paired and allowed, and the person signed in once. */
+export async function usedSeat(place: Place, scope?: string): Promise<SignedIn> {
+  const seat = await newSeat(place.caFile);
+  await pairs(seat, 'editor');
+  const program = await programOf(seat, 'editor');
+  const asking = asks(program, { resource: place.resource, ...(scope === undefined ? {} : { scope }) });
+  await answerCard(await openCard(seat, names.notice.asking), names.card.allow);
+  await place.signIn(await tab(seat, 1));
+  const { access_token: token } = await asking;
+  await iconShows(seat.app, names.icon.fine);
+  return { seat, program, token };
+}
