@@ -1,4 +1,6 @@
 /** The card's window: one question at a time, the named one or the oldest. */
+import { useEffect } from 'preact/hooks';
+import { announce } from './announcement.ts';
 import { Empty, ListFrame } from './list-frame.tsx';
 import { QuestionCard } from './question-card.tsx';
 import { useList } from './store.ts';
@@ -9,6 +11,11 @@ export function CardWindow({ id }: { readonly id?: string }) {
   const loaded = useList('interaction.list');
   const questions: readonly Question[] = loaded.value?.interactions ?? [];
   const question = questions.find((open) => id === undefined || open.id === id);
+  const shownId = question?.id;
+  // What was said of the last answer must not lie over the buttons of the next question.
+  useEffect(() => {
+    if (shownId !== undefined) announce('');
+  }, [shownId]);
   return (
     <main class="card-window" tabIndex={-1}>
       <h1 class="visually-hidden">{strings.waiting.dialog}</h1>

@@ -25,6 +25,7 @@ export async function openBinary(
       Object.entries(home.env).flatMap(([name, value]) => (value ? [[name, value]] : [])),
     ),
   });
+  const gone = new Promise<void>((resolve) => launched.once('close', () => resolve()));
   onTestFinished(() => launched.close());
   await launched.evaluate(watchDesk);
   const look = (): Promise<Seen> => launched.evaluate(readDesk);
@@ -36,6 +37,7 @@ export async function openBinary(
     choose: (row) => act(launched, `a row ${row}`, clickRow, row),
     notifications: async () => (await look()).notifications,
     clickNotification: (words) => act(launched, `a notification of ${words}`, clickNotification, words),
+    gone: () => gone,
     quit: () => launched.close(),
   };
 }

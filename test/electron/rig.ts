@@ -28,7 +28,9 @@ export interface App {
   notifications(): Promise<readonly string[]>;
   /** Clicks the newest notification whose sentence holds these words. */
   clickNotification(words: string): Promise<void>;
-  /** Resolves when the app is gone. */
+  /** Resolves when the app is gone, whoever ended it. */
+  gone(): Promise<void>;
+  /** Ends it, as the system does at the end of a session, and waits until it is gone. */
   quit(): Promise<void>;
 }
 
@@ -95,6 +97,7 @@ const overDouble: App = {
     double.notifications = double.notifications.filter((other) => other !== found);
     found.emit('click');
   },
+  gone: () => double.ended.promise,
   async quit() {
     app.quit();
     await double.ended.promise;

@@ -100,16 +100,16 @@ export async function answerCard(card: Page, answer: string): Promise<void> {
   await card.getByText(names.card.over).waitFor();
 }
 
-/** Pairs a program by its card, once the digits on it are those that the program shows. */
-export async function pairs(seat: Seat, name: string): Promise<void> {
+/** Pairs a program by its card, once the digits on it are those that the program shows. `by`: how it asks. */
+export async function pairs(seat: Seat, name: string, by = pair): ReturnType<typeof pair> {
   const shown = Promise.withResolvers<string>();
-  const pairing = pair({ name, env: seat.home.env, onCode: shown.resolve });
+  const pairing = by({ name, env: seat.home.env, onCode: shown.resolve });
   pairing.catch(shown.reject);
   const code = await shown.promise;
   const card = await openCard(seat, names.notice.pairing);
   expect(await card.getByText(/^\d{6}$/).innerText()).toBe(code);
   await answerCard(card, names.card.pair);
-  await pairing;
+  return pairing;
 }
 
 /** A paired program's connection; it ends with the test. */

@@ -48,9 +48,9 @@ class WebContents extends EventEmitter {
   #loading: string | undefined;
   #page: Page | undefined;
 
-  constructor(preload: string) {
+  constructor({ width = 800, height = 600, webPreferences }: Electron.BrowserWindowConstructorOptions) {
     super();
-    this.page = this.#open(preload);
+    this.page = this.#open(webPreferences?.preload ?? '', { width, height });
     this.page.catch(() => undefined);
   }
 
@@ -77,9 +77,10 @@ class WebContents extends EventEmitter {
     await page.goto(toStandIn(url));
   }
 
-  async #open(preload: string): Promise<Page> {
+  async #open(preload: string, size: { width: number; height: number }): Promise<Page> {
     const context: BrowserContext = await chromiumContext();
     const page = await context.newPage();
+    await page.setViewportSize(size);
     this.#page = page;
     await page.exposeBinding('electronInvoke', ({ frame }, channel: string, args: unknown[]) =>
       this.#invoke(frame, channel, args),
@@ -192,7 +193,7 @@ export class BrowserWindow
   constructor(options: Electron.BrowserWindowConstructorOptions) {
     super();
     this.options = options;
-    this.webContents = new WebContents(options.webPreferences?.preload ?? '');
+    this.webContents = new WebContents(options);
     double.windows.push(this);
     app.emit('web-contents-created', {}, this.webContents);
   }

@@ -1,0 +1,127 @@
+/** The broker behind the app: locked and unlocked, quit in the middle, taken over from another one. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { iconShows, openApp } from '../electron/rig.ts';
+import { verdictOn } from '../support/notebook.ts';
+import { openWorld, type TestWorld } from '../support/world.ts';
+import { names } from './names.ts';
+import {
+  answerCard,
+  asks,
+  button,
+  newDesk,
+  openCard,
+  openMain,
+  type Place,
+  programOf,
+  sitDown,
+  tab,
+  usedSeat,
+} from './person.ts';
+
+let world: TestWorld;
+let place: Place;
+
+beforeAll(async () => {
+  world = await openWorld();
+  place = { ...world, resource: world.protectedServer.resource };
+});
+
+afterAll(() => world.close());
+
+describe('the vault', () => {
+  it('is locked from the menu and from the window, and opened again in the window: until then no token', async () => {
+    const { seat, program } = await usedSeat(place);
+    const { app } = seat;
+    const { resource } = place;
+    const main = await openMain(seat, 'settings');
+    const locks = [() => app.choose(names.menu.lock), () => button(main, names.settings.lock).click()];
+    for (const lock of locks) {
+      await lock();
+      await iconShows(app, names.icon.locked);
+      await expect(program.getToken({ resource })).rejects.toMatchObject({ reason: 'locked' });
+      expect((await app.tray()).rows).not.toContain(names.menu.lock);
+      await button(main, names.settings.unlock).click();
+      await iconShows(app, names.icon.fine);
+      const { access_token: token } = await program.getToken({ resource });
+      expect((await verdictOn(world, token)).status).toBe(200);
+    }
+    expect(seat.tabs()).toHaveLength(1);
+  });
+
+  it('of a sealed file takes the passphrase in the window, and shows it nowhere again', async () => {
+    const passphrase = 'correct horse battery staple';
+    const desk = newDesk(world.caFile, { env: { KEYTURN_VAULT: 'sealed-file' } });
+    await desk.home.ok(['unlock', '--passphrase-stdin'], { stdin: `${passphrase}\n` });
+    await desk.home.ok(['daemon', '--stop']);
+    const seat = await sitDown(desk);
+    await iconShows(seat.app, names.icon.locked);
+    const main = await openMain(seat, 'settings');
+    await main.getByLabel(names.settings.passphrase).fill(passphrase);
+    await button(main, names.settings.unlock).click();
+    await iconShows(seat.app, names.icon.fine);
+    expect(await main.content()).not.toContain('horse');
+  });
+});
+
+describe('quitting', () => {
+  it('waits for a rotation that is under way, so that the next start needs no sign-in', async () => {
+    const { seat, program, token } = await usedSeat(place);
+    const { app } = seat;
+    const { resource } = place;
+    const before = world.counts().authorizationServer.refreshes;
+    const held = world.holdTokenRequests();
+    await program.rejectToken({ access_token: token, status: 401 });
+    const refreshing = program.getToken({ resource });
+    await held.arrived;
+    let isGone = false;
+    const gone = app.gone().then(() => (isGone = true));
+    await app.choose(names.menu.quit);
+    // As long as a process takes: time enough to go, if anything let it.
+    await seat.home.keyturn(['completion', 'bash']);
+    expect(isGone).toBe(false);
+    held.release();
+    await gone;
+    const rotated = await refreshing;
+    expect((await verdictOn(world, rotated.access_token)).status).toBe(200);
+    expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 1, refreshReuses: 0 });
+
+    const next = await sitDown(seat);
+    const again = await programOf(next, 'editor');
+    const { access_token: fresh } = await again.getToken({ resource });
+    expect((await verdictOn(world, fresh)).status).toBe(200);
+    expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 2, refreshReuses: 0 });
+    expect(next.tabs()).toHaveLength(1);
+  });
+});
+
+describe('a headless broker', () => {
+  it('hands its question to the app: the program waits on and gets its token', async () => {
+    const desk = newDesk(world.caFile);
+    const headless = desk.home.start(['daemon']);
+    await headless.says('the broker listens on');
+    const asking = desk.home.start(['token', place.resource]);
+    await asking.says('keyturn answer');
+    const seat = { ...desk, app: await openApp(desk.home, ['--hidden']) };
+    expect((await headless.ended).code).toBe(0);
+    await iconShows(seat.app, names.icon.waiting);
+    await answerCard(await openCard(seat, names.notice.asking), names.card.allow);
+    await world.signIn(await tab(seat, 1));
+    const { code, stdout } = await asking.ended;
+    expect(code).toBe(0);
+    expect((await verdictOn(world, stdout.trim())).status).toBe(200);
+    await iconShows(seat.app, names.icon.fine);
+    expect(seat.tabs()).toHaveLength(1);
+  });
+
+  it('leaves a question asked of the app unanswered by its end: it is asked again at the next start', async () => {
+    const { seat, program } = await usedSeat(place);
+    const asking = asks(program, { resource: place.resource, scope: 'notes:read notes:write' });
+    await openCard(seat, names.notice.asking);
+    await seat.app.quit();
+    const next = await sitDown(seat);
+    await answerCard(await openCard(next, names.notice.asking), names.card.deny);
+    await expect(asking).rejects.toMatchObject({
+      reason: expect.stringMatching(/^(consent_denied|scope_insufficient)$/),
+    });
+  });
+});

@@ -1,0 +1,158 @@
+/** The card at its worst moments, and windows full of what others chose. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { connect } from '../../src/client/index.ts';
+import { iconShows } from '../electron/rig.ts';
+import { openBentWorld } from '../support/bent-world.ts';
+import { verdictOn } from '../support/notebook.ts';
+import { openWorld, type TestWorld } from '../support/world.ts';
+import { pairByHand } from './foreign-program.ts';
+import { names } from './names.ts';
+import { answerCard, asks, button, newSeat, openCard, openMain, pairs, programOf, tab } from './person.ts';
+
+let world: TestWorld;
+
+beforeAll(async () => {
+  world = await openWorld();
+});
+
+afterAll(() => world.close());
+
+/** Notes, before the page's own scripts, whether a button could be pressed the moment it appeared. */
+const noteFirstLook = (name: string): string => `new MutationObserver((_changes, observer) => {
+  const found = [...document.querySelectorAll('button')].find((one) => one.textContent === '${name}');
+  if (!found) return;
+  window.firstLook = found.disabled ? 'disabled' : 'enabled';
+  observer.disconnect();
+}).observe(document, { childList: true, subtree: true });`;
+
+describe('a card', () => {
+  it('that is loaded anew comes back unarmed with nothing answered, and can be answered then', async () => {
+    const seat = await newSeat(world.caFile);
+    await pairs(seat, 'editor');
+    const program = await programOf(seat, 'editor');
+    const { resource } = world.protectedServer;
+    const asking = asks(program, { resource });
+    let isAnswered = false;
+    const answered = asking.finally(() => (isAnswered = true));
+    answered.catch(() => undefined);
+    const card = await openCard(seat, names.notice.asking);
+    const allow = button(card, names.card.allow);
+    await expect.poll(() => allow.isEnabled()).toBe(true);
+    await card.addInitScript(noteFirstLook(names.card.allow));
+    await card.reload();
+    await allow.waitFor();
+    expect(await card.evaluate('window.firstLook')).toBe('disabled');
+    expect(isAnswered).toBe(false);
+    await iconShows(seat.app, names.icon.waiting);
+    await answerCard(card, names.card.allow);
+    await world.signIn(await tab(seat, 1));
+    expect((await verdictOn(world, (await answered).access_token)).status).toBe(200);
+  });
+
+  it('is denied by Enter from where it begins, and by Escape not answered at all', async () => {
+    const seat = await newSeat(world.caFile);
+    await pairs(seat, 'editor');
+    const program = await programOf(seat, 'editor');
+    const asking = asks(program, { resource: world.protectedServer.resource });
+    const card = await openCard(seat, names.notice.asking);
+    await expect.poll(() => button(card, names.card.allow).isEnabled()).toBe(true);
+    await card.keyboard.press('Escape');
+    await iconShows(seat.app, names.icon.waiting);
+    await card.keyboard.press('Enter');
+    await card.getByText(names.card.over).waitFor();
+    await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
+    expect(seat.tabs()).toEqual([]);
+  });
+});
+
+const markup = '<img/src=x/onerror=window.wasHit=1>';
+
+/** What a program may choose: its name, a server's address, scopes, an account. */
+const hostile = {
+  name: '<b onclick=x>&amp;editor</b> “quoted” keyturn',
+  path: `/${encodeURIComponent('<script>window.wasHit=1</script>\u202egpj.')}${'W'.repeat(1500)}`,
+  scope: `${markup} ${'W'.repeat(3000)}`,
+  account: `\u202e${markup}`,
+};
+
+/** All that a reader gets of the page, on the screen or by its attributes. */
+const textOf = (page: Page): Promise<string> =>
+  page.evaluate<string>(`document.body.innerText + [...document.querySelectorAll('*')]
+    .flatMap((element) => [...element.attributes].map(({ value }) => value)).join(' ')`);
+
+/** Nothing became markup, nothing turned the text around, and nothing fills the window. */
+async function isHarmless(page: Page): Promise<void> {
+  const text = await textOf(page);
+  expect(text).not.toMatch(/[\u200b-\u200f\u202a-\u202e\u2066-\u2069]/);
+  expect(text).not.toContain('W'.repeat(400));
+  expect(await page.locator('main :is(img, script, iframe, a)').count()).toBe(0);
+  expect(await page.evaluate('window.wasHit')).toBeUndefined();
+  const { width, inner } = await page.evaluate<{ width: number; inner: number }>(
+    '({ width: document.documentElement.scrollWidth, inner: document.documentElement.clientWidth })',
+  );
+  expect(width).toBeLessThanOrEqual(inner);
+}
+
+describe('names that were chosen to deceive', () => {
+  it('are shown as text and bounded, on cards, in lists, in the menu and in notifications', async () => {
+    const scopes = hostile.scope.split(' ');
+    const bent = await openBentWorld({
+      authorization: { issuerPath: `/${'W'.repeat(900)}`, scopesSupported: scopes, defaultScope: scopes },
+      protection: { path: hostile.path, scopes, scopesSupported: scopes },
+    });
+    onTestFinished(() => bent.close());
+    const { url: resource } = bent.protectedServer;
+    const seat = await newSeat(bent.caFile);
+    // What can't be seen at all is no name.
+    await expect(pairs(seat, 'edi\u202etor', pairByHand)).rejects.toMatchObject({
+      reason: 'handshake_failed',
+    });
+    const key = await pairs(seat, hostile.name, pairByHand);
+    const program = await connect({ key, env: seat.home.env });
+    onTestFinished(() => program.close());
+    const { account, scope } = hostile;
+    const asking = asks(program, { resource, scope, account });
+    const card = await openCard(seat, names.notice.asking);
+    await isHarmless(card);
+    expect(await textOf(card)).toContain('<b onclick=x>&amp;editor</b>');
+    const rows = (await seat.app.tray()).rows.join('\n');
+    expect(rows.length).toBeLessThan(1000);
+    expect(rows).not.toMatch(/\u202e|W{100}/);
+
+    await answerCard(card, names.card.allow);
+    await bent.fetch(await tab(seat, 1));
+    await asking;
+    const main = await openMain(seat, 'servers');
+    await main.locator('article').waitFor();
+    for (const name of ['servers', 'programs', 'activity', 'settings'] as const) {
+      await openMain(seat, name);
+      await isHarmless(main);
+    }
+    expect((await seat.app.tray()).rows.join('\n')).not.toMatch(/\u202e|W{100}/);
+  });
+
+  it('of a server that refuses a sign-in are text in the refusal as well', async () => {
+    const bent = await openBentWorld();
+    onTestFinished(() => bent.close());
+    const { authorizationServer, protectedServer } = bent;
+    const words = `${markup} \u202e ${'W'.repeat(10_000)}`;
+    authorizationServer.server.on('POST', '/token', () => ({
+      status: 400,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ error: 'invalid_scope', error_description: words }),
+    }));
+    const seat = await newSeat(bent.caFile);
+    const main = await openMain(seat, 'servers');
+    await startSignIn(main, protectedServer.url);
+    await bent.fetch(await tab(seat, 1));
+    await main.getByRole('alert').waitFor();
+    await isHarmless(main);
+  });
+});
+
+async function startSignIn(main: Page, address: string): Promise<void> {
+  await main.getByText(names.servers.add).click();
+  await main.getByLabel(names.servers.address).fill(address);
+  await button(main, names.servers.signIn).click();
+}
