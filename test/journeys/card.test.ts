@@ -7,8 +7,21 @@ import { openBentWorld } from '../support/bent-world.ts';
 import { verdictOn } from '../support/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { pairByHand } from './foreign-program.ts';
+import { fillHome } from './full-home.ts';
 import { names } from './names.ts';
-import { answerCard, asks, button, newSeat, openCard, openMain, pairs, programOf, tab } from './person.ts';
+import {
+  answerCard,
+  asks,
+  button,
+  newDesk,
+  newSeat,
+  openCard,
+  openMain,
+  pairs,
+  programOf,
+  sitDown,
+  tab,
+} from './person.ts';
 
 let world: TestWorld;
 
@@ -156,3 +169,43 @@ async function startSignIn(main: Page, address: string): Promise<void> {
   await main.getByLabel(names.servers.address).fill(address);
   await button(main, names.servers.signIn).click();
 }
+
+/** Counts what changes in the page from now on; the count is in `window.changes`. */
+const countChanges = `window.changes = 0;
+  new MutationObserver((records) => { window.changes += records.length; })
+    .observe(document.body, { childList: true, subtree: true, characterData: true, attributes: true });`;
+
+describe('500 servers and 200 programs', () => {
+  it('are shown fifty at a time, found by the filter, and scrolled through without being drawn again', async () => {
+    const desk = newDesk(world.caFile);
+    await fillHome(desk.home, { grants: 500, programs: 200 });
+    const seat = await sitDown(desk);
+    await iconShows(seat.app, names.icon.fine);
+    expect((await seat.app.tray()).rows.length).toBeLessThan(100);
+    const main = await openMain(seat, 'servers');
+    const cards = main.locator('article');
+    await main.getByText('500 servers').waitFor();
+    expect(await cards.count()).toBe(50);
+    await main.evaluate(countChanges);
+    for (const y of [2000, 8000, 0, 20_000]) await main.mouse.wheel(0, y);
+    await button(main, names.showMore).scrollIntoViewIfNeeded();
+    expect(await main.evaluate('window.changes')).toBe(0);
+    await button(main, names.showMore).click();
+    await expect.poll(() => cards.count()).toBe(100);
+    // Those that stood there stay as they are.
+    const added = await main.evaluate<number>('window.changes');
+    expect(added).toBeLessThan(200);
+    await main.getByLabel(names.filter).fill('server-49');
+    await main.getByText('11 servers').waitFor();
+    expect(await cards.count()).toBe(11);
+
+    await openMain(seat, 'programs');
+    await main.getByText('200 programs').waitFor();
+    expect(await cards.count()).toBe(50);
+    await main.getByLabel(names.filter).fill('program-199');
+    await main.getByText('1 program', { exact: true }).waitFor();
+    await button(main, names.programs.end).click();
+    await main.getByText(names.programs.nothing).waitFor();
+    expect(await cards.count()).toBe(1);
+  });
+});
