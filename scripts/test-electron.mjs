@@ -1,5 +1,6 @@
-// Runs the tests of the windows in a real Electron, where there is one: ELECTRON_OVERRIDE_DIST_PATH, or the
-// binary that the electron package downloads. Else says so, and that is all: nothing was tested.
+// Runs the tests of the windows and the journeys in a real Electron, where there is one:
+// ELECTRON_OVERRIDE_DIST_PATH, or the binary that the electron package downloads. Else says so in one line,
+// and that is all: nothing was tested. The journeys need the throw-away keyring that Linux alone has.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,11 +22,13 @@ const binary = findBinary();
 if (binary === undefined || !existsSync(binary)) {
   process.stdout.write('test:electron: there is no Electron binary here, so nothing was tested.\n');
 } else {
-  const vitest = path.join(root, 'node_modules', 'vitest', 'vitest.mjs');
-  const { status } = spawnSync(process.execPath, [vitest, 'run', 'test/electron/window.test.ts'], {
-    cwd: root,
-    stdio: 'inherit',
-    env: { ...process.env, KEYTURN_TEST_ELECTRON: binary },
-  });
+  const vitest = [process.execPath, path.join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run'];
+  const windows = [...vitest, 'test/electron/window.test.ts'];
+  const [program, ...args] =
+    process.platform === 'linux'
+      ? ['sh', path.join(root, 'scripts', 'with-keyring.sh'), ...windows, 'test/journeys']
+      : windows;
+  const env = { ...process.env, KEYTURN_TEST_ELECTRON: binary };
+  const { status } = spawnSync(program, args, { cwd: root, stdio: 'inherit', env });
   process.exitCode = status ?? 1;
 }

@@ -18,13 +18,7 @@ export async function openBinary(
   home: TestHome,
   args: readonly string[],
 ): Promise<App> {
-  const launched = await _electron.launch({
-    executablePath,
-    args: [main, ...args],
-    env: Object.fromEntries(
-      Object.entries(home.env).flatMap(([name, value]) => (value ? [[name, value]] : [])),
-    ),
-  });
+  const launched = await _electron.launch({ executablePath, args: [main, ...args], env: environment(home) });
   const gone = new Promise<void>((resolve) => launched.once('close', () => resolve()));
   onTestFinished(() => launched.close());
   await launched.evaluate(watchDesk);
@@ -40,6 +34,16 @@ export async function openBinary(
     gone: () => gone,
     quit: () => launched.close(),
   };
+}
+
+/** The home's own, and what leads to this machine's screen. */
+function environment({ env }: TestHome): Record<string, string> {
+  const screen = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY'].map(
+    (name) => [name, process.env[name]] as const,
+  );
+  return Object.fromEntries(
+    [...screen, ...Object.entries(env)].flatMap(([name, value]) => (value ? [[name, value]] : [])),
+  );
 }
 
 async function act(
@@ -109,7 +113,8 @@ function readDesk(): Seen {
 function clickRow(_modules: unknown, words: string): boolean {
   const { desk } = globalThis as unknown as Watched;
   const found = desk.rows().find(([label]) => label.startsWith(words));
-  found?.[1]();
+  // After the answer: a row may end the app.
+  if (found) setImmediate(found[1]);
   return found !== undefined;
 }
 
