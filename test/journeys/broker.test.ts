@@ -8,6 +8,7 @@ import {
   answerCard,
   asks,
   button,
+  lookAt,
   newDesk,
   openCard,
   openMain,
@@ -29,18 +30,23 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('the vault', () => {
-  it('is locked from the menu and from the window, and opened again in the window: until then no token', async () => {
+  it('is locked from the menu and from the window, and opened again from either: until then no token', async () => {
     const { seat, program } = await usedSeat(place);
     const { app } = seat;
     const { resource } = place;
     const main = await openMain(seat, 'settings');
-    const locks = [() => app.choose(names.menu.lock), () => button(main, names.settings.lock).click()];
-    for (const lock of locks) {
+    const inWindow = (name: string) => () => button(main, name).click();
+    const ways = [
+      { lock: () => app.choose(names.menu.lock), unlock: inWindow(names.settings.unlock) },
+      { lock: inWindow(names.settings.lock), unlock: () => app.choose(names.menu.unlock) },
+    ];
+    await lookAt(main);
+    for (const { lock, unlock } of ways) {
       await lock();
       await iconShows(app, names.icon.locked);
       await expect(program.getToken({ resource })).rejects.toMatchObject({ reason: 'locked' });
       expect((await app.tray()).rows).not.toContain(names.menu.lock);
-      await button(main, names.settings.unlock).click();
+      await unlock();
       await iconShows(app, names.icon.fine);
       const { access_token: token } = await program.getToken({ resource });
       expect((await verdictOn(world, token)).status).toBe(200);
@@ -57,6 +63,7 @@ describe('the vault', () => {
     await iconShows(seat.app, names.icon.locked);
     const main = await openMain(seat, 'settings');
     await main.getByLabel(names.settings.passphrase).fill(passphrase);
+    await lookAt(main);
     await button(main, names.settings.unlock).click();
     await iconShows(seat.app, names.icon.fine);
     expect(await main.content()).not.toContain('horse');

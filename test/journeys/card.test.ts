@@ -13,6 +13,7 @@ import {
   answerCard,
   asks,
   button,
+  lookAt,
   newDesk,
   newSeat,
   openCard,
@@ -167,6 +168,7 @@ describe('names that were chosen to deceive', () => {
 async function startSignIn(main: Page, address: string): Promise<void> {
   await main.getByText(names.servers.add).click();
   await main.getByLabel(names.servers.address).fill(address);
+  await lookAt(main);
   await button(main, names.servers.signIn).click();
 }
 

@@ -4,6 +4,7 @@ export const names = {
   menu: {
     open: 'Open Keyturn',
     lock: 'Lock',
+    unlock: 'Unlock',
     quit: 'Quit',
     signIn: 'Sign in to',
     signInAgain: 'Sign in again',

@@ -81,6 +81,14 @@ export async function openMain({ app }: Seat, name: keyof typeof names.tabs): Pr
   return page;
 }
 
+/** Milliseconds: a little more than a window has to be before the person until a press in it counts. */
+const aLook = 600;
+
+/** Lets the window be looked at, on the clock that the app reads. */
+export async function lookAt(page: Page): Promise<void> {
+  await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
+}
+
 export const button = (page: Page, name: string | RegExp) =>
   page.getByRole('button', typeof name === 'string' ? { name, exact: true } : { name });
 

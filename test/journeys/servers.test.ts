@@ -8,7 +8,7 @@ import { until } from '../support/home.ts';
 import { verdictOn } from '../support/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
-import { asks, button, newSeat, openMain, type Place, tab, usedSeat } from './person.ts';
+import { asks, button, lookAt, newSeat, openMain, type Place, tab, usedSeat } from './person.ts';
 
 let world: TestWorld;
 let place: Place;
@@ -99,6 +99,7 @@ describe('a server that forgot the grant', () => {
     const asking = asks(program, { resource });
     await iconShows(app, names.icon.waiting);
     expect(tabs()).toHaveLength(1);
+    await lookAt(main);
     await button(main, names.servers.signInAgain).click();
     await world.signIn(await tab(seat, 2));
     const fresh = await asking;
@@ -131,6 +132,7 @@ describe('a server that the person enters', () => {
     const main = await openMain(seat, 'servers');
     await main.getByText(names.servers.add).click();
     await main.getByLabel(names.servers.address).fill(place.resource);
+    await lookAt(main);
     await button(main, names.servers.signIn).click();
     await world.signIn(await tab(seat, 1));
     await server(main).getByText(names.servers.signedIn, { exact: true }).waitFor();
