@@ -38,7 +38,7 @@ export const names = {
     confirm: 'Revoke',
     done: 'Done',
     confirmed: 'The issuer confirmed that it ended the tokens.',
-    pending: 'The issuer could not be reached. The tokens end there when it can be told.',
+    pending: /issuer could not be (reached|told)/,
     signedIn: 'Signed in',
     signInNeeded: 'Sign-in needed',
     ended: 'Ended',
