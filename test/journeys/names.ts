@@ -35,6 +35,8 @@ export const names = {
     signIn: 'Sign in',
     signInAgain: /^Sign in again/,
     revoke: /^Revoke the grant for/,
+    /** Of a grant that has ended here and whose issuer doesn't know yet. */
+    tellAgain: /^(Revoke the grant for|Tell the issuer now…)/,
     confirm: 'Revoke',
     done: 'Done',
     confirmed: 'The issuer confirmed that it ended the tokens.',
