@@ -149,9 +149,7 @@ const hostileLists: Lists = {
         client: text,
         resource: text,
         scope: scopeOf(text),
-        executable: text,
-        parents: [text, 'sh'],
-        pid: 7,
+        asker: { verified: true, executable: text, parents: [text, 'sh'], pid: 7 },
       }),
     ),
   },
@@ -166,14 +164,17 @@ const hostileLists: Lists = {
       scope: [scopeOf(text)],
     })),
   },
-  'settings.get': { settings: Object.fromEntries(texts.map((text, at) => [`setting${at}`, text])) },
+  'settings.get': {
+    settings: Object.fromEntries(texts.map((text, at) => [`setting${at}`, text])),
+    details: [],
+  },
   status: {
     ...status,
     vault: override,
     home: override,
-    unreadable: texts,
+    unreadable: texts.map((text) => ({ file: text, why: text })),
     overrides: texts.map((server) => ({ server, names: ['no-resource'] })),
-    vaultState: { state: override, what: override, hint: override },
+    vaultState: { state: override, since: now, what: override, hint: override },
   },
 };
 
@@ -249,7 +250,7 @@ describe('a newer broker', () => {
             id: 'a2',
             state: 'revoked',
             receipt: 'pending',
-            nextTryAt: now + 10 * hour,
+            nextTry: now + 10 * hour,
             liveUntil: now + 20 * hour,
             endedAt: now - 60,
           }),
@@ -263,7 +264,7 @@ describe('a newer broker', () => {
                 resource: 'https://notes.example/mcp',
                 scope: 'notes:read notes:write',
                 decision: 'allow',
-                run: true,
+                run: { verified: true, pid: 4711 },
                 until: now + 3600,
               },
             ],
@@ -305,7 +306,14 @@ describe('a newer broker', () => {
 
   it('has the facts of who asks on the card, and a changed issuer on the one of a sign-in', async () => {
     const interactions = [
-      question({ executable: '/usr/bin/editor', pid: 4711, parents: ['bash', 'tmux', 'systemd'] }),
+      question({
+        asker: {
+          verified: true,
+          executable: '/usr/bin/editor',
+          pid: 4711,
+          parents: ['bash', 'tmux', 'systemd'],
+        },
+      }),
       question({
         id: 'q2',
         kind: 'device',

@@ -62,7 +62,7 @@ describe('the card of a program that asks for access', () => {
     const { page, desk } = await asked();
     await armed(page);
     const text = await page.locator('.question').innerText();
-    for (const part of ['editor', process.execPath, 'Seen when it was paired', desk.resource, 'notes:read']) {
+    for (const part of ['editor', process.execPath, 'Read from the system', desk.resource, 'notes:read']) {
       expect(text).toContain(part);
     }
     expect(text).toContain('Named when you sign in there');
@@ -112,7 +112,7 @@ describe('the card of a program that asks for access', () => {
     expect(await page.locator('.question').innerText()).not.toContain('Unverified');
     list.resolve();
     await armed(page);
-    expect(await page.locator('.question').innerText()).toContain('Seen when it was paired');
+    expect(await page.locator('.question').innerText()).toContain('Read from the system');
   });
 
   it('takes no approval from a script', async () => {
@@ -231,7 +231,7 @@ describe('the card of a program that pairs', () => {
     await answer.press('Enter');
     const dialog = page.getByRole('dialog');
     expect(await dialog.innerText()).toContain(digits);
-    expect(await dialog.innerText()).toContain('Unverified');
+    expect(await dialog.innerText()).toContain(process.execPath);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     expect(await answer.evaluate((opener) => opener.matches(':focus'))).toBe(true);
