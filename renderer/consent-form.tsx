@@ -58,7 +58,8 @@ type AnswersProps = Pick<ConsentFormProps, 'id' | 'approval' | 'isComplete' | 'o
 function Answers({ id, approval, isComplete, isBusy, onLater, onApprove }: AnswersProps) {
   const isArmed = useArmed(id) && isComplete;
   const deny = useRef<HTMLButtonElement>(null);
-  useEffect(() => deny.current?.focus(), [id]);
+  // Without scrolling: a card that is longer than its window is read from its beginning.
+  useEffect(() => deny.current?.focus({ preventScroll: true }), [id]);
   return (
     <div class="actions" aria-busy={isBusy}>
       <button type="submit" class="danger" ref={deny} aria-describedby="card-help">

@@ -55,14 +55,14 @@ interface Asked {
 function useExplanation(grant: string): Asked {
   const [asked, set] = useState<Asked>({});
   useEffect(() => {
-    let isOver = false;
-    void call('grant.explain', { grant }).then((answer) => {
-      if (isOver) return;
+    const over = new AbortController();
+    const ask = async (): Promise<void> => {
+      const answer = await call('grant.explain', { grant });
+      if (over.signal.aborted) return;
       set(answer.ok ? { explanation: answer.value.grants[0] } : { refusal: answer.refusal });
-    });
-    return () => {
-      isOver = true;
     };
+    void ask();
+    return () => over.abort();
   }, [grant]);
   return asked;
 }

@@ -58,7 +58,7 @@ function PairCard({ question, onDone }: CardProps) {
       approval={words.pair}
       deed={deed}
       isComplete
-      onAnswer={answer}
+      onAnswer={(given) => void answer(given)}
       onApprove={() => void answer('yes')}
     >
       <div class="digits">
@@ -107,7 +107,7 @@ function AllowCard({ question, onDone }: CardProps) {
       approval={words.allow}
       deed={deed}
       isComplete={isRead}
-      onAnswer={answer}
+      onAnswer={(given) => void answer(given)}
       onApprove={() => void answer('yes', termsOf(chosen, had, Math.floor(Date.now() / 1000)))}
     >
       <div class="parties">

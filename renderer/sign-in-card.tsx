@@ -40,14 +40,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   return (
     <div class="question">
       <h3>{isDevice ? words.titleDevice : words.titlePage}</h3>
-      {isDevice && (
-        <div class="digits">
-          <p>{words.codeHint}</p>
-          <p class="code">
-            <Foreign text={code ?? ''} />
-          </p>
-        </div>
-      )}
+      {isDevice && <Code text={code ?? ''} />}
       <div class="parties">
         <Facts>
           <Fact name={words.server}>
@@ -83,6 +76,17 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
           </button>
         </div>
       </footer>
+    </div>
+  );
+}
+
+function Code({ text }: { readonly text: string }) {
+  return (
+    <div class="digits">
+      <p>{words.codeHint}</p>
+      <p class="code">
+        <Foreign text={text} />
+      </p>
     </div>
   );
 }

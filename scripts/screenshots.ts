@@ -80,6 +80,10 @@ async function shoot(context: BrowserContext, screen: Screen, scheme: 'light' | 
   const wide = width === undefined ? size : { ...size, width: Number(width) };
   const { page, complaints } = await openPage(context, { answer, hash, scheme, later, ...wide });
   await page.locator(sign).first().waitFor();
+  // A picture of the whole page shows also what no window would draw yet.
+  await page.evaluate(
+    `document.querySelectorAll('.cards > li').forEach(({ style }) => (style.contentVisibility = 'visible'))`,
+  );
   await screen.prepare?.(page);
   await page.screenshot({ path: path.join(folder, `${name}-${scheme}.png`), fullPage: isWhole });
   await page.close();

@@ -310,7 +310,9 @@ describe('what is out of the ordinary', () => {
     }
     expect(await page.getByRole('button', { name: 'Tell the issuer now…' }).count()).toBe(1);
     await page.evaluate('location.hash = "programs"');
-    await page.getByText('For this session of the program (process 4711), at the latest in 2 hours').waitFor();
+    await page
+      .getByText('For this session of the program (process 4711), at the latest in 2 hours')
+      .waitFor();
     // Nothing on the wire narrows a permission for one run without making it a lasting one.
     expect(await page.getByRole('button', { name: /^Narrow/ }).count()).toBe(0);
     expect(complaints).toEqual([]);
@@ -409,69 +411,5 @@ describe('a card', () => {
     }
     expect(await page.content()).not.toContain('javascript:');
     expect(await accessibilityFaults(page)).toEqual([]);
-  });
-});
-
-const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
-
-const serverOf = (n: number, fields: object = {}): object => {
-  const endpoint = `https://server-${n}.example/mcp`;
-  return grant({ id: `g${n}`, endpoint, resource: endpoint, ...fields });
-};
-
-describe('500 servers and 200 programs', () => {
-  it('are shown some at a time, more at the end of them, and every one is found by the filter', async () => {
-    const { page } = await show(
-      {
-        'grant.list': { grants: many(500).map((n) => serverOf(n)) },
-        'client.list': {
-          clients: many(200).map((n) => program({ clientId: `c${n}`, name: `program-${n}` })),
-        },
-      },
-      'servers',
-    );
-    const cards = page.locator('article');
-    await page.getByText('500 servers').waitFor();
-    expect(await cards.count()).toBe(30);
-    await page.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded();
-    await expect.poll(() => cards.count()).toBeGreaterThan(30);
-    expect(await cards.count()).toBeLessThan(150);
-    await page.getByLabel('Filter servers').fill('server-499.');
-    await page.getByText('1 server', { exact: true }).waitFor();
-    expect(await cards.count()).toBe(1);
-    await page.evaluate('location.hash = "programs"');
-    await page.getByText('200 programs').waitFor();
-    await page.getByLabel('Filter programs').fill('program-199');
-    await expect.poll(() => cards.count()).toBe(1);
-  });
-
-  it('are drawn anew only where one of them changed, and not at all as time goes on', async () => {
-    let grants = many(500).map((n) => serverOf(n, { lastRefreshedAt: now - 2 * hour }));
-    const answer: Answer = async (channel) =>
-      answering({ 'grant.list': structuredClone({ grants }) })(channel, {});
-    const { page, change } = await openWindow(profile.page.context(), {
-      answer,
-      hash: 'servers',
-      areTimersHeld: true,
-    });
-    await page.getByText('500 servers').waitFor();
-    await page.evaluate(`{
-      window.touched = new Set();
-      new MutationObserver((all) => all.forEach(({ target }) => {
-        const card = (target.nodeType === 1 ? target : target.parentElement)?.closest('article, ul');
-        window.touched.add(card?.querySelector('h3')?.textContent ?? 'the page');
-      })).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
-    }`);
-    const touched = (): Promise<string[]> => page.evaluate<string[]>('[...window.touched]');
-    const settled = (): Promise<unknown> =>
-      page.evaluate('window.keyturn.call("grant.list", {}).then(() => new Promise(requestAnimationFrame))');
-    await change();
-    await settled();
-    expect(await touched()).toEqual([]);
-    grants = grants.map((row, n) => (n === 10 ? serverOf(10, { state: 'expired' }) : row));
-    await change();
-    await page.getByText('Expired').waitFor();
-    await settled();
-    expect(await touched()).toEqual(['https://server-10.example/mcp']);
   });
 });

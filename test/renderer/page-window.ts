@@ -37,6 +37,8 @@ export async function overflowing(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`{
     const isClipped = (element) => element !== null &&
       (getComputedStyle(element).clipPath !== 'none' || isClipped(element.parentElement));
+    // What is far from the window keeps the layout of an earlier width until somebody scrolls there.
+    for (const row of document.querySelectorAll('.cards > li, .rows > li')) row.style.contentVisibility = 'visible';
     [...document.querySelectorAll('body *')]
     .filter((element) => !element.closest('.announcement, svg'))
     // What only screen readers get is drawn nowhere.
