@@ -7,7 +7,7 @@
  *   npm run screenshots                        as they stand in docs/images
  *   npm run screenshots -- FOLDER WIDTH        to look at, in another width
  */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { openBrowserProfile } from '../test/support/browser.ts';
@@ -15,6 +15,7 @@ import build from '../test/support/built.ts';
 import { exampleAnswer, exampleNow, exampleQuestions, exampleStatus } from '../test/support/example-desk.ts';
 import { openPage } from '../test/support/window-page.ts';
 import type { Answer } from '../test/support/window-page.ts';
+import { smallPng } from './small-png.ts';
 
 const [folder = path.join(import.meta.dirname, '..', 'docs', 'images'), width] = process.argv.slice(2);
 
@@ -51,10 +52,10 @@ const locked = exampleAnswer({
 });
 
 const screens: readonly Screen[] = [
-  { name: 'servers', hash: 'servers', sign: 'article', isWhole: true },
+  { name: 'servers', hash: 'servers', sign: 'article', size: { width: 960, height: 960 } },
   { name: 'programs', hash: 'programs', sign: 'article', isWhole: true },
   { name: 'activity', hash: 'activity', sign: '.entry' },
-  { name: 'settings', hash: 'settings', sign: '#broker-title', isWhole: true },
+  { name: 'settings', hash: 'settings', sign: '#broker-title', size: { width: 960, height: 1240 } },
   { name: 'welcome', hash: 'welcome', sign: '.steps', isWhole: true },
   { name: 'waiting', hash: 'servers', sign: '.waiting', answer: locked },
   {
@@ -85,7 +86,8 @@ async function shoot(context: BrowserContext, screen: Screen, scheme: 'light' | 
     `document.querySelectorAll('.cards > li').forEach(({ style }) => (style.contentVisibility = 'visible'))`,
   );
   await screen.prepare?.(page);
-  await page.screenshot({ path: path.join(folder, `${name}-${scheme}.png`), fullPage: isWhole });
+  const picture = await page.screenshot({ fullPage: isWhole });
+  await writeFile(path.join(folder, `${name}-${scheme}.png`), smallPng(picture));
   await page.close();
   if (complaints.length > 0) throw new Error(`${name}: ${complaints.join('; ')}`);
 }
