@@ -362,6 +362,20 @@ describe('what is out of the ordinary', () => {
     expect(await page.content()).not.toContain('open ');
   });
 
+  it('a wrong passphrase leaves its field too', async () => {
+    const refusal = { reason: 'locked', message: 'That was not the passphrase.' };
+    const { page } = await openWindow(profile.page.context(), {
+      hash: 'servers',
+      answer: async (channel, params) =>
+        channel === 'vault.unlock' ? { ok: false, refusal } : answering(troubled)(channel, params),
+    });
+    await page.getByRole('button', { name: 'Unlock' }).click();
+    await page.getByLabel('Passphrase').fill('open barley');
+    await page.keyboard.press('Enter');
+    await page.getByText('That was not the passphrase.').waitFor();
+    expect(await page.getByLabel('Passphrase').inputValue()).toBe('');
+  });
+
   it('needs no passphrase where the keychain opens the vault', async () => {
     const asked: [unknown, unknown][] = [];
     const vaultState = { state: 'keychainLocked', since: now, hint: 'Answer your keychain.' };
