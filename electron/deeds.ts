@@ -48,7 +48,7 @@ export function deedsOf(parts: DeedParts): WindowDeeds {
 
 /** Nothing changes by looking. */
 function isReading(channel: ChannelName): boolean {
-  return /\.(list|get|tail|verify|export|shown)$|^status$/.test(channel);
+  return /\.(list|get|explain|tail|verify|export|shown)$|^status$/.test(channel);
 }
 
 function toBroker({ owner }: DeedParts, channel: ChannelName, params: unknown): Promise<unknown> {

@@ -3,7 +3,7 @@
  *
  * Invariant: what the bars show stands in the table as numbers.
  */
-import { useNow } from './now.ts';
+import { useMoment } from './now.ts';
 import { strings } from './strings.ts';
 import type { AuditRow } from './views.ts';
 import { counted, hourOf, number } from './words.ts';
@@ -45,8 +45,8 @@ export function bucketsOf(rows: readonly AuditRow[], now: number): Bucket[] {
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, value) => total + value, 0);
 
 export function ActivityChart({ rows }: { readonly rows: readonly AuditRow[] }) {
-  const now = useNow();
-  const buckets = bucketsOf(rows, now);
+  const thisHour = useMoment((now) => Math.floor(now / hour));
+  const buckets = bucketsOf(rows, thisHour * hour);
   const text = words.chartText(
     counted(sum(buckets.map(({ requests }) => requests)), 'requests'),
     counted(sum(buckets.map(({ refreshes }) => refreshes)), 'refreshes'),
@@ -61,8 +61,8 @@ export function ActivityChart({ rows }: { readonly rows: readonly AuditRow[] }) 
         </p>
       </figcaption>
       <Bars buckets={buckets} label={text} />
-      <p class="dim">{text}</p>
-      <details>
+      <p class="dim small">{text}</p>
+      <details class="disclosure">
         <summary>{words.chartTable}</summary>
         <Table buckets={buckets} />
       </details>

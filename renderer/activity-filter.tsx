@@ -55,7 +55,7 @@ const filters = [
 
 export function ActivityFilter({ choices, filter, onFilter }: ActivityFilterProps) {
   return (
-    <div class="filters">
+    <div class="filters" role="group" aria-label={words.filters}>
       {filters.map(([name, labelOf]) => {
         const values = ['', ...choices[name]];
         return (

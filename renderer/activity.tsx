@@ -1,5 +1,5 @@
 /** The audit trail: filtered, drawn, exported, checked. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { ActivityChart } from './activity-chart.tsx';
 import { ActivityFilter, choicesOf, isShown, noFilter } from './activity-filter.tsx';
 import type { Shown } from './activity-filter.tsx';
@@ -7,21 +7,27 @@ import { announce } from './announcement.ts';
 import { AuditEntry } from './audit-entry.tsx';
 import { useDeed } from './deed.ts';
 import { fitLabel } from './foreign-text.ts';
-import { ListFrame, pageSize, ShowMore } from './list-frame.tsx';
+import { ListFrame } from './list-frame.tsx';
 import { Refused } from './refused.tsx';
-import { ViewHead } from './servers.tsx';
+import { ShowMore } from './show-more.tsx';
 import { useList } from './store.ts';
 import { strings } from './strings.ts';
+import type { AuditRow } from './views.ts';
+import { ViewHead } from './view-head.tsx';
 import { counted, number } from './words.ts';
 
 const words = strings.activity;
 
+/** Rows at first and with each further step: several windows full. */
+const pageSize = 60;
+
 export function Activity() {
   const loaded = useList('audit.tail');
   const [filter, setFilter] = useState<Shown>(noFilter);
-  const [count, setCount] = useState(pageSize);
-  const rows = loaded.value?.rows.toReversed() ?? [];
-  const fitting = rows.filter((row) => isShown(row, filter));
+  const read = loaded.value?.rows;
+  const rows = useMemo(() => read?.toReversed() ?? [], [read]);
+  const choices = useMemo(() => choicesOf(rows), [rows]);
+  const fitting = useMemo(() => rows.filter((row) => isShown(row, filter)), [rows, filter]);
   return (
     <>
       <ViewHead title={words.title} lead={words.lead} />
@@ -32,23 +38,32 @@ export function Activity() {
         empty={words.empty}
       >
         <ActivityChart rows={rows} />
-        <ActivityFilter choices={choicesOf(rows)} filter={filter} onFilter={setFilter} />
+        <ActivityFilter choices={choices} filter={filter} onFilter={setFilter} />
         <div class="rows-head">
-          <p class="dim" role="status">
+          <p class="dim small" role="status">
             {words.newest(counted(fitting.length, 'rows'))}
           </p>
           <Export />
         </div>
-        {fitting.length === 0 && <p class="empty dim">{strings.noMatch}</p>}
-        <ul class="rows">
-          {fitting.slice(0, count).map((row, index) => (
-            <li key={row.sequence ?? -index}>
-              <AuditEntry row={row} />
-            </li>
-          ))}
-        </ul>
-        <ShowMore count={fitting.length} shown={count} onMore={setCount} />
+        <Rows rows={fitting} />
       </ListFrame>
+    </>
+  );
+}
+
+function Rows({ rows }: { readonly rows: readonly AuditRow[] }) {
+  const [count, setCount] = useState(pageSize);
+  if (rows.length === 0) return <p class="empty dim">{strings.noMatch}</p>;
+  return (
+    <>
+      <ul class="rows">
+        {rows.slice(0, count).map((row, index) => (
+          <li key={row.sequence ?? -index}>
+            <AuditEntry row={row} />
+          </li>
+        ))}
+      </ul>
+      {rows.length > count && <ShowMore onMore={() => setCount((shown) => shown + pageSize)} />}
     </>
   );
 }

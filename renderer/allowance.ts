@@ -1,45 +1,69 @@
 /**
- * How long a person may allow a program something, and what each choice asks of the broker.
+ * How long a person may allow a program something, and which lease each choice asks of the broker.
  *
  * Invariant: a choice is offered only where the wire carries exactly that; nothing is allowed for
  * longer or wider than the choice says.
  */
-import type { Option } from './field.tsx';
 import { scopeNames } from './scopes.tsx';
-import { strings } from './strings.ts';
-import type { LocalClient, ParamsOn, Permission, Question } from './views.ts';
+import type { LocalClient, ParamsOn, Permission, Question, SettingValue } from './views.ts';
 
-/** The name under which the keyturn command asks; any program of the person's can, so it gets an hour. */
+/** The name under which the keyturn command asks; any program of the person's can. */
 export const commandName = 'cli';
 
+/** Seconds. */
 const hour = 3600;
 
-export type Span = 'hour' | 'untilRevoked';
+const spans = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
+export type Span = (typeof spans)[number];
 
-/** The choices for a card, the shortest first; fewer than two are no choice. `asker`: undefined while unknown. */
-export function spansFor(question: Question, asker: LocalClient | undefined): Option[] {
-  // The command's permission always ends after an hour; one that stands keeps its own end.
-  if (asker === undefined || asker.name === commandName || standing(question, asker)) return [];
-  const always = { value: 'untilRevoked', label: strings.card.untilRevoked };
-  // Without scopes `permission.set` would allow any; only the answer fixes them to the first token's.
-  if (scopeNames(question.scope).length === 0) return [always];
-  return [{ value: 'hour', label: strings.card.hour }, always];
+/** The choices for a card, the shortest first. `had`: what the program may do there already. */
+export function spansFor({ client, asker }: Question, had: Permission | undefined): readonly Span[] {
+  const isCommand = client === commandName;
+  return [
+    'once',
+    'hour',
+    // The command's session is one command: over before the next one asks.
+    ...(isCommand || asker === undefined ? [] : (['run'] as const)),
+    // What the command may do always ends.
+    ...(had ? (['asBefore'] as const) : isCommand ? [] : (['untilRevoked'] as const)),
+  ];
 }
 
-/** What the asking program may do at that server already. */
+/** What is chosen before the person chose: their own setting, as far as this card has it. */
+export function proposed(choices: readonly Span[], setting: SettingValue | undefined): Span {
+  const wanted = spans.find((span) => span === setting) ?? 'untilRevoked';
+  if (choices.includes(wanted)) return wanted;
+  return choices.includes('asBefore') && wanted === 'untilRevoked' ? 'asBefore' : 'hour';
+}
+
+/** What the asking program may do at that server already, beyond a session. */
 export function standing({ resource }: Question, asker: LocalClient | undefined): Permission | undefined {
-  return asker?.permissions.find((p) => p.resource === resource && p.decision === 'allow');
+  return asker?.permissions.find(
+    (p) => p.resource === resource && p.decision === 'allow' && p.run === undefined,
+  );
 }
 
-type Call =
-  | { readonly channel: 'interaction.answer'; readonly params: ParamsOn<'interaction.answer'> }
-  | { readonly channel: 'permission.set'; readonly params: ParamsOn<'permission.set'> };
+/** Which of the scopes it asks for are new to it. */
+export function freshScopes({ scope }: Question, had: Permission | undefined): readonly string[] {
+  const known = scopeNames(had?.scope);
+  return had?.scope === undefined ? [] : scopeNames(scope).filter((name) => !known.includes(name));
+}
 
-/** What allows it. `now` in seconds since 1970. A permission that is set also closes the card it decides. */
-export function allowing({ id, client, resource, scope }: Question, span: Span, now: number): Call {
-  if (span === 'hour' && client !== undefined && resource !== undefined && scope !== undefined) {
-    const params = { client, resource, scope, decision: 'allow', until: now + hour } as const;
-    return { channel: 'permission.set', params };
+type Terms = Pick<ParamsOn<'interaction.answer'>, 'lease'>;
+
+/** `now` in seconds since 1970. Without a lease the broker allows it until the person ends it. */
+export function termsOf(span: Span, had: Permission | undefined, now: number): Terms {
+  switch (span) {
+    case 'once':
+      return { lease: { once: true } };
+    case 'hour':
+      return { lease: { seconds: hour } };
+    case 'run':
+      return { lease: { run: true } };
+    case 'untilRevoked':
+      return {};
+    case 'asBefore':
+      // By its time: should what stood have ended meanwhile, nothing else takes its place.
+      return had?.until === undefined ? {} : { lease: { seconds: Math.max(1, had.until - now) } };
   }
-  return { channel: 'interaction.answer', params: { id, answer: 'yes' } };
 }

@@ -12,6 +12,7 @@ import { Settings } from './settings.tsx';
 import { useList } from './store.ts';
 import { strings } from './strings.ts';
 import { TabBar } from './tab-bar.tsx';
+import { VaultBanner } from './vault-banner.tsx';
 import { Waiting } from './waiting.tsx';
 import { Welcome } from './welcome.tsx';
 
@@ -60,6 +61,7 @@ function MainWindow({ tab }: { readonly tab: Tab }) {
     <>
       <TabBar tab={tab} onChoose={goTo} />
       <main tabIndex={-1}>
+        <VaultBanner />
         <Waiting />
         <div id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
           <View />

@@ -1,11 +1,11 @@
 /**
- * Who asks: the program's name, its file and what started it, and how far that is known.
+ * Who asks: the program's name, its file, its process and what started it, and how far that is known.
  *
  * Invariant: a name alone is always shown as unverified.
  */
-import { commandName } from './allowance.ts';
-import { Fact, Facts } from './facts.tsx';
+import { Icon } from './icon.tsx';
 import { Foreign } from './foreign.tsx';
+import { Notice } from './notice.tsx';
 import { strings } from './strings.ts';
 import type { LocalClient, Question } from './views.ts';
 
@@ -15,54 +15,96 @@ const words = strings.card;
 const mostParents = 6;
 
 /** Characters of a path. */
-const longestPath = 300;
+export const longestPath = 300;
 
 interface AskerProps {
   readonly question: Question;
+  /** What stands as the name; of a command, that it is one. */
+  readonly name: string;
+  /** What is to be known of that name. */
+  readonly note?: string;
   /** The paired program of that name. */
-  readonly asker: LocalClient | undefined;
+  readonly paired?: LocalClient | undefined;
   /** Whether the paired programs are known yet. */
   readonly isRead: boolean;
 }
 
-export function Asker({ question, asker, isRead }: AskerProps) {
-  const { client = '' } = question;
-  const { executable, pid, parents = [] } = question.asker ?? {};
-  const file = executable ?? asker?.executable;
+export function Asker({ question: { asker }, name, note, paired, isRead }: AskerProps) {
+  const { verified = false, executable, pid, parents = [] } = asker ?? {};
+  const file = executable ?? paired?.executable;
+  return (
+    <div class="party">
+      <Icon name="program" />
+      <div>
+        <p class="party-name">
+          <strong>
+            <Foreign text={name} />
+          </strong>{' '}
+          <Attestation isAttested={verified} />
+        </p>
+        {note !== undefined && <p class="dim small">{note}</p>}
+        {file !== undefined && (
+          <p class="path">
+            <Foreign text={file} bound={longestPath} />
+            {executable === undefined && <span class="dim"> {words.seenAtPairing}</span>}
+          </p>
+        )}
+        {pid !== undefined && (
+          <p class="dim small">
+            {words.process(String(pid))}
+            <Parents names={parents} />
+          </p>
+        )}
+        {!verified && isRead && <p class="dim small">{words.unverifiedWhat}</p>}
+        <OtherFile now={executable} before={paired?.executable} />
+      </div>
+    </div>
+  );
+}
+
+export function Attestation({ isAttested }: { readonly isAttested: boolean }) {
+  return isAttested ? (
+    <span class="tag good" title={words.verifiedWhat}>
+      <Icon name="shield" /> {words.verified}
+    </span>
+  ) : (
+    <span class="tag warn" title={words.unverifiedWhat}>
+      <Icon name="ask" /> {words.unverified}
+    </span>
+  );
+}
+
+function Parents({ names }: { readonly names: readonly string[] }) {
+  if (names.length === 0) return null;
   return (
     <>
-      <Facts>
-        <Fact name={words.who}>
-          <strong>
-            <Foreign text={client} />
-          </strong>
-        </Fact>
-        <Fact name={words.file}>
-          {!isRead && file === undefined && <span class="dim">{strings.loading}</span>}
-          {isRead && file === undefined && <span class="tag warn">{words.unverified}</span>}
-          {file !== undefined && (
-            <>
-              <code>
-                <Foreign text={file} bound={longestPath} />
-              </code>{' '}
-              <span class="tag">{executable === undefined ? words.seenAtPairing : words.verified}</span>
-            </>
-          )}
-        </Fact>
-        {pid !== undefined && <Fact name={words.pid}>{pid}</Fact>}
-        {parents.length > 0 && (
-          <Fact name={words.startedBy}>
-            <ol class="parents">
-              {parents.slice(0, mostParents).map((parent) => (
-                <li key={parent}>
-                  <Foreign text={parent} />
-                </li>
-              ))}
-            </ol>
-          </Fact>
-        )}
-      </Facts>
-      {client === commandName && question.kind === 'allow' && <p class="warning">{words.cliWarning}</p>}
+      {', '}
+      {words.startedBy}{' '}
+      {names.slice(0, mostParents).map((name, at) => (
+        <span key={`${at} ${name}`}>
+          {at > 0 && ' ← '}
+          <Foreign text={name} bound={60} />
+        </span>
+      ))}
     </>
+  );
+}
+
+/** The same name from another file: an update, or something else by that name. */
+function OtherFile({
+  now,
+  before,
+}: {
+  readonly now: string | undefined;
+  readonly before: string | undefined;
+}) {
+  if (now === undefined || before === undefined || now === before) return null;
+  return (
+    <Notice kind="warn">
+      {words.otherFile}{' '}
+      <span class="path">
+        <Foreign text={before} bound={longestPath} />
+      </span>
+    </Notice>
   );
 }

@@ -1,5 +1,6 @@
 /** A field of a form with its label, and what to know about it. */
-import { useEffect, useId, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
 interface FieldProps {
   readonly label: string;
@@ -10,10 +11,25 @@ interface FieldProps {
   readonly isRequired?: boolean;
   /** For a text of several lines. */
   readonly rows?: number;
+  /** Has the focus as soon as it is there. */
+  readonly isFirst?: boolean;
 }
 
-export function Field({ label, value, onInput, hint, type = 'text', isRequired = false, rows }: FieldProps) {
+export function Field({
+  label,
+  value,
+  onInput,
+  hint,
+  type = 'text',
+  isRequired = false,
+  rows,
+  isFirst = false,
+}: FieldProps) {
   const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isFirst) input.current?.focus();
+  }, [isFirst]);
   // Preact's types tell inputs apart by their type; the four here take the same attributes.
   const inputType = type as 'text';
   const common = {
@@ -27,15 +43,20 @@ export function Field({ label, value, onInput, hint, type = 'text', isRequired =
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {rows === undefined ? (
-        <input {...common} type={inputType} onInput={(event) => onInput(event.currentTarget.value)} />
-      ) : (
-        <textarea {...common} rows={rows} onInput={(event) => onInput(event.currentTarget.value)} />
-      )}
       {hint !== undefined && (
-        <p class="dim" id={`${id}-hint`}>
+        <p class="dim small" id={`${id}-hint`}>
           {hint}
         </p>
+      )}
+      {rows === undefined ? (
+        <input
+          {...common}
+          ref={input}
+          type={inputType}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      ) : (
+        <textarea {...common} rows={rows} onInput={(event) => onInput(event.currentTarget.value)} />
       )}
     </div>
   );
@@ -51,14 +72,31 @@ interface ChoiceProps {
   readonly value: string;
   readonly options: readonly Option[];
   readonly onChoose: (value: string) => void;
+  readonly hint?: string | undefined;
+  /** Label and hint on the left, the control on the right. */
+  readonly isRow?: boolean;
+  /** Stands beside the label. */
+  readonly mark?: ComponentChildren;
 }
 
-export function Choice({ label, value, options, onChoose }: ChoiceProps) {
+export function Choice({ label, value, options, onChoose, hint, isRow = false, mark }: ChoiceProps) {
   const id = useId();
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+    <div class={isRow ? 'setting' : 'field'}>
+      <div>
+        <label for={id}>{label}</label> {mark}
+        {hint !== undefined && (
+          <p class="dim small" id={`${id}-hint`}>
+            {hint}
+          </p>
+        )}
+      </div>
+      <select
+        id={id}
+        value={value}
+        {...(hint === undefined ? {} : { 'aria-describedby': `${id}-hint` })}
+        onChange={(event) => onChoose(event.currentTarget.value)}
+      >
         {options.map((option) => (
           <option key={option.value} value={option.value}>
             {option.label}
@@ -71,13 +109,15 @@ export function Choice({ label, value, options, onChoose }: ChoiceProps) {
 
 interface SwitchProps {
   readonly label: string;
+  readonly hint: string;
   readonly isOn: boolean;
   /** Answers whether it was done. */
   readonly onSwitch: (isOn: boolean) => Promise<boolean>;
 }
 
 /** Shows what the person chose at once, and goes back where it was refused. */
-export function Switch({ label, isOn, onSwitch }: SwitchProps) {
+export function Switch({ label, hint, isOn, onSwitch }: SwitchProps) {
+  const id = useId();
   const [chosen, choose] = useState(isOn);
   useEffect(() => choose(isOn), [isOn]);
   const change = async (wanted: boolean): Promise<void> => {
@@ -85,13 +125,22 @@ export function Switch({ label, isOn, onSwitch }: SwitchProps) {
     if (!(await onSwitch(wanted))) choose(!wanted);
   };
   return (
-    <label class="switch">
+    <div class="setting">
+      <div>
+        <label for={id}>{label}</label>
+        <p class="dim small" id={`${id}-hint`}>
+          {hint}
+        </p>
+      </div>
       <input
+        id={id}
         type="checkbox"
+        role="switch"
+        class="toggle"
         checked={chosen}
+        aria-describedby={`${id}-hint`}
         onChange={(event) => void change(event.currentTarget.checked)}
       />
-      <span>{label}</span>
-    </label>
+    </div>
   );
 }

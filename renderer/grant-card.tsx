@@ -3,53 +3,52 @@
  *
  * Invariant: the issuer always stands with the server.
  */
-import { useState } from 'preact/hooks';
-import { announce } from './announcement.ts';
-import { useDeed } from './deed.ts';
+import { useMemo } from 'preact/hooks';
 import { Fact, Facts } from './facts.tsx';
-import { Address, Foreign } from './foreign.tsx';
 import { fitLabel } from './foreign-text.ts';
-import { ReceiptText } from './receipt.tsx';
-import { Refused } from './refused.tsx';
-import { RevokeDialog } from './revoke-dialog.tsx';
+import { Address, Foreign } from './foreign.tsx';
+import { GrantActions, unnamed } from './grant-actions.tsx';
+import { GrantNotices } from './grant-notices.tsx';
 import { scopeNames, Scopes } from './scopes.tsx';
+import { GrantState } from './state-mark.tsx';
 import { strings } from './strings.ts';
-import type { Grant, Trouble } from './views.ts';
+import type { Grant } from './views.ts';
 import { When } from './when.tsx';
-import { listed } from './words.ts';
+import { listed, number } from './words.ts';
 
 const words = strings.servers;
 
-/** The broker's word for an account that nobody named. */
-const unnamed = 'default';
+/** Programs named of one grant; the rest is a number. */
+const mostNamed = 8;
 
+/** Drawn anew only for another grant: a list of hundreds is read at every change. */
 export function GrantCard({ grant }: { readonly grant: Grant }) {
-  const { endpoint, resource, issuer, account, scope, state } = grant;
+  return useMemo(() => <Card grant={grant} />, [grant]);
+}
+
+function Card({ grant }: { readonly grant: Grant }) {
+  const { endpoint, resource, issuer, scope, state } = grant;
   return (
     <article class={state === 'revoked' ? 'card over' : 'card'}>
       <header>
-        <h3>
-          <Address url={endpoint} />
-        </h3>
-        <State state={state} />
-      </header>
-      {resource !== endpoint && (
-        <p class="dim">
-          <Foreign text={resource} />
-        </p>
-      )}
-      <Facts>
-        <Fact name={words.issuer}>
-          <Address url={issuer} />
-        </Fact>
-        <Fact name={words.account}>
-          {account === undefined || account === unnamed ? (
-            <span class="dim">{words.accountDefault}</span>
-          ) : (
-            <Foreign text={account} />
+        <div class="card-title">
+          <h3>
+            <Address url={endpoint} />
+          </h3>
+          <p class="dim">
+            {words.issuer} <Address url={issuer} />
+          </p>
+          {resource !== endpoint && (
+            <p class="dim small">
+              <Foreign text={resource} />
+            </p>
           )}
-        </Fact>
-        <Fact name={words.scopes}>
+        </div>
+        <GrantState state={state} />
+      </header>
+      <GrantNotices grant={grant} />
+      <Facts isGrid>
+        <Fact name={words.scopes} isWide>
           <Scopes names={scopeNames(scope)} />
         </Fact>
         <Standing grant={grant} />
@@ -59,22 +58,24 @@ export function GrantCard({ grant }: { readonly grant: Grant }) {
   );
 }
 
-function State({ state }: { readonly state: string }) {
-  const known = Object.hasOwn(strings.state, state) ? strings.state[state] : undefined;
-  return (
-    <span class={`state state-${known === undefined ? 'other' : state}`}>
-      {known ?? <Foreign text={state} />}
-    </span>
-  );
-}
-
 function Standing({ grant }: { readonly grant: Grant }) {
-  const { state, expires_at, lastRefreshedAt, clients, overrides, trouble, receipt } = grant;
+  const { state, account, expires_at, lastRefreshedAt, clients, overrides } = grant;
   return (
     <>
-      {state !== 'revoked' && expires_at !== undefined && (
+      <Fact name={words.account}>
+        {account === undefined || account === unnamed ? (
+          <span class="dim">{words.accountDefault}</span>
+        ) : (
+          <Foreign text={account} />
+        )}
+      </Fact>
+      {state !== 'revoked' && (
         <Fact name={words.expires}>
-          <When at={expires_at} />
+          {expires_at === undefined ? (
+            <span class="dim">{words.expiresUnknown}</span>
+          ) : (
+            <When at={expires_at} />
+          )}
         </Fact>
       )}
       <Fact name={words.refreshed}>
@@ -85,85 +86,19 @@ function Standing({ grant }: { readonly grant: Grant }) {
         )}
       </Fact>
       <Fact name={words.usedBy}>
-        {clients.length === 0 ? (
-          <span class="dim">{words.usedByNobody}</span>
-        ) : (
-          listed(clients.map((name) => fitLabel(name)))
-        )}
+        {clients.length === 0 ? <span class="dim">{words.usedByNobody}</span> : usedBy(clients)}
       </Fact>
       {overrides.length > 0 && (
-        <Fact name={words.waived}>
+        <Fact name={words.waived} isWide>
           {listed(overrides.map((name) => strings.settings.overrideNames[name] ?? name))}
         </Fact>
       )}
-      {trouble && <TroubleFact trouble={trouble} />}
-      {receipt !== undefined && (
-        <Fact name={words.receipt}>
-          <ReceiptText {...grant} receipt={receipt} />
-        </Fact>
-      )}
     </>
   );
 }
 
-function TroubleFact({ trouble: { reason, since, nextTryAt } }: { readonly trouble: Trouble }) {
-  return (
-    <Fact name={words.trouble}>
-      <Foreign text={reason} />
-      {since !== undefined && (
-        <>
-          {', '}
-          {words.troubleSince} <When at={since} />
-        </>
-      )}
-      {nextTryAt !== undefined && (
-        <>
-          {', '}
-          {words.nextTry} <When at={nextTryAt} />
-        </>
-      )}
-    </Fact>
-  );
-}
-
-function GrantActions({ grant }: { readonly grant: Grant }) {
-  const { endpoint, account, scope, state, receipt } = grant;
-  const deed = useDeed();
-  const [isRevoking, setRevoking] = useState(false);
-  const server = fitLabel(endpoint);
-  const isOver = state === 'revoked' && receipt !== 'pending';
-  const signIn = async (): Promise<void> => {
-    const named = account === undefined || account === unnamed ? {} : { account };
-    // As much as before: without scopes the server would choose, and programs could lose what they have.
-    const asked = scope === '' ? {} : { scope };
-    if (await deed.run('login.start', { resource: endpoint, ...named, ...asked }))
-      announce(words.signedIn(server));
-  };
-  return (
-    <>
-      <Refused refusal={deed.refusal} />
-      <div class="actions">
-        <button
-          type="button"
-          class={state === 'loginRequired' ? 'primary' : ''}
-          aria-label={deed.isBusy ? undefined : words.signInAgainAt(server)}
-          aria-disabled={deed.isBusy}
-          onClick={() => void signIn()}
-        >
-          {deed.isBusy ? words.signingIn : words.signInAgain}
-        </button>
-        {!isOver && (
-          <button
-            type="button"
-            class="danger"
-            aria-label={words.revokeAt(server)}
-            onClick={() => setRevoking(true)}
-          >
-            {words.revoke}
-          </button>
-        )}
-      </div>
-      {isRevoking && <RevokeDialog grant={grant} onClose={() => setRevoking(false)} />}
-    </>
-  );
+function usedBy(clients: readonly string[]): string {
+  const more = clients.length - mostNamed;
+  const names = clients.slice(0, mostNamed).map((name) => fitLabel(name));
+  return listed(more > 0 ? [...names, words.more(number(more))] : names);
 }

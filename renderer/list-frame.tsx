@@ -54,21 +54,3 @@ export function Empty({ title, text }: { readonly title: string; readonly text: 
     </div>
   );
 }
-
-/** Rows shown at first, and with each press of "Show more": what a person scrolls through, and a page renders at once. */
-export const pageSize = 50;
-
-interface ShowMoreProps {
-  readonly count: number;
-  readonly shown: number;
-  readonly onMore: (shown: number) => void;
-}
-
-export function ShowMore({ count, shown, onMore }: ShowMoreProps) {
-  if (count <= shown) return null;
-  return (
-    <button type="button" class="more" onClick={() => onMore(shown + pageSize)}>
-      {strings.showMore}
-    </button>
-  );
-}

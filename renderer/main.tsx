@@ -2,6 +2,7 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { keepFocus } from './focus.ts';
+import { startClock } from './now.ts';
 import { startStore } from './store.ts';
 import { locale, strings } from './strings.ts';
 import './style/colours.css';
@@ -12,6 +13,7 @@ import './style/views.css';
 document.documentElement.lang = locale;
 document.title = strings.appName;
 startStore();
+startClock();
 keepFocus();
 const place = document.getElementById('app');
 if (place) render(<App />, place);

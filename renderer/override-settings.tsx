@@ -5,7 +5,9 @@ import { useDeed } from './deed.ts';
 import { Choice, Field } from './field.tsx';
 import { Address } from './foreign.tsx';
 import { fitLabel } from './foreign-text.ts';
+import { Notice } from './notice.tsx';
 import { Refused } from './refused.tsx';
+import { Mark } from './state-mark.tsx';
 import { strings } from './strings.ts';
 import type { OverrideName, Status } from './views.ts';
 
@@ -16,9 +18,9 @@ const names: readonly OverrideName[] = ['issuer-mismatch', 'no-resource', 'no-pk
 export function OverrideSettings({ status: { overrides } }: { readonly status: Status }) {
   const inForce = overrides.flatMap(({ server, names: waived }) => waived.map((name) => ({ server, name })));
   return (
-    <section class="card">
-      <h3>{words.overrides}</h3>
-      <p class="dim">{words.overridesHint}</p>
+    <section class="card" aria-labelledby="overrides-title">
+      <h3 id="overrides-title">{words.overrides}</h3>
+      <p class="dim small">{words.overridesHint}</p>
       {inForce.length === 0 && <p class="dim">{words.overridesNone}</p>}
       <ul class="permissions">
         {inForce.map(({ server, name }) => (
@@ -42,12 +44,16 @@ function Waived({ server, name }: { readonly server: string; readonly name: Over
   };
   return (
     <div class="permission">
-      <p class="permission-head">
-        <Address url={server} />
-        <span class="state state-denied">{name}</span>
-      </p>
-      <p>{rule}</p>
-      <Refused refusal={deed.refusal} />
+      <div class="permission-what">
+        <p class="permission-head">
+          <Address url={server} />
+          <Mark tone="warn" icon="warn">
+            {name}
+          </Mark>
+        </p>
+        <p>{rule}</p>
+        <p class="small">{words.overrideDangers[name]}</p>
+      </div>
       <div class="actions">
         <button
           type="button"
@@ -57,6 +63,7 @@ function Waived({ server, name }: { readonly server: string; readonly name: Over
           {words.overrideEnd}
         </button>
       </div>
+      <Refused refusal={deed.refusal} />
     </div>
   );
 }
@@ -79,13 +86,16 @@ function WaiveForm() {
           void submit();
         }}
       >
-        <Field label={words.overrideServer} type="url" value={server} onInput={setServer} isRequired />
-        <Choice
-          label={words.overrideName}
-          value={name}
-          options={names.map((value) => ({ value, label: words.overrideNames[value] ?? value }))}
-          onChoose={(chosen) => setName(names.find((known) => known === chosen) ?? name)}
-        />
+        <div class="pair">
+          <Field label={words.overrideServer} type="url" value={server} onInput={setServer} isRequired />
+          <Choice
+            label={words.overrideName}
+            value={name}
+            options={names.map((value) => ({ value, label: words.overrideNames[value] ?? value }))}
+            onChoose={(chosen) => setName(names.find((known) => known === chosen) ?? name)}
+          />
+        </div>
+        <Notice kind="warn">{words.overrideDangers[name]}</Notice>
         <Refused refusal={deed.refusal} />
         <div class="actions">
           <button type="submit" class="danger">

@@ -2,12 +2,12 @@
 import { useState } from 'preact/hooks';
 import { announce } from './announcement.ts';
 import { useDeed } from './deed.ts';
-import { Fact, Facts } from './facts.tsx';
 import { Address } from './foreign.tsx';
 import { fitLabel } from './foreign-text.ts';
 import { NarrowDialog } from './narrow-dialog.tsx';
 import { Refused } from './refused.tsx';
 import { scopeNames, Scopes } from './scopes.tsx';
+import { Mark } from './state-mark.tsx';
 import { useList } from './store.ts';
 import { strings } from './strings.ts';
 import type { Grant, LocalClient, Permission } from './views.ts';
@@ -21,34 +21,50 @@ interface PermissionRowProps {
 }
 
 export function PermissionRow({ program, permission }: PermissionRowProps) {
-  const { resource, decision, scope, until, run } = permission;
+  const { resource, decision, scope } = permission;
   const isDenied = decision === 'deny';
   return (
     <div class="permission">
-      <p class="permission-head">
-        <Address url={resource} />
-        <span class={isDenied ? 'state state-denied' : 'state state-active'}>
-          {isDenied ? words.denied : words.allowed}
-        </span>
-      </p>
-      {!isDenied && (
-        <Facts>
-          <Fact name={strings.servers.scopes}>
-            {scope === undefined ? (
-              <span class="dim">{words.anyScope}</span>
-            ) : (
-              <Scopes names={scopeNames(scope)} />
-            )}
-          </Fact>
-          <Fact name={words.until}>
-            {run !== undefined && <span>{words.thisRun} </span>}
-            {until !== undefined && <When at={until} />}
-            {until === undefined && run === undefined && words.untilRevoked}
-          </Fact>
-        </Facts>
-      )}
+      <div class="permission-what">
+        <p class="permission-head">
+          <Address url={resource} />
+          <Mark tone={isDenied ? 'bad' : 'good'} icon={isDenied ? 'no' : 'check'}>
+            {isDenied ? words.denied : words.allowed}
+          </Mark>
+        </p>
+        {isDenied && <p class="dim small">{words.deniedWhat}</p>}
+        {!isDenied &&
+          (scope === undefined ? <p class="dim">{words.anyScope}</p> : <Scopes names={scopeNames(scope)} />)}
+        {!isDenied && (
+          <p class="dim small">
+            <Until permission={permission} />
+          </p>
+        )}
+      </div>
       <PermissionActions program={program} permission={permission} />
     </div>
+  );
+}
+
+function Until({ permission: { until, run } }: { readonly permission: Permission }) {
+  if (run === undefined) {
+    return until === undefined ? (
+      words.untilRevoked
+    ) : (
+      <>
+        {words.ends} <When at={until} />
+      </>
+    );
+  }
+  return (
+    <>
+      {run.pid === undefined ? words.thisRun : words.thisRunOf(String(run.pid))}
+      {until !== undefined && (
+        <>
+          , {words.atLatest} <When at={until} />
+        </>
+      )}
+    </>
   );
 }
 
@@ -66,7 +82,6 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
   };
   return (
     <>
-      <Refused refusal={deed.refusal} />
       <div class="actions">
         {names.length > 1 && (
           <button type="button" aria-label={words.narrowAt(name, server)} onClick={() => setNarrowing(true)}>
@@ -82,6 +97,7 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
           {isDenied ? words.undo : words.end}
         </button>
       </div>
+      <Refused refusal={deed.refusal} />
       {isNarrowing && (
         <NarrowDialog
           program={program}

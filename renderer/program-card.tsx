@@ -1,15 +1,17 @@
 /** One local client: what is known of it, when it was used, what it may reach. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { commandName } from './allowance.ts';
 import { announce } from './announcement.ts';
+import { longestPath } from './asker.tsx';
 import { useDeed } from './deed.ts';
 import { Dialog } from './dialog.tsx';
-import { Fact, Facts } from './facts.tsx';
 import { Foreign } from './foreign.tsx';
 import { fitLabel } from './foreign-text.ts';
-import { useNow } from './now.ts';
+import { Icon } from './icon.tsx';
+import { useMoment } from './now.ts';
 import { PermissionRow } from './permission-row.tsx';
 import { Refused } from './refused.tsx';
+import { Mark } from './state-mark.tsx';
 import { strings } from './strings.ts';
 import type { LocalClient } from './views.ts';
 import { When } from './when.tsx';
@@ -19,38 +21,35 @@ const words = strings.programs;
 /** Seconds without use after which a person should look whether a program is still needed (90 days). */
 const reviewAfter = 90 * 86_400;
 
-/** Characters of a path. */
-const longestPath = 300;
-
+/** Drawn anew only for another program: a list of hundreds is read at every change. */
 export function ProgramCard({ program }: { readonly program: LocalClient }) {
-  const { name, permissions, pairedAt, lastUsedAt } = program;
-  const now = useNow();
+  return useMemo(() => <Card program={program} />, [program]);
+}
+
+function Card({ program }: { readonly program: LocalClient }) {
+  const { name, permissions } = program;
   const isCommand = name === commandName;
-  // The command was never paired, so nothing tells since when it lies idle.
-  const since = lastUsedAt ?? (isCommand ? now : pairedAt);
-  const isIdle = now - since > reviewAfter;
   return (
     <article class="card">
       <header>
-        <h3>
-          <Foreign text={name} />
-        </h3>
-        {isIdle && (
-          <span class="state state-loginRequired" title={words.reviewWhat}>
-            {words.review}
-            <span class="visually-hidden">: {words.reviewWhat}</span>
-          </span>
-        )}
+        <div class="card-title">
+          <h3>
+            <Foreign text={name} />
+          </h3>
+          {isCommand ? <p class="dim">{words.cli}</p> : <File program={program} />}
+          {!isCommand && <Times program={program} />}
+        </div>
+        <ReviewMark program={program} />
         {!isCommand && <Removal program={program} />}
       </header>
-      {isCommand ? <p class="dim">{words.cli}</p> : <Identity program={program} />}
       <h4>{words.mayReach}</h4>
       {permissions.length === 0 ? (
         <p class="dim">{words.nothing}</p>
       ) : (
         <ul class="permissions">
-          {permissions.map((permission) => (
-            <li key={permission.resource}>
+          {permissions.map((permission, at) => (
+            // One server may stand there twice: for good, and for a session.
+            <li key={`${permission.resource} ${at}`}>
               <PermissionRow program={program} permission={permission} />
             </li>
           ))}
@@ -60,30 +59,53 @@ export function ProgramCard({ program }: { readonly program: LocalClient }) {
   );
 }
 
-function Identity({ program: { executable, pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
+function ReviewMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
+  // The command was never paired, so nothing tells since when it lies idle.
+  const isIdle = useMoment((now) => {
+    const since = lastUsedAt ?? (name === commandName ? now : pairedAt);
+    return now - since > reviewAfter;
+  });
+  if (!isIdle) return null;
   return (
-    <Facts>
-      <Fact name={words.file}>
-        {executable === undefined ? (
-          <>
-            <span class="tag warn">{words.unverified}</span> <span class="dim">{words.unverifiedWhat}</span>
-          </>
-        ) : (
-          <>
-            <code>
-              <Foreign text={executable} bound={longestPath} />
-            </code>{' '}
-            <span class="tag">{words.attested}</span>
-          </>
-        )}
-      </Fact>
-      <Fact name={words.paired}>
-        <When at={pairedAt} />
-      </Fact>
-      <Fact name={words.lastUsed}>
-        {lastUsedAt === undefined ? <span class="dim">{strings.never}</span> : <When at={lastUsedAt} />}
-      </Fact>
-    </Facts>
+    <Mark tone="warn" icon="clock" title={words.reviewWhat}>
+      {words.review}
+      <span class="visually-hidden">: {words.reviewWhat}</span>
+    </Mark>
+  );
+}
+
+function File({ program: { executable } }: { readonly program: LocalClient }) {
+  if (executable === undefined) {
+    return (
+      <p class="dim small">
+        <span class="tag warn">
+          <Icon name="ask" /> {words.unverified}
+        </span>{' '}
+        {words.unverifiedWhat}
+      </p>
+    );
+  }
+  return (
+    <p class="path">
+      <span class="visually-hidden">{words.file}: </span>
+      <Foreign text={executable} bound={longestPath} />{' '}
+      <span class="tag good" title={words.attestedWhat}>
+        <Icon name="shield" /> {words.attested}
+      </span>
+    </p>
+  );
+}
+
+function Times({ program: { pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
+  return (
+    <p class="times dim small">
+      <span>
+        {words.lastUsed} {lastUsedAt === undefined ? strings.never : <When at={lastUsedAt} />}
+      </span>
+      <span>
+        {words.paired} <When at={pairedAt} />
+      </span>
+    </p>
   );
 }
 

@@ -1,12 +1,14 @@
 /** Every local client, with what it may reach. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { commandName } from './allowance.ts';
-import { ListFrame, pageSize, ShowMore } from './list-frame.tsx';
+import { CardList } from './card-list.tsx';
+import { FilterField } from './filter-field.tsx';
+import { ListFrame } from './list-frame.tsx';
 import { ProgramCard } from './program-card.tsx';
-import { Filter, ViewHead } from './servers.tsx';
 import { useList } from './store.ts';
 import { strings } from './strings.ts';
 import type { LocalClient } from './views.ts';
+import { ViewHead } from './view-head.tsx';
 import { counted } from './words.ts';
 
 const words = strings.programs;
@@ -14,12 +16,13 @@ const words = strings.programs;
 export function Programs() {
   const loaded = useList('client.list');
   const [filter, setFilter] = useState('');
-  const [shown, setShown] = useState(pageSize);
+  const clients = loaded.value?.clients;
   // The command is no program until it was given something: alone and empty it would only puzzle.
-  const programs: readonly LocalClient[] = (loaded.value?.clients ?? []).filter(
-    ({ name, permissions }) => name !== commandName || permissions.length > 0,
+  const programs = useMemo(
+    () => clients?.filter(({ name, permissions }) => name !== commandName || permissions.length > 0) ?? [],
+    [clients],
   );
-  const fitting = programs.filter((program) => matches(program, filter));
+  const fitting = useMemo(() => programs.filter((program) => matches(program, filter)), [programs, filter]);
   return (
     <>
       <ViewHead title={words.title} lead={words.lead} />
@@ -29,16 +32,17 @@ export function Programs() {
         emptyTitle={words.emptyTitle}
         empty={words.empty}
       >
-        <Filter value={filter} onInput={setFilter} count={counted(fitting.length, 'programs')} />
-        {fitting.length === 0 && <p class="empty dim">{strings.noMatch}</p>}
-        <ul class="cards">
-          {fitting.slice(0, shown).map((program) => (
-            <li key={program.clientId}>
-              <ProgramCard program={program} />
-            </li>
-          ))}
-        </ul>
-        <ShowMore count={fitting.length} shown={shown} onMore={setShown} />
+        <FilterField
+          label={words.filter}
+          value={filter}
+          onInput={setFilter}
+          count={counted(fitting.length, 'programs')}
+        />
+        <CardList
+          items={fitting}
+          keyOf={(program) => program.clientId}
+          show={(program) => <ProgramCard program={program} />}
+        />
       </ListFrame>
     </>
   );

@@ -8,15 +8,18 @@ const words = strings.receipts;
 export const receiptWords = (kind: string): string =>
   (Object.hasOwn(words, kind) ? words[kind] : undefined) ?? kind;
 
-type ReceiptTextProps = Pick<Receipt, 'receipt' | 'nextTry' | 'liveUntil' | 'endedAt'>;
+type ReceiptTextProps = Pick<Receipt, 'receipt' | 'nextTry' | 'triedUntil' | 'liveUntil' | 'endedAt'>;
 
-export function ReceiptText({ receipt, nextTry, liveUntil, endedAt }: ReceiptTextProps) {
+export function ReceiptText({ receipt, nextTry, triedUntil, liveUntil, endedAt }: ReceiptTextProps) {
   return (
     <>
       <span class="receipt">{receiptWords(receipt)}</span>
-      <Instant name="nextTry" at={nextTry} />
-      <Instant name="liveUntil" at={liveUntil} />
-      <Instant name="ended" at={endedAt} />
+      <span class="instants small">
+        <Instant name="nextTry" at={nextTry} />
+        <Instant name="triedUntil" at={triedUntil} />
+        <Instant name="liveUntil" at={liveUntil} />
+        <Instant name="ended" at={endedAt} />
+      </span>
     </>
   );
 }
@@ -24,7 +27,7 @@ export function ReceiptText({ receipt, nextTry, liveUntil, endedAt }: ReceiptTex
 function Instant({ name, at }: { readonly name: string; readonly at: number | undefined }) {
   if (at === undefined) return null;
   return (
-    <span class="receipt">
+    <span>
       {words[name]} <When at={at} />
     </span>
   );

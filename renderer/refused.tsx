@@ -1,5 +1,6 @@
 /** A refusal in its place: what happened, what to do, which rule. */
 import { fit } from './foreign-text.ts';
+import { Icon } from './icon.tsx';
 import { strings } from './strings.ts';
 import type { Refusal } from './views.ts';
 import { fromNow } from './words.ts';
@@ -14,15 +15,18 @@ export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) 
   if (refusal === undefined) return null;
   const { message, hint, rule, retryAfter } = refusal;
   return (
-    <div class="refused" role="alert">
-      <p>{sentence(message)}</p>
-      {hint !== undefined && <p>{sentence(hint)}</p>}
-      {retryAfter !== undefined && <p>{strings.retryIn(fromNow(retryAfter, 0))}</p>}
-      {rule !== undefined && (
-        <p class="dim">
-          {strings.rule}: {sentence(rule)}
-        </p>
-      )}
+    <div class="notice bad refused" role="alert">
+      <Icon name="warn" />
+      <div>
+        <p>{sentence(message)}</p>
+        {hint !== undefined && <p>{sentence(hint)}</p>}
+        {retryAfter !== undefined && <p>{strings.retryIn(fromNow(retryAfter, 0))}</p>}
+        {rule !== undefined && (
+          <p class="dim small">
+            {strings.rule}: {sentence(rule)}
+          </p>
+        )}
+      </div>
     </div>
   );
 }

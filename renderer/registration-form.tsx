@@ -6,18 +6,21 @@
  */
 import { useState } from 'preact/hooks';
 import { announce } from './announcement.ts';
+import { CopyText } from './copy-text.tsx';
 import { useDeed } from './deed.ts';
 import { Choice, Field } from './field.tsx';
-import { Foreign } from './foreign.tsx';
-import { fitLabel } from './foreign-text.ts';
+import { fit, fitLabel } from './foreign-text.ts';
+import { Notice } from './notice.tsx';
 import { Refused } from './refused.tsx';
 import { strings } from './strings.ts';
 import type { ParamsOn } from './views.ts';
 
 const words = strings.registration;
 
-const proofs = ['none', 'secret', 'key'] as const;
+const proofs = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
 type Proof = (typeof proofs)[number];
+
+const algorithms = ['ES256', 'RS256', 'PS256', 'EdDSA'] as const;
 
 interface Entry {
   readonly issuer: string;
@@ -25,17 +28,28 @@ interface Entry {
   readonly proof: Proof;
   /** The client secret or the private key. */
   readonly secret: string;
+  readonly alg: (typeof algorithms)[number];
   readonly redirectUri: string;
 }
 
-const blank: Entry = { issuer: '', clientId: '', proof: 'none', secret: '', redirectUri: '' };
+const blank: Entry = { issuer: '', clientId: '', proof: 'none', secret: '', alg: 'ES256', redirectUri: '' };
 
-function paramsOf({ issuer, clientId, proof, secret, redirectUri }: Entry): ParamsOn<'registration.set'> {
+const hasSecret = (proof: Proof): boolean => proof.startsWith('client_secret');
+
+function paramsOf({
+  issuer,
+  clientId,
+  proof,
+  secret,
+  alg,
+  redirectUri,
+}: Entry): ParamsOn<'registration.set'> {
   return {
     issuer: issuer.trim(),
     clientId: clientId.trim(),
-    ...(proof === 'secret' ? { clientSecret: secret } : {}),
-    ...(proof === 'key' ? { privateKey: secret } : {}),
+    authMethod: proof,
+    ...(hasSecret(proof) ? { clientSecret: secret } : {}),
+    ...(proof === 'private_key_jwt' ? { privateKey: secret, alg } : {}),
     ...(redirectUri.trim() === '' ? {} : { redirectUri: redirectUri.trim() }),
   };
 }
@@ -55,31 +69,32 @@ export function RegistrationForm() {
     announce(words.entered(fitLabel(params.issuer)));
   };
   return (
-    <section class="card">
-      <h3>{words.title}</h3>
-      <p class="dim">{words.hint}</p>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        <EntryFields entry={entry} onChange={change} />
-        <Refused refusal={deed.refusal} />
-        {redirectUri !== undefined && (
-          <p>
-            {words.registerThis}{' '}
-            <code>
-              <Foreign text={redirectUri} />
-            </code>
-          </p>
-        )}
-        <div class="actions">
-          <button type="submit" class="primary" aria-disabled={deed.isBusy}>
-            {words.submit}
-          </button>
-        </div>
-      </form>
+    <section class="card" aria-labelledby="registration-title">
+      <h3 id="registration-title">{words.title}</h3>
+      <p class="dim small">{words.hint}</p>
+      {redirectUri !== undefined && (
+        <Notice kind="info" icon="check">
+          <p>{words.registerThis}</p>
+          <CopyText text={fit(redirectUri).text} />
+        </Notice>
+      )}
+      <details class="disclosure">
+        <summary>{words.add}</summary>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void submit();
+          }}
+        >
+          <EntryFields entry={entry} onChange={change} />
+          <Refused refusal={deed.refusal} />
+          <div class="actions">
+            <button type="submit" class="primary" aria-disabled={deed.isBusy}>
+              {words.submit}
+            </button>
+          </div>
+        </form>
+      </details>
     </section>
   );
 }
@@ -90,47 +105,65 @@ interface EntryFieldsProps {
 }
 
 function EntryFields({ entry, onChange }: EntryFieldsProps) {
-  const { issuer, clientId, proof, secret, redirectUri } = entry;
+  const { issuer, clientId, proof, redirectUri } = entry;
+  return (
+    <>
+      <div class="pair">
+        <Field
+          label={words.issuer}
+          type="url"
+          value={issuer}
+          onInput={(text) => onChange({ issuer: text })}
+          isRequired
+        />
+        <Field
+          label={words.clientId}
+          value={clientId}
+          onInput={(text) => onChange({ clientId: text })}
+          isRequired
+        />
+        <Choice
+          label={words.proof}
+          value={proof}
+          options={proofs.map((value) => ({ value, label: words.proofs[value] }))}
+          onChoose={(chosen) =>
+            onChange({ proof: proofs.find((known) => known === chosen) ?? 'none', secret: '' })
+          }
+        />
+        <Field
+          label={words.redirect}
+          type="url"
+          value={redirectUri}
+          onInput={(text) => onChange({ redirectUri: text })}
+        />
+      </div>
+      <ProofFields entry={entry} onChange={onChange} />
+    </>
+  );
+}
+
+function ProofFields({ entry: { proof, secret, alg }, onChange }: EntryFieldsProps) {
+  if (proof === 'none') return null;
+  const isKey = proof === 'private_key_jwt';
   return (
     <>
       <Field
-        label={words.issuer}
-        type="url"
-        value={issuer}
-        onInput={(text) => onChange({ issuer: text })}
+        label={isKey ? words.key : words.secret}
+        hint={words.secretHint}
+        type="password"
+        {...(isKey ? { rows: 4 } : {})}
+        value={secret}
+        onInput={(text) => onChange({ secret: text })}
         isRequired
       />
-      <Field
-        label={words.clientId}
-        value={clientId}
-        onInput={(text) => onChange({ clientId: text })}
-        isRequired
-      />
-      <Choice
-        label={words.proof}
-        value={proof}
-        options={proofs.map((value) => ({ value, label: words.proofs[value] }))}
-        onChoose={(chosen) =>
-          onChange({ proof: proofs.find((known) => known === chosen) ?? 'none', secret: '' })
-        }
-      />
-      {proof !== 'none' && (
-        <Field
-          label={proof === 'secret' ? words.secret : words.key}
-          hint={words.secretHint}
-          type="password"
-          {...(proof === 'key' ? { rows: 4 } : {})}
-          value={secret}
-          onInput={(text) => onChange({ secret: text })}
-          isRequired
+      {isKey && (
+        <Choice
+          label={words.alg}
+          value={alg}
+          options={algorithms.map((value) => ({ value, label: value }))}
+          onChoose={(chosen) => onChange({ alg: algorithms.find((known) => known === chosen) ?? alg })}
         />
       )}
-      <Field
-        label={words.redirect}
-        type="url"
-        value={redirectUri}
-        onInput={(text) => onChange({ redirectUri: text })}
-      />
     </>
   );
 }

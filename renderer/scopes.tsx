@@ -33,14 +33,19 @@ export function Scopes({ names, fresh = [] }: ScopesProps) {
   );
 }
 
+/** In words first, where there are some; the server's own name always stands with them. */
 export function Scope({ name }: { readonly name: string }) {
   const meaning = scopeMeaning(name);
   return (
     <>
+      {meaning !== undefined && (
+        <span class="meaning" {...(meaning.isGuess ? { title: strings.scopeGuess } : {})}>
+          {meaning.words}
+        </span>
+      )}{' '}
       <code>
         <Foreign text={name} bound={80} />
       </code>
-      {meaning !== undefined && <span class="meaning">{meaning}</span>}
     </>
   );
 }

@@ -1,15 +1,18 @@
 /** Every grant, with what can be done about it; and a first sign-in. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { announce } from './announcement.ts';
+import { CardList } from './card-list.tsx';
 import { useDeed } from './deed.ts';
 import { Field } from './field.tsx';
+import { FilterField } from './filter-field.tsx';
 import { fitLabel } from './foreign-text.ts';
 import { GrantCard } from './grant-card.tsx';
-import { ListFrame, pageSize, ShowMore } from './list-frame.tsx';
+import { ListFrame } from './list-frame.tsx';
 import { Refused } from './refused.tsx';
 import { useList } from './store.ts';
 import { strings } from './strings.ts';
 import type { Grant } from './views.ts';
+import { ViewHead } from './view-head.tsx';
 import { counted } from './words.ts';
 
 const words = strings.servers;
@@ -17,57 +20,35 @@ const words = strings.servers;
 export function Servers() {
   const loaded = useList('grant.list');
   const [filter, setFilter] = useState('');
-  const [shown, setShown] = useState(pageSize);
-  const grants: readonly Grant[] = loaded.value?.grants ?? [];
-  const fitting = sorted(grants).filter((grant) => matches(grant, filter));
+  const [isAdding, add] = useState(false);
+  const grants = loaded.value?.grants;
+  const fitting = useMemo(
+    () => sorted(grants ?? []).filter((grant) => matches(grant, filter)),
+    [grants, filter],
+  );
   return (
     <>
-      <ViewHead title={words.title} lead={words.lead} />
-      <SignInForm />
+      <ViewHead title={words.title} lead={words.lead}>
+        <button type="button" aria-expanded={isAdding} onClick={() => add(!isAdding)}>
+          {words.add}
+        </button>
+      </ViewHead>
+      {isAdding && <SignInForm onDone={() => add(false)} />}
       <ListFrame
         loaded={loaded}
-        isEmpty={grants.length === 0}
+        isEmpty={grants?.length === 0}
         emptyTitle={words.emptyTitle}
         empty={words.empty}
       >
-        <Filter value={filter} onInput={setFilter} count={counted(fitting.length, 'grants')} />
-        {fitting.length === 0 && <p class="empty dim">{strings.noMatch}</p>}
-        <ul class="cards">
-          {fitting.slice(0, shown).map((grant) => (
-            <li key={grant.id}>
-              <GrantCard grant={grant} />
-            </li>
-          ))}
-        </ul>
-        <ShowMore count={fitting.length} shown={shown} onMore={setShown} />
+        <FilterField
+          label={words.filter}
+          value={filter}
+          onInput={setFilter}
+          count={counted(fitting.length, 'grants')}
+        />
+        <CardList items={fitting} keyOf={(grant) => grant.id} show={(grant) => <GrantCard grant={grant} />} />
       </ListFrame>
     </>
-  );
-}
-
-export function ViewHead({ title, lead }: { readonly title: string; readonly lead: string }) {
-  return (
-    <div class="view-head">
-      <h2>{title}</h2>
-      <p class="dim">{lead}</p>
-    </div>
-  );
-}
-
-interface FilterProps {
-  readonly value: string;
-  readonly onInput: (value: string) => void;
-  readonly count: string;
-}
-
-export function Filter({ value, onInput, count }: FilterProps) {
-  return (
-    <div class="filter">
-      <Field label={strings.filter} type="search" value={value} onInput={onInput} />
-      <p class="dim" role="status">
-        {count}
-      </p>
-    </div>
   );
 }
 
@@ -83,37 +64,38 @@ function matches(grant: Grant, filter: string): boolean {
   return text.includes(filter.trim().toLowerCase());
 }
 
-function SignInForm() {
+function SignInForm({ onDone }: { readonly onDone: () => void }) {
   const [resource, set] = useState('');
   const deed = useDeed();
   const submit = async (): Promise<void> => {
     if (!(await deed.run('login.start', { resource: resource.trim() }))) return;
     announce(words.signedIn(fitLabel(resource.trim())));
-    set('');
+    onDone();
   };
   return (
-    <details class="disclosure">
-      <summary>{words.add}</summary>
+    <section class="card" aria-label={words.add}>
       <form
-        class="row"
         onSubmit={(event) => {
           event.preventDefault();
           void submit();
         }}
       >
-        <Field
-          label={words.addLabel}
-          type="url"
-          hint={words.addHint}
-          value={resource}
-          onInput={set}
-          isRequired
-        />
-        <button type="submit" class="primary" aria-disabled={deed.isBusy}>
-          {deed.isBusy ? words.signingIn : words.signIn}
-        </button>
+        <div class="row">
+          <Field
+            label={words.addLabel}
+            type="url"
+            hint={words.addHint}
+            value={resource}
+            onInput={set}
+            isRequired
+            isFirst
+          />
+          <button type="submit" class="primary" aria-disabled={deed.isBusy}>
+            {deed.isBusy ? words.signingIn : words.signIn}
+          </button>
+        </div>
+        <Refused refusal={deed.refusal} />
       </form>
-      <Refused refusal={deed.refusal} />
-    </details>
+    </section>
   );
 }

@@ -1,37 +1,39 @@
-/** What can be set, each where it belongs: the app, the vault, the broker, clients by hand, waived rules. */
+/** What can be set, each where it belongs: the app, the vault, the cards, clients, waived rules, the broker. */
 import { announce } from './announcement.ts';
-import { BrokerSettings } from './broker-settings.tsx';
+import { BrokerFacts } from './broker-facts.tsx';
+import { ClientSettings } from './client-settings.tsx';
 import { useDeed } from './deed.ts';
 import { Switch } from './field.tsx';
 import { ListFrame } from './list-frame.tsx';
 import { OverrideSettings } from './override-settings.tsx';
 import { Refused } from './refused.tsx';
-import { RegistrationForm } from './registration-form.tsx';
-import { ViewHead } from './servers.tsx';
+import { SettingChoice } from './setting-choice.tsx';
 import { useList } from './store.ts';
 import { strings } from './strings.ts';
 import { VaultSettings } from './vault-settings.tsx';
-import type { Preferences, Settings as BrokerValues, Status } from './views.ts';
+import { ViewHead } from './view-head.tsx';
+import type { Preferences, SettingDetail } from './views.ts';
 
 const words = strings.settings;
-const noValues: BrokerValues = {};
+const noDetails: readonly SettingDetail[] = [];
 
 export function Settings() {
   const status = useList('status');
   const settings = useList('settings.get');
-  const values = settings.value?.settings ?? noValues;
-  const shown: Status | undefined = status.value;
+  const details = settings.value?.details ?? noDetails;
   return (
     <>
-      <ViewHead title={words.title} lead="" />
+      <ViewHead title={words.title} lead={words.lead} />
       <AppSettings />
       <ListFrame loaded={status} isEmpty={false} emptyTitle="" empty="">
-        {shown && (
+        <Refused refusal={settings.refusal} />
+        {status.value && (
           <>
-            <VaultSettings status={shown} values={values} />
-            <RegistrationForm />
-            <OverrideSettings status={shown} />
-            <BrokerSettings status={shown} settings={settings} values={values} />
+            <VaultSettings status={status.value} details={details} />
+            <QuestionSettings details={details} />
+            <ClientSettings details={details} />
+            <OverrideSettings status={status.value} />
+            <BrokerFacts status={status.value} details={details} />
           </>
         )}
       </ListFrame>
@@ -42,27 +44,47 @@ export function Settings() {
 const switches = ['openAtLogin', 'notifications', 'lockWithScreen'] as const;
 
 function AppSettings() {
-  const loaded = useList('preferences.get');
+  const { value, refusal } = useList('preferences.get');
   const deed = useDeed();
-  const preferences: Preferences | undefined = loaded.value;
   const change = async (changed: Partial<Preferences>): Promise<boolean> => {
     const isDone = (await deed.run('preferences.set', changed)) !== undefined;
     if (isDone) announce(words.saved);
     return isDone;
   };
   return (
-    <section class="card">
-      <h3>{words.app}</h3>
-      {loaded.refusal !== undefined && <Refused refusal={loaded.refusal} />}
+    <section class="card" aria-labelledby="app-title">
+      <h3 id="app-title">{words.app}</h3>
+      <Refused refusal={refusal} />
       {switches.map((name) => (
         <Switch
           key={name}
           label={words[name]}
-          isOn={preferences?.[name] ?? false}
+          hint={words[`${name}What`]}
+          isOn={value?.[name] ?? false}
           onSwitch={(isOn) => change({ [name]: isOn })}
         />
       ))}
       <Refused refusal={deed.refusal} />
+    </section>
+  );
+}
+
+const spans = ['once', 'hour', 'run', 'untilRevoked'] as const;
+
+/** Nothing where the broker doesn't know the setting. */
+function QuestionSettings({ details }: { readonly details: readonly SettingDetail[] }) {
+  const detail = details.find(({ name }) => name === 'defaultLease');
+  if (detail === undefined) return null;
+  return (
+    <section class="card" aria-labelledby="asking-title">
+      <h3 id="asking-title">{words.asking}</h3>
+      <SettingChoice
+        detail={detail}
+        label={words.defaultLease}
+        hint={words.defaultLeaseWhat}
+        options={spans.map((value) => ({ value, label: strings.card.spans[value] }))}
+        valueOf={(option) => option}
+      />
     </section>
   );
 }

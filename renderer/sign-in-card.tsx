@@ -11,6 +11,7 @@ import { useDeed } from './deed.ts';
 import { Fact, Facts } from './facts.tsx';
 import { Field } from './field.tsx';
 import { Address, Foreign } from './foreign.tsx';
+import { Notice } from './notice.tsx';
 import { Refused } from './refused.tsx';
 import { strings } from './strings.ts';
 import type { Question } from './views.ts';
@@ -39,45 +40,53 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   return (
     <div class="question">
       <h3>{isDevice ? words.titleDevice : words.titlePage}</h3>
-      {isDevice && (
-        <div class="digits">
-          <p>{words.codeHint}</p>
-          <p class="code">
-            <Foreign text={code ?? ''} />
-          </p>
-        </div>
-      )}
-      <Facts>
-        <Fact name={words.server}>
-          <Address url={resource} />
-        </Fact>
-        <Fact name={words.issuer}>
-          <Address url={issuer} />
-        </Fact>
-      </Facts>
+      {isDevice && <Code text={code ?? ''} />}
+      <div class="parties">
+        <Facts>
+          <Fact name={words.server}>
+            <Address url={resource} />
+          </Fact>
+          <Fact name={words.issuer}>
+            <Address url={issuer} />
+          </Fact>
+        </Facts>
+      </div>
       {formerIssuer !== undefined && (
-        <p class="warning">
+        <Notice kind="warn">
           {words.former} <Address url={formerIssuer} /> {words.formerWhat}
-        </p>
+        </Notice>
       )}
       <PageAddress url={question.url ?? ''} />
       {!isDevice && <Paste id={id} onDone={onDone} />}
       <Refused refusal={deed.refusal} />
-      <div class="actions">
-        <button type="button" class="danger" onClick={() => void callOff()}>
-          {words.cancel}
-        </button>
-        <button
-          type="button"
-          class="primary"
-          disabled={!isArmed}
-          onClick={(event) => {
-            if (event.isTrusted && isArmed) void openPage();
-          }}
-        >
-          {words.open}
-        </button>
-      </div>
+      <footer>
+        <div class="actions">
+          <button type="button" class="danger" onClick={() => void callOff()}>
+            {words.cancel}
+          </button>
+          <button
+            type="button"
+            class="primary"
+            disabled={!isArmed}
+            onClick={(event) => {
+              if (event.isTrusted && isArmed) void openPage();
+            }}
+          >
+            {words.open}
+          </button>
+        </div>
+      </footer>
+    </div>
+  );
+}
+
+function Code({ text }: { readonly text: string }) {
+  return (
+    <div class="digits">
+      <p>{words.codeHint}</p>
+      <p class="code">
+        <Foreign text={text} />
+      </p>
     </div>
   );
 }

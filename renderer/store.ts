@@ -2,10 +2,12 @@
  * The lists that the page shows: read when somebody shows them, and again after every change.
  *
  * Invariant: what was read stays until something newer was read; a read that failed says so beside it.
- * One read of a list at a time: changes meanwhile lead to one more.
+ * One read of a list at a time: changes meanwhile lead to one more. Rows that are as before stay the same
+ * objects (steady.ts).
  */
 import { useEffect, useState } from 'preact/hooks';
 import { call, onChange } from './host.ts';
+import { steady } from './steady.ts';
 import type { Refusal, ResultOn } from './views.ts';
 
 /** The lists, with what each is asked. */
@@ -66,10 +68,14 @@ async function read(name: ListName, entry: Entry): Promise<void> {
   const answer = await call(name, questions[name]);
   entry.reading = false;
   const { value } = entry.state;
-  entry.state = answer.ok
-    ? { value: answer.value }
+  const state = answer.ok
+    ? { value: steady(value, answer.value) }
     : { refusal: answer.refusal, ...(value === undefined ? {} : { value }) };
-  for (const watcher of entry.watchers) watcher();
+  // Nothing new, nothing to draw: a list is read far more often than it changes.
+  if (steady<Entry['state']>(entry.state, state) !== entry.state) {
+    entry.state = state;
+    for (const watcher of entry.watchers) watcher();
+  }
   if (entry.isOutdated) await read(name, entry);
 }
 

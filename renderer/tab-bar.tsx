@@ -1,5 +1,6 @@
 /** The tabs of the main window, by arrow keys as WAI-ARIA has them: one tab stop, Home and End too. */
 import { useRef } from 'preact/hooks';
+import { Sign } from './icon.tsx';
 import { tabs } from './route.ts';
 import type { Tab } from './route.ts';
 import { strings } from './strings.ts';
@@ -22,7 +23,9 @@ export function TabBar({ tab, onChoose }: TabBarProps) {
   };
   return (
     <header class="bar">
-      <h1>{strings.appName}</h1>
+      <h1>
+        <Sign /> <span>{strings.appName}</span>
+      </h1>
       <div role="tablist" aria-label={strings.tabs.label} ref={bar} onKeyDown={onKeyDown}>
         {tabs.map((name) => (
           <button

@@ -1,18 +1,17 @@
-/**
- * Where secrets rest, how that stands, lock and unlock.
- *
- * Invariant: the passphrase leaves its field with the call, and nothing ever fills it in.
- */
-import { useState } from 'preact/hooks';
+/** Where secrets rest, how that stands and what to do about it; lock, unlock, lock after idle. */
 import { announce } from './announcement.ts';
 import { useDeed } from './deed.ts';
-import { Fact, Facts } from './facts.tsx';
-import { Choice, Field } from './field.tsx';
-import { Foreign } from './foreign.tsx';
 import { fit } from './foreign-text.ts';
+import { Foreign } from './foreign.tsx';
+import { Notice } from './notice.tsx';
+import { PassphraseForm } from './passphrase-form.tsx';
 import { Refused } from './refused.tsx';
+import { SettingChoice } from './setting-choice.tsx';
+import { Mark } from './state-mark.tsx';
 import { strings } from './strings.ts';
-import type { Settings, Status, VaultState } from './views.ts';
+import { UnlockButton } from './unlock.tsx';
+import { lockedStates } from './vault-banner.tsx';
+import type { SettingDetail, Status } from './views.ts';
 import { When } from './when.tsx';
 import { duration } from './words.ts';
 
@@ -21,96 +20,80 @@ const words = strings.settings;
 /** Seconds without a request: from a short absence to a working day. */
 const idleTimes = [300, 900, 3600, 28_800];
 
+/** Characters of one of the broker's sentences. */
+const longestSentence = 600;
+
+/** States in which the vault does what is asked of it. */
+const fineStates: ReadonlySet<string> = new Set(['unused', 'new', 'open', 'slow']);
+
 interface VaultSettingsProps {
   readonly status: Status;
-  readonly values: Settings;
+  readonly details: readonly SettingDetail[];
 }
 
-export function VaultSettings({ status: { vault, vaultState }, values }: VaultSettingsProps) {
+export function VaultSettings({ status, details }: VaultSettingsProps) {
+  const { vaultKey, vaultState } = status;
   return (
-    <section class="card">
-      <h3>{words.vault}</h3>
-      <Facts>
-        <Fact name={words.vaultKind}>{words.vaultKinds[vault] ?? <Foreign text={vault} />}</Fact>
-        {vaultState && <Standing vaultState={vaultState} />}
-      </Facts>
-      {vaultState?.hint !== undefined && <p class="warning">{fit(vaultState.hint, 600).text}</p>}
-      {vaultState && <LockAfter value={values['lockAfter']} />}
-      {vaultState && <Lock isLocked={vaultState.state === 'locked'} />}
+    <section class="card" aria-labelledby="vault-title">
+      <h3 id="vault-title">{words.vault}</h3>
+      <Standing status={status} />
+      {(vaultState.hint ?? vaultState.what) !== undefined && (
+        <Notice kind="warn">
+          {vaultState.what !== undefined && <p>{fit(vaultState.what, longestSentence).text}</p>}
+          {vaultState.hint !== undefined && <p>{fit(vaultState.hint, longestSentence).text}</p>}
+        </Notice>
+      )}
+      <SettingChoice
+        detail={details.find(({ name }) => name === 'lockAfter')}
+        label={words.lockAfter}
+        hint={words.lockAfterWhat}
+        options={[
+          { value: '', label: words.lockAfterNever },
+          ...idleTimes.map((seconds) => ({ value: String(seconds), label: duration(seconds) })),
+        ]}
+        valueOf={(option) => (option === '' ? null : Number(option))}
+      />
+      {vaultKey === 'passphrase' && <PassphraseForm />}
     </section>
   );
 }
 
-function Standing({ vaultState: { state, since, what } }: { readonly vaultState: VaultState }) {
+function Standing({ status }: { readonly status: Status }) {
+  const { vault, vaultKey, vaultState } = status;
+  const { state, since } = vaultState;
+  const isLocked = lockedStates.has(state);
+  const isFine = fineStates.has(state);
   return (
-    <>
-      <Fact name={words.vaultState}>
-        {words.vaultStates[state] ?? <Foreign text={state} />}
-        {what !== undefined && <span class="dim"> {fit(what, 600).text}</span>}
-      </Fact>
-      {since !== undefined && (
-        <Fact name={words.since}>
-          <When at={since} />
-        </Fact>
-      )}
-    </>
+    <div class="setting">
+      <div>
+        <p>
+          {words.vaultKind} {words.vaultKinds[vault] ?? <Foreign text={vault} />}
+          {vaultKey !== undefined && `, ${words.vaultKeys[vaultKey] ?? ''}`}
+        </p>
+        <p class="dim small">
+          <Mark tone={isFine ? 'good' : 'warn'} icon={isFine ? 'check' : isLocked ? 'lock' : 'warn'}>
+            {words.vaultStates[state] ?? <Foreign text={state} />}
+          </Mark>{' '}
+          {words.since} <When at={since} />
+        </p>
+      </div>
+      {isLocked && <UnlockButton status={status} />}
+      {isFine && <LockButton />}
+    </div>
   );
 }
 
-function LockAfter({ value }: { readonly value: unknown }) {
+function LockButton() {
   const deed = useDeed();
-  const times = typeof value === 'number' && !idleTimes.includes(value) ? [...idleTimes, value] : idleTimes;
-  const options = times.map((seconds) => ({ value: String(seconds), label: duration(seconds) }));
-  const choose = async (chosen: string): Promise<void> => {
-    const seconds = chosen === '' ? null : Number(chosen);
-    if (await deed.run('settings.set', { name: 'lockAfter', value: seconds })) announce(words.saved);
-  };
-  return (
-    <>
-      <Choice
-        label={words.lockAfter}
-        value={typeof value === 'number' ? String(value) : ''}
-        options={[{ value: '', label: words.lockAfterNever }, ...options]}
-        onChoose={(chosen) => void choose(chosen)}
-      />
-      <Refused refusal={deed.refusal} />
-    </>
-  );
-}
-
-function Lock({ isLocked }: { readonly isLocked: boolean }) {
-  const [passphrase, set] = useState('');
-  const deed = useDeed();
-  const unlock = async (): Promise<void> => {
-    const given = passphrase === '' ? {} : { passphrase };
-    set('');
-    if (await deed.run('vault.unlock', given)) announce(words.unlocked);
-  };
   const lock = async (): Promise<void> => {
     if (await deed.run('vault.lock', {})) announce(words.locked);
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void (isLocked ? unlock() : lock());
-      }}
-    >
-      {isLocked && (
-        <Field
-          label={words.passphrase}
-          hint={words.passphraseHint}
-          type="password"
-          value={passphrase}
-          onInput={set}
-        />
-      )}
+    <>
+      <button type="button" onClick={() => void lock()}>
+        {words.lock}
+      </button>
       <Refused refusal={deed.refusal} />
-      <div class="actions">
-        <button type="submit" class={isLocked ? 'primary' : ''}>
-          {isLocked ? words.unlock : words.lock}
-        </button>
-      </div>
-    </form>
+    </>
   );
 }

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from './dialog.tsx';
 import { fitLabel } from './foreign-text.ts';
+import { Icon } from './icon.tsx';
 import { QuestionCard } from './question-card.tsx';
 import { useList } from './store.ts';
 import { strings } from './strings.ts';
@@ -15,7 +16,9 @@ export function Waiting() {
   if (questions.length === 0) return null;
   return (
     <section class="waiting" aria-labelledby="waiting-title">
-      <h2 id="waiting-title">{strings.waiting.title}</h2>
+      <h2 id="waiting-title">
+        <Icon name="ask" /> {strings.waiting.title}
+      </h2>
       <ul>
         {questions.map((question) => (
           <li key={question.id}>

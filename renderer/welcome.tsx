@@ -1,6 +1,8 @@
 /** The first run: how the command is installed, start at login, a first program. */
+import { CopyText } from './copy-text.tsx';
 import { useDeed } from './deed.ts';
 import { Switch } from './field.tsx';
+import { Sign } from './icon.tsx';
 import { Refused } from './refused.tsx';
 import { goTo } from './route.ts';
 import { useList } from './store.ts';
@@ -16,30 +18,31 @@ export function Welcome() {
   };
   return (
     <main class="welcome" tabIndex={-1}>
+      <Sign />
       <h1>{words.title}</h1>
       <p class="lead">{words.lead}</p>
       <ol class="steps">
         <li>
           <h2>{words.command}</h2>
           <p>{words.commandWhat}</p>
-          <pre tabIndex={0}>{words.commands.install}</pre>
+          <CopyText text={words.commands.install} />
         </li>
         <li>
           <h2>{words.login}</h2>
           <Switch
-            label={words.login}
+            label={strings.settings.openAtLogin}
+            hint={words.loginWhat}
             isOn={value?.openAtLogin ?? false}
             onSwitch={async (openAtLogin) =>
               (await deed.run('preferences.set', { openAtLogin })) !== undefined
             }
           />
-          <p class="dim">{words.loginWhat}</p>
         </li>
         <li>
           <h2>{words.program}</h2>
           <p>{words.programWhat}</p>
-          <pre tabIndex={0}>{words.commands.first}</pre>
-          <p>{words.programOwn}</p>
+          <CopyText text={words.commands.first} />
+          <p class="dim">{words.programOwn}</p>
         </li>
       </ol>
       <Refused refusal={deed.refusal} />

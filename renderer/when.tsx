@@ -1,13 +1,13 @@
 /** An instant, relative; the exact one on hover and for screen readers. */
 import { exactTime, fromNow } from './words.ts';
-import { useNow } from './now.ts';
+import { useMoment } from './now.ts';
 
 export function When({ at }: { readonly at: number }) {
-  const now = useNow();
+  const relative = useMoment((now) => fromNow(at, now));
   const exact = exactTime(at);
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={exact}>
-      {fromNow(at, now)}
+      {relative}
       <span class="visually-hidden">, {exact}</span>
     </time>
   );

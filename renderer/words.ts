@@ -4,6 +4,7 @@
  * Instants are seconds since 1970, as on the wire.
  */
 import { locale, plurals, strings } from './strings.ts';
+import type { SettingValue } from './views.ts';
 
 const numbers = new Intl.NumberFormat(locale);
 const pluralRules = new Intl.PluralRules(locale);
@@ -51,7 +52,27 @@ export function duration(seconds: number): string {
   return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size);
 }
 
-/** What a scope means, where everybody agrees on it; undefined for a server's own. */
-export const scopeMeaning = (scope: string): string | undefined => {
-  return Object.hasOwn(strings.scopes, scope) ? strings.scopes[scope] : undefined;
-};
+/** A setting's value as text. */
+export const settingText = (value: SettingValue): string =>
+  Array.isArray(value) ? value.join(' ') : String(value);
+
+interface Meaning {
+  readonly words: string;
+  /** Read out of the name alone. */
+  readonly isGuess: boolean;
+}
+
+/** Names as most servers make them: what it is about and what may be done, in either order. */
+const twoParts = /^([a-z][a-z0-9_-]{0,30})[:./]([a-z][a-z0-9_-]{0,30})$/;
+
+/** What a scope means where everybody agrees on it, or how its name reads; undefined for any other. */
+export function scopeMeaning(scope: string): Meaning | undefined {
+  const agreed = Object.hasOwn(strings.scopes, scope) ? strings.scopes[scope] : undefined;
+  if (agreed !== undefined) return { words: agreed, isGuess: false };
+  const [, first = '', second = ''] = twoParts.exec(scope) ?? [];
+  for (const [verb, what] of [[second, first] as const, [first, second] as const]) {
+    const say = Object.hasOwn(strings.scopeVerbs, verb) ? strings.scopeVerbs[verb] : undefined;
+    if (say) return { words: say(what.replace(/[_-]/g, ' ')), isGuess: true };
+  }
+  return undefined;
+}

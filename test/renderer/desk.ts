@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { answer } from '../../electron/bridge.ts';
 import type { Deed } from '../../electron/bridge.ts';
-import type { Envelope, Preferences } from '../../electron/channels.ts';
+import type { Preferences } from '../../electron/channels.ts';
 import { grantVaultId } from '../../src/broker/grant.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
@@ -22,11 +22,9 @@ import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { terminalLog } from '../../src/daemon/log.ts';
 import { homePaths } from '../../src/paths.ts';
+import type { Answer } from '../support/window-page.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
-
-/** Answers what a window asks, as the main process does. */
-export type Answer = (channel: unknown, params: unknown) => Promise<Envelope<unknown>>;
 
 export interface Desk {
   readonly world: TestWorld;

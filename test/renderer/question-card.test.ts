@@ -62,7 +62,7 @@ describe('the card of a program that asks for access', () => {
     const { page, desk } = await asked();
     await armed(page);
     const text = await page.locator('.question').innerText();
-    for (const part of ['editor', process.execPath, 'Seen when it was paired', desk.resource, 'notes:read']) {
+    for (const part of ['editor', process.execPath, 'attested by the system', desk.resource, 'notes:read']) {
       expect(text).toContain(part);
     }
     expect(text).toContain('Named when you sign in there');
@@ -101,7 +101,7 @@ describe('the card of a program that asks for access', () => {
     await questionId(desk.owner, 'allow');
     const list = Promise.withResolvers<void>();
     const answer: Desk['answer'] = async (channel, params) => {
-      if (channel === 'client.list') await list.promise;
+      if (channel === 'client.list' || channel === 'settings.get') await list.promise;
       return desk.answer(channel, params);
     };
     const { page } = await cardWindow(desk, { answer, areTimersHeld: true });
@@ -109,10 +109,10 @@ describe('the card of a program that asks for access', () => {
     await releaseTimers(page);
     await page.evaluate('new Promise(requestAnimationFrame)');
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    expect(await page.locator('.question').innerText()).not.toContain('Unverified');
+    expect(await page.locator('.question').innerText()).not.toContain('unverified');
     list.resolve();
     await armed(page);
-    expect(await page.locator('.question').innerText()).toContain('Seen when it was paired');
+    expect(await page.locator('.question').innerText()).toContain('attested by the system');
   });
 
   it('takes no approval from a script', async () => {
@@ -152,7 +152,7 @@ describe('the card of a program that asks for access', () => {
     await allow.press('Enter');
     await allow.press('Escape');
     expect(await isOpen(desk)).toBe(true);
-    expect(await page.getByLabel('1 hour').isChecked()).toBe(true);
+    await page.getByLabel('1 hour').check();
     await allow.press('Space');
     expect((await token).access_token).not.toBe('');
     await gone(page);
@@ -169,8 +169,8 @@ describe('the card of a program that asks for access', () => {
 
   it('is approved by a click until the person ends it, and by that only once', async () => {
     const { page, desk, token } = await asked();
-    await page.getByLabel('Until I end it').check();
     await armed(page);
+    expect(await page.getByLabel('Until revoked').isChecked()).toBe(true);
     await button(page, 'Allow').click();
     const { access_token: secret } = await token;
     await gone(page);
@@ -206,16 +206,35 @@ describe('the card of a program that asks for access', () => {
     const { page } = await cardWindow(desk);
     await page.getByText('It may reach this server already').waitFor();
     expect(await page.locator('.scopes li').allInnerTexts()).toEqual([
-      'notes:read',
-      expect.stringMatching(/^notes:write\s*new$/),
+      'Read notes notes:read',
+      expect.stringMatching(/notes:write\s*new$/),
     ]);
-    expect(await page.getByRole('radio').count()).toBe(0);
+    expect(await page.getByLabel('As before').isChecked()).toBe(true);
+    expect(await page.getByLabel('Until revoked').count()).toBe(0);
     await armed(page);
     await button(page, 'Allow').click();
     await token;
     expect(await owner.request('client.list')).toMatchObject({
       clients: [{}, { permissions: [{ scope, decision: 'allow' }] }],
     });
+  });
+});
+
+const clientsOf = async (desk: Desk): Promise<unknown> => desk.owner.request('client.list');
+
+describe('how long it is allowed', () => {
+  it('for this session: nothing is left of it once the program is gone', async () => {
+    const { page, desk, editor, token } = await asked();
+    await armed(page);
+    await page.getByLabel('This session').check();
+    expect(await page.getByText(/^Until the program ends/).innerText()).toContain(String(process.pid));
+    await button(page, 'Allow').click();
+    expect((await token).access_token).not.toBe('');
+    expect(await clientsOf(desk)).toMatchObject({
+      clients: [{}, { permissions: [{ decision: 'allow', run: { pid: process.pid } }] }],
+    });
+    editor.close();
+    await expect.poll(() => clientsOf(desk)).toMatchObject({ clients: [{}, { permissions: [] }] });
   });
 });
 
@@ -231,7 +250,7 @@ describe('the card of a program that pairs', () => {
     await answer.press('Enter');
     const dialog = page.getByRole('dialog');
     expect(await dialog.innerText()).toContain(digits);
-    expect(await dialog.innerText()).toContain('Unverified');
+    expect(await dialog.innerText()).toContain(process.execPath);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     expect(await answer.evaluate((opener) => opener.matches(':focus'))).toBe(true);

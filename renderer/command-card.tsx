@@ -1,0 +1,135 @@
+/**
+ * The card of a command of the person's that wants to widen something: what would change, and who asks.
+ *
+ * Invariant: whatever the broker names of the change stands on the card, under a name of its own; a
+ * kind of change that this page doesn't know is said to be unknown.
+ */
+import { commandName } from './allowance.ts';
+import { announce } from './announcement.ts';
+import { Asker } from './asker.tsx';
+import { ConsentForm } from './consent-form.tsx';
+import { useDeed } from './deed.ts';
+import { Fact, Facts } from './facts.tsx';
+import { Address, Foreign } from './foreign.tsx';
+import { Notice } from './notice.tsx';
+import { scopeNames, Scopes } from './scopes.tsx';
+import { strings } from './strings.ts';
+import type { Question } from './views.ts';
+import { When } from './when.tsx';
+import { settingText } from './words.ts';
+
+const words = strings.command;
+
+interface CommandCardProps {
+  readonly question: Question;
+  readonly onDone: () => void;
+}
+
+export function CommandCard({ question, onDone }: CommandCardProps) {
+  const { id, command = 'other' } = question;
+  const deed = useDeed();
+  const sentences = { yes: words.done, no: words.denied, later: strings.card.postponed };
+  const answer = async (given: keyof typeof sentences): Promise<void> => {
+    if (!(await deed.run('interaction.answer', { id, answer: given }))) return;
+    announce(sentences[given]);
+    onDone();
+  };
+  return (
+    <ConsentForm
+      id={id}
+      title={words.titles[command]}
+      help={strings.card.helpCommand}
+      approval={words.confirm}
+      deed={deed}
+      isComplete
+      onAnswer={(given) => void answer(given)}
+      onApprove={() => void answer('yes')}
+    >
+      <div class="parties">
+        <Asker question={question} name={words.who} note={words.whoWhat} isRead />
+        <Change question={question} />
+      </div>
+      <Notice kind="warn">
+        <p>{words.whats[command]}</p>
+        {question.client === commandName && <p>{strings.card.cliWarning}</p>}
+      </Notice>
+    </ConsentForm>
+  );
+}
+
+function Change({ question }: { readonly question: Question }) {
+  const { client, resource, server, issuer, registration, override, until } = question;
+  const isPermission = question.command === 'allow';
+  return (
+    <Facts>
+      {client !== undefined && (
+        <Fact name={words.client}>
+          <strong>
+            <Foreign text={client} />
+          </strong>
+        </Fact>
+      )}
+      {[resource, server].map(
+        (url) =>
+          url !== undefined && (
+            <Fact key={url} name={strings.card.server}>
+              <Address url={url} />
+            </Fact>
+          ),
+      )}
+      {issuer !== undefined && (
+        <Fact name={strings.card.issuer}>
+          <Address url={issuer} />
+        </Fact>
+      )}
+      {registration !== undefined && (
+        <Fact name={words.registration}>
+          <Foreign text={registration} />
+        </Fact>
+      )}
+      {override !== undefined && (
+        <Fact name={words.rule}>
+          {strings.settings.overrideNames[override] ?? override}
+          <p class="small">{strings.settings.overrideDangers[override]}</p>
+        </Fact>
+      )}
+      {isPermission && <Reach question={question} />}
+      {until !== undefined && (
+        <Fact name={words.until}>
+          <When at={until} />
+        </Fact>
+      )}
+      <NewSetting question={question} />
+    </Facts>
+  );
+}
+
+/** Which scopes, and until when where it names no end. */
+function Reach({ question: { scope, until } }: { readonly question: Question }) {
+  return (
+    <>
+      <Fact name={strings.servers.scopes}>
+        {scope === undefined ? words.anyScope : <Scopes names={scopeNames(scope)} />}
+      </Fact>
+      {until === undefined && <Fact name={words.until}>{strings.programs.untilRevoked}</Fact>}
+    </>
+  );
+}
+
+function NewSetting({ question: { setting } }: { readonly question: Question }) {
+  if (setting === undefined) return null;
+  return (
+    <>
+      <Fact name={words.setting}>
+        <Foreign text={setting.name} />
+      </Fact>
+      <Fact name={words.value}>
+        {setting.value === undefined || setting.value === null ? (
+          words.unset
+        ) : (
+          <Foreign text={settingText(setting.value)} />
+        )}
+      </Fact>
+    </>
+  );
+}

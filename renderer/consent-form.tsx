@@ -1,0 +1,88 @@
+/**
+ * What every card that asks for a yes has in common: deny, not now, and a yes that has to be earned.
+ *
+ * Invariants: deny is the default: Enter presses it wherever the focus is, and neither Enter nor
+ * Escape ever approves. Approval takes a trusted click or the space bar on a card that is armed
+ * (armed.ts) and has all that it has to say on it.
+ */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { useArmed } from './armed.ts';
+import type { Deed } from './deed.ts';
+import { Refused } from './refused.tsx';
+import { strings } from './strings.ts';
+
+const words = strings.card;
+
+interface ConsentFormProps {
+  readonly id: string;
+  readonly title: string;
+  readonly help: string;
+  /** The word on the button that approves. */
+  readonly approval: string;
+  readonly deed: Deed;
+  /** All that the card has to say is on it: before that nothing may be approved. */
+  readonly isComplete: boolean;
+  readonly onAnswer: (answer: 'no' | 'later') => void;
+  readonly onApprove: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function ConsentForm({ title, help, deed, onAnswer, children, ...answers }: ConsentFormProps) {
+  return (
+    <form
+      class="question"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAnswer('no');
+      }}
+    >
+      <h3>{title}</h3>
+      {children}
+      <Refused refusal={deed.refusal} />
+      <footer>
+        <p class="dim small" id="card-help">
+          {help}
+        </p>
+        <Answers {...answers} isBusy={deed.isBusy} onLater={() => onAnswer('later')} />
+      </footer>
+    </form>
+  );
+}
+
+type AnswersProps = Pick<ConsentFormProps, 'id' | 'approval' | 'isComplete' | 'onApprove'> & {
+  readonly isBusy: boolean;
+  readonly onLater: () => void;
+};
+
+function Answers({ id, approval, isComplete, isBusy, onLater, onApprove }: AnswersProps) {
+  const isArmed = useArmed(id) && isComplete;
+  const deny = useRef<HTMLButtonElement>(null);
+  // Without scrolling: a card that is longer than its window is read from its beginning.
+  useEffect(() => deny.current?.focus({ preventScroll: true }), [id]);
+  return (
+    <div class="actions" aria-busy={isBusy}>
+      <button type="submit" class="danger" ref={deny} aria-describedby="card-help">
+        {words.deny}
+      </button>
+      <button type="button" onClick={onLater}>
+        {words.later}
+      </button>
+      <button
+        type="button"
+        class="primary"
+        disabled={!isArmed}
+        aria-describedby="card-help"
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') event.preventDefault();
+        }}
+        onClick={(event) => {
+          // A script can click too; only a person's own act counts.
+          if (event.isTrusted && isArmed) onApprove();
+        }}
+      >
+        {approval}
+      </button>
+    </div>
+  );
+}

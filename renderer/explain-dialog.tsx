@@ -1,0 +1,111 @@
+/** How a grant stands, what happens next, and what happened: the broker's sentences and the log's rows. */
+import { useEffect, useState } from 'preact/hooks';
+import { kindWords } from './activity-filter.tsx';
+import { Outcome } from './audit-entry.tsx';
+import { Dialog } from './dialog.tsx';
+import { Fact, Facts } from './facts.tsx';
+import { fit } from './foreign-text.ts';
+import { Address, Foreign } from './foreign.tsx';
+import { call } from './host.ts';
+import { Refused } from './refused.tsx';
+import { strings } from './strings.ts';
+import type { Explanation, Grant, Refusal } from './views.ts';
+import { When } from './when.tsx';
+import { number } from './words.ts';
+
+const words = strings.explain;
+
+/** Characters of one of the broker's sentences. */
+const longestSentence = 600;
+
+interface ExplainDialogProps {
+  readonly grant: Grant;
+  readonly onClose: () => void;
+}
+
+export function ExplainDialog({ grant: { id, endpoint, issuer }, onClose }: ExplainDialogProps) {
+  const { explanation, refusal } = useExplanation(id);
+  return (
+    <Dialog title={words.title} onClose={onClose}>
+      <p>
+        <Address url={endpoint} />
+        <br />
+        <span class="dim small">
+          {strings.servers.issuer} <Address url={issuer} />
+        </span>
+      </p>
+      {explanation === undefined && refusal === undefined && <p class="dim">{strings.loading}</p>}
+      <Refused refusal={refusal} />
+      {explanation && <Sentences explanation={explanation} />}
+      {explanation && <Timeline rows={explanation.timeline} />}
+      <div class="actions">
+        <button type="button" class="primary" onClick={onClose}>
+          {strings.done}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+interface Asked {
+  readonly explanation?: Explanation | undefined;
+  readonly refusal?: Refusal;
+}
+
+function useExplanation(grant: string): Asked {
+  const [asked, set] = useState<Asked>({});
+  useEffect(() => {
+    const over = new AbortController();
+    const ask = async (): Promise<void> => {
+      const answer = await call('grant.explain', { grant });
+      if (over.signal.aborted) return;
+      set(answer.ok ? { explanation: answer.value.grants[0] } : { refusal: answer.refusal });
+    };
+    void ask();
+    return () => over.abort();
+  }, [grant]);
+  return asked;
+}
+
+function Sentences({ explanation }: { readonly explanation: Explanation }) {
+  const { signedInAt } = explanation;
+  return (
+    <Facts>
+      {(['now', 'next', 'attempt', 'clock'] as const).map((name) => {
+        const sentence = explanation[name];
+        return (
+          sentence !== undefined && (
+            <Fact key={name} name={words[name]}>
+              {fit(sentence, longestSentence).text}
+            </Fact>
+          )
+        );
+      })}
+      <Fact name={words.signedIn}>
+        <When at={signedInAt} />
+      </Fact>
+    </Facts>
+  );
+}
+
+/** The newest first, as the activity is. */
+function Timeline({ rows }: { readonly rows: Explanation['timeline'] }) {
+  return (
+    <>
+      <h3>{words.timeline}</h3>
+      {rows.length === 0 && <p class="dim">{words.timelineEmpty}</p>}
+      <ol class="timeline">
+        {rows.toReversed().map(({ at, event, outcome, client, count = 1 }, index) => (
+          <li key={`${at} ${index}`}>
+            <strong>{kindWords(event)}</strong> <Outcome outcome={outcome} />
+            {client !== undefined && <Foreign text={client} bound={60} />}
+            {count > 1 && <span class="dim">{strings.activity.times(number(count))}</span>}
+            <span class="dim small">
+              <When at={at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}

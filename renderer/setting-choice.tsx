@@ -1,0 +1,59 @@
+/** A setting of the broker's that is chosen from a list; says when a change counts. */
+import { announce } from './announcement.ts';
+import { useDeed } from './deed.ts';
+import { Choice } from './field.tsx';
+import type { Option } from './field.tsx';
+import { Refused } from './refused.tsx';
+import { strings } from './strings.ts';
+import type { SettingDetail, SettingValue } from './views.ts';
+
+const words = strings.settings;
+
+interface SettingChoiceProps {
+  /** Undefined: this broker doesn't have it, and nothing is shown. */
+  readonly detail: SettingDetail | undefined;
+  readonly label: string;
+  readonly hint: string;
+  readonly options: readonly Option[];
+  /** What the wire is told for an option. */
+  readonly valueOf: (option: string) => SettingValue;
+}
+
+export function SettingChoice({ detail, label, hint, options, valueOf }: SettingChoiceProps) {
+  const deed = useDeed();
+  if (detail === undefined) return null;
+  const { name, value } = detail;
+  const choose = async (option: string): Promise<void> => {
+    const done = await deed.run('settings.set', { name, value: valueOf(option) });
+    if (done) announce(savedWords(done.inForce));
+  };
+  const shown = value === undefined || value === null ? '' : String(value);
+  const isListed = options.some((option) => option.value === shown);
+  return (
+    <>
+      <Choice
+        isRow
+        label={label}
+        hint={hint}
+        mark={<NextStart isLive={detail.live} />}
+        value={shown}
+        // One that was set elsewhere stays what it is until another is chosen.
+        options={isListed ? options : [...options, { value: shown, label: shown }]}
+        onChoose={(option) => void choose(option)}
+      />
+      <Refused refusal={deed.refusal} />
+    </>
+  );
+}
+
+export const savedWords = (inForce: 'now' | 'nextStart'): string =>
+  inForce === 'now' ? words.saved : words.savedLater;
+
+export function NextStart({ isLive }: { readonly isLive: boolean }) {
+  if (isLive) return null;
+  return (
+    <span class="tag" title={words.nextStartWhat}>
+      {words.nextStart}
+    </span>
+  );
+}

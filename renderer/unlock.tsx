@@ -1,0 +1,79 @@
+/**
+ * Unlocks the vault: at once where the keychain opens it, after a passphrase where that does.
+ *
+ * Invariant: the passphrase leaves its field with the call, whatever comes of it, and nothing ever
+ * fills it in.
+ */
+import { useState } from 'preact/hooks';
+import { announce } from './announcement.ts';
+import { useDeed } from './deed.ts';
+import { Dialog } from './dialog.tsx';
+import { Field } from './field.tsx';
+import { Refused } from './refused.tsx';
+import { strings } from './strings.ts';
+import type { Status } from './views.ts';
+
+const words = strings.settings;
+
+export function UnlockButton({ status: { vaultKey } }: { readonly status: Status }) {
+  const deed = useDeed();
+  const [isAsking, ask] = useState(false);
+  const unlock = async (): Promise<void> => {
+    if (await deed.run('vault.unlock', {})) announce(words.unlocked);
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="primary"
+        aria-disabled={deed.isBusy}
+        onClick={() => (vaultKey === 'passphrase' ? ask(true) : void unlock())}
+      >
+        {deed.isBusy ? words.unlocking : words.unlock}
+      </button>
+      <Refused refusal={deed.refusal} />
+      {isAsking && <UnlockDialog onClose={() => ask(false)} />}
+    </>
+  );
+}
+
+function UnlockDialog({ onClose }: { readonly onClose: () => void }) {
+  const [passphrase, set] = useState('');
+  const deed = useDeed();
+  const unlock = async (): Promise<void> => {
+    const typed = passphrase;
+    set('');
+    if (!(await deed.run('vault.unlock', { passphrase: typed }))) return;
+    announce(words.unlocked);
+    onClose();
+  };
+  return (
+    <Dialog title={words.unlockTitle} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void unlock();
+        }}
+      >
+        <Field
+          label={words.passphrase}
+          hint={words.passphraseHint}
+          type="password"
+          value={passphrase}
+          onInput={set}
+          isRequired
+          isFirst
+        />
+        <Refused refusal={deed.refusal} />
+        <div class="actions">
+          <button type="button" onClick={onClose}>
+            {strings.cancel}
+          </button>
+          <button type="submit" class="primary" aria-disabled={deed.isBusy}>
+            {deed.isBusy ? words.unlocking : words.unlock}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

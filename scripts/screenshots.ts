@@ -1,0 +1,104 @@
+/**
+ * `npm run screenshots`: every screen of the windows' page, light and dark, as pictures in docs/images/.
+ *
+ * What they show is invented and written down (test/support/example-desk.ts), not a broker's: a real one
+ * would show the addresses of a test machine. The page, its style and its policy are the built ones.
+ *
+ *   npm run screenshots                        as they stand in docs/images
+ *   npm run screenshots -- FOLDER WIDTH        to look at, in another width
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+import { openBrowserProfile } from '../test/support/browser.ts';
+import build from '../test/support/built.ts';
+import { exampleAnswer, exampleNow, exampleQuestions, exampleStatus } from '../test/support/example-desk.ts';
+import { openPage } from '../test/support/window-page.ts';
+import type { Answer } from '../test/support/window-page.ts';
+import { smallPng } from './small-png.ts';
+
+const [folder = path.join(import.meta.dirname, '..', 'docs', 'images'), width] = process.argv.slice(2);
+
+/** As electron/windows.ts opens them. */
+const main = { width: 960, height: 720 };
+const card = { width: 480, height: 640 };
+
+interface Screen {
+  readonly name: string;
+  readonly hash: string;
+  /** What is there once it is read. */
+  readonly sign: string;
+  readonly size?: typeof main;
+  readonly answer?: Answer;
+  /** Down to its end, not only what fits the window. */
+  readonly isWhole?: boolean;
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+const asking = (kind: keyof typeof exampleQuestions): Answer =>
+  exampleAnswer({ 'interaction.list': { interactions: [exampleQuestions[kind]] } });
+
+const cardOf = (kind: keyof typeof exampleQuestions, name: string): Screen => ({
+  name,
+  hash: 'card',
+  sign: 'button.primary:enabled',
+  size: card,
+  answer: asking(kind),
+});
+
+const locked = exampleAnswer({
+  status: { ...exampleStatus, vaultState: { state: 'locked', since: exampleNow - 600 } },
+  'interaction.list': { interactions: [exampleQuestions.allow, exampleQuestions.pair] },
+});
+
+const screens: readonly Screen[] = [
+  { name: 'servers', hash: 'servers', sign: 'article', size: { width: 960, height: 960 } },
+  { name: 'programs', hash: 'programs', sign: 'article', isWhole: true },
+  { name: 'activity', hash: 'activity', sign: '.entry' },
+  { name: 'settings', hash: 'settings', sign: '#broker-title', size: { width: 960, height: 1240 } },
+  { name: 'welcome', hash: 'welcome', sign: '.steps', isWhole: true },
+  { name: 'waiting', hash: 'servers', sign: '.waiting', answer: locked },
+  {
+    name: 'explain',
+    hash: 'servers',
+    sign: 'article',
+    prepare: async (page) => {
+      await page
+        .getByRole('button', { name: /^Explain/ })
+        .nth(1)
+        .click();
+      await page.locator('.timeline li').first().waitFor();
+    },
+  },
+  cardOf('allow', 'card'),
+  cardOf('pair', 'card-pair'),
+  cardOf('command', 'card-command'),
+];
+
+async function shoot(context: BrowserContext, screen: Screen, scheme: 'light' | 'dark'): Promise<void> {
+  const { name, hash, sign, size = main, answer = exampleAnswer(), isWhole = false } = screen;
+  const later = exampleNow - Math.floor(Date.now() / 1000);
+  const wide = width === undefined ? size : { ...size, width: Number(width) };
+  const { page, complaints } = await openPage(context, { answer, hash, scheme, later, ...wide });
+  await page.locator(sign).first().waitFor();
+  // A picture of the whole page shows also what no window would draw yet.
+  await page.evaluate(
+    `document.querySelectorAll('.cards > li').forEach(({ style }) => (style.contentVisibility = 'visible'))`,
+  );
+  await screen.prepare?.(page);
+  const picture = await page.screenshot({ fullPage: isWhole });
+  await writeFile(path.join(folder, `${name}-${scheme}.png`), smallPng(picture));
+  await page.close();
+  if (complaints.length > 0) throw new Error(`${name}: ${complaints.join('; ')}`);
+}
+
+build();
+await mkdir(folder, { recursive: true });
+const profile = await openBrowserProfile({ ca: '', origins: [] });
+try {
+  for (const screen of screens) {
+    for (const scheme of ['light', 'dark'] as const) await shoot(profile.page.context(), screen, scheme);
+  }
+} finally {
+  await profile.close();
+}

@@ -1,0 +1,236 @@
+/**
+ * What a card offers and says, over answers that are written down: how long, to whom, for which command.
+ * That the broker keeps to it is question-card.test.ts's.
+ */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { exampleAnswer, exampleNow } from '../support/example-desk.ts';
+import { openWindow, releaseTimers } from './page-window.ts';
+
+let profile: BrowserProfile;
+
+beforeAll(async () => {
+  profile = await openBrowserProfile({ ca: '', origins: [] });
+});
+
+afterAll(() => profile.close());
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+/** Waits until the card may be approved. */
+const armed = (page: Page): Promise<void> => page.locator('button.primary:enabled').waitFor();
+
+/** Waits until the half second is about to run. */
+const timerHeld = (page: Page): Promise<void> =>
+  expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
+
+describe('how long it is allowed', () => {
+  const granted = { resource: 'https://notes.example/mcp', scope: 'a', decision: 'allow' as const };
+  const client = { clientId: 'c1', name: 'editor', pairedAt: 1, permissions: [] };
+  const question = {
+    id: 'q1',
+    kind: 'allow' as const,
+    client: 'editor',
+    resource: granted.resource,
+    scope: 'a b',
+    asker: { verified: true, pid: 7, executable: '/usr/bin/editor' },
+    createdAt: exampleNow,
+    state: 'open',
+  };
+
+  interface Card {
+    readonly had?: object;
+  }
+
+  /** The card over written-down answers, and what it answers. */
+  async function cardOf({ had }: Card) {
+    const answers: unknown[] = [];
+    const example = exampleAnswer({
+      'interaction.list': { interactions: [question] },
+      'client.list': {
+        clients: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }],
+      },
+      'settings.get': { settings: {}, details: [] },
+    });
+    const { page } = await openWindow(profile.page.context(), {
+      hash: 'card',
+      later: exampleNow - Math.floor(Date.now() / 1000),
+      answer: async (channel, params) => {
+        if (channel === 'interaction.answer') answers.push(params);
+        return example(channel, params);
+      },
+    });
+    await armed(page);
+    const choices = await page.locator('.segments label').allInnerTexts();
+    const chosen = await page.locator('.segments label:has(:checked)').innerText();
+    return { page, answers, choices, chosen };
+  }
+
+  it('is asked of the broker as the choice says', async () => {
+    const { page, answers, choices, chosen } = await cardOf({});
+    expect(choices).toEqual(['Once', '1 hour', 'This session', 'Until revoked']);
+    expect(chosen).toBe('Until revoked');
+    for (const choice of choices) {
+      await page.getByLabel(choice).check();
+      await button(page, 'Allow').click();
+    }
+    const yes = { id: 'q1', answer: 'yes' };
+    await expect
+      .poll(() => answers)
+      .toEqual([
+        { ...yes, lease: { once: true } },
+        { ...yes, lease: { seconds: 3600 } },
+        { ...yes, lease: { run: true } },
+        yes,
+      ]);
+  });
+
+  it('is proposed as the setting says', async () => {
+    let defaultLease = 'once';
+    const { page, change } = await openWindow(profile.page.context(), {
+      hash: 'card',
+      answer: async (channel, params) =>
+        exampleAnswer({
+          'interaction.list': { interactions: [question] },
+          'settings.get': { settings: { defaultLease }, details: [] },
+        })(channel, params),
+    });
+    await armed(page);
+    for (const [setting, label] of [
+      ['once', 'Once'],
+      ['hour', '1 hour'],
+      ['run', 'This session'],
+      ['untilRevoked', 'Until revoked'],
+      ['once', 'Once'],
+      ['for ever', 'Until revoked'],
+    ] as const) {
+      defaultLease = setting;
+      await change();
+      await expect.poll(() => page.locator('.segments label:has(:checked)').innerText()).toBe(label);
+    }
+  });
+
+  it('is never beyond an hour for the command, and no session where nothing tells who asks', async () => {
+    const { page } = await openWindow(profile.page.context(), {
+      hash: 'card/cli',
+      answer: exampleAnswer({
+        'interaction.list': {
+          interactions: [
+            { ...question, id: 'cli', client: 'cli' },
+            { ...question, id: 'nobody', asker: undefined },
+            { ...question, id: 'other' },
+          ],
+        },
+        'client.list': { clients: [{ ...client, executable: '/opt/editor' }] },
+      }),
+    });
+    const card = page.locator('.question');
+    const choices = page.locator('.segments label');
+    await page.getByText('Every program that you run can then get').waitFor();
+    expect(await choices.allInnerTexts()).toEqual(['Once', '1 hour']);
+    await page.evaluate('location.hash = "card/nobody"');
+    await page.getByText('unverified').waitFor();
+    expect(await choices.allInnerTexts()).toEqual(['Once', '1 hour', 'Until revoked']);
+    expect(await card.innerText()).not.toContain('Another file');
+    await page.evaluate('location.hash = "card/other"');
+    await page.getByText('Another file than when it was paired: /opt/editor').waitFor();
+  });
+
+  it('is as long as before, and no longer, where it asks for more', async () => {
+    const { page, answers, choices, chosen } = await cardOf({ had: { until: exampleNow + 500 } });
+    expect(choices).toEqual(['Once', '1 hour', 'This session', 'As before']);
+    expect(chosen).toBe('As before');
+    await button(page, 'Allow').click();
+    await expect.poll(() => answers.length).toBe(1);
+    const [{ lease }] = answers as [{ lease: { seconds: number } }];
+    expect(lease.seconds).toBeGreaterThan(400);
+    expect(lease.seconds).toBeLessThanOrEqual(500);
+  });
+
+  it('is chosen and answered by the keyboard alone', async () => {
+    const { page, answers } = await cardOf({});
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('ArrowLeft');
+    expect(await page.getByLabel('This session').isChecked()).toBe(true);
+    for (const name of ['Deny', 'Not now', 'Allow']) {
+      await page.keyboard.press('Tab');
+      expect(await button(page, name).evaluate((element) => element.matches(':focus-visible'))).toBe(true);
+    }
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Space');
+    await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', lease: { run: true } }]);
+    await page.getByLabel('Once').focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => answers.at(-1)).toEqual({ id: 'q1', answer: 'no' });
+  });
+});
+
+describe('the card of a command', () => {
+  const asker = { verified: true, pid: 7, executable: '/usr/bin/node', parents: ['zsh'] };
+  const common = { id: 'q1', kind: 'command' as const, asker, createdAt: exampleNow, state: 'open' };
+
+  const changes = [
+    [
+      { command: 'allow', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:read' },
+      ['May a command allow', 'editor', 'https://notes.example/mcp', 'Read notes', 'until you end it'],
+    ],
+    [
+      { command: 'register', issuer: 'https://login.example', registration: 'by-hand' },
+      ['May a command enter a client', 'https://login.example', 'by-hand'],
+    ],
+    [
+      { command: 'override', server: 'https://notes.example/mcp', override: 'no-resource' },
+      ['May a command waive a rule', 'https://notes.example/mcp', 'Ask without the resource', 'Danger'],
+    ],
+    [
+      { command: 'settings', setting: { name: 'browser', value: 'firefox' } },
+      ['May a command change a setting', 'browser', 'firefox'],
+    ],
+    [{ command: 'settings', setting: { name: 'browser' } }, ['unset: the default counts again']],
+    [{ command: 'unlock' }, ['May a command unlock the vault']],
+    [{ command: 'passphrase' }, ['May a command change the passphrase']],
+    [{ command: 'export' }, ['May a command export']],
+  ] as const;
+
+  it('says what would change, and who asks', async () => {
+    const interactions = changes.map(([fields], at) => ({ ...common, ...fields, id: `q${at}` }));
+    const { page } = await openWindow(profile.page.context(), {
+      answer: exampleAnswer({ 'interaction.list': { interactions } }),
+    });
+    for (const [at, [{ command }, parts]] of changes.entries()) {
+      await page.evaluate(`location.hash = "card/q${at}"`);
+      await page.getByText(parts[0]).waitFor();
+      const text = (await page.locator('.question').innerText()).toLowerCase();
+      for (const part of [...parts, '/usr/bin/node', 'attested by the system', 'process 7']) {
+        expect(text, command).toContain(part.toLowerCase());
+      }
+    }
+  });
+
+  it('keeps the rules of every card: denied by Enter, allowed by a press on an armed card only', async () => {
+    const answers: unknown[] = [];
+    const example = exampleAnswer({
+      'interaction.list': { interactions: [{ ...common, command: 'unlock' }] },
+    });
+    const { page } = await openWindow(profile.page.context(), {
+      hash: 'card',
+      areTimersHeld: true,
+      answer: async (channel, params) => {
+        if (channel === 'interaction.answer') answers.push(params);
+        return example(channel, params);
+      },
+    });
+    const approve = button(page, 'Let it');
+    await timerHeld(page);
+    expect(await approve.isDisabled()).toBe(true);
+    await releaseTimers(page);
+    await armed(page);
+    await page.evaluate('document.querySelector("button.primary").click()');
+    await approve.press('Space');
+    await button(page, 'Not now').click();
+    await page.getByText('Not decided.').waitFor();
+    await button(page, 'Deny').press('Enter');
+    await expect.poll(() => answers).toEqual(['yes', 'later', 'no'].map((answer) => ({ id: 'q1', answer })));
+  });
+});

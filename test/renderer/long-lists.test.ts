@@ -1,0 +1,94 @@
+/** Hundreds of servers and programs: what is made at once, and what is drawn anew. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ResultOn } from '../../electron/channels.ts';
+import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { exampleAnswer } from '../support/example-desk.ts';
+import { type Answer, openWindow } from './page-window.ts';
+
+let profile: BrowserProfile;
+
+beforeAll(async () => {
+  profile = await openBrowserProfile({ ca: '', origins: [] });
+});
+
+afterAll(() => profile.close());
+
+type Grant = ResultOn<'grant.list'>['grants'][number];
+
+const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+const serverOf = (n: number, fields: Partial<Grant> = {}): Grant => {
+  const endpoint = `https://server-${n}.example/mcp`;
+  return {
+    id: `g${n}`,
+    resource: endpoint,
+    endpoint,
+    issuer: 'https://login.example',
+    scope: 'notes:read',
+    state: 'active',
+    overrides: [],
+    clients: ['editor'],
+    ...fields,
+  };
+};
+
+describe('500 servers and 200 programs', () => {
+  it('are shown some at a time, more at the end of them, and every one is found by the filter', async () => {
+    const { page } = await openWindow(profile.page.context(), {
+      hash: 'servers',
+      answer: exampleAnswer({
+        'grant.list': { grants: many(500).map((n) => serverOf(n)) },
+        'client.list': {
+          clients: many(200).map((n) => ({
+            clientId: `c${n}`,
+            name: `program-${n}`,
+            pairedAt: 1,
+            permissions: [],
+          })),
+        },
+      }),
+    });
+    const cards = page.locator('article');
+    await page.getByText('500 servers').waitFor();
+    expect(await cards.count()).toBe(30);
+    await page.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded();
+    await expect.poll(() => cards.count()).toBeGreaterThan(30);
+    expect(await cards.count()).toBeLessThan(150);
+    await page.getByLabel('Filter servers').fill('server-499.');
+    await page.getByText('1 server', { exact: true }).waitFor();
+    expect(await cards.count()).toBe(1);
+    await page.evaluate('location.hash = "programs"');
+    await page.getByText('200 programs').waitFor();
+    await page.getByLabel('Filter programs').fill('program-199');
+    await expect.poll(() => cards.count()).toBe(1);
+  });
+
+  it('are drawn anew only where one of them changed, and not at all where none did', async () => {
+    let grants = many(500).map((n) => serverOf(n, { lastRefreshedAt: 1 }));
+    const answer: Answer = async (channel) => exampleAnswer({ 'grant.list': { grants } })(channel, {});
+    const { page, change } = await openWindow(profile.page.context(), {
+      answer,
+      hash: 'servers',
+      areTimersHeld: true,
+    });
+    await page.getByText('500 servers').waitFor();
+    await page.evaluate(`{
+      window.touched = new Set();
+      new MutationObserver((all) => all.forEach(({ target }) => {
+        const card = (target.nodeType === 1 ? target : target.parentElement)?.closest('article, ul');
+        window.touched.add(card?.querySelector('h3')?.textContent ?? 'the page');
+      })).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+    }`);
+    const touched = (): Promise<string[]> => page.evaluate<string[]>('[...window.touched]');
+    const settled = (): Promise<unknown> =>
+      page.evaluate('window.keyturn.call("grant.list", {}).then(() => new Promise(requestAnimationFrame))');
+    await change();
+    await settled();
+    expect(await touched()).toEqual([]);
+    grants = grants.map((row, n) => (n === 10 ? serverOf(10, { state: 'expired' }) : row));
+    await change();
+    await page.getByText('Expired').waitFor();
+    await settled();
+    expect(await touched()).toEqual(['https://server-10.example/mcp']);
+  });
+});

@@ -1,0 +1,292 @@
+/**
+ * A desk to look at: servers, programs, questions and activity as somebody might have them, all invented.
+ *
+ * Invariant: written down, not a broker's, and still true to the wire: every answer passes its channel's
+ * schema. The moment is fixed, so that two pictures of it are the same.
+ */
+import { channels, isChannel } from '../../electron/channels.ts';
+import type { ChannelName, ResultOn } from '../../electron/channels.ts';
+import type { Answer } from './window-page.ts';
+
+/** Seconds since 1970 at which it is looked at: a Tuesday, at twenty-four minutes past ten (UTC). */
+export const exampleNow = 1_778_581_440;
+
+const minute = 60;
+const hour = 60 * minute;
+const day = 24 * hour;
+const ago = (seconds: number): number => exampleNow - seconds;
+const ahead = (seconds: number): number => exampleNow + seconds;
+
+type Grant = ResultOn<'grant.list'>['grants'][number];
+type Question = ResultOn<'interaction.list'>['interactions'][number];
+type Row = ResultOn<'audit.tail'>['rows'][number];
+
+const notes = 'https://notes.example/mcp';
+const calendar = 'https://calendar.example/v2';
+const tickets = 'https://tickets.example/mcp';
+const archive = 'https://archive.example/api';
+const login = 'https://login.example';
+const accounts = 'https://accounts.calendar.example';
+
+const grant = (fields: Partial<Grant> & Pick<Grant, 'id' | 'endpoint' | 'issuer' | 'scope'>): Grant => ({
+  resource: fields.endpoint,
+  account: 'anna@home.example',
+  state: 'active',
+  overrides: [],
+  clients: [],
+  ...fields,
+});
+
+const grants: Grant[] = [
+  grant({
+    id: 'g1',
+    endpoint: notes,
+    issuer: login,
+    scope: 'notes:read notes:write offline_access',
+    clients: ['Quill', 'notes-backup'],
+    expires_at: ahead(42 * minute),
+    lastRefreshedAt: ago(18 * minute),
+  }),
+  grant({
+    id: 'g2',
+    endpoint: calendar,
+    issuer: accounts,
+    account: 'anna',
+    scope: 'openid calendar.read',
+    clients: ['Quill'],
+    state: 'loginRequired',
+    why: 'the issuer no longer accepts the refresh token',
+    lastRefreshedAt: ago(9 * day),
+  }),
+  grant({
+    id: 'g3',
+    endpoint: tickets,
+    issuer: 'https://id.tickets.example',
+    scope: 'tickets:list tickets:create',
+    clients: ['Helm agent'],
+    expires_at: ahead(7 * minute),
+    lastRefreshedAt: ago(53 * minute),
+    trouble: {
+      reason: 'authorization_server_unreachable',
+      since: ago(11 * minute),
+      nextTryAt: ahead(2 * minute),
+    },
+  }),
+  grant({
+    id: 'g4',
+    endpoint: archive,
+    issuer: login,
+    scope: 'archive:read',
+    state: 'revoked',
+    receipt: 'pending',
+    endedAt: ago(3 * hour),
+    nextTry: ahead(26 * minute),
+    triedUntil: ahead(30 * day - 3 * hour),
+    liveUntil: ahead(12 * minute),
+    lastRefreshedAt: ago(4 * hour),
+  }),
+];
+
+const clients: ResultOn<'client.list'>['clients'] = [
+  {
+    clientId: 'c1',
+    name: 'Quill',
+    pairedAt: ago(64 * day),
+    lastUsedAt: ago(4 * minute),
+    executable: '/opt/quill/bin/quill',
+    permissions: [
+      { resource: notes, scope: 'notes:read notes:write', decision: 'allow' },
+      { resource: calendar, scope: 'openid calendar.read', decision: 'allow', until: ahead(5 * hour) },
+    ],
+  },
+  {
+    clientId: 'c2',
+    name: 'Helm agent',
+    pairedAt: ago(2 * day),
+    lastUsedAt: ago(11 * minute),
+    executable: '/home/anna/.local/bin/helm-agent',
+    permissions: [
+      {
+        resource: tickets,
+        scope: 'tickets:list tickets:create',
+        decision: 'allow',
+        run: { verified: true, pid: 48_213, executable: '/home/anna/.local/bin/helm-agent' },
+      },
+      { resource: notes, decision: 'deny' },
+    ],
+  },
+  {
+    clientId: 'c3',
+    name: 'notes-backup',
+    pairedAt: ago(212 * day),
+    lastUsedAt: ago(118 * day),
+    permissions: [{ resource: notes, scope: 'notes:read', decision: 'allow' }],
+  },
+];
+
+const asker = {
+  verified: true,
+  pid: 48_213,
+  executable: '/home/anna/.local/bin/helm-agent',
+  parents: ['zsh', 'wezterm', 'systemd'],
+};
+
+export const exampleQuestions = {
+  allow: {
+    id: 'allow',
+    kind: 'allow',
+    client: 'Helm agent',
+    asker,
+    resource: calendar,
+    scope: 'openid calendar.read calendar.write',
+    createdAt: ago(20),
+    state: 'open',
+  },
+  pair: {
+    id: 'pair',
+    kind: 'pair',
+    client: 'Ledger',
+    asker: {
+      verified: true,
+      pid: 50_118,
+      executable: '/opt/ledger/ledger',
+      parents: ['bash', 'gnome-terminal'],
+    },
+    code: '402917',
+    createdAt: ago(15),
+    state: 'open',
+  },
+  command: {
+    id: 'command',
+    kind: 'command',
+    command: 'allow',
+    client: 'notes-backup',
+    resource: notes,
+    scope: 'notes:read notes:write',
+    until: ahead(8 * hour),
+    asker: { verified: true, pid: 50_320, executable: '/usr/bin/node', parents: ['zsh', 'wezterm'] },
+    createdAt: ago(10),
+    state: 'open',
+  },
+} satisfies Record<string, Question>;
+
+/** Newest last. `minutes` before now. */
+const row = (minutes: number, fields: Omit<Row, 'time' | 'event'> & { event: string }): Row => ({
+  time: ago(minutes * minute) * 1000,
+  outcome: 'ok',
+  ...fields,
+});
+
+/** A day of requests and refreshes: more while somebody works. */
+function dayOfRows(): Row[] {
+  const requestsOfHour = [3, 2, 1, 0, 0, 1, 4, 9, 14, 11, 16, 12, 8, 13, 18, 15, 9, 5, 4, 6, 3, 8, 17, 14];
+  return requestsOfHour.flatMap((count, at) => {
+    const minutes = (24 - at) * 60 - 4;
+    const quiet = at > 1 && at < 6;
+    return [
+      ...(count === 0 ? [] : [row(minutes, { event: 'token', client: 'Quill', endpoint: notes, count })]),
+      ...(quiet ? [] : [row(minutes - 20, { event: 'refresh', issuer: login, count: 1 + (at % 3) })]),
+    ];
+  });
+}
+
+const rows: Row[] = [
+  ...dayOfRows().filter(({ time }) => time < ago(65 * minute) * 1000),
+  row(61, { event: 'revoke', outcome: 'pending', issuer: login, endpoint: archive }),
+  row(58, { event: 'permission', outcome: 'deny', client: 'Helm agent', endpoint: notes }),
+  row(53, {
+    event: 'refresh',
+    issuer: 'https://id.tickets.example',
+    scope: ['tickets:list', 'tickets:create'],
+  }),
+  row(47, {
+    event: 'permission',
+    outcome: 'allow for a run',
+    client: 'Helm agent',
+    endpoint: tickets,
+    scope: ['tickets:list', 'tickets:create'],
+  }),
+  row(46, { event: 'token', client: 'Helm agent', endpoint: tickets, count: 12 }),
+  row(31, { event: 'refused', outcome: 'login_required', client: 'Quill', endpoint: calendar }),
+  row(18, { event: 'refresh', issuer: login, scope: ['notes:read', 'notes:write', 'offline_access'] }),
+  row(11, {
+    event: 'refresh',
+    outcome: 'authorization_server_unreachable',
+    issuer: 'https://id.tickets.example',
+  }),
+  row(4, { event: 'token', client: 'Quill', endpoint: notes, count: 9 }),
+].map((fields, sequence) => ({ ...fields, sequence }));
+
+const details: ResultOn<'settings.get'>['details'] = [
+  { name: 'vault', value: 'keychain', default: 'keychain', source: 'default', live: false },
+  { name: 'lockAfter', value: 3600, source: 'file', live: false },
+  { name: 'defaultLease', value: 'hour', default: 'untilRevoked', source: 'file', live: true },
+  { name: 'browser', source: 'default', live: true },
+  { name: 'clientMetadataUrl', value: 'https://anna.example/keyturn.json', source: 'file', live: false },
+  { name: 'logLevel', value: 'info', default: 'info', source: 'default', live: true },
+];
+
+const settings = Object.fromEntries(
+  details.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])),
+);
+
+const explanation: ResultOn<'grant.explain'> = {
+  grants: [
+    {
+      grant: grants[0] ?? grant({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
+      signedInAt: ago(64 * day),
+      now: 'It is in order; a token is in memory, good until 2026-05-12 11:06 UTC.',
+      next: 'It is refreshed by itself about 2026-05-12 11:01 UTC, since a program uses it.',
+      timeline: [
+        { at: ago(64 * day), event: 'login', outcome: 'ok' },
+        { at: ago(64 * day - 30), event: 'permission', outcome: 'allow', client: 'Quill' },
+        { at: ago(2 * hour), event: 'refresh', outcome: 'authorization_server_unreachable' },
+        { at: ago(118 * minute), event: 'refresh', outcome: 'ok' },
+        { at: ago(18 * minute), event: 'refresh', outcome: 'ok' },
+        { at: ago(4 * minute), event: 'token', outcome: 'ok', client: 'Quill', count: 9 },
+      ],
+    },
+  ],
+};
+
+const status: ResultOn<'status'> = {
+  version: '0.1.0',
+  pid: 2210,
+  home: '/home/anna/.local/state/keyturn',
+  vault: 'keychain',
+  vaultState: { state: 'open', since: ago(3 * hour) },
+  insecureLoopback: false,
+  grants: grants.length,
+  clients: clients.length,
+  interactions: 0,
+  overrides: [{ server: 'https://id.tickets.example', names: ['no-pkce-metadata'] }],
+  unreadable: [],
+  settings,
+  log: { level: 'info', file: '/home/anna/.local/state/keyturn/daemon.log', ok: true },
+  audit: { state: 'sealed' },
+  unshielded: [],
+  clocks: [{ issuer: accounts, ahead: 94 }],
+};
+
+const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
+  'grant.list': { grants },
+  'grant.explain': explanation,
+  'client.list': { clients },
+  'interaction.list': { interactions: [] },
+  'audit.tail': { rows },
+  'settings.get': { settings, details },
+  'preferences.get': { openAtLogin: true, notifications: true, lockWithScreen: true, isWelcomed: true },
+  'card.shown': {},
+  status,
+};
+
+export const exampleStatus = status;
+
+/** Answers a window; `other` in place of what stands here. */
+export function exampleAnswer(other: typeof answers = {}): Answer {
+  const known: Readonly<Record<string, unknown>> = { ...answers, ...other };
+  return async (channel) => {
+    if (!isChannel(channel)) throw new Error('no such channel');
+    return { ok: true, value: channels[channel].result.parse(known[channel] ?? {}) };
+  };
+}
