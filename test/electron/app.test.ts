@@ -216,7 +216,7 @@ describe('the host', () => {
     const home = newHome();
     await startInDouble(home, ['--hidden'], { isPrimary: false });
     expect(double).toMatchObject({ isReady: false, windows: [] });
-    const opened = await openApp(home, ['--hidden']);
+    await openApp(home, ['--hidden']);
     expect(double.windows).toEqual([]);
     app.emit('second-instance');
     await until('the window', () => double.windows[0]?.isVisible());
