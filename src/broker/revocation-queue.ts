@@ -33,6 +33,8 @@ export class RevocationQueue implements VaultWatcher {
 
   /** A restart, a resume or a network that is back is a reason to try at once, but for what the server itself asked to wait for. */
   async lookAnew(): Promise<void> {
+    // Tries under way began before that, and say nothing about it.
+    if (this.#running) await this.#running;
     await this.#run(({ state }, now) => (state.notBefore ?? 0) <= now);
   }
 

@@ -125,7 +125,13 @@ describe('a pending revocation', () => {
     up();
     await queue.look();
     expect(told()).toEqual([]);
-    await queue.lookAnew();
+    down();
+    const early = queue.lookAnew();
+    const late = queue.lookAnew();
+    await early;
+    // Before anything else runs: what was asked while the first tries were under way comes after them.
+    up();
+    await late;
     expect(stateOf(rig).receipt).toBe('confirmed');
 
     const asked = await pending({ 'retry-after': '7200' });
