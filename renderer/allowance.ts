@@ -20,7 +20,8 @@ export type Span = (typeof spans)[number];
 export function spansFor({ client, asker }: Question, had: Permission | undefined): readonly Span[] {
   const isCommand = client === commandName;
   return [
-    'once',
+    // Once is for one token of the run that asked.
+    ...(asker === undefined ? [] : (['once'] as const)),
     'hour',
     // The command's session is one command: over before the next one asks.
     ...(isCommand || asker === undefined ? [] : (['run'] as const)),

@@ -44,7 +44,6 @@ export const strings = {
     command: 'A command wants to change what may be reached',
     login: (server: string) => `A sign-in for ${server} is under way`,
     device: (server: string) => `A sign-in for ${server} waits for a code`,
-    command: 'A command waits for your yes',
     dialog: 'A question for you',
     none: 'Nothing waits for you.',
     noneHint: 'A program’s question or a sign-in appears here.',
@@ -502,7 +501,6 @@ export const strings = {
       settings: 'May a command change a setting?',
       unlock: 'May a command unlock the vault?',
       passphrase: 'May a command change the passphrase?',
-      export: 'May a command export the activity?',
       other: 'May a command do this?',
     },
     whats: {
@@ -512,7 +510,6 @@ export const strings = {
       settings: 'Keyturn would run with another setting.',
       unlock: 'Programs that you allowed would get tokens again.',
       passphrase: 'The vault would open with another passphrase only.',
-      export: 'A copy of the activity log would be written to a file.',
       other: 'This broker asks for something that this window doesn’t know. Deny it unless you expected it.',
     },
     who: 'A command',

@@ -169,8 +169,8 @@ describe('the card of a program that asks for access', () => {
 
   it('is approved by a click until the person ends it, and by that only once', async () => {
     const { page, desk, token } = await asked();
+    await page.getByLabel('Until revoked').check();
     await armed(page);
-    expect(await page.getByLabel('Until revoked').isChecked()).toBe(true);
     await button(page, 'Allow').click();
     const { access_token: secret } = await token;
     await gone(page);
@@ -209,7 +209,7 @@ describe('the card of a program that asks for access', () => {
       'Read notes notes:read',
       expect.stringMatching(/notes:write\s*new$/),
     ]);
-    expect(await page.getByLabel('As before').isChecked()).toBe(true);
+    await page.getByLabel('As before').check();
     expect(await page.getByLabel('Until revoked').count()).toBe(0);
     await armed(page);
     await button(page, 'Allow').click();
@@ -223,6 +223,18 @@ describe('the card of a program that asks for access', () => {
 const clientsOf = async (desk: Desk): Promise<unknown> => desk.owner.request('client.list');
 
 describe('how long it is allowed', () => {
+  it('once: for the token that waits, and the next request is a question again', async () => {
+    const { page, desk, editor, token } = await asked();
+    await page.getByLabel('Once').check();
+    await armed(page);
+    await button(page, 'Allow').click();
+    expect((await token).access_token).not.toBe('');
+    await gone(page);
+    const { resource } = desk;
+    const again = editor.getToken({ resource, scope: 'notes:read', interaction: 'never' });
+    await expect(again).rejects.toMatchObject({ reason: 'consent_required' });
+  });
+
   it('for this session: nothing is left of it once the program is gone', async () => {
     const { page, desk, editor, token } = await asked();
     await armed(page);
