@@ -33,6 +33,8 @@ export class RevocationQueue implements VaultWatcher {
 
   /** A restart, a resume or a network that is back is a reason to try at once, but for what the server itself asked to wait for. */
   async lookAnew(): Promise<void> {
+    // A try that is under way began before there was this reason for one.
+    if (this.#running) await this.#running;
     await this.#run(({ state }, now) => (state.notBefore ?? 0) <= now);
   }
 

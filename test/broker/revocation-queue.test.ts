@@ -134,6 +134,16 @@ describe('a pending revocation', () => {
     expect(told()).toEqual([]);
   });
 
+  it('tries anew after a try that was under way when there came a reason for one', async () => {
+    const rig = await pending();
+    const queue = await openQueue(rig);
+    const inVain = queue.lookAnew();
+    void inVain.then(up);
+    await queue.lookAnew();
+    await inVain;
+    expect(stateOf(rig).receipt).toBe('confirmed');
+  });
+
   it('waits as long as the server asked, over a restart too', async () => {
     const rig = await pending({ 'retry-after': '7200' });
     up();
