@@ -151,8 +151,7 @@ describe('the bridge', () => {
 
   it('keeps preferences, and exports the activity to the file that the person chose', async () => {
     const home = newHome({ env: { XDG_CONFIG_HOME: undefined } });
-    const opened = await openApp(home);
-    const page = await onlyPage(opened);
+    const page = await onlyPage(await openApp(home));
     expect(await ask(page, 'audit.export', { format: 'jsonl' })).toEqual({ ok: true, value: {} });
     double.savePath = path.join(home.folder, 'activity.csv');
     await ask(page, 'permission.set', { client: 'cli', resource: 'https://a.example', decision: 'deny' });
@@ -166,6 +165,25 @@ describe('the bridge', () => {
       openAtLogin: false,
       isWelcomed: true,
     });
+  });
+});
+
+describe('a yes that a script in the page gives', () => {
+  it('is none, whether the card was shown or not', async () => {
+    const { home, resource } = await homeInWorld();
+    const opened = await openApp(home);
+    const page = await onlyPage(opened);
+    const asking = home.start(['token', resource]);
+    await iconShows(opened, 'waiting');
+    const [question] = valueOf(await ask(page, 'interaction.list', {})).interactions;
+    const id = question?.id ?? '';
+    const refused = { ok: false, refusal: { reason: 'not_permitted' } };
+    expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
+    valueOf(await ask(page, 'card.shown', { id }));
+    await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
+    expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
+    valueOf(await ask(page, 'interaction.answer', { id, answer: 'later' }));
+    expect((await asking.ended).stdout).toBe('');
   });
 });
 
@@ -216,7 +234,7 @@ describe('the host', () => {
     const home = newHome();
     await startInDouble(home, ['--hidden'], { isPrimary: false });
     expect(double).toMatchObject({ isReady: false, windows: [] });
-    await openApp(home, ['--hidden']);
+    await startInDouble(home, ['--hidden']);
     expect(double.windows).toEqual([]);
     app.emit('second-instance');
     await until('the window', () => double.windows[0]?.isVisible());
