@@ -156,13 +156,15 @@ export interface Place {
   signIn(url: string): Promise<unknown>;
 }
 
-/** A desk where `editor` was paired and allowed, and the person signed in once. */
+/** A desk where `editor` was paired and allowed until that is revoked, and the person signed in once. */
 export async function usedSeat(place: Place, scope?: string): Promise<SignedIn> {
   const seat = await newSeat(place.caFile);
   await pairs(seat, 'editor');
   const program = await programOf(seat, 'editor');
   const asking = asks(program, { resource: place.resource, ...(scope === undefined ? {} : { scope }) });
-  await answerCard(await openCard(seat, names.notice.asking), names.card.allow);
+  const card = await openCard(seat, names.notice.asking);
+  await card.getByLabel(names.card.untilRevoked).check();
+  await answerCard(card, names.card.allow);
   await place.signIn(await tab(seat, 1));
   const { access_token: token } = await asking;
   await iconShows(seat.app, names.icon.fine);

@@ -106,6 +106,26 @@ describe('a program', () => {
     expect(seat.tabs()).toEqual([]);
   });
 
+  it('that was allowed for its session has to ask again once its connection has closed', async () => {
+    const seat = await newSeat(world.caFile);
+    await pairs(seat, 'editor');
+    const program = await programOf(seat, 'editor');
+    const asking = asks(program, { resource });
+    const card = await openCard(seat, names.notice.asking);
+    await card.getByLabel(names.card.session).check();
+    await answerCard(card, names.card.allow);
+    await world.signIn(await tab(seat, 1));
+    await asking;
+    await program.getToken({ resource });
+    program.close();
+
+    const next = await programOf(seat, 'editor');
+    await expect(next.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
+    const again = asks(next, { resource });
+    await answerCard(await openCard(seat, names.notice.asking), names.card.deny);
+    await expect(again).rejects.toMatchObject({ reason: 'consent_denied' });
+  });
+
   it('that was allowed for an hour is refused as soon as the person ends it in Programs', async () => {
     const seat = await newSeat(world.caFile);
     await pairs(seat, 'editor');
