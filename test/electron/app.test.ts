@@ -25,7 +25,9 @@ async function cardPage(kind: string, earlier = ''): Promise<{ page: Page; id: s
   double.notifications = [];
   notification.emit('click');
   const page = await until('the card window', async () => {
-    const pages = await Promise.all(double.windows.map(({ webContents }) => webContents.page));
+    // It is shown once its page is there, and looked at from then on.
+    const inFront = double.windows.filter((window) => window.isFocused());
+    const pages = await Promise.all(inFront.map(({ webContents }) => webContents.page));
     return pages.find((open) => /#card\/./.test(open.url()) && !open.url().endsWith(`/${earlier}`));
   });
   const [, id = ''] = page.url().split('#card/');
