@@ -14,8 +14,8 @@ const interactions = methods['interaction.list'].result;
 export type Question = z.output<typeof interactions>['interactions'][number];
 export type Server = z.output<typeof grants>['grants'][number];
 
-/** Locked by us, or by the system's keyring. */
-const lockedStates: ReadonlySet<string> = new Set(['locked', 'keychainLocked']);
+/** By us, by the system's keyring, or because nobody has chosen a passphrase yet. */
+const lockedStates: ReadonlySet<string> = new Set(['new', 'locked', 'keychainLocked']);
 
 export interface Summary {
   readonly questions: readonly Question[];

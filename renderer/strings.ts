@@ -51,6 +51,7 @@ export const strings = {
 
   /** Why a vault needs the person, above every view. */
   vaultBanner: {
+    new: 'The vault has no passphrase yet. Programs get no tokens until you choose one.',
     locked: 'The vault is locked. Programs get no tokens until you unlock it.',
     keychainLocked: 'The keychain of this computer is locked. Programs get no tokens until you unlock it.',
     waiting: 'The keychain is asking you something. Answer its window.',
@@ -347,6 +348,10 @@ export const strings = {
     unlocked: 'The vault is open.',
     passphrase: 'Passphrase',
     passphraseHint: 'It goes to the vault and nowhere else.',
+    choose: 'Choose a passphrase',
+    chooseHint: 'Choose a long one, and keep it somewhere: without it nobody opens the vault again.',
+    repeat: 'The same again',
+    differs: 'The two are not the same.',
     changePassphrase: 'Change the passphrase',
     currentPassphrase: 'Passphrase now',
     nextPassphrase: 'New passphrase',

@@ -1,5 +1,6 @@
 /**
- * Unlocks the vault: at once where the keychain opens it, after a passphrase where that does.
+ * Unlocks the vault: at once where the keychain opens it, after a passphrase where that does. One that never
+ * had a passphrase gets its first here.
  *
  * Invariant: the passphrase leaves its field with the call, whatever comes of it, and nothing ever
  * fills it in.
@@ -15,9 +16,10 @@ import type { Status } from './views.ts';
 
 const words = strings.settings;
 
-export function UnlockButton({ status: { vaultKey } }: { readonly status: Status }) {
+export function UnlockButton({ status: { vaultKey, vaultState } }: { readonly status: Status }) {
   const deed = useDeed();
   const [isAsking, ask] = useState(false);
+  const isNew = vaultState.state === 'new';
   const unlock = async (): Promise<void> => {
     if (await deed.run('vault.unlock', {})) announce(words.unlocked);
   };
@@ -29,26 +31,37 @@ export function UnlockButton({ status: { vaultKey } }: { readonly status: Status
         aria-disabled={deed.isBusy}
         onClick={() => (vaultKey === 'passphrase' ? ask(true) : void unlock())}
       >
-        {deed.isBusy ? words.unlocking : words.unlock}
+        {deed.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
       </button>
       <Refused refusal={deed.refusal} />
-      {isAsking && <UnlockDialog onClose={() => ask(false)} />}
+      {isAsking && <UnlockDialog isNew={isNew} onClose={() => ask(false)} />}
     </>
   );
 }
 
-function UnlockDialog({ onClose }: { readonly onClose: () => void }) {
+interface UnlockDialogProps {
+  /** It is chosen now, and so typed twice. */
+  readonly isNew: boolean;
+  readonly onClose: () => void;
+}
+
+function UnlockDialog({ isNew, onClose }: UnlockDialogProps) {
   const [passphrase, set] = useState('');
+  const [again, setAgain] = useState('');
+  const [differs, setDiffers] = useState(false);
   const deed = useDeed();
   const unlock = async (): Promise<void> => {
     const typed = passphrase;
     set('');
+    setAgain('');
+    setDiffers(isNew && typed !== again);
+    if (isNew && typed !== again) return;
     if (!(await deed.run('vault.unlock', { passphrase: typed }))) return;
     announce(words.unlocked);
     onClose();
   };
   return (
-    <Dialog title={words.unlockTitle} onClose={onClose}>
+    <Dialog title={isNew ? words.choose : words.unlockTitle} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -57,20 +70,22 @@ function UnlockDialog({ onClose }: { readonly onClose: () => void }) {
       >
         <Field
           label={words.passphrase}
-          hint={words.passphraseHint}
+          hint={isNew ? words.chooseHint : words.passphraseHint}
           type="password"
           value={passphrase}
           onInput={set}
           isRequired
           isFirst
         />
+        {isNew && <Field label={words.repeat} type="password" value={again} onInput={setAgain} isRequired />}
+        {differs && <p role="alert">{words.differs}</p>}
         <Refused refusal={deed.refusal} />
         <div class="actions">
           <button type="button" onClick={onClose}>
             {strings.cancel}
           </button>
           <button type="submit" class="primary" aria-disabled={deed.isBusy}>
-            {deed.isBusy ? words.unlocking : words.unlock}
+            {deed.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
           </button>
         </div>
       </form>

@@ -6,7 +6,7 @@ import { strings } from './strings.ts';
 import { UnlockButton } from './unlock.tsx';
 
 /** States in which an unlock is what helps. */
-export const lockedStates: ReadonlySet<string> = new Set(['locked', 'keychainLocked', 'waiting']);
+export const lockedStates: ReadonlySet<string> = new Set(['new', 'locked', 'keychainLocked', 'waiting']);
 
 export function VaultBanner() {
   const { value: status } = useList('status');
@@ -19,7 +19,9 @@ export function VaultBanner() {
         <p>
           <strong>{sentence}</strong>
         </p>
-        {hint !== undefined && state !== 'locked' && <p class="small">{fit(hint, 600).text}</p>}
+        {hint !== undefined && state !== 'locked' && state !== 'new' && (
+          <p class="small">{fit(hint, 600).text}</p>
+        )}
       </Notice>
       {lockedStates.has(state) && <UnlockButton status={status} />}
     </div>

@@ -24,7 +24,7 @@ const idleTimes = [300, 900, 3600, 28_800];
 const longestSentence = 600;
 
 /** States in which the vault does what is asked of it. */
-const fineStates: ReadonlySet<string> = new Set(['unused', 'new', 'open', 'slow']);
+const fineStates: ReadonlySet<string> = new Set(['unused', 'open', 'slow']);
 
 interface VaultSettingsProps {
   readonly status: Status;
@@ -53,7 +53,7 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
         ]}
         valueOf={(option) => (option === '' ? null : Number(option))}
       />
-      {vaultKey === 'passphrase' && <PassphraseForm />}
+      {vaultKey === 'passphrase' && vaultState.state !== 'new' && <PassphraseForm />}
     </section>
   );
 }

@@ -55,18 +55,29 @@ describe('the vault', () => {
     expect(seat.tabs()).toHaveLength(1);
   });
 
-  it('of a sealed file takes the passphrase in the window, and shows it nowhere again', async () => {
+  it('of a sealed file has its passphrase chosen and typed in the window, and shows it nowhere again', async () => {
     const passphrase = 'correct horse battery staple';
-    const desk = newDesk(world.caFile, { env: { KEYTURN_VAULT: 'sealed-file' } });
-    await desk.home.ok(['unlock', '--passphrase-stdin'], { stdin: `${passphrase}\n` });
-    await desk.home.ok(['daemon', '--stop']);
-    const seat = await sitDown(desk);
+    const seat = await sitDown(newDesk(world.caFile, { env: { KEYTURN_VAULT: 'sealed-file' } }));
     await iconShows(seat.app, names.icon.locked);
     const main = await openMain(seat, 'settings');
-    await button(main, names.settings.unlock).first().click();
     const dialog = main.getByRole('dialog');
-    await dialog.getByLabel(names.settings.passphrase).fill(passphrase);
+    const type = (label: string, text: string): Promise<void> =>
+      dialog.getByLabel(label, { exact: true }).fill(text);
+    await button(main, names.settings.choose).first().click();
+    await type(names.settings.passphrase, passphrase);
+    await type(names.settings.repeat, 'wrong horse');
     await lookAt(main);
+    await dialog.getByRole('button', { name: names.settings.choose }).click();
+    await main.getByText(names.settings.differs).waitFor();
+    await type(names.settings.passphrase, passphrase);
+    await type(names.settings.repeat, passphrase);
+    await dialog.getByRole('button', { name: names.settings.choose }).click();
+    await iconShows(seat.app, names.icon.fine);
+
+    await seat.app.choose(names.menu.lock);
+    await iconShows(seat.app, names.icon.locked);
+    await button(main, names.settings.unlock).first().click();
+    await type(names.settings.passphrase, passphrase);
     await dialog.getByRole('button', { name: names.settings.unlock }).click();
     await iconShows(seat.app, names.icon.fine);
     expect(await main.content()).not.toContain('horse');

@@ -54,5 +54,12 @@ export const names = {
   },
   filter: 'Filter',
   showMore: 'Show more',
-  settings: { lock: 'Lock now', unlock: 'Unlock', passphrase: 'Passphrase' },
+  settings: {
+    lock: 'Lock now',
+    unlock: 'Unlock',
+    passphrase: 'Passphrase',
+    choose: 'Choose a passphrase',
+    repeat: 'The same again',
+    differs: 'The two are not the same.',
+  },
 } as const;
