@@ -23,8 +23,6 @@ export interface DeedParts {
   readonly exportAudit: (window: OurWindow, format: 'jsonl' | 'csv') => Promise<{ readonly rows?: number }>;
   /** Preferences changed. */
   readonly preferencesChanged: () => void;
-  /** Something may be different in the broker now. */
-  readonly acted: () => void;
 }
 
 /** A channel's params as its schema made them. */
@@ -40,15 +38,8 @@ export function deedsOf(parts: DeedParts): WindowDeeds {
     window.look();
     // The table binds each name to a deed of its own params; the compiler can't follow the lookup.
     const deed = special[channel] as ((window: OurWindow, params: unknown) => unknown) | undefined;
-    const value = await (deed ? deed(window, params) : toBroker(parts, channel, params));
-    if (!isReading(channel)) parts.acted();
-    return value;
+    return deed ? deed(window, params) : toBroker(parts, channel, params);
   };
-}
-
-/** Nothing changes by looking. */
-function isReading(channel: ChannelName): boolean {
-  return /\.(list|get|explain|tail|verify|export|shown)$|^status$/.test(channel);
 }
 
 function toBroker({ owner }: DeedParts, channel: ChannelName, params: unknown): Promise<unknown> {

@@ -141,7 +141,6 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
     signInPages: pages,
     exportAudit: ({ browser }, format) => exportByDialog(paths, browser, format),
     preferencesChanged: () => desk.changed('preferences.changed'),
-    acted: () => void desk.look(),
   });
   answerWindows(ipcMain, windows, deeds);
   watchPower(powerMonitor, {

@@ -235,6 +235,7 @@ function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
       return change;
     },
     subscribe: (caller) => subscribers.add(caller),
+    changed: () => subscribers.tell('status.changed'),
     closeConnectionsOf: (clientId) => server()?.closeConnectionsOf(clientId),
     register: (params) => enterRegistration(parts, params),
     reset: (params) => resetHome({ broker, records, service: serviceOf(home) }, params),

@@ -24,6 +24,8 @@ export interface Host {
   register(params: ParamsOf<'registration.set'>): Promise<ResultOf<'registration.set'>>;
   /** Ends every grant and empties the vault; the files are for others to remove, once the daemon has stopped. */
   reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;
+  /** Something was changed: whoever shows it reads it again. */
+  changed(): void;
   /** The person's word where one is needed; absent: none is. Rejects where there is none. */
   readonly approve?: (caller: Caller, method: MethodName, params: unknown) => Promise<void>;
   /** Resolves when every rotated token is in the vault; the socket closes once the answer has left. */

@@ -5,6 +5,7 @@
  * and is checked here before anything runs, and no answer but `token.get` holds a secret.
  */
 import { KeyturnError, quoted } from '../errors.ts';
+import { isChange } from '../ipc/effects.ts';
 import { isMethod, methods } from '../ipc/protocol.ts';
 import type { MethodName } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
@@ -74,5 +75,7 @@ export async function dispatch(
   await host.approve?.(caller, method, parsed.data);
   // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
   const handler = handlers[method] as (host: Host, caller: Caller, params: unknown) => unknown;
-  return handler(host, caller, parsed.data);
+  const answer = await handler(host, caller, parsed.data);
+  if (isChange(method)) host.changed();
+  return answer;
 }

@@ -50,3 +50,8 @@ export type WideningMethod = {
 export function isWidening(method: MethodName): method is WideningMethod {
   return effects[method] === 'widens';
 }
+
+/** True for what may change a list that somebody shows. A refused token is in none. */
+export function isChange(method: MethodName): boolean {
+  return (effects[method] === 'narrows' || effects[method] === 'widens') && method !== 'token.reject';
+}

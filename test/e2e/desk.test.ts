@@ -18,6 +18,8 @@ type Client = ResultOf<'client.list'>['clients'][number];
 interface Desk {
   readonly home: TestHome;
   readonly owner: DeskOwner;
+  /** The notifications that the windows would have got. */
+  readonly heard: readonly string[];
   /** The owner's key, as the command line uses it. */
   readonly line: Connection;
   readonly cards: () => Promise<Card[]>;
@@ -38,7 +40,8 @@ async function openDesk(env: Readonly<Record<string, string>> = {}): Promise<Des
     shield: () => Promise.resolve([]),
   });
   onTestFinished(() => daemon.stop());
-  const owner = daemon.owner(() => undefined);
+  const heard: string[] = [];
+  const owner = daemon.owner((name) => heard.push(name));
   const line = await connectAsOwner({ env: home.env, paths: home.paths });
   onTestFinished(() => line.close());
   const cards = async (): Promise<Card[]> =>
@@ -46,6 +49,7 @@ async function openDesk(env: Readonly<Record<string, string>> = {}): Promise<Des
   return {
     home,
     owner,
+    heard,
     line,
     cards,
     card: () => until('a card', async () => (await cards())[0]),
@@ -93,6 +97,16 @@ describe('keyturn allow at a desk', () => {
     expect(run.stderr).toContain('reason: consent_denied');
     expect(run.stderr).toContain(`rule: ${byCommand.rule}`);
     expect(await permissions()).toEqual([]);
+  });
+
+  it('is shown by the windows at once, and so is what a command takes away; a look tells nobody', async () => {
+    const { home, heard, line, owner } = await openDesk();
+    await owner.call('permission.set', { client: 'cli', resource, decision: 'allow' });
+    expect(heard).toEqual(['status.changed']);
+    await line.request('client.list');
+    expect(heard).toEqual(['status.changed']);
+    await home.ok(['end', 'cli', resource]);
+    expect(heard).toEqual(['status.changed', 'status.changed']);
   });
 
   it('takes its card back when it is interrupted', async () => {

@@ -277,7 +277,7 @@ describe('the host', () => {
     await iconShows(opened, 'offline');
     back();
     double.isOnline = true;
-    // Any look of the desk's own notices that; here the one after a window acted.
+    // Any look of the desk's own notices that; here the one after another preference.
     valueOf(await ask(page, 'preferences.set', {}));
     await until('the issuer confirms', async () => {
       const [grant] = valueOf(await ask(page, 'grant.list', {})).grants;

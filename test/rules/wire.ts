@@ -46,6 +46,7 @@ function hostOf(broker: Host['broker']): Host {
     status: missing,
     changeSetting: missing,
     subscribe: missing,
+    changed: () => undefined,
     closeConnectionsOf: missing,
     register: missing,
     // Nothing is locked here: everybody is served.
