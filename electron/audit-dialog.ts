@@ -3,10 +3,9 @@
  *
  * Invariant: the window never names a path; the file is the person's alone (0600).
  */
-import { createWriteStream } from 'node:fs';
-import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { finished } from 'node:stream/promises';
 import { app, dialog } from 'electron';
 import type { BrowserWindow } from 'electron';
 import { exportTrail } from '../src/daemon/audit-trail.ts';
@@ -28,23 +27,27 @@ export async function exportByDialog(
   return { rows: await writeTrail(paths, filePath, format) };
 }
 
+/** Into a file beside it, which takes its place once it is whole: another's mode and a full disk spoil nothing. */
 async function writeTrail(paths: HomePaths, file: string, format: 'jsonl' | 'csv'): Promise<number> {
-  const stream = createWriteStream(file, { mode: 0o600 });
+  const draft = `${file}.${randomBytes(4).toString('hex')}.part`;
   try {
-    await once(stream, 'open');
-  } catch {
+    const rows = await writeDraft(paths, draft, format);
+    await rename(draft, file);
+    return rows;
+  } catch (error) {
+    await rm(draft, { force: true });
+    if (error instanceof KeyturnError) throw error;
     throw new KeyturnError('file_unreadable', 'The file you chose can’t be written.', {
-      hint: 'Choose another folder.',
+      hint: 'Choose another folder, or look whether the disk is full.',
     });
   }
-  const rows = await exportTrail(
-    paths,
-    async (text) => {
-      if (!stream.write(text)) await once(stream, 'drain');
-    },
-    format,
-  );
-  stream.end();
-  await finished(stream);
-  return rows;
+}
+
+async function writeDraft(paths: HomePaths, draft: string, format: 'jsonl' | 'csv'): Promise<number> {
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    return await exportTrail(paths, (text) => handle.writeFile(text), format);
+  } finally {
+    await handle.close();
+  }
 }

@@ -3,8 +3,9 @@
  *
  * Invariant: a widening answer from a window counts only if the question's card was on the screen of a
  * visible, focused window for 500 ms without interruption, and a press of key, button or finger reached
- * that window after those 500 ms and just now. One press pays for one answer. All of it is what the main
- * process sees; what the page claims only makes it stricter. Time is passed in.
+ * that window after those 500 ms and just now. One press pays for one answer. Window and press are what the
+ * main process sees; that a card is on the screen is what the page says, which only makes it stricter. Time is
+ * passed in.
  */
 import { KeyturnError } from '../src/errors.ts';
 
@@ -42,14 +43,14 @@ export class CardGuard {
     else this.#attentiveSince = undefined;
   }
 
-  /** An input event of Electron's arrived at the window. */
-  input(type: string): void {
-    if (presses.has(type)) this.#pressedAt = this.#now();
+  /** An input event of Electron's arrived at the window. A key that is held down is no new press. */
+  input(type: string, modifiers: readonly string[] = []): void {
+    if (presses.has(type) && !modifiers.includes('isautorepeat')) this.#pressedAt = this.#now();
   }
 
-  /** The page shows this question's card, in place of any other. Saying so again changes nothing. */
+  /** The page shows this question's card as it is now, in place of any other. Said again: it shows something else of it. */
   cardShown(id: string): void {
-    if (this.#card?.id !== id) this.#card = { id, since: this.#now() };
+    this.#card = { id, since: this.#now() };
   }
 
   /** Another document: nothing is on the screen any more. */

@@ -39,7 +39,13 @@ export const channels = {
   'registration.set': methods['registration.set'],
   'override.set': methods['override.set'],
   'settings.get': methods['settings.get'],
-  'settings.set': methods['settings.set'],
+  /** Those that the window offers. The others name programs, proxies and authorities: for the command line only. */
+  'settings.set': {
+    params: methods['settings.set'].params.extend({
+      name: z.literal(['lockAfter', 'defaultLease', 'clientMetadataUrl']),
+    }),
+    result: methods['settings.set'].result,
+  },
   'audit.tail': methods['audit.tail'],
   'audit.verify': methods['audit.verify'],
   'vault.lock': methods['vault.lock'],

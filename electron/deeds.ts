@@ -62,8 +62,9 @@ function ownDeeds(parts: DeedParts): Special {
     },
     'preferences.get': all,
     'preferences.set': async (_window, { openAtLogin, ...choices }) => {
-      preferences.choose(choices);
+      // The system's to remember: it must work where our own file can't be read.
       if (openAtLogin !== undefined) await loginItem.set(openAtLogin);
+      if (Object.values(choices).some((choice) => choice !== undefined)) preferences.choose(choices);
       parts.preferencesChanged();
       return all();
     },
@@ -85,9 +86,10 @@ function guardedDeeds({ owner, signInPages }: DeedParts): Special {
         await signInPages.opened(params.id);
         return {};
       }
-      // A command's permission: no program waits for a token, so no page follows.
+      const answer = await owner.call('interaction.answer', params);
+      // Of a command's permission no page follows: no program waits for a token.
       if (question?.kind === 'allow') signInPages.clicked(question.resource ?? '');
-      return owner.call('interaction.answer', params);
+      return answer;
     },
     'permission.set': async ({ guard }, params) => {
       const { clients } = methods['client.list'].result.parse(await owner.call('client.list', {}));
@@ -112,7 +114,7 @@ function guardedDeeds({ owner, signInPages }: DeedParts): Special {
     // Opens the browser, at a page that the server in these params names.
     'login.start': ({ guard }, params) => {
       guard.approve();
-      return signInPages.during(() => owner.call('login.start', params));
+      return signInPages.during(params.resource, () => owner.call('login.start', params));
     },
     'vault.unlock': ({ guard }, params) => {
       guard.approve();

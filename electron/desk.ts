@@ -9,7 +9,7 @@ import type { Change } from './channels.ts';
 import type { LoginItem } from './login-item.ts';
 import type { Act } from './menu.ts';
 import { Notifications } from './notifications.ts';
-import type { PreferenceFile } from './preferences.ts';
+import type { Choices, PreferenceFile } from './preferences.ts';
 import type { SignInPages } from './sign-in-pages.ts';
 import { newsSince, readSummary } from './summary.ts';
 import type { Summary } from './summary.ts';
@@ -51,9 +51,8 @@ export class Desk {
 
   constructor(parts: DeskParts) {
     this.#parts = parts;
-    const chosen = (act: Act): void => void this.act(act).catch((error: unknown) => this.#failed(error));
-    this.#tray = new TrayIcon({ ...nothing, startsAtLogin: false }, chosen);
-    this.#notifications = new Notifications(chosen);
+    this.#tray = new TrayIcon({ ...nothing, startsAtLogin: false }, (act) => void this.chosen(act));
+    this.#notifications = new Notifications((act) => void this.chosen(act));
     this.#timer = setInterval(() => void this.look(), lookEvery);
     this.#timer.unref();
   }
@@ -85,15 +84,33 @@ export class Desk {
   async #show(summary: Summary): Promise<void> {
     const startsAtLogin = await this.#parts.loginItem.isOn();
     this.#tray.show({ ...summary, startsAtLogin });
-    if (this.#parts.preferences.choices().notifications) {
-      this.#notifications.tell(newsSince(this.#last, summary));
-    }
-    if (summary.isOnline && !this.#last.isOnline) this.#parts.online();
+    const before = this.#last;
     this.#last = summary;
+    this.#notifications.keepOnly(summary.questions);
+    if (this.#choices().notifications) this.#notifications.tell(newsSince(before, summary));
+    if (summary.isOnline && !before.isOnline) this.#parts.online();
   }
 
-  /** Does what a row of the menu or a notification stands for. */
-  async act(act: Act): Promise<void> {
+  /** What the person chose, or the careful side of each where that can't be read. */
+  #choices(): Pick<Choices, 'notifications' | 'lockWithScreen'> {
+    try {
+      return this.#parts.preferences.choices();
+    } catch (error) {
+      this.#failed(error);
+      return { notifications: true, lockWithScreen: true };
+    }
+  }
+
+  /** A row of the menu or a notification was chosen; a failure is noted in the log. */
+  async chosen(act: Act): Promise<void> {
+    try {
+      await this.#act(act);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  async #act(act: Act): Promise<void> {
     const { owner, windows, signInPages, loginItem, quit } = this.#parts;
     switch (act.does) {
       case 'card':
@@ -101,7 +118,7 @@ export class Desk {
       case 'page':
         return signInPages.opened(act.id);
       case 'signIn':
-        await signInPages.during(() => owner.call('login.start', { resource: act.server }));
+        await signInPages.during(act.server, () => owner.call('login.start', { resource: act.server }));
         return;
       case 'startAtLogin':
         await loginItem.set(act.isOn);
@@ -140,7 +157,7 @@ export class Desk {
   }
 
   async #lockWithScreen(): Promise<void> {
-    if (this.#parts.preferences.choices().lockWithScreen) await this.lock();
+    if (this.#choices().lockWithScreen) await this.lock();
   }
 
   close(): void {

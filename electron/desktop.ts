@@ -104,10 +104,22 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {
     const change = notifications.find((name) => name === method);
     if (change) desk?.changed(change);
   });
-  desk = openDesk({ options, paths, daemon, owner, pages, log });
-  stopBeforeQuit(daemon, desk);
-  await desk.look();
-  if (!options.args.includes(hiddenSwitch)) await desk.act({ does: 'open' });
+  try {
+    desk = openDesk({ options, paths, daemon, owner, pages, log });
+    stopBeforeQuit(daemon, desk);
+    await desk.look();
+  } catch (error) {
+    // Programs are served by now: what is under way is finished first.
+    await daemon.stop();
+    throw error;
+  }
+  if (!startsHidden(options.args)) await desk.chosen({ does: 'open' });
+}
+
+/** macOS hands no arguments to what it starts at login. */
+function startsHidden(args: readonly string[]): boolean {
+  if (args.includes(hiddenSwitch)) return true;
+  return process.platform === 'darwin' && app.getLoginItemSettings().wasOpenedAtLogin;
 }
 
 interface DeskSetUp {
@@ -151,7 +163,7 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
     screenLocked: () => desk.screenLocked(),
     shuttingDown: () => app.quit(),
   });
-  const show = (): void => void desk.act({ does: 'open' });
+  const show = (): void => void desk.chosen({ does: 'open' });
   app.on('second-instance', show);
   app.on('activate', show);
   return desk;

@@ -5,13 +5,18 @@
  */
 import { Notification } from 'electron';
 import type { Act } from './menu.ts';
-import type { News } from './summary.ts';
+import type { News, Question, Server } from './summary.ts';
 import { questionWords, words } from './words.ts';
+
+/** No id of a question begins so. */
+const signedOutPrefix = 'signed out: ';
+
+const signedOutName = ({ id }: Server): string => signedOutPrefix + id;
 
 export class Notifications {
   readonly #chosen: (act: Act) => void;
-  /** A notification that nobody holds may be collected, and its click with it. */
-  readonly #open = new Set<Notification>();
+  /** By what it is about. A notification that nobody holds may be collected, and its click with it. */
+  readonly #open = new Map<string, Notification>();
 
   constructor(chosen: (act: Act) => void) {
     this.#chosen = chosen;
@@ -19,19 +24,32 @@ export class Notifications {
 
   tell({ questions, signedOut }: News): void {
     for (const question of questions) {
-      this.#show(words.question, questionWords(question), { does: 'card', id: question.id });
+      this.#show(question.id, words.question, questionWords(question), { does: 'card', id: question.id });
     }
     for (const server of signedOut) {
-      this.#show(words.signedOutTitle, words.signedOut(server), { does: 'open' });
+      this.#show(signedOutName(server), words.signedOutTitle, words.signedOut(server), { does: 'open' });
     }
   }
 
-  #show(title: string, body: string, act: Act): void {
+  /** Takes away what was told of questions that are over. */
+  keepOnly(questions: readonly Question[]): void {
+    const open = new Set(questions.map(({ id }) => id));
+    for (const [name, notification] of this.#open) {
+      if (open.has(name) || name.startsWith(signedOutPrefix)) continue;
+      this.#open.delete(name);
+      notification.close();
+    }
+  }
+
+  #show(name: string, title: string, body: string, act: Act): void {
     if (!Notification.isSupported()) return;
+    this.#open.get(name)?.close();
     const notification = new Notification({ title, body });
-    this.#open.add(notification);
+    this.#open.set(name, notification);
     notification.on('click', () => this.#chosen(act));
-    notification.on('close', () => this.#open.delete(notification));
+    notification.on('close', () => {
+      if (this.#open.get(name) === notification) this.#open.delete(name);
+    });
     notification.show();
   }
 }

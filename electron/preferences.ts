@@ -21,8 +21,6 @@ export type Choices = Omit<Preferences, 'openAtLogin'>;
 const sizeSchema = z.object({
   width: z.int().min(320).max(10_000),
   height: z.int().min(320).max(10_000),
-  x: z.int().exactOptional(),
-  y: z.int().exactOptional(),
 });
 
 export type Size = z.infer<typeof sizeSchema>;
@@ -38,7 +36,7 @@ export class PreferenceFile {
 
   /** Throws `file_unreadable`. */
   choices(): Choices {
-    const parsed = choicesSchema.safeParse(this.#open().get('choices', {}));
+    const parsed = choicesSchema.safeParse(this.#read('choices') ?? {});
     if (parsed.success) return parsed.data;
     throw this.#unreadable();
   }
@@ -52,17 +50,28 @@ export class PreferenceFile {
 
   size(window: string): Size | undefined {
     try {
-      return sizeSchema.safeParse(this.#open().get(`sizes.${window}`)).data;
+      return sizeSchema.safeParse(this.#read(`sizes.${window}`)).data;
     } catch {
       return undefined;
     }
   }
 
-  keepSize(window: string, size: Size): void {
+  /** Where it stood is the system's to choose anew: the screen may be gone. */
+  keepSize(window: string, { width, height }: Size): void {
     try {
-      this.#open().set(`sizes.${window}`, size);
+      this.#open().set(`sizes.${window}`, { width, height });
     } catch {
       // A size that isn't kept harms nobody; the file is reported where it matters.
+    }
+  }
+
+  /** The file is read anew each time, and may have been damaged since. */
+  #read(name: string): unknown {
+    const store = this.#open();
+    try {
+      return store.get(name);
+    } catch {
+      throw this.#unreadable();
     }
   }
 

@@ -2,9 +2,10 @@
  * When a sign-in's page opens in the browser: after a click, never by itself (DESIGN, invariant 5).
  *
  * Invariant: a page that no click asked for waits as a question, in the tray and on its card. A click
- * that led here by another way (an approval, "Sign in again") opens one page, not two. Only https, and
- * http on this machine, is ever opened.
+ * that led here by another way (an approval, "Sign in again") opens one page, of that very server. Only
+ * https, and http on this machine, is ever opened.
  */
+import { canonicalResource } from '../src/oauth/resource.ts';
 import { isLoopbackHost } from '../src/oauth/secure-url.ts';
 import { KeyturnError } from '../src/errors.ts';
 import type { Question } from './summary.ts';
@@ -24,8 +25,8 @@ export class SignInPages {
   readonly #parts: SignInPageParts;
   /** By resource: when the person allowed something there. */
   readonly #clicks = new Map<string, number>();
-  /** Sign-ins that the person started and that run now. */
-  #started = 0;
+  /** By resource: sign-ins that the person started, and whose page hasn't opened yet. */
+  readonly #started = new Map<string, number>();
 
   constructor(parts: SignInPageParts) {
     this.#parts = parts;
@@ -33,24 +34,26 @@ export class SignInPages {
 
   /** The person allowed something for this resource: a page for it may open. */
   clicked(resource: string): void {
-    this.#clicks.set(resource, this.#parts.now());
+    this.#clicks.set(nameOf(resource), this.#parts.now());
   }
 
-  /** A sign-in that the person started. */
-  async during<T>(signIn: () => Promise<T>): Promise<T> {
-    this.#started += 1;
+  /** A sign-in that the person started, at this resource: one page of it may open. */
+  async during<T>(resource: string, signIn: () => Promise<T>): Promise<T> {
+    const name = nameOf(resource);
+    this.#started.set(name, (this.#started.get(name) ?? 0) + 1);
     try {
       return await signIn();
     } finally {
-      this.#started -= 1;
+      this.#takeStart(name);
     }
   }
 
   /** The broker has a page to show. */
   async offered(url: string): Promise<void> {
     const question = (await this.#parts.questions()).find((open) => open.url === url);
-    if (this.#started === 0 && !this.#takeClick(question?.resource)) return;
-    await this.#open(url);
+    if (question?.resource === undefined) return;
+    const name = nameOf(question.resource);
+    if (this.#takeStart(name) || this.#takeClick(name)) await this.#open(url);
   }
 
   /** The person clicked this very question. Throws `not_found` where it is no sign-in, or over. */
@@ -62,10 +65,16 @@ export class SignInPages {
     await this.#open(question.url);
   }
 
-  #takeClick(resource: string | undefined): boolean {
-    if (resource === undefined) return false;
-    const clickedAt = this.#clicks.get(resource);
-    this.#clicks.delete(resource);
+  #takeStart(name: string): boolean {
+    const left = (this.#started.get(name) ?? 0) - 1;
+    if (left > 0) this.#started.set(name, left);
+    else this.#started.delete(name);
+    return left >= 0;
+  }
+
+  #takeClick(name: string): boolean {
+    const clickedAt = this.#clicks.get(name);
+    this.#clicks.delete(name);
     return clickedAt !== undefined && this.#parts.now() - clickedAt <= clickLasts;
   }
 
@@ -80,5 +89,14 @@ export class SignInPages {
       });
     }
     await this.#parts.open(url);
+  }
+}
+
+/** One name for the spellings of one resource. What is no resource the broker refuses. */
+function nameOf(resource: string): string {
+  try {
+    return canonicalResource(resource, { allowInsecureLoopback: true });
+  } catch {
+    return resource;
   }
 }

@@ -32,7 +32,8 @@ export async function takeOver(options: DaemonOptions): Promise<Daemon> {
 async function askToStop({ paths, env }: DaemonOptions): Promise<void> {
   try {
     const connection = await connectAsOwner({ paths, env });
-    await connection.request('daemon.stop').finally(() => connection.close());
+    const signal = AbortSignal.timeout(patience);
+    await connection.request('daemon.stop', {}, { signal }).finally(() => connection.close());
   } catch {
     // Starting or stopping at this moment: the next look at the lock tells.
   }

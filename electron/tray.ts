@@ -15,6 +15,7 @@ export class TrayIcon {
   readonly #tray: Tray;
   readonly #chosen: (act: Act) => void;
   #state: MenuState;
+  readonly #redraw = (): void => this.#tray.setImage(this.#icon());
 
   constructor(state: MenuState, chosen: (act: Act) => void) {
     this.#chosen = chosen;
@@ -22,7 +23,7 @@ export class TrayIcon {
     this.#tray = new Tray(this.#icon());
     // macOS shows the menu at a click, as every icon there does.
     if (process.platform !== 'darwin') this.#tray.on('click', () => chosen({ does: 'open' }));
-    nativeTheme.on('updated', () => this.#tray.setImage(this.#icon()));
+    nativeTheme.on('updated', this.#redraw);
     this.show(state);
   }
 
@@ -34,6 +35,7 @@ export class TrayIcon {
   }
 
   remove(): void {
+    nativeTheme.off('updated', this.#redraw);
     this.#tray.destroy();
   }
 

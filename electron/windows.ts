@@ -81,7 +81,7 @@ export class Windows {
     browser.on('focus', look).on('blur', look).on('show', look).on('hide', look);
     browser.on('minimize', look).on('restore', look);
     const { webContents } = browser;
-    webContents.on('input-event', (_event, { type }) => guard.input(type));
+    webContents.on('input-event', (_event, { type, modifiers }) => guard.input(type, modifiers));
     webContents.on('did-start-navigation', ({ isMainFrame, isSameDocument }) => {
       if (isMainFrame && !isSameDocument) guard.pageChanged();
     });

@@ -21,13 +21,14 @@ export function ClientSettings({ details }: { readonly details: readonly Setting
   );
 }
 
-function MetadataUrl({ detail: { name, value, live } }: { readonly detail: SettingDetail }) {
+function MetadataUrl({ detail: { value, live } }: { readonly detail: SettingDetail }) {
   const url = typeof value === 'string' ? value : '';
   const [text, set] = useState(url);
   const deed = useDeed();
   useEffect(() => set(url), [url]);
   const save = async (): Promise<void> => {
-    const done = await deed.run('settings.set', { name, value: text.trim() === '' ? null : text.trim() });
+    const typed = text.trim() === '' ? null : text.trim();
+    const done = await deed.run('settings.set', { name: 'clientMetadataUrl', value: typed });
     if (done) announce(savedWords(done.inForce));
   };
   return (

@@ -5,13 +5,13 @@ import { Choice } from './field.tsx';
 import type { Option } from './field.tsx';
 import { Refused } from './refused.tsx';
 import { strings } from './strings.ts';
-import type { SettingDetail, SettingValue } from './views.ts';
+import type { SettableName, SettingDetail, SettingValue } from './views.ts';
 
 const words = strings.settings;
 
 interface SettingChoiceProps {
-  /** Undefined: this broker doesn't have it, and nothing is shown. */
-  readonly detail: SettingDetail | undefined;
+  readonly name: SettableName;
+  readonly details: readonly SettingDetail[];
   readonly label: string;
   readonly hint: string;
   readonly options: readonly Option[];
@@ -19,10 +19,11 @@ interface SettingChoiceProps {
   readonly valueOf: (option: string) => SettingValue;
 }
 
-export function SettingChoice({ detail, label, hint, options, valueOf }: SettingChoiceProps) {
+export function SettingChoice({ name, details, label, hint, options, valueOf }: SettingChoiceProps) {
   const deed = useDeed();
+  const detail = details.find((each) => each.name === name);
   if (detail === undefined) return null;
-  const { name, value } = detail;
+  const { value } = detail;
   const choose = async (option: string): Promise<void> => {
     const done = await deed.run('settings.set', { name, value: valueOf(option) });
     if (done) announce(savedWords(done.inForce));

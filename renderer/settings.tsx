@@ -73,13 +73,13 @@ const spans = ['once', 'hour', 'run', 'untilRevoked'] as const;
 
 /** Nothing where the broker doesn't know the setting. */
 function QuestionSettings({ details }: { readonly details: readonly SettingDetail[] }) {
-  const detail = details.find(({ name }) => name === 'defaultLease');
-  if (detail === undefined) return null;
+  if (details.every(({ name }) => name !== 'defaultLease')) return null;
   return (
     <section class="card" aria-labelledby="asking-title">
       <h3 id="asking-title">{words.asking}</h3>
       <SettingChoice
-        detail={detail}
+        name="defaultLease"
+        details={details}
         label={words.defaultLease}
         hint={words.defaultLeaseWhat}
         options={spans.map((value) => ({ value, label: strings.card.spans[value] }))}

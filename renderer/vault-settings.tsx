@@ -44,7 +44,8 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
         </Notice>
       )}
       <SettingChoice
-        detail={details.find(({ name }) => name === 'lockAfter')}
+        name="lockAfter"
+        details={details}
         label={words.lockAfter}
         hint={words.lockAfterWhat}
         options={[

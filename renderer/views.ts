@@ -18,6 +18,8 @@ export type Status = ResultOn<'status'>;
 export type VaultState = Status['vaultState'];
 export type AuditRow = ResultOn<'audit.tail'>['rows'][number];
 export type Settings = ResultOn<'settings.get'>['settings'];
+/** What the window may set. */
+export type SettableName = ParamsOn<'settings.set'>['name'];
 export type SettingDetail = ResultOn<'settings.get'>['details'][number];
 export type Explanation = ResultOn<'grant.explain'>['grants'][number];
 export type SettingValue = Settings[string];

@@ -2,7 +2,7 @@
  * The desktop host over the double: a real daemon, and pages of a real Chromium. What a person does with it
  * is in test/journeys/.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
@@ -133,6 +133,11 @@ describe('the bridge', () => {
     expect(await ask(page, 'audit.tail', { count: -1 })).toMatchObject({
       refusal: { reason: 'invalid_request' },
     });
+    // Names a program that the main process would run: not a window's to say, press or not.
+    const browser = { name: 'browser' as 'lockAfter', value: 'evil' };
+    expect(await ask(page, 'settings.set', browser)).toMatchObject({
+      refusal: { reason: 'invalid_request' },
+    });
     const resource = 'https://notes.example/mcp';
     const widening = [
       ask(page, 'permission.set', { client: 'cli', resource, decision: 'allow' }),
@@ -156,10 +161,17 @@ describe('the bridge', () => {
     const page = await onlyPage(await openApp(home));
     expect(await ask(page, 'audit.export', { format: 'jsonl' })).toEqual({ ok: true, value: {} });
     double.savePath = path.join(home.folder, 'activity.csv');
+    // Somebody else may read what stood there before.
+    writeFileSync(double.savePath, 'old', { mode: 0o644 });
     await ask(page, 'permission.set', { client: 'cli', resource: 'https://a.example', decision: 'deny' });
     const { rows } = valueOf(await ask(page, 'audit.export', { format: 'csv' }));
     expect(rows).toBeGreaterThan(0);
     expect(readFileSync(double.savePath, 'utf8')).toContain('https://a.example');
+    expect(statSync(double.savePath).mode & 0o777).toBe(0o600);
+    double.savePath = path.join(home.folder, 'nowhere', 'activity.csv');
+    expect(await ask(page, 'audit.export', { format: 'csv' })).toMatchObject({
+      refusal: { reason: 'file_unreadable' },
+    });
     expect(valueOf(await ask(page, 'preferences.set', { isWelcomed: true }))).toMatchObject({
       isWelcomed: true,
     });
@@ -283,6 +295,31 @@ describe('the host', () => {
       const [grant] = valueOf(await ask(page, 'grant.list', {})).grants;
       return grant?.receipt === 'confirmed';
     });
+  });
+
+  it('takes the careful side of preferences that can’t be read, and still starts at login', async () => {
+    const home = newHome({ env: { XDG_CONFIG_HOME: undefined } });
+    const opened = await openApp(home, ['--hidden']);
+    await iconShows(opened, 'fine');
+    writeFileSync(path.join(home.paths.config, 'preferences.json'), '{ damaged', { mode: 0o600 });
+    double.power.emit('lock-screen');
+    await iconShows(opened, 'locked');
+    await opened.choose('Open Keyturn');
+    await until('the window', () => double.windows[0]?.isVisible());
+    const page = await onlyPage(opened);
+    const file = path.join(home.env['HOME'] ?? '', '.config', 'autostart', 'keyturn.desktop');
+    await ask(page, 'preferences.set', { openAtLogin: true });
+    expect(readFileSync(file, 'utf8')).toContain('--hidden');
+    await ask(page, 'preferences.set', { openAtLogin: false });
+    expect(await ask(page, 'preferences.get', {})).toMatchObject({ refusal: { reason: 'file_unreadable' } });
+    expect(readFileSync(path.join(home.paths.config, 'preferences.json'), 'utf8')).toBe('{ damaged');
+  });
+
+  it('ends the broker in order where the icon can’t be made', async () => {
+    const home = newHome();
+    await startInDouble(home, [], { trayFails: true });
+    expect(double.exitCode).toBe(1);
+    expect(readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8')).toContain('stopped');
   });
 
   it('asks a system that goes down to wait until it has ended', async () => {

@@ -51,6 +51,15 @@ describe('a yes does not count', () => {
       guard.input('mouseDown');
       pass(10);
     },
+    'when the card came to show something else since': () => {
+      pass(lookFor);
+      guard.cardShown('q1');
+      guard.input('mouseDown');
+    },
+    'when a key was only held down': () => {
+      pass(lookFor);
+      guard.input('rawKeyDown', ['isautorepeat']);
+    },
     'when the press is long past': () => {
       pass(lookFor);
       guard.input('mouseDown');

@@ -173,6 +173,7 @@ describe('electron-builder.yml', () => {
       'hardenedRuntime: true',
       'entitlements: assets/entitlements.mac.plist',
       'publish: null',
+      'appImage:\n  # Else its menu entry starts the app with --no-sandbox, which the app refuses.\n  executableArgs: []',
       'asar: true',
     ]) {
       expect(text).toContain(line);

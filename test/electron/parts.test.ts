@@ -173,9 +173,14 @@ describe('a sign-in’s page', () => {
     expect(opened).toEqual([url]);
   });
 
-  it('opens within a sign-in that the person started, and not after an approval of yesterday', async () => {
+  it('opens one page within a sign-in that the person started there, and none elsewhere, nor after an approval of yesterday', async () => {
     const { pages, opened, pass } = setUp();
-    await pages.during(() => pages.offered(url));
+    await pages.during(resource, async () => {
+      await pages.offered(url);
+      await pages.offered(url);
+    });
+    await pages.during('https://elsewhere.example/mcp', () => pages.offered(url));
+    await pages.offered(url);
     pages.clicked(resource);
     pass(60_001);
     await pages.offered(url);

@@ -72,6 +72,7 @@ export const Menu = {
 export class Tray extends EventEmitter {
   constructor(image: string) {
     super();
+    if (double.trayFails) throw new Error('no tray');
     double.tray = { image, toolTip: '' };
   }
   setImage(image: string): void {
@@ -99,6 +100,10 @@ export class Notification extends EventEmitter {
   }
   show(): void {
     double.notifications.push(this);
+  }
+  close(): void {
+    double.notifications = double.notifications.filter((other) => other !== this);
+    this.emit('close');
   }
 }
 

@@ -40,6 +40,7 @@ function fresh() {
     theme: Object.assign(new EventEmitter(), { shouldUseDarkColors: false }),
     windows: [] as BrowserWindow[],
     tray: undefined as DoubleTray | undefined,
+    trayFails: false,
     /** The tray's. */
     menu: [] as Electron.MenuItemConstructorOptions[],
     /** Electron's own until the app sets another, or none. */
