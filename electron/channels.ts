@@ -37,6 +37,8 @@ export const channels = {
   'interaction.list': methods['interaction.list'],
   'interaction.answer': methods['interaction.answer'],
   'registration.set': methods['registration.set'],
+  'registration.list': methods['registration.list'],
+  'registration.remove': methods['registration.remove'],
   'override.set': methods['override.set'],
   'settings.get': methods['settings.get'],
   /** Those that the window offers. The others name programs, proxies and authorities: for the command line only. */

@@ -16,14 +16,16 @@ interface CardListProps<T> {
   readonly items: readonly T[];
   readonly keyOf: (item: T) => string;
   readonly show: (item: T) => ComponentChildren;
+  /** Of the list: `cards`, or `permissions` for rows within a card. */
+  readonly kind?: 'cards' | 'permissions';
 }
 
-export function CardList<T>({ items, keyOf, show }: CardListProps<T>) {
+export function CardList<T>({ items, keyOf, show, kind = 'cards' }: CardListProps<T>) {
   const [count, setCount] = useState(pageSize);
   if (items.length === 0) return <p class="empty dim">{strings.noMatch}</p>;
   return (
     <>
-      <ul class="cards">
+      <ul class={kind}>
         {items.slice(0, count).map((item) => (
           <li key={keyOf(item)}>{show(item)}</li>
         ))}

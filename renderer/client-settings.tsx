@@ -1,9 +1,10 @@
-/** How issuers know Keyturn: by a document that it hosts, or as a client that the person registered. */
+/** How issuers know Keyturn: by a document that it hosts, or as a client that was registered there. */
 import { useEffect, useState } from 'preact/hooks';
 import { announce } from './announcement.ts';
 import { useDeed } from './deed.ts';
 import { Field } from './field.tsx';
 import { Refused } from './refused.tsx';
+import { RegisteredClients } from './registered-clients.tsx';
 import { RegistrationForm } from './registration-form.tsx';
 import { NextStart, savedWords } from './setting-choice.tsx';
 import { strings } from './strings.ts';
@@ -16,6 +17,7 @@ export function ClientSettings({ details }: { readonly details: readonly Setting
   return (
     <>
       {detail && <MetadataUrl detail={detail} />}
+      <RegisteredClients />
       <RegistrationForm />
     </>
   );

@@ -16,6 +16,7 @@ const questions = {
   'client.list': {},
   'interaction.list': {},
   'audit.tail': { count: 1000 },
+  'registration.list': {},
   'settings.get': {},
   'preferences.get': {},
   status: {},

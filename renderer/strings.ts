@@ -424,7 +424,7 @@ export const strings = {
   },
 
   registration: {
-    title: 'Pre-registered client',
+    title: 'Enter a client by hand',
     hint: 'Where an issuer registers no clients by itself, register Keyturn there and enter what you got. It is kept for that issuer alone, and replaces an earlier entry for it.',
     add: 'Enter a client',
     issuer: 'Issuer',
@@ -444,6 +444,32 @@ export const strings = {
     submit: 'Enter the client',
     entered: (issuer: string) => `The client for ${issuer} was entered.`,
     registerThis: 'Register this redirect URI at the issuer:',
+  },
+
+  registered: {
+    title: 'Clients at issuers',
+    hint: 'As what Keyturn is known there. Secrets and keys are in the vault and never shown.',
+    none: 'No client was entered by hand.',
+    automatic: (count: string) => `Registered by itself: ${count}`,
+    clientId: 'Client id',
+    proof: 'Proves itself',
+    use: 'Used for',
+    uses: {
+      signIns: 'sign-ins',
+      client_credentials: 'tokens without a person (client credentials)',
+      'id-jag': 'tokens without a person (the company’s identity provider)',
+    },
+    redirectUri: 'Redirect URI',
+    registered: 'Registered',
+    entered: 'Entered',
+    byDocument: 'by the client metadata document',
+    remove: 'Remove…',
+    removeAt: (clientId: string, issuer: string) => `Remove the client ${clientId} at ${issuer}`,
+    removeTitle: 'Remove this client?',
+    removeWhat:
+      'Keyturn forgets it with its secret or key. The issuer is not told: end it there too if nothing else uses it. The next sign-in there needs another client, or registers one by itself where the issuer allows that.',
+    removeConfirm: 'Remove',
+    removed: (issuer: string) => `The client at ${issuer} was removed.`,
   },
 
   card: {

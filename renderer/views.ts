@@ -14,6 +14,7 @@ export type LocalClient = ResultOn<'client.list'>['clients'][number];
 export type Permission = LocalClient['permissions'][number];
 export type Question = ResultOn<'interaction.list'>['interactions'][number];
 export type Asker = NonNullable<Question['asker']>;
+export type Registered = ResultOn<'registration.list'>['registrations'][number];
 export type Status = ResultOn<'status'>;
 export type VaultState = Status['vaultState'];
 export type AuditRow = ResultOn<'audit.tail'>['rows'][number];

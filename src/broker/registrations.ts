@@ -46,6 +46,11 @@ export class Registrations {
     return this.#file.items;
   }
 
+  /** To list: verified or not. */
+  shown(): readonly RegistrationRecord[] {
+    return this.#file.shown;
+  }
+
   byId(id: string): RegistrationRecord | undefined {
     return this.#file.items.find((record) => record.id === id);
   }
@@ -94,7 +99,7 @@ export class Registrations {
     await this.#file.change((items) => items.map((r) => (r.id === id ? { ...r, isRejected: true } : r)));
   }
 
-  /** Throws a registration away, e.g. when the user enters another. */
+  /** Throws a registration away: the user enters another, or wants none. */
   async remove(record: RegistrationRecord): Promise<void> {
     await this.#file.change((items) => items.filter(({ id }) => id !== record.id));
     if (record.hasSecret) await this.#vault.remove(registrationVaultId(record.id));

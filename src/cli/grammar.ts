@@ -183,6 +183,9 @@ export const grammar: readonly CommandGrammar[] = [
       { name: 'idp', value: 'ISSUER', summary: "for id-jag: the company's identity provider" },
       { name: 'idp-client-id', value: 'ID', summary: 'for id-jag: the client id there' },
       { name: 'id-token-file', value: 'FILE', summary: 'for id-jag: where the ID token lies' },
+      { name: 'list', summary: 'show the clients there are' },
+      { name: 'json', summary: 'print the list as JSON' },
+      { name: 'remove', summary: 'remove a client' },
     ],
   },
   {

@@ -1,4 +1,4 @@
-/** `keyturn register ISSUER`: client information that the user obtained by registering Keyturn there. */
+/** `keyturn register ISSUER`: client information that the user obtained by registering Keyturn there; and what there is. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { exitCodes } from '../errors.ts';
@@ -8,8 +8,11 @@ import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 import { print } from './output.ts';
+import { listRegistered, removeRegistered } from './registered.ts';
 
 const help = `Usage: keyturn register ISSUER --client-id ID [OPTION]...
+       keyturn register --list [--json]
+       keyturn register ISSUER --remove [--client-id ID]
 Enter the client information you got by registering Keyturn at an issuer that
 has no dynamic registration. Prints the redirect URI to register there.
 
@@ -27,6 +30,11 @@ has no dynamic registration. Prints the redirect URI to register there.
       --idp ISSUER           for id-jag: the company's identity provider
       --idp-client-id ID     for id-jag: the client id there
       --id-token-file FILE   for id-jag: where the ID token lies; read at each use
+      --list                 show the clients there are, those that were registered
+                             by themselves too; never a secret
+      --json                 print the list as JSON
+      --remove               remove a client: the one that was entered for ISSUER, or
+                             the one of --client-id; refused while a grant needs it
   -h, --help                 show this
 
 Examples:
@@ -45,6 +53,9 @@ const options = {
   idp: { type: 'string' },
   'idp-client-id': { type: 'string' },
   'id-token-file': { type: 'string' },
+  list: { type: 'boolean' },
+  json: { type: 'boolean' },
+  remove: { type: 'boolean' },
 } as const;
 
 type Values = ReturnType<typeof parse<typeof options>>['values'];
@@ -52,13 +63,39 @@ type Values = ReturnType<typeof parse<typeof options>>['values'];
 export const command: Command = {
   help,
   async run(args) {
-    const { values, positionals } = parse(args, options, { names: ['ISSUER'], command: 'register' });
-    const entry = await entryFrom(positionals[0] ?? '', values);
-    const { redirectUri } = await ask('registration.set', entry);
-    if (redirectUri !== undefined) print(redirectUri);
+    const { values, positionals } = parse(args, options, {
+      names: ['ISSUER'],
+      atLeast: 0,
+      command: 'register',
+    });
+    const [issuer] = positionals;
+    if (values.list) {
+      requireOnly(values, ['list', 'json']);
+      if (issuer !== undefined) throw usage('--list takes no ISSUER', 'register');
+      await listRegistered(values.json ?? false);
+      return exitCodes.ok;
+    }
+    if (values.json) throw usage('--json goes with --list', 'register');
+    if (issuer === undefined) throw usage('ISSUER is missing', 'register');
+    if (values.remove) {
+      requireOnly(values, ['remove', 'client-id']);
+      await removeRegistered(issuer, values['client-id']);
+    } else await enter(await entryFrom(issuer, values));
     return exitCodes.ok;
   },
 };
+
+/** What would be ignored was meant for something. Throws `invalid_request`. */
+function requireOnly(values: Values, allowed: readonly (keyof Values)[]): void {
+  const known: readonly string[] = allowed;
+  const other = Object.keys(values).find((flag) => !known.includes(flag));
+  if (other !== undefined) throw usage(`--${other} doesn't go with --${allowed[0]}`, 'register');
+}
+
+async function enter(entry: ParamsOf<'registration.set'>): Promise<void> {
+  const { redirectUri } = await ask('registration.set', entry);
+  if (redirectUri !== undefined) print(redirectUri);
+}
 
 /** The wire's own schema says whether the words given are ones it knows. */
 async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'registration.set'>> {

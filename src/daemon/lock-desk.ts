@@ -26,6 +26,7 @@ const personsPatience = 120_000;
 const looking: ReadonlySet<MethodName> = new Set([
   'grant.list',
   'client.list',
+  'registration.list',
   'interaction.list',
   'settings.get',
   'audit.tail',

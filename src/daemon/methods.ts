@@ -13,6 +13,7 @@ import type { Handlers, Host } from './host.ts';
 import { clientMethods } from './methods/client.ts';
 import { grantMethods } from './methods/grant.ts';
 import { homeMethods } from './methods/home.ts';
+import { registrationMethods } from './methods/registration.ts';
 import { resetMethods } from './methods/reset.ts';
 import { tokenMethods } from './methods/token.ts';
 import { vaultMethods } from './methods/vault.ts';
@@ -28,6 +29,7 @@ const usingRecords: ReadonlySet<MethodName> = new Set<MethodName>([
   'permission.set',
   'permission.end',
   'registration.set',
+  'registration.remove',
   'override.set',
   'login.start',
 ]);
@@ -36,6 +38,7 @@ const handlers: Handlers = {
   ...tokenMethods,
   ...grantMethods,
   ...clientMethods,
+  ...registrationMethods,
   ...homeMethods,
   ...vaultMethods,
   ...resetMethods,

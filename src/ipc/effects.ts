@@ -23,6 +23,8 @@ export const effects = {
   'permission.set': 'widens',
   'permission.end': 'narrows',
   'registration.set': 'widens',
+  'registration.list': 'reads',
+  'registration.remove': 'narrows',
   'settings.get': 'reads',
   'settings.set': 'widens',
   'interaction.list': 'reads',

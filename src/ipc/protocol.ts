@@ -7,6 +7,7 @@
  */
 import * as z from 'zod';
 
+import { clientIdentifier, registered, registration } from './registration-schema.ts';
 import { idPattern, longest, namePattern, tokenPattern } from './wire.ts';
 
 /** Seconds in a day: nobody needs a token to be valid for longer, or waits longer for one. */
@@ -115,8 +116,6 @@ const grantNamed = z
     'exactly one of grant and resource names the grant',
   );
 
-const clientIdentifier = z.string().min(1).max(longest.url);
-
 const sentence = z.string().max(longest.scope);
 
 const explanation = z.object({
@@ -196,23 +195,6 @@ const localClient = z.object({
 
 /** `client` is a name or an id: ids stay unique, names are what people type. */
 const client = name;
-
-const registration = z.object({
-  issuer: url,
-  clientId: clientIdentifier,
-  clientSecret: z.string().min(1).max(longest.scope).optional(),
-  /** For private_key_jwt: PEM or JWK. */
-  privateKey: z.string().min(1).max(longest.token).optional(),
-  alg: z.literal(['ES256', 'RS256', 'PS256', 'EdDSA']).optional(),
-  /** Absent: what the secret or key calls for. */
-  authMethod: z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']).optional(),
-  redirectUri: url.optional(),
-  grant: z.literal(['authorization_code', 'client_credentials', 'id-jag']).optional(),
-  /** For id-jag: the company's identity provider. */
-  idp: z
-    .object({ issuer: url, clientId: clientIdentifier, idTokenFile: z.string().min(1).max(4096) })
-    .optional(),
-});
 
 const overrides = z.array(z.object({ server: url, names: z.array(overrideName) }));
 
@@ -432,6 +414,17 @@ export const methods = {
     params: registration,
     /** The redirect URI to register at the issuer; absent for a client that needs no person. */
     result: z.object({ redirectUri: url.optional() }),
+  },
+  'registration.list': {
+    who: 'owner',
+    params: empty,
+    result: z.object({ registrations: z.array(registered) }),
+  },
+  /** Refused with `conflict` while a grant needs the client. */
+  'registration.remove': {
+    who: 'owner',
+    params: z.object({ issuer: url, clientId: clientIdentifier }),
+    result: empty,
   },
   'settings.get': {
     who: 'owner',

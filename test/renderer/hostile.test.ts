@@ -47,6 +47,7 @@ const nothing: Lists = {
   'client.list': { clients: [] },
   'interaction.list': { interactions: [] },
   'audit.tail': { rows: [] },
+  'registration.list': { registrations: [] },
   'settings.get': { settings: {}, details: [] },
   'preferences.get': { openAtLogin: false, notifications: true, lockWithScreen: true, isWelcomed: true },
   'card.shown': {},

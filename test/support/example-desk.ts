@@ -226,6 +226,33 @@ const details: ResultOn<'settings.get'>['details'] = [
   { name: 'logLevel', value: 'info', default: 'info', source: 'default', live: true },
 ];
 
+const registrations: ResultOn<'registration.list'>['registrations'] = [
+  {
+    issuer: accounts,
+    clientId: 'keyturn-on-annas-desk',
+    source: 'preregistered',
+    authMethod: 'client_secret_basic',
+    redirectUri: 'http://127.0.0.1:61742/callback',
+    registeredAt: ago(31 * day),
+  },
+  {
+    issuer: 'https://id.tickets.example',
+    clientId: 'helm-nightly',
+    source: 'preregistered',
+    authMethod: 'private_key_jwt',
+    grant: 'client_credentials',
+    registeredAt: ago(2 * day),
+  },
+  {
+    issuer: login,
+    clientId: 'c7f0a1d2-5b1e-4f0e-9a35-2d8a4f6b9e11',
+    source: 'dynamic',
+    authMethod: 'none',
+    redirectUri: 'http://127.0.0.1:40113/callback',
+    registeredAt: ago(64 * day),
+  },
+];
+
 const settings = Object.fromEntries(
   details.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])),
 );
@@ -274,6 +301,7 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'client.list': { clients },
   'interaction.list': { interactions: [] },
   'audit.tail': { rows },
+  'registration.list': { registrations },
   'settings.get': { settings, details },
   'preferences.get': { openAtLogin: true, notifications: true, lockWithScreen: true, isWelcomed: true },
   'card.shown': {},

@@ -1,11 +1,10 @@
-/** The owner's methods about the home: what was entered by hand, settings, the audit log, the broker itself. */
+/** The owner's methods about the home: waived rules, settings, the audit log, the broker itself. */
 import type { Broker } from '../../broker/broker.ts';
 import { settingAnswer } from '../answers.ts';
 import type { Handlers } from '../host.ts';
 
 export const homeMethods: Pick<
   Handlers,
-  | 'registration.set'
   | 'override.set'
   | 'settings.get'
   | 'settings.set'
@@ -15,8 +14,6 @@ export const homeMethods: Pick<
   | 'daemon.stop'
   | 'subscribe'
 > = {
-  'registration.set': (host, _caller, params) => host.register(params),
-
   'override.set': async ({ broker }, _caller, { server, name, on }) => {
     const { overrides, servers, audit } = broker.parts;
     for (const spelling of spellings(broker, server)) await overrides.set(spelling, name, on);

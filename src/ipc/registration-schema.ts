@@ -1,0 +1,45 @@
+/**
+ * Clients of ours at issuers, as schemas of the wire: what the owner enters, and what is listed.
+ *
+ * Invariant: secrets go in and never out: `registered` has no field for one.
+ */
+import * as z from 'zod';
+
+import { longest } from './wire.ts';
+
+const url = z.string().min(1).max(longest.url);
+const authMethod = z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']);
+
+export const clientIdentifier = z.string().min(1).max(longest.url);
+
+/** What the owner enters. */
+export const registration = z.object({
+  issuer: url,
+  clientId: clientIdentifier,
+  clientSecret: z.string().min(1).max(longest.scope).optional(),
+  /** For private_key_jwt: PEM or JWK. */
+  privateKey: z.string().min(1).max(longest.token).optional(),
+  alg: z.literal(['ES256', 'RS256', 'PS256', 'EdDSA']).optional(),
+  /** Absent: what the secret or key calls for. */
+  authMethod: authMethod.optional(),
+  redirectUri: url.optional(),
+  grant: z.literal(['authorization_code', 'client_credentials', 'id-jag']).optional(),
+  /** For id-jag: the company's identity provider. */
+  idp: z
+    .object({ issuer: url, clientId: clientIdentifier, idTokenFile: z.string().min(1).max(4096) })
+    .optional(),
+});
+
+/** A client of ours at an issuer; what it proves itself with is in no answer. */
+export const registered = z.object({
+  issuer: url,
+  clientId: clientIdentifier,
+  source: z.literal(['preregistered', 'metadata_document', 'dynamic']),
+  authMethod,
+  /** Absent: for sign-ins. */
+  grant: z.literal(['client_credentials', 'id-jag']).optional(),
+  /** Absent for a client that needs no person. */
+  redirectUri: url.optional(),
+  /** Seconds since 1970. */
+  registeredAt: z.int().nonnegative(),
+});
