@@ -164,6 +164,18 @@ const hostileLists: Lists = {
       scope: [scopeOf(text)],
     })),
   },
+  'registration.list': {
+    registrations: texts.flatMap((text, at) =>
+      ['preregistered', 'dynamic'].map((source) => ({
+        issuer: text,
+        clientId: text,
+        source,
+        authMethod: 'none',
+        redirectUri: text,
+        registeredAt: now - at,
+      })),
+    ),
+  },
   'settings.get': {
     settings: Object.fromEntries(texts.map((text, at) => [`setting${at}`, text])),
     details: [],

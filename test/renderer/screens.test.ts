@@ -53,6 +53,7 @@ const screens: readonly (readonly [hash: string, sign: string, opener?: string])
   ['programs', 'dialog .switch', 'button[aria-label^=Narrow]'],
   ['activity', '.entry'],
   ['settings', '#broker-title'],
+  ['settings', 'dialog .danger.filled', 'button[aria-label^="Remove the client"]'],
   ['settings', 'dialog input', '.banner button'],
   ['welcome', '.steps'],
   ['card/allow', '.question button.primary:enabled'],

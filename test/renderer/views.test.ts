@@ -1,6 +1,7 @@
 /** The main window's views over a real broker: what they show, what they do, and that anybody can use them. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { registrationVaultId } from '../../src/broker/registrations.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
 import { type Desk, openDesk } from './desk.ts';
@@ -224,6 +225,57 @@ describe('Settings', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     // The broker's own words, in place.
     expect(await page.getByRole('alert').innerText()).not.toBe('');
+  });
+});
+
+describe('the clients at issuers', () => {
+  it('are listed, those registered by themselves apart; one goes after a second step, unless a grant needs it', async () => {
+    const { desk } = await usedDesk();
+    const { issuer } = desk.world.authorizationServer;
+    const secret = 'only-the-vault-may-have-this';
+    const { redirectUri } = (await desk.owner.request('registration.set', {
+      issuer: 'https://login.example',
+      clientId: 'by-hand',
+      clientSecret: secret,
+      authMethod: 'client_secret_post',
+    })) as { redirectUri: string };
+    const { registrations } = desk.daemon.broker.parts;
+    const record = registrations.all().find(({ registration }) => registration.clientId === 'by-hand');
+    const keptSecret = () => desk.daemon.broker.parts.vault.find(registrationVaultId(record?.id ?? ''));
+    expect(await keptSecret()).toBe(secret);
+
+    const { page, complaints } = await windowOf({ answer: desk.answer, hash: 'settings' });
+    const clients = page.getByRole('region', { name: 'Clients at issuers' });
+    const removal = (name: RegExp) => clients.getByRole('button', { name });
+    await removal(/^Remove the client by-hand at/).waitFor();
+    const text = await clients.innerText();
+    for (const part of ['https://login.example', 'by-hand', redirectUri, 'Client secret, in the request']) {
+      expect(text).toContain(part);
+    }
+    expect(text).not.toContain(issuer);
+    await clients.getByText('Registered by itself: 1').click();
+    expect(await clients.innerText()).toContain(issuer);
+
+    const dialog = page.getByRole('dialog', { name: 'Remove this client?' });
+    await removal(new RegExp(`at ${issuer}$`)).click();
+    expect(await dialog.innerText()).toContain(issuer);
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    expect(await dialog.getByRole('alert').innerText()).toContain(`still needed by: "${desk.resource}"`);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+
+    await removal(/^Remove the client by-hand at/).click();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(registrations.all()).toHaveLength(2);
+    await removal(/^Remove the client by-hand at/).click();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await clients.getByText('No client was entered by hand.').waitFor();
+    expect(await said(page)).toBe('The client at https://login.example was removed.');
+    expect(registrations.all()).toHaveLength(1);
+    expect(await keptSecret()).toBeUndefined();
+    expect(desk.answered.join('\n')).not.toContain(secret);
+    expect(complaints).toEqual([]);
   });
 });
 

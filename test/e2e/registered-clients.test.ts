@@ -1,0 +1,159 @@
+/** The clients of ours at issuers: what `keyturn register --list` shows of them, and the end of one. */
+import { describe, expect, it } from 'vitest';
+import { homeInBentWorld } from '../support/bent-home.ts';
+import { homeInWorld, newHome, type TestHome } from '../support/home.ts';
+
+const issuer = 'https://login.example';
+const secret = 'only-the-vault-may-have-this';
+
+interface Client {
+  readonly issuer: string;
+  readonly clientId: string;
+}
+
+const enter = (home: TestHome, clientId: string, ...more: string[]): Promise<string> =>
+  home.ok(['register', issuer, '--client-id', clientId, '--client-secret-stdin', ...more], { stdin: secret });
+
+const listed = (home: TestHome): Promise<Client[]> => home.json<Client[]>('register', '--list');
+
+describe('the list of clients', () => {
+  it('has those that were entered and those that were registered by themselves, and never a secret', async () => {
+    const { home, world, resource } = await homeInWorld();
+    expect(await home.keyturn(['register', '--list'])).toMatchObject({ code: 0 });
+    await home.ok(['login', resource]);
+    const redirectUri = (await enter(home, 'by-hand')).trim();
+    await home.ok(
+      ['register', 'https://bots.example', '--client-id', 'bot', '--client-secret-stdin'].concat(
+        '--grant=client_credentials',
+        '--auth-method=client_secret_post',
+      ),
+      { stdin: secret },
+    );
+    const own = world.authorizationServer.issuer;
+    const registeredAt = expect.any(Number) as number;
+    const clients = await listed(home);
+    expect(clients).toEqual([
+      {
+        issuer: own,
+        clientId: expect.any(String) as string,
+        source: 'dynamic',
+        authMethod: 'none',
+        redirectUri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+/) as string,
+        registeredAt,
+      },
+      {
+        issuer,
+        clientId: 'by-hand',
+        source: 'preregistered',
+        authMethod: 'client_secret_basic',
+        redirectUri,
+        registeredAt,
+      },
+      {
+        issuer: 'https://bots.example',
+        clientId: 'bot',
+        source: 'preregistered',
+        authMethod: 'client_secret_post',
+        grant: 'client_credentials',
+        registeredAt,
+      },
+    ]);
+    const text = await home.ok(['register', '--list']);
+    const [header = '', dynamic = '', entered = '', bot = ''] = text.split('\n');
+    expect(header).toMatch(/^ISSUER +CLIENT ID +REGISTERED +HOW +AUTH METHOD +GRANT +REDIRECT URI$/);
+    expect(dynamic).toMatch(/by itself +none +authorization_code +http/);
+    for (const part of [issuer, 'by-hand', 'entered', redirectUri]) expect(entered).toContain(part);
+    expect(bot).toMatch(/client_secret_post +client_credentials +-$/);
+    expect(text + JSON.stringify(clients)).not.toContain(secret);
+  });
+
+  it('is shown while the vault is locked, which removes nothing', async () => {
+    const home = newHome({ env: { KEYTURN_VAULT: 'sealed-file' } });
+    await home.ok(['unlock', '--passphrase-stdin'], { stdin: 'correct horse battery\n' });
+    await enter(home, 'by-hand');
+    // The next broker begins locked: what it shows it could not verify yet.
+    await home.ok(['daemon', '--stop']);
+    expect(await listed(home)).toMatchObject([{ issuer, clientId: 'by-hand' }]);
+    const refused = await home.keyturn(['register', issuer, '--remove']);
+    expect(refused).toMatchObject({ code: 7, stdout: '' });
+    expect(refused.stderr).toContain('reason: locked');
+    expect(await listed(home)).toHaveLength(1);
+  });
+
+  it('refuses flags that don’t go together, before it asks anybody', async () => {
+    const home = newHome();
+    for (const args of [
+      [],
+      ['--list', issuer],
+      ['--list', '--remove'],
+      ['--list', '--client-id=a'],
+      ['--json', issuer, '--client-id=a'],
+      ['--remove'],
+      ['--remove', issuer, '--redirect-uri=http://127.0.0.1:1/'],
+    ]) {
+      const run = await home.keyturn(['register', ...args]);
+      expect(run, args.join(' ')).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr, args.join(' ')).toContain('hint: keyturn register --help');
+    }
+    expect(await home.brokerPid()).toBeUndefined();
+  });
+});
+
+describe('a removed client', () => {
+  it('is gone with its secret, and the audit log has it', async () => {
+    const home = newHome();
+    await enter(home, 'by-hand');
+    expect(await home.ok(['register', issuer, '--remove'])).toBe('');
+    expect(await listed(home)).toEqual([]);
+    const rows = await home.json<{ event: string }[]>('audit', 'tail');
+    expect(rows.filter(({ event }) => event === 'registration')).toMatchObject([
+      { event: 'registration', outcome: 'entered', issuer },
+      { event: 'registration', outcome: 'removed', issuer },
+    ]);
+    for (const more of [[], ['--client-id', 'by-hand']]) {
+      const again = await home.keyturn(['register', issuer, '--remove', ...more]);
+      expect(again).toMatchObject({ code: 2, stdout: '' });
+      expect(again.stderr).toMatch(/hint: `keyturn register --list`[^]*reason: not_found/);
+    }
+  });
+
+  it('is kept while a grant is refreshed with it, which the refusal names; the next sign-in has another', async () => {
+    const { home, world, resource } = await homeInWorld();
+    const own = world.authorizationServer.issuer;
+    await home.ok(['login', resource]);
+    const [{ clientId } = { clientId: '' }] = await listed(home);
+    const [grant] = await home.json<{ id: string }[]>('list');
+    const remove = ['register', own, '--remove', '--client-id', clientId];
+    const refused = await home.keyturn(remove);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(`still needed by: "${resource}"`);
+    expect(refused.stderr).toContain(`keyturn revoke ${grant?.id}`);
+    expect(refused.stderr).toContain('reason: conflict');
+    expect(await listed(home)).toHaveLength(1);
+    // Without an id it is the one that was entered, and there is none.
+    expect((await home.keyturn(['register', own, '--remove'])).stderr).toContain('No client was entered');
+
+    await home.ok(['revoke', grant?.id ?? '']);
+    await home.ok(remove);
+    expect(await listed(home)).toEqual([]);
+    await home.ok(['login', resource]);
+    const [next] = await listed(home);
+    expect(next?.clientId).not.toBe(clientId);
+  });
+
+  it('is kept while its issuer has still to be told of an ended grant, since no other client may tell it', async () => {
+    const { home, url, authorizationServer } = await homeInBentWorld();
+    await home.ok(['login', url]);
+    const [{ clientId } = { clientId: '' }] = await listed(home);
+    const remove = ['register', authorizationServer.issuer, '--remove', '--client-id', clientId];
+    const back = authorizationServer.server.on('*', '*', 'destroy');
+    await home.ok(['revoke', url]);
+    const refused = await home.keyturn(remove);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(/issuer not told yet[^]*hint: They have ended here[^]*reason: conflict/);
+    back();
+    expect(await home.ok(['revoke', url])).toContain('confirmed by the issuer');
+    await home.ok(remove);
+    expect(await listed(home)).toEqual([]);
+  });
+});
