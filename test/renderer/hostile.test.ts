@@ -116,6 +116,8 @@ const texts: readonly string[] = hostile.map(([, text]) => text);
 /** RFC 6749 has no space in a scope's name; everything else may come. */
 const scopeOf = (text: string): string => text.replace(/\s/g, '_');
 
+const entered = { source: 'preregistered', authMethod: 'none', registeredAt: now };
+
 const hostileLists: Lists = {
   'grant.list': {
     grants: texts.map((text, at) =>
@@ -165,16 +167,7 @@ const hostileLists: Lists = {
     })),
   },
   'registration.list': {
-    registrations: texts.flatMap((text, at) =>
-      ['preregistered', 'dynamic'].map((source) => ({
-        issuer: text,
-        clientId: text,
-        source,
-        authMethod: 'none',
-        redirectUri: text,
-        registeredAt: now - at,
-      })),
-    ),
+    registrations: texts.map((text) => ({ ...entered, issuer: text, clientId: text, redirectUri: text })),
   },
   'settings.get': {
     settings: Object.fromEntries(texts.map((text, at) => [`setting${at}`, text])),
