@@ -271,7 +271,8 @@ describe('the clients at issuers', () => {
     await removal(/^Remove the client by-hand at/).click();
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await clients.getByText('No client was entered by hand.').waitFor();
-    expect(await said(page)).toBe('The client at https://login.example was removed.');
+    // Said once the answer has come, which may be after the list was read again.
+    await expect.poll(() => said(page)).toBe('The client at https://login.example was removed.');
     expect(registrations.all()).toHaveLength(1);
     expect(await keptSecret()).toBeUndefined();
     expect(desk.answered.join('\n')).not.toContain(secret);
