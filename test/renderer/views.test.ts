@@ -265,6 +265,7 @@ describe('the clients at issuers', () => {
     await dialog.waitFor({ state: 'detached' });
 
     await removal(/^Remove the client by-hand at/).click();
+    await dialog.waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     expect(registrations.all()).toHaveLength(2);
