@@ -10,7 +10,7 @@ import { KeyturnError } from '../errors.ts';
 import type { WideningMethod } from '../ipc/effects.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
 import { parseScope } from '../oauth/scope.ts';
-import { checkRegistration } from './registration-entry.ts';
+import { checkRegistration, enteredFor } from './registration-entry.ts';
 import type { CheckedSetting } from './settings-book.ts';
 import { withoutPassword } from './settings-book.ts';
 import { widens } from './widening.ts';
@@ -31,7 +31,17 @@ const wishes: Wishes = {
 
   'registration.set': ({ broker }, entry) => {
     checkRegistration(broker.parts, entry);
-    return { command: 'register', issuer: entry.issuer, registration: entry.clientId };
+    const { issuer, clientId, grant, authMethod, redirectUri, idp } = entry;
+    return {
+      command: 'register',
+      issuer,
+      registration: clientId,
+      ...(grant === undefined ? {} : { grant }),
+      ...(authMethod === undefined ? {} : { authMethod }),
+      ...(redirectUri === undefined ? {} : { redirectUri }),
+      ...(idp === undefined ? {} : { idp: idp.issuer }),
+      replaces: enteredFor(broker.parts, issuer).length > 0,
+    };
   },
 
   'override.set': ({ broker }, { server, name, on }) => {

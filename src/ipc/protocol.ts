@@ -197,6 +197,9 @@ const localClient = z.object({
 /** `client` is a name or an id: ids stay unique, names are what people type. */
 const client = name;
 
+const authMethod = z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']);
+const registrationGrant = z.literal(['authorization_code', 'client_credentials', 'id-jag']);
+
 const registration = z.object({
   issuer: url,
   clientId: clientIdentifier,
@@ -205,9 +208,9 @@ const registration = z.object({
   privateKey: z.string().min(1).max(longest.token).optional(),
   alg: z.literal(['ES256', 'RS256', 'PS256', 'EdDSA']).optional(),
   /** Absent: what the secret or key calls for. */
-  authMethod: z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']).optional(),
+  authMethod: authMethod.optional(),
   redirectUri: url.optional(),
-  grant: z.literal(['authorization_code', 'client_credentials', 'id-jag']).optional(),
+  grant: registrationGrant.optional(),
   /** For id-jag: the company's identity provider. */
   idp: z
     .object({ issuer: url, clientId: clientIdentifier, idTokenFile: z.string().min(1).max(4096) })
@@ -269,6 +272,13 @@ const interaction = z.object({
   scope: scope.optional(),
   until: instant.optional(),
   registration: clientIdentifier.optional(),
+  /** Of a client that would be entered, as in `registration.set`; `idp` is the identity provider's issuer. */
+  grant: registrationGrant.optional(),
+  authMethod: authMethod.optional(),
+  redirectUri: url.optional(),
+  idp: url.optional(),
+  /** True where the client that was entered for that issuer would end. */
+  replaces: z.boolean().optional(),
   override: overrideName.optional(),
   server: url.optional(),
   /** Without a value: it would be unset. A password in a URL is left out. */
