@@ -5,7 +5,6 @@
  * passed the channel's schema.
  */
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
-import { widens } from '../src/daemon/widening.ts';
 import { methods } from '../src/ipc/protocol.ts';
 import type { ChannelName, Preferences } from './channels.ts';
 import { channels } from './channels.ts';
@@ -16,7 +15,7 @@ import type { SignInPages } from './sign-in-pages.ts';
 import type { OurWindow } from './windows.ts';
 
 export interface DeedParts {
-  readonly owner: Pick<DeskOwner, 'call'>;
+  readonly owner: Pick<DeskOwner, 'call' | 'widens'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
   readonly signInPages: SignInPages;
@@ -92,8 +91,7 @@ function guardedDeeds({ owner, signInPages }: DeedParts): Special {
       return answer;
     },
     'permission.set': async ({ guard }, params) => {
-      const { clients } = methods['client.list'].result.parse(await owner.call('client.list', {}));
-      if (widens(clients, params)) {
+      if (await owner.widens(params)) {
         guard.approve();
         signInPages.clicked(params.resource);
       }

@@ -77,7 +77,7 @@ export class Consent {
   /** Sets what the user decided, durably, before anybody learns of it; open cards that it decides are closed, leases end. */
   async decide(permission: Permission): Promise<void> {
     this.#parts.leases.end(permission.clientId, permission.endpoint);
-    await this.#keepDecision(permission);
+    await this.#keepDecision({ ...permission, ...this.#stillRefused(permission) });
   }
 
   /** A run of a program is over, and what was allowed for it. */
@@ -146,7 +146,14 @@ export class Consent {
     }
   }
 
-  #find({ clientId, endpoint }: Wanted): Permission | undefined {
+  /** What was refused on a card stays so while a newer word, which names scopes, doesn't name it. */
+  #stillRefused({ clientId, endpoint, decision, scope }: Permission): Pick<Permission, 'refused'> {
+    const before = this.#find({ clientId, endpoint });
+    if (decision === 'deny' || scope === undefined || !before?.refused) return {};
+    return { refused: before.refused.filter((name) => !scope.includes(name)) };
+  }
+
+  #find({ clientId, endpoint }: Pick<Wanted, 'clientId' | 'endpoint'>): Permission | undefined {
     return this.#parts.permissions.find(clientId, endpoint, this.#parts.clock.wall());
   }
 

@@ -18,6 +18,13 @@ export type CommandWish =
       readonly issuer: string;
       /** The client identifier there. */
       readonly registration: string;
+      readonly grant?: 'authorization_code' | 'client_credentials' | 'id-jag';
+      readonly authMethod?: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+      readonly redirectUri?: string;
+      /** For id-jag: the issuer URL of the identity provider. */
+      readonly idp?: string;
+      /** A client that was entered for that issuer ends with it. */
+      readonly replaces: boolean;
     }
   | { readonly command: 'override'; readonly server: string; readonly override: OverrideName }
   | {

@@ -67,7 +67,7 @@ function wishIn(question: Question): string {
       return `allow ${client} ${resource}${scope ? ` with ${scope}` : ''}${end}`;
     }
     case 'register':
-      return `enter the client ${quoted(registration ?? '')} for ${issuer}`;
+      return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
     case 'override':
       return `waive ${override} for ${server}`;
     case 'settings':
@@ -79,6 +79,18 @@ function wishIn(question: Question): string {
     default:
       return 'unlock the vault';
   }
+}
+
+/** What a client is entered for, and what ends by it. */
+function registrationWords({ grant, authMethod, redirectUri, idp, replaces }: Question): string {
+  const words = [
+    grant === undefined ? '' : `, grant ${grant}`,
+    authMethod === undefined ? '' : `, authenticated by ${authMethod}`,
+    redirectUri === undefined ? '' : `, redirected to ${quoted(redirectUri)}`,
+    idp === undefined ? '' : `, on the word of the identity provider ${quoted(idp)}`,
+    replaces === true ? ', in place of the client that was entered there before' : '',
+  ];
+  return words.join('');
 }
 
 /** What the kernel tells of who asks. Names of programs prove nothing; these say a little more. */

@@ -259,7 +259,7 @@ function wishAnswer(wish: CommandWish): Partial<InteractionAnswer> {
         ...(wish.until === undefined ? {} : { until: seconds(wish.until) }),
       };
     case 'register':
-      return { command, issuer: wish.issuer, registration: wish.registration };
+      return wish;
     case 'override':
       return { command, server: wish.server, override: wish.override };
     case 'settings': {

@@ -10,8 +10,7 @@ import { KeyturnError } from '../errors.ts';
 import type { WideningMethod } from '../ipc/effects.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
 import { parseScope } from '../oauth/scope.ts';
-import { clientAnswers } from './answers.ts';
-import { checkRegistration } from './registration-entry.ts';
+import { checkRegistration, enteredFor } from './registration-entry.ts';
 import type { CheckedSetting } from './settings-book.ts';
 import { withoutPassword } from './settings-book.ts';
 import { widens } from './widening.ts';
@@ -32,7 +31,17 @@ const wishes: Wishes = {
 
   'registration.set': ({ broker }, entry) => {
     checkRegistration(broker.parts, entry);
-    return { command: 'register', issuer: entry.issuer, registration: entry.clientId };
+    const { issuer, clientId, grant, authMethod, redirectUri, idp } = entry;
+    return {
+      command: 'register',
+      issuer,
+      registration: clientId,
+      ...(grant === undefined ? {} : { grant }),
+      ...(authMethod === undefined ? {} : { authMethod }),
+      ...(redirectUri === undefined ? {} : { redirectUri }),
+      ...(idp === undefined ? {} : { idp: idp.issuer }),
+      replaces: enteredFor(broker.parts, issuer).length > 0,
+    };
   },
 
   'override.set': ({ broker }, { server, name, on }) => {
@@ -70,9 +79,7 @@ function permissionWish(broker: Broker, params: ParamsOf<'permission.set'>): Com
   const clientId = clients.resolve(params.client);
   const endpoint = broker.canonical(params.resource);
   const scope = params.scope === undefined ? undefined : parseScope(params.scope);
-  const wanted = { ...params, client: clientId, resource: endpoint };
-  const isMore = widens(clientAnswers(broker), wanted) || isOpenEnded(broker, clientId, endpoint);
-  if (params.decision === 'deny' || !isMore) return undefined;
+  if (!widens(broker, params)) return undefined;
   return {
     command: 'allow',
     clientName: clients.nameOf(clientId),
@@ -80,19 +87,6 @@ function permissionWish(broker: Broker, params: ParamsOf<'permission.set'>): Com
     ...(scope === undefined ? {} : { scope }),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
   };
-}
-
-/**
- * True where the lists don't show all that a permission is held to: the scopes of its first token, or the
- * resource that the server named then and doesn't name any more. Set anew it is held to neither.
- */
-function isOpenEnded({ parts }: Broker, clientId: string, endpoint: string): boolean {
-  const held = parts.permissions.find(clientId, endpoint, parts.clock.wall());
-  if (held?.fixAtFirstToken === true) return true;
-  const { resource } = held ?? {};
-  return (
-    resource !== undefined && parts.grants.forEndpoint(endpoint).some((grant) => grant.resource !== resource)
-  );
 }
 
 function answeredAtTheDesk(): KeyturnError {

@@ -48,6 +48,8 @@ import { storesOf, statusOf } from './status.ts';
 import { Subscribers } from './subscribers.ts';
 import { takeLock } from './single-instance.ts';
 import { version } from './version.ts';
+import { widens } from './widening.ts';
+import type { PermissionParams } from './widening.ts';
 
 export interface DaemonOptions {
   readonly paths: HomePaths;
@@ -187,7 +189,12 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
   void every(clock, lookPeriod, () => revocations.look(), ticking.signal);
   upkeep.start();
   log.write(`started: version ${version}, pid ${process.pid}, vault ${book.current.vault}`);
-  const owner = (heard: (method: string) => void): DeskOwner => deskOwner(answer, heard);
+  const judging = async (params: PermissionParams): Promise<boolean> => {
+    await host.verifyRecords();
+    return widens(broker, params);
+  };
+  const owner = (heard: (method: string) => void): DeskOwner =>
+    deskOwner({ dispatch: answer, widens: judging }, heard);
   const resumed = (): void => {
     upkeep.resumed();
     desk.resumed();

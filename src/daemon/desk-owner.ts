@@ -9,6 +9,7 @@ import { methods } from '../ipc/protocol.ts';
 import type { MethodName } from '../ipc/protocol.ts';
 import type { Caller, ServerDeps } from '../ipc/server.ts';
 import { ownerId } from '../ipc/wire.ts';
+import type { PermissionParams } from './widening.ts';
 
 /** The methods that an owner may call; those of local clients hand out tokens. */
 export type OwnersMethod = {
@@ -18,12 +19,17 @@ export type OwnersMethod = {
 export interface DeskOwner {
   /** Any of the owner's methods of docs/wire.md. Params and answer are not yet typed. Throws KeyturnError. */
   call(method: OwnersMethod, params: unknown): Promise<unknown>;
+  /** Whether such a permission is more than what stands. Throws KeyturnError. */
+  widens(params: PermissionParams): Promise<boolean>;
   /** Ends the subscription, and what waits for this owner. */
   close(): void;
 }
 
 /** `heard` gets the names of the notifications. */
-export function deskOwner(dispatch: ServerDeps['dispatch'], heard: (method: string) => void): DeskOwner {
+export function deskOwner(
+  { dispatch, widens }: { readonly dispatch: ServerDeps['dispatch'] } & Pick<DeskOwner, 'widens'>,
+  heard: (method: string) => void,
+): DeskOwner {
   const over = new AbortController();
   const peer = { kind: 'unverified' } as const;
   const caller: Caller = {
@@ -46,6 +52,7 @@ export function deskOwner(dispatch: ServerDeps['dispatch'], heard: (method: stri
       if ((methods[method].who as 'any' | 'owner' | 'client') === 'client') throw notAtTheDesk(method);
       return dispatch(caller, method, params);
     },
+    widens,
     close: () => over.abort(closed()),
   };
 }

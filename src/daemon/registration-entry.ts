@@ -28,6 +28,16 @@ export function checkRegistration({ urlPolicy }: Pick<BrokerParts, 'urlPolicy'>,
   if (entry.privateKey !== undefined) requireUsableKey(entry, entry.privateKey);
 }
 
+/** What a new entry for this issuer replaces. */
+export function enteredFor(
+  { registrations }: Pick<BrokerParts, 'registrations'>,
+  issuer: string,
+): RegistrationRecord[] {
+  return registrations
+    .all()
+    .filter(({ registration: r }) => r.issuer === issuer && r.source === 'preregistered');
+}
+
 /** Throws as `checkRegistration`, and what the vault throws. */
 export async function enterRegistration(
   { registrations, audit, clock, urlPolicy }: BrokerParts,
@@ -35,9 +45,7 @@ export async function enterRegistration(
 ): Promise<ResultOf<'registration.set'>> {
   checkRegistration({ urlPolicy }, entry);
   const redirectUri = entry.redirectUri ?? `http://127.0.0.1:${randomInt(...portRange)}${redirectPath}`;
-  const earlier = registrations
-    .all()
-    .filter(({ registration: r }) => r.issuer === entry.issuer && r.source === 'preregistered');
+  const earlier = enteredFor({ registrations }, entry.issuer);
   const registration: Registration = {
     issuer: entry.issuer,
     clientId: entry.clientId,

@@ -1,46 +1,60 @@
 /**
  * Which permissions give a program more than it had: asked by the broker of commands, by the app of its windows.
  *
- * Invariant: what isn't clearly less is more.
+ * Invariants: what isn't clearly less is more. It is compared with what stands on disk, not with the lists,
+ * which don't show all that a permission is held to.
  */
-import type * as z from 'zod';
-import type { methods } from '../ipc/protocol.ts';
+import type { Broker } from '../broker/broker.ts';
+import type { Permission } from '../broker/permission.ts';
+import type { ParamsOf } from '../ipc/protocol.ts';
+import { isWithin, parseScope } from '../oauth/scope.ts';
 
-type Clients = z.output<(typeof methods)['client.list']['result']>['clients'];
-type PermissionParams = z.output<(typeof methods)['permission.set']['params']>;
+export type PermissionParams = ParamsOf<'permission.set'>;
 
-/** True unless the client has such a permission already, and it reaches as far as the new one and lasts as long. */
-export function widens(clients: Clients, { client, ...wanted }: PermissionParams): boolean {
-  if (wanted.decision !== 'allow') return false;
-  const has = clients
-    .filter(({ clientId, name }) => client === clientId || client === name)
-    .flatMap(({ permissions }) => permissions)
-    .find(({ resource, decision }) => resource === wanted.resource && decision === 'allow');
-  if (!has) return true;
+/**
+ * True unless the client has such a permission already, and it reaches as far as the new one and lasts as long.
+ * Reads records, which are verified by then. Throws what `permission.set` would throw for such params.
+ */
+export function widens(broker: Broker, params: PermissionParams): boolean {
+  const { clients, permissions, clock } = broker.parts;
+  const { client, resource, decision, scope, until, ...more } = params;
+  const clientId = clients.resolve(client);
+  const endpoint = broker.canonical(resource);
+  const wanted = scope === undefined ? undefined : parseScope(scope);
+  if (decision !== 'allow') return false;
+  const held = permissions.find(clientId, endpoint, clock.wall());
+  if (held?.decision !== 'allow' || Object.keys(more).length > 0) return true;
   return (
-    !isWithin(wanted.scope, has.scope) || !endsBy(wanted.until, has.until) || !isSame(rest(wanted), rest(has))
+    !reachesOnly(wanted, held.scope) ||
+    !endsBy(until, held.until) ||
+    isOpenEnded(broker, held) ||
+    undoesRefusal(wanted, held)
   );
 }
 
 /** Absent: not limited to any scopes. */
-function isWithin(wanted: string | undefined, has: string | undefined): boolean {
-  if (has === undefined) return true;
-  if (wanted === undefined) return false;
-  const held = has.split(' ');
-  return wanted.split(' ').every((scope) => held.includes(scope));
+function reachesOnly(wanted: readonly string[] | undefined, has: readonly string[] | undefined): boolean {
+  return has === undefined || (wanted !== undefined && isWithin(wanted, has));
 }
 
-/** Absent: until it is ended. In seconds since 1970. */
+/** Absent: until it is ended. `wanted` in seconds since 1970, `has` in milliseconds. */
 function endsBy(wanted: number | undefined, has: number | undefined): boolean {
-  return has === undefined || (wanted !== undefined && wanted <= has);
+  // The lists show whole seconds, and what is as long as they say is no longer.
+  return has === undefined || (wanted !== undefined && wanted <= Math.floor(has / 1000));
 }
 
-/** Whatever else limits a permission: no less than before only if it is the same. */
-function rest(permission: object): readonly [string, unknown][] {
-  const compared = new Set(['resource', 'scope', 'until', 'decision']);
-  return Object.entries(permission).filter(([name]) => !compared.has(name));
+/**
+ * True where a permission is held to the scopes of its first token, or to the resource that the server named
+ * then and doesn't name any more. Set anew it is held to neither.
+ */
+function isOpenEnded({ parts }: Broker, { endpoint, resource, fixAtFirstToken }: Permission): boolean {
+  if (fixAtFirstToken === true) return true;
+  return (
+    resource !== undefined && parts.grants.forEndpoint(endpoint).some((grant) => grant.resource !== resource)
+  );
 }
 
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+/** The person refused single scopes on a card; a permission for all of them names each. */
+function undoesRefusal(wanted: readonly string[] | undefined, { refused = [] }: Permission): boolean {
+  return refused.some((name) => wanted === undefined || wanted.includes(name));
 }

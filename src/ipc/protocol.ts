@@ -7,7 +7,13 @@
  */
 import * as z from 'zod';
 
-import { clientIdentifier, registered, registration } from './registration-schema.ts';
+import {
+  authMethod,
+  clientIdentifier,
+  registered,
+  registration,
+  registrationGrant,
+} from './registration-schema.ts';
 import { idPattern, longest, namePattern, tokenPattern } from './wire.ts';
 
 /** Seconds in a day: nobody needs a token to be valid for longer, or waits longer for one. */
@@ -251,6 +257,13 @@ const interaction = z.object({
   scope: scope.optional(),
   until: instant.optional(),
   registration: clientIdentifier.optional(),
+  /** Of a client that would be entered, as in `registration.set`; `idp` is the identity provider's issuer. */
+  grant: registrationGrant.optional(),
+  authMethod: authMethod.optional(),
+  redirectUri: url.optional(),
+  idp: url.optional(),
+  /** True where the client that was entered for that issuer would end. */
+  replaces: z.boolean().optional(),
   override: overrideName.optional(),
   server: url.optional(),
   /** Without a value: it would be unset. A password in a URL is left out. */

@@ -8,7 +8,9 @@ import * as z from 'zod';
 import { longest } from './wire.ts';
 
 const url = z.string().min(1).max(longest.url);
-const authMethod = z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']);
+export const authMethod = z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']);
+
+export const registrationGrant = z.literal(['authorization_code', 'client_credentials', 'id-jag']);
 
 export const clientIdentifier = z.string().min(1).max(longest.url);
 
@@ -23,7 +25,7 @@ export const registration = z.object({
   /** Absent: what the secret or key calls for. */
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
-  grant: z.literal(['authorization_code', 'client_credentials', 'id-jag']).optional(),
+  grant: registrationGrant.optional(),
   /** For id-jag: the company's identity provider. */
   idp: z
     .object({ issuer: url, clientId: clientIdentifier, idTokenFile: z.string().min(1).max(4096) })

@@ -212,6 +212,10 @@ describe('a permission', () => {
     expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject({ reason: 'consent_denied' });
     expect(r.parts.interactions.list()).toEqual([]);
     expect((await r.ask()).scope).toEqual(['notes:read']);
+    await r.allow('editor', ['notes:read']);
+    expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject({ reason: 'consent_denied' });
+    await r.allow('editor', ['notes:read', 'notes:write']);
+    expect((await r.ask({ scope: ['notes:write'] })).scope).toContain('notes:write');
   });
 
   it('given by command answers the open card', async () => {

@@ -1,23 +1,53 @@
 /** Which permissions are more than a program had. */
 import { describe, expect, it } from 'vitest';
+import type { Permission } from '../../src/broker/permission.ts';
 import { widens } from '../../src/daemon/widening.ts';
+import { brokerRig } from '../broker/rig.ts';
+
+const endpoint = 'https://notes.example/mcp';
+
+/** Nothing here is fetched, and no page is opened. */
+const nowhere = {
+  endpoint,
+  fetch: () => Promise.reject(new Error('nothing is fetched here')),
+  visit: () => Promise.reject(new Error('no page is opened here')),
+};
+
+/** In seconds: a permission's end lies ahead. */
+const end = Math.floor(Date.now() / 1000) + 3600;
+
+async function brokerWith(held: Partial<Permission> = {}) {
+  const { broker, parts } = await brokerRig(nowhere);
+  const { id: clientId } = await parts.clients.add('editor', Date.now());
+  const { id: other } = await parts.clients.add('other', Date.now());
+  await parts.permissions.set({
+    clientId,
+    endpoint,
+    decision: 'allow',
+    scope: ['read', 'write'],
+    until: end * 1000,
+    createdAt: 0,
+    ...held,
+  });
+  return { broker, clientId, other };
+}
+
+const wanted = {
+  client: 'editor',
+  resource: endpoint,
+  decision: 'allow' as const,
+  scope: 'read',
+  until: end - 1,
+};
 
 describe('a permission', () => {
-  const resource = 'https://notes.example/mcp';
-  const clients = [
-    {
-      clientId: 'c1',
-      name: 'editor',
-      pairedAt: 0,
-      permissions: [{ resource, decision: 'allow' as const, scope: 'read write', until: 1000 }],
-    },
-  ];
-  const wanted = { client: 'editor', resource, decision: 'allow' as const, scope: 'read', until: 500 };
-
-  it('is no wider where it asks for less, or denies', () => {
-    expect(widens(clients, wanted)).toBe(false);
-    expect(widens(clients, { ...wanted, client: 'c1', scope: 'write read', until: 1000 })).toBe(false);
-    expect(widens([], { ...wanted, decision: 'deny' })).toBe(false);
+  it('is no wider where it asks for less, or denies', async () => {
+    const { broker, clientId } = await brokerWith();
+    expect(widens(broker, wanted)).toBe(false);
+    expect(widens(broker, { ...wanted, client: clientId, scope: 'write read', until: end })).toBe(false);
+    // As a person types it.
+    expect(widens(broker, { ...wanted, resource: `${endpoint}/` })).toBe(false);
+    expect(widens(broker, { ...wanted, client: 'other', decision: 'deny' })).toBe(false);
   });
 
   it.each([
@@ -25,10 +55,31 @@ describe('a permission', () => {
     ['for another server', { resource: 'https://mail.example' }],
     ['with a further scope', { scope: 'read admin' }],
     ['with any scope', { scope: undefined }],
-    ['for longer', { until: 1001 }],
+    ['for longer', { until: end + 1 }],
     ['for ever', { until: undefined }],
     ['with a limit that is not known here', { lease: 'longer' }],
-  ])('is wider %s', (_how, change) => {
-    expect(widens(clients, { ...wanted, ...change })).toBe(true);
+  ])('is wider %s', async (_how, change) => {
+    const { broker } = await brokerWith();
+    expect(widens(broker, { ...wanted, ...change })).toBe(true);
+  });
+
+  it.each([
+    ['was a denial', { decision: 'deny' as const }],
+    ['was held to the scopes of its first token', { fixAtFirstToken: true, scope: undefined }],
+    ['had a scope of it refused', { refused: ['read'] }],
+  ])('is wider where what stands %s', async (_what, held) => {
+    const { broker } = await brokerWith(held);
+    expect(widens(broker, wanted)).toBe(true);
+  });
+
+  it('is wider where it names no scopes and some were refused', async () => {
+    const { broker } = await brokerWith({ scope: undefined, refused: ['admin'] });
+    expect(widens(broker, wanted)).toBe(false);
+    expect(widens(broker, { ...wanted, scope: undefined })).toBe(true);
+  });
+
+  it('is no wider for what was refused beside it', async () => {
+    const { broker } = await brokerWith({ refused: ['admin'] });
+    expect(widens(broker, wanted)).toBe(false);
   });
 });

@@ -164,7 +164,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
   ],
   'registration.set': [
     { issuer: 'https://login.example', clientId: 'abc', clientSecret: 'aClientSecret-0815' },
-    { command: 'register', issuer: 'https://login.example', registration: 'abc' },
+    { command: 'register', issuer: 'https://login.example', registration: 'abc', replaces: false },
   ],
   'override.set': [
     { server: resource, name: 'no-resource', on: true },
@@ -200,6 +200,42 @@ describe('the owner’s key at a desk', () => {
       expect(await cards()).toEqual([]);
     }
     expect(await line.request('settings.get')).not.toEqual(before);
+  });
+
+  it('shows what a client would be entered for, and that it takes the place of another', async () => {
+    const { home, line, owner, card, answer } = await openDesk();
+    const issuer = 'https://login.example';
+    const redirectUri = 'http://127.0.0.1:61234/callback';
+    await owner.call('registration.set', { issuer, clientId: 'before' });
+    const idp = { issuer: 'https://idp.example', clientId: 'desk', idTokenFile: '/nowhere/id-token' };
+    const secret = { clientSecret: 'aClientSecret-0815', authMethod: 'client_secret_post' };
+    const entry = { issuer, clientId: 'abc', ...secret, grant: 'id-jag', idp };
+    const entering = line.request('registration.set', entry);
+    const { id, ...shown } = await card();
+    expect(shown).toMatchObject({
+      command: 'register',
+      grant: 'id-jag',
+      authMethod: 'client_secret_post',
+      idp: 'https://idp.example',
+      replaces: true,
+    });
+    expect(JSON.stringify(shown)).not.toContain(secret.clientSecret);
+    const line1 =
+      'enter the client "abc" for https://login.example, grant id-jag, authenticated by client_secret_post';
+    const line2 =
+      ', on the word of the identity provider "https://idp.example", in place of the client that was entered';
+    expect(await home.ok(['pending'])).toContain(line1 + line2);
+    await answer(id, 'yes');
+    await entering;
+    const other = line.request('registration.set', {
+      issuer: 'https://b.example',
+      clientId: 'b',
+      redirectUri,
+    });
+    const second = await card();
+    expect(second).toMatchObject({ redirectUri, replaces: false });
+    await answer(second.id, 'yes');
+    await other;
   });
 
   it('shows that a setting would be unset by giving no value', async () => {

@@ -85,6 +85,23 @@ describe('a command that widens something, or waits for a sign-in', () => {
     expect(await permissions()).toMatchObject([{ scope: 'notes:read' }]);
   });
 
+  it('is not widened from the page without a press, where the list shows less than it is held to', async () => {
+    const home = newHome();
+    // Nobody answers there: the permission stays held to the scopes of a first token.
+    const resource = 'https://127.0.0.1:1/mcp';
+    const page = await onlyPage(await openApp(home));
+    const asking = home.start(['token', resource]);
+    expect(await approve(await cardPage('cli'))).toEqual({ ok: true, value: {} });
+    await asking.ended;
+    const [held] = valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions ?? [];
+    expect(held).toMatchObject({ resource, decision: 'allow' });
+    const { until: end = 0 } = held ?? {};
+    const anew = { client: 'cli', resource, decision: 'allow' as const, until: end - 60 };
+    expect(await ask(page, 'permission.set', anew)).toMatchObject({ refusal: { reason: 'not_permitted' } });
+    const denied = { ...anew, decision: 'deny' as const };
+    expect(await ask(page, 'permission.set', denied)).toMatchObject({ ok: true });
+  });
+
   it('leaves its sign-in to a click in the tray, and says so', async () => {
     const { home, world, resource } = await homeInWorld();
     const opened = await openApp(home, ['--hidden']);
