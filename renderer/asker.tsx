@@ -6,13 +6,11 @@
 import { Icon } from './icon.tsx';
 import { Foreign } from './foreign.tsx';
 import { Notice } from './notice.tsx';
+import { ScrollBox } from './scroll-box.tsx';
 import { strings } from './strings.ts';
 import type { LocalClient, Question } from './views.ts';
 
 const words = strings.card;
-
-/** Programs of the chain that are shown; the nearest say the most. */
-const mostParents = 6;
 
 /** Characters of a path. */
 export const longestPath = 300;
@@ -44,10 +42,12 @@ export function Asker({ question: { asker }, name, note, paired, isRead }: Asker
         </p>
         {note !== undefined && <p class="dim small">{note}</p>}
         {file !== undefined && (
-          <p class="path">
-            <Foreign text={file} bound={longestPath} />
-            {executable === undefined && <span class="dim"> {words.seenAtPairing}</span>}
-          </p>
+          <ScrollBox label={words.file}>
+            <p class="path">
+              <Foreign text={file} bound={longestPath} />
+              {executable === undefined && <span class="dim"> {words.seenAtPairing}</span>}
+            </p>
+          </ScrollBox>
         )}
         {pid !== undefined && (
           <p class="dim small">
@@ -80,10 +80,10 @@ function Parents({ names }: { readonly names: readonly string[] }) {
     <>
       {', '}
       {words.startedBy}{' '}
-      {names.slice(0, mostParents).map((name, at) => (
+      {names.map((name, at) => (
         <span key={`${at} ${name}`}>
           {at > 0 && ' ← '}
-          <Foreign text={name} bound={60} />
+          <Foreign text={name} />
         </span>
       ))}
     </>

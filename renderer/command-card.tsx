@@ -14,9 +14,8 @@ import { Address, Foreign } from './foreign.tsx';
 import { Notice } from './notice.tsx';
 import { scopeNames, Scopes } from './scopes.tsx';
 import { strings } from './strings.ts';
-import type { Question } from './views.ts';
+import type { Question, SettingValue } from './views.ts';
 import { When } from './when.tsx';
-import { settingText } from './words.ts';
 
 const words = strings.command;
 
@@ -124,12 +123,22 @@ function NewSetting({ question: { setting } }: { readonly question: Question }) 
         <Foreign text={setting.name} />
       </Fact>
       <Fact name={words.value}>
-        {setting.value === undefined || setting.value === null ? (
-          words.unset
-        ) : (
-          <Foreign text={settingText(setting.value)} />
-        )}
+        {setting.value === undefined || setting.value === null ? words.unset : <Value of={setting.value} />}
       </Fact>
     </>
+  );
+}
+
+/** A line for each of several: a space within one of them could pass for the end of it. */
+function Value({ of }: { readonly of: SettingValue }) {
+  if (!Array.isArray(of)) return <Foreign text={String(of)} />;
+  return (
+    <ul>
+      {of.map((text) => (
+        <li key={text}>
+          <Foreign text={text} />
+        </li>
+      ))}
+    </ul>
   );
 }

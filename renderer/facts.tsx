@@ -1,5 +1,8 @@
 /** Names with their values, as a description list: a line each, or side by side. */
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
+import { OnCard } from './foreign.tsx';
+import { ScrollBox } from './scroll-box.tsx';
 
 interface FactsProps {
   readonly children: ComponentChildren;
@@ -19,10 +22,12 @@ interface FactProps {
 }
 
 export function Fact({ name, children, isWide = false }: FactProps) {
+  // On a card values are whole, so that one of them could push the others far away.
+  const isBoxed = useContext(OnCard);
   return (
     <div {...(isWide ? { class: 'wide' } : {})}>
       <dt>{name}</dt>
-      <dd>{children}</dd>
+      <dd>{isBoxed ? <ScrollBox label={name}>{children}</ScrollBox> : children}</dd>
     </div>
   );
 }

@@ -14,10 +14,11 @@ import { ConsentForm } from './consent-form.tsx';
 import { useDeed } from './deed.ts';
 import { Fact, Facts } from './facts.tsx';
 import { fitLabel } from './foreign-text.ts';
-import { Address } from './foreign.tsx';
+import { Address, OnCard } from './foreign.tsx';
 import { Icon } from './icon.tsx';
 import { Notice } from './notice.tsx';
 import { scopeNames, Scopes } from './scopes.tsx';
+import { ScrollBox } from './scroll-box.tsx';
 import { SignInCard } from './sign-in-card.tsx';
 import { SpanChoice } from './span-choice.tsx';
 import { useList } from './store.ts';
@@ -33,7 +34,15 @@ export interface CardProps {
   readonly onDone: () => void;
 }
 
-export function QuestionCard({ question, onDone }: CardProps) {
+export function QuestionCard(props: CardProps) {
+  return (
+    <OnCard.Provider value={true}>
+      <CardOfKind {...props} />
+    </OnCard.Provider>
+  );
+}
+
+function CardOfKind({ question, onDone }: CardProps) {
   switch (question.kind) {
     case 'login':
     case 'device':
@@ -147,9 +156,11 @@ function Wish({ question, had }: { readonly question: Question; readonly had: Pe
       <div class="party">
         <Icon name="server" />
         <div>
-          <p class="party-name">
-            <Address url={resource} />
-          </p>
+          <ScrollBox label={words.server}>
+            <p class="party-name">
+              <Address url={resource} />
+            </p>
+          </ScrollBox>
           <Issuers question={question} />
           {had && <p class="small">{words.more}</p>}
         </div>

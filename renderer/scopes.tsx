@@ -1,5 +1,6 @@
 /** Scopes in words: the server's own text, and what it means where everybody agrees on that. */
-import { Foreign } from './foreign.tsx';
+import { useContext } from 'preact/hooks';
+import { Foreign, OnCard } from './foreign.tsx';
 import { strings } from './strings.ts';
 import { scopeMeaning } from './words.ts';
 
@@ -8,7 +9,7 @@ export function scopeNames(scope: string | undefined): string[] {
   return [...new Set((scope ?? '').split(' ').filter((name) => name !== ''))];
 }
 
-/** Names shown of one grant; a server that sends more is summed up, so that one row stays a row. */
+/** Names shown of one grant in a list; more are summed up, so that one row stays a row. A card has them all. */
 const mostShown = 40;
 
 interface ScopesProps {
@@ -18,11 +19,12 @@ interface ScopesProps {
 }
 
 export function Scopes({ names, fresh = [] }: ScopesProps) {
+  const most = useContext(OnCard) ? names.length : mostShown;
   if (names.length === 0) return <span class="dim">{strings.servers.noScopes}</span>;
-  const more = names.length - mostShown;
+  const more = names.length - most;
   return (
     <ul class="scopes">
-      {names.slice(0, mostShown).map((name) => (
+      {names.slice(0, most).map((name) => (
         <li key={name}>
           <Scope name={name} />
           {fresh.includes(name) && <span class="tag">{strings.card.newScope}</span>}

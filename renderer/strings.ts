@@ -476,6 +476,7 @@ export const strings = {
     titleAllow: 'May this program have access?',
     titlePair: 'May this program be paired?',
     who: 'Program',
+    file: 'File of the program',
     process: (pid: string) => `process ${pid}`,
     startedBy: 'started by',
     verified: 'attested by the system',

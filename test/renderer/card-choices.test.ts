@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
 import { exampleAnswer, exampleNow } from '../support/example-desk.ts';
-import { openWindow, releaseTimers } from './page-window.ts';
+import { accessibilityFaults, openWindow, overflowing, releaseTimers } from './page-window.ts';
 
 let profile: BrowserProfile;
 
@@ -24,6 +24,95 @@ const armed = (page: Page): Promise<void> => page.locator('button.primary:enable
 /** Waits until the half second is about to run. */
 const timerHeld = (page: Page): Promise<void> =>
   expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
+
+/** What the wire lets through at most: many names, long ones, and a change at the very end. */
+const longNames = Array.from({ length: 60 }, (_none, at) => `https://scopes.example/${'a'.repeat(20)}/${at}`);
+const longName = `files:${'x'.repeat(900)}:admin`;
+const longPath = `/opt/${'deep/'.repeat(700)}editor`;
+const longUrl = `https://notes.example/${'path/'.repeat(300)}end`;
+
+describe('what a card says', () => {
+  const common = { createdAt: exampleNow, state: 'open', resource: longUrl };
+  const interactions = [
+    {
+      ...common,
+      id: 'allow',
+      kind: 'allow' as const,
+      client: 'editor',
+      scope: [...longNames, longName].join(' '),
+      asker: {
+        verified: true,
+        pid: 7,
+        executable: longPath,
+        parents: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'],
+      },
+    },
+    {
+      ...common,
+      id: 'command',
+      kind: 'command' as const,
+      command: 'settings' as const,
+      registration: `client-${'x'.repeat(1000)}-end`,
+      setting: { name: 'browser', value: `/usr/bin/firefox ${'-x '.repeat(200)}--profile /last` },
+    },
+    {
+      ...common,
+      id: 'list',
+      kind: 'command' as const,
+      command: 'settings' as const,
+      setting: { name: 'proxyExceptions', value: ['one two', 'three'] },
+    },
+    { ...common, id: 'sign-in', kind: 'login' as const, issuer: `${longUrl}/issuer`, url: longUrl },
+  ];
+  const open = (hash: string) =>
+    openWindow(profile.page.context(), {
+      hash,
+      width: 320,
+      answer: exampleAnswer({ 'interaction.list': { interactions }, 'grant.list': { grants: [] } }),
+    });
+
+  it('is whole: every scope, name, file and address, however many and long', async () => {
+    const { page } = await open('card/allow');
+    await page.locator('.scopes').waitFor();
+    const shown = await page.locator('.scopes code').allTextContents();
+    expect(shown).toEqual([...longNames, longName]);
+    const text = (await page.locator('.question').textContent()) ?? '';
+    for (const part of [longPath, longUrl, 'g ← h']) expect(text).toContain(part);
+    expect(text).not.toContain('…');
+    // Its host stays set off, however long the rest is.
+    expect(await page.locator('.party-name .address strong').innerText()).toBe('notes.example');
+    expect(await overflowing(page)).toEqual([]);
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+
+  it('is reached by the keyboard where it is longer than its box, and only there', async () => {
+    const { page } = await open('card/allow');
+    const box = page.getByRole('group', { name: 'Asks for' });
+    await box.focus();
+    await page.keyboard.press('End');
+    await expect.poll(() => box.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
+    expect(await page.getByRole('group', { name: 'Asked', exact: true }).count()).toBe(0);
+  });
+
+  it('is the whole value of a setting, and the whole client id, of a command', async () => {
+    const { page } = await open('card/command');
+    await page.getByText('May a command change a setting').waitFor();
+    const text = (await page.locator('.question').textContent()) ?? '';
+    for (const part of ['--profile /last', `${'x'.repeat(1000)}-end`, longUrl]) expect(text).toContain(part);
+    expect(await overflowing(page)).toEqual([]);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.evaluate('location.hash = "card/list"');
+    await page.getByText('one two').waitFor();
+    expect(await page.locator('.question .facts li').allInnerTexts()).toEqual(['one two', 'three']);
+  });
+
+  it('is the whole address of a server and its issuer at a sign-in', async () => {
+    const { page } = await open('card/sign-in');
+    await page.getByText('Sign in on a page').waitFor();
+    expect(await page.locator('.address').allTextContents()).toEqual([longUrl, `${longUrl}/issuer`]);
+    expect(await overflowing(page)).toEqual([]);
+  });
+});
 
 describe('how long it is allowed', () => {
   const granted = { resource: 'https://notes.example/mcp', scope: 'a', decision: 'allow' as const };

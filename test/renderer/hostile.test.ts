@@ -205,7 +205,8 @@ describe('hostile texts', () => {
       const shown = await page.evaluate<string>(`document.body.innerText + [...document.querySelectorAll('*')]
         .flatMap((element) => [...element.attributes].map(({ value }) => value)).join(' ')`);
       expect(shown, hash).not.toMatch(/[\u0000-\u0008\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/);
-      expect(shown, hash).not.toContain('W'.repeat(1000));
+      // A card cuts nothing that the wire lets through; past that it does.
+      expect(shown, hash).not.toContain('W'.repeat(hash.startsWith('card') ? 9000 : 1000));
       expect(shown, hash).not.toMatch(/\p{M}{4}/u);
       // An address that says one host and means another has none set off.
       expect(await page.locator('strong', { hasText: /^good\.example$/ }).count()).toBe(0);
