@@ -270,6 +270,7 @@ export class Broker {
   }
 
   userActed(endpoint: string): void {
+    this.consent.userActed();
     this.#signIns.userActed(endpoint);
     this.#stepUps.clear(` ${endpoint} `);
     this.#rejections.clear(` ${endpoint} `);
