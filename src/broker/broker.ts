@@ -110,14 +110,29 @@ export class Broker {
     const who = asker === undefined ? { clientId } : { clientId, asker };
     const wanted = { ...who, endpoint, scope: neededScope(request), interaction };
     try {
-      await this.consent.permitted(wanted, waiting);
-      return await this.#walk({ request, endpoint, wanted, waiting, hasSignedIn: false });
+      return await this.#permittedWalk({ request, endpoint, wanted, waiting, hasSignedIn: false });
     } catch (error) {
       const told = error instanceof TimeOver ? this.#stillPending(clientId, endpoint) : error;
       this.#note(request, endpoint, 'refused', reasonOf(told));
       throw told;
     } finally {
       waiting.end();
+    }
+  }
+
+  /** One card may answer several requests, and "once" is for one of them: the others ask again. */
+  async #permittedWalk(asked: Asked): Promise<Token> {
+    const { wanted, waiting } = asked;
+    for (;;) {
+      const spent = this.parts.leases.spentBy(wanted.clientId);
+      await this.consent.permitted(wanted, waiting);
+      try {
+        return await this.#walk(asked);
+      } catch (error) {
+        const isUsedUp = this.parts.leases.spentBy(wanted.clientId) > spent;
+        if (!isUsedUp || reasonOf(error) !== 'consent_required' || wanted.interaction === 'never')
+          throw error;
+      }
     }
   }
 
@@ -270,6 +285,7 @@ export class Broker {
   }
 
   userActed(endpoint: string): void {
+    this.consent.userActed();
     this.#signIns.userActed(endpoint);
     this.#stepUps.clear(` ${endpoint} `);
     this.#rejections.clear(` ${endpoint} `);

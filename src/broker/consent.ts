@@ -4,13 +4,15 @@
  * Invariants (DESIGN 6): silence authorizes nothing. Without a permission there is a question, or a
  * refusal; a denial is remembered, of a program as of single scopes; `later` isn't, and leaves no
  * trace. A card that the user's own command decides is closed by it, and never widens what stands. A
- * lease stands beside what is on disk: when it ends, a permission or denial there is as it was.
+ * lease stands beside what is on disk: when it ends, a permission or denial there is as it was. A program whose
+ * card came to nothing waits a growing while before its next one.
  */
 import { KeyturnError } from '../errors.ts';
 import { isWithin, union } from '../oauth/scope.ts';
 import type { Reply } from './answer.ts';
 import type { Asker, AskerView } from './asker.ts';
 import type { Audit } from './audit.ts';
+import { CardPauses } from './card-pauses.ts';
 import type { Clock } from './clock.ts';
 import { questionPatience } from './interaction.ts';
 import type { Interactions } from './interaction.ts';
@@ -51,12 +53,20 @@ const cliLease = 3_600_000;
 export class Consent {
   readonly #parts: ConsentParts;
   readonly #questions = new SharedWork<Permission>();
+  /** By local client. */
+  readonly #pauses: CardPauses;
 
   constructor(parts: ConsentParts) {
     this.#parts = parts;
+    this.#pauses = new CardPauses(() => parts.clock.now());
   }
 
-  /** The permission that covers what is wanted. Throws `consent_denied`, `consent_required` or the caller's reason. */
+  /** The person does something by themselves: nobody waits for what was put off before. */
+  userActed(): void {
+    this.#pauses.endAll();
+  }
+
+  /** The permission that covers what is wanted. Throws `consent_denied`, `consent_required`, `rate_limited` or the caller's reason. */
   async permitted(wanted: Wanted, waiting: Pick<Patience, 'signal'>): Promise<Permission> {
     const permission = this.#covering(wanted);
     if (permission) return permission;
@@ -172,6 +182,7 @@ export class Consent {
   }
 
   async #ask(wanted: Wanted, signal: AbortSignal): Promise<Permission> {
+    this.#refuseTooSoon(wanted);
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
     const scope = union(...this.#standing(wanted).map((had) => had.scope ?? []), wanted.scope);
@@ -192,7 +203,11 @@ export class Consent {
       .then(() => ({ verdict: 'later' as const }));
     for (const pending of [asked, unanswered]) pending.catch(() => undefined);
     try {
-      return await this.#settle(wanted, { scope, asker }, await Promise.race([asked, unanswered]));
+      const reply = await Promise.race([asked, unanswered]).catch((error: unknown) => {
+        if (signal.aborted) this.#pauses.cameToNothing(wanted.clientId);
+        throw error;
+      });
+      return await this.#settle(wanted, { scope, asker }, reply);
     } finally {
       over.abort();
     }
@@ -200,11 +215,12 @@ export class Consent {
 
   async #settle(wanted: Wanted, card: Card, reply: Reply): Promise<Permission> {
     if (reply.verdict === 'void') await this.#record(wanted, 'void', card.scope);
-    if (reply.verdict === 'later' || reply.verdict === 'void') return this.inForce(wanted);
+    if (reply.verdict === 'later' || reply.verdict === 'void') return this.#putOff(wanted);
     if (reply.verdict === 'no') {
       await this.#refuse(wanted);
       throw this.#denied(wanted);
     }
+    this.#pauses.end(wanted.clientId);
     const found = this.#find(wanted);
     const before = found?.decision === 'allow' ? found : undefined;
     const scope = reply.scope ?? card.scope;
@@ -216,6 +232,25 @@ export class Consent {
       await this.#lease(permission, card, reply);
     else await this.#keepDecision(permission);
     return this.inForce(wanted);
+  }
+
+  /** Nobody said yes, unless the owner's own command closed the card. */
+  #putOff(wanted: Wanted): Permission {
+    const decided = this.#covering(wanted);
+    if (decided) return decided;
+    this.#pauses.cameToNothing(wanted.clientId);
+    throw this.#required(wanted);
+  }
+
+  #refuseTooSoon({ clientId }: Wanted): void {
+    const retryAfter = this.#pauses.left(clientId);
+    if (retryAfter === 0) return;
+    const name = this.#parts.clients.nameOf(clientId);
+    throw new KeyturnError('rate_limited', `A question of ${name} was put off or withdrawn a moment ago.`, {
+      rule: 'Each question that is put off or withdrawn doubles the pause before the program’s next one, from 1 s to 5 min',
+      hint: 'Wait, then ask again; a permission that you set yourself ends the pause.',
+      retryAfter,
+    });
   }
 
   async #lease(permission: Permission, { asker }: Card, { run, once }: Reply): Promise<void> {

@@ -18,6 +18,12 @@ export interface Lease {
 
 export class Leases {
   #held: Lease[] = [];
+  readonly #spent = new Map<string, number>();
+
+  /** How many tokens this program got so far that were for once. */
+  spentBy(clientId: string): number {
+    return this.#spent.get(clientId) ?? 0;
+  }
 
   /** What is leased to this asker at `now` (milliseconds). A process that runs another program by now has none. */
   find(clientId: string, endpoint: string, asker: Asker | undefined, now: number): Permission[] {
@@ -52,7 +58,9 @@ export class Leases {
   used(permission: Permission): void {
     // Mostly there is none, and every token comes here.
     if (this.#held.length === 0) return;
-    this.#drop((lease) => lease.once === true && lease.permission === permission);
+    const ended = this.#drop((lease) => lease.once === true && lease.permission === permission);
+    const { clientId } = permission;
+    this.#spent.set(clientId, this.spentBy(clientId) + ended.length);
   }
 
   /** Keeps a lease in place of an earlier one of the same run, program and endpoint; what is for once stands beside. */

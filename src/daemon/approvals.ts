@@ -5,8 +5,8 @@
  * is the one that was shown. It is checked before anybody is asked, needs nothing of the vault for that, and
  * nothing is remembered. Who was refused waits a growing while, so that no program buries the desk in cards.
  */
-import { Backoff } from '../broker/backoff.ts';
 import type { Verdict } from '../broker/answer.ts';
+import { CardPauses } from '../broker/card-pauses.ts';
 import { questionPatience } from '../broker/interaction.ts';
 import { patience, TimeOver } from '../broker/patience.ts';
 import type { CommandWish } from '../broker/question.ts';
@@ -25,16 +25,13 @@ export interface ApprovalParts extends WishParts {
 /** One pause for all commands: they come and go, and their names prove nothing. */
 const pauseKey = 'command';
 
-/** Milliseconds without a refusal after which the pauses begin anew: as long as the longest of them. */
-const quiet = 300_000;
-
 export class Approvals {
   readonly #parts: ApprovalParts;
-  readonly #pauses: Backoff;
+  readonly #pauses: CardPauses;
 
   constructor(parts: ApprovalParts) {
     this.#parts = parts;
-    this.#pauses = new Backoff(() => parts.broker.parts.clock.now());
+    this.#pauses = new CardPauses(() => parts.broker.parts.clock.now());
   }
 
   /**
@@ -48,12 +45,12 @@ export class Approvals {
     if (!wish) return;
     this.#refuseTooSoon();
     const verdict = await this.#ask(caller, wish).catch((error: unknown) => {
-      this.#pauses.failed(pauseKey);
+      this.#pauses.cameToNothing(pauseKey);
       throw error;
     });
     await this.#record(wish, verdict);
-    if (verdict === 'yes') return this.#pauses.succeeded(pauseKey);
-    this.#pauses.failed(pauseKey);
+    if (verdict === 'yes') return this.#pauses.end(pauseKey);
+    this.#pauses.cameToNothing(pauseKey);
     throw refused(verdict);
   }
 
@@ -79,15 +76,12 @@ export class Approvals {
   }
 
   #refuseTooSoon(): void {
-    const now = this.#parts.broker.parts.clock.now();
-    const last = this.#pauses.trouble(pauseKey);
-    if (last && now > last.nextTryAt + quiet) this.#pauses.succeeded(pauseKey);
-    const left = this.#pauses.left(pauseKey);
-    if (left === 0) return;
+    const retryAfter = this.#pauses.left(pauseKey);
+    if (retryAfter === 0) return;
     throw new KeyturnError('rate_limited', 'A command was refused in Keyturn’s window a moment ago.', {
       rule: 'Each refused or withdrawn card of a command doubles the pause, from 1 s to 5 min',
       hint: 'Wait, then run it again; or do it in Keyturn’s window.',
-      retryAfter: Math.ceil(left / 1000),
+      retryAfter,
     });
   }
 }

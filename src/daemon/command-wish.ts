@@ -51,6 +51,7 @@ const wishes: Wishes = {
 
   'settings.set': ({ checkSetting }, params) => {
     const { name, value } = checkSetting(params.name, params.value);
+    refuseUnshowable(name, value);
     return { command: 'settings', name, ...(value === undefined ? {} : { value: withoutPassword(value) }) };
   },
 
@@ -87,6 +88,18 @@ function permissionWish(broker: Broker, params: ParamsOf<'permission.set'>): Com
     ...(scope === undefined ? {} : { scope }),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
   };
+}
+
+/** Characters that a card shows whole: the longest value that anybody could still read. */
+const longestShown = 1000;
+
+function refuseUnshowable(name: string, value: CheckedSetting['value']): void {
+  const { length } = String(value);
+  if (length <= longestShown) return;
+  throw new KeyturnError('invalid_request', `${name}: ${length} characters are too many for a card.`, {
+    rule: `What a person says yes to is shown whole: at most ${longestShown} characters`,
+    hint: 'Give a shorter value, or set it in Keyturn’s window.',
+  });
 }
 
 function answeredAtTheDesk(): KeyturnError {

@@ -2,7 +2,8 @@
  * The end of a daemon, in two steps: what it owes is done first, then the home is given up.
  *
  * Invariant: a request that comes after the first step began is not run, and is told so. The home's
- * lock is free only when every rotated token is in the vault and nothing more is written.
+ * lock is free only when every rotated token is in the vault and nothing more is written. A step that fails
+ * is noted and the next one is taken: an end that began comes to its end.
  */
 import type { Broker } from '../broker/broker.ts';
 import { brokerStopping } from '../broker/refusals.ts';
@@ -62,8 +63,9 @@ export class Ending {
 
   async #settle(): Promise<void> {
     this.#parts.log('stopping: refreshes are finished first');
-    this.#parts.quiet();
-    await this.#parts.broker.end();
+    const { quiet, broker } = this.#parts;
+    await this.#step('what works by itself', async () => quiet());
+    await this.#step('questions and refreshes', () => broker.end());
     const late = Promise.withResolvers<void>();
     const cancel = this.#parts.after(requestPatience, late.resolve);
     await Promise.race([Promise.allSettled(this.#running), late.promise]);
@@ -79,19 +81,23 @@ export class Ending {
   async #complete(): Promise<void> {
     await this.settle();
     const { broker, server, close, unlock, log } = this.#parts;
-    await server()?.close();
-    const { audit, clients } = broker.parts;
-    const flushed = await Promise.allSettled([audit.flush(), clients.flush()]);
-    for (const [index, outcome] of flushed.entries()) {
-      if (outcome.status === 'fulfilled') continue;
-      const what = index === 0 ? 'the last rows of the audit log' : 'when programs were last used';
-      log(`${what} could not be written: ${reasonOf(outcome.reason)}`, 'error');
-    }
+    const { audit, clients, refresher } = broker.parts;
+    await this.#step('the socket', async () => server()?.close());
+    await this.#step('the last rows of the audit log', () => audit.flush());
+    await this.#step('when programs were last used', () => clients.flush());
     // A request that was too late for the first step may have set off one more.
-    await broker.parts.refresher.settled();
-    await close();
+    await this.#step('the last refreshes', () => refresher.settled());
+    await this.#step('vault and network', close);
     log('stopped');
-    unlock();
+    await this.#step('the home’s lock', async () => unlock());
     this.#stopped.resolve();
+  }
+
+  async #step(what: string, end: () => Promise<unknown>): Promise<void> {
+    try {
+      await end();
+    } catch (error) {
+      this.#parts.log(`${what} could not be brought to an end: ${reasonOf(error)}`, 'error');
+    }
   }
 }

@@ -85,11 +85,12 @@ describe('an answer', () => {
   });
 
   it('"later" leaves no trace: the next request asks again', async () => {
-    const { ask, question, parts } = await rig();
+    const { ask, question, parts, clock } = await rig();
     const first = ask();
     parts.interactions.answer((await question('allow')).id, 'later');
     expect(await refusal(first)).toMatchObject({ reason: 'consent_required' });
     expect(parts.permissions.of('editor', 0)).toEqual([]);
+    clock.advance(1000);
     const second = refusal(ask());
     parts.interactions.answer((await question('allow')).id, 'no');
     await second;
@@ -131,14 +132,15 @@ describe('an answer', () => {
     expect(parts.interactions.answer(id, 'later').id).toBe(id);
   });
 
-  it('is asked anew by a program that comes right after the last one went away', async () => {
-    const { ask, question, parts } = await rig();
+  it('is asked anew by a program that comes a moment after the last one went away', async () => {
+    const { ask, question, parts, clock } = await rig();
     const program = new AbortController();
     const first = refusal(ask({ signal: program.signal }));
     await question('allow');
     program.abort();
-    const second = ask();
     expect(await first).toMatchObject({ reason: 'interrupted' });
+    clock.advance(1000);
+    const second = ask();
     parts.interactions.answer((await question('allow')).id, 'yes');
     expect((await second).accessToken).toBeTypeOf('string');
   });

@@ -168,14 +168,20 @@ describe('a yes for once', () => {
     expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
-  it('gives one of the requests that wait together its token', async () => {
+  it('gives one of the requests that wait together its token, and the others ask again', async () => {
     const { ask, login, question, parts } = await rig();
     await login();
     const asker = processNamed('run 1');
-    const both = Promise.allSettled([ask({ asker }), ask({ asker })]);
-    parts.interactions.answer((await question('allow')).id, 'yes', once);
-    const outcomes = await both;
-    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    const three = [ask({ asker }), ask({ asker }), ask({ asker })];
+    const all = Promise.allSettled(three);
+    const first = await question('allow');
+    parts.interactions.answer(first.id, 'yes', once);
+    await Promise.any(three);
+    const second = await question('allow');
+    expect(second.id).not.toBe(first.id);
+    parts.interactions.answer(second.id, 'later');
+    const outcomes = await all;
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: refused });
   });
 

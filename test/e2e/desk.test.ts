@@ -153,6 +153,11 @@ describe('keyturn allow at a desk', () => {
       'invalid_request',
       0,
     ]);
+    const tooLong = `http://proxy.example:3128/${'x'.repeat(1000)}`;
+    expect(await refused('settings.set', { name: 'httpsProxy', value: tooLong })).toEqual([
+      'invalid_request',
+      0,
+    ]);
   });
 });
 

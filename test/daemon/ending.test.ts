@@ -1,0 +1,65 @@
+/** The end of a daemon comes to its end, whatever fails on the way. */
+import { describe, expect, it, vi } from 'vitest';
+import { Ending } from '../../src/daemon/ending.ts';
+import { after } from '../../src/ipc/wire.ts';
+import { brokerRig } from '../broker/rig.ts';
+
+/** Nothing here is fetched, and no page is opened. */
+const nowhere = {
+  endpoint: 'https://notes.example/mcp',
+  fetch: () => Promise.reject(new Error('nothing is fetched here')),
+  visit: () => Promise.reject(new Error('no page is opened here')),
+};
+
+const steps = ['quiet', 'end', 'socket', 'audit', 'clients', 'refreshes', 'close', 'unlock'];
+
+/** An end whose steps are noted, and fail after that where `fails` has them. */
+async function endingThat(fails: readonly string[]) {
+  const { broker } = await brokerRig(nowhere);
+  const taken: string[] = [];
+  const lines: string[] = [];
+  const take = (step: string): void => {
+    taken.push(step);
+    if (fails.includes(step)) throw new Error('aSecret-0815');
+  };
+  const step = (name: string) => async (): Promise<void> => take(name);
+  vi.spyOn(broker, 'end').mockImplementation(step('end'));
+  vi.spyOn(broker.parts.audit, 'flush').mockImplementation(step('audit'));
+  vi.spyOn(broker.parts.clients, 'flush').mockImplementation(step('clients'));
+  vi.spyOn(broker.parts.refresher, 'settled').mockImplementation(step('refreshes'));
+  const ending = new Ending({
+    broker,
+    server: () => ({
+      endpoint: 'unix:1:1',
+      callers: () => [],
+      closeConnectionsOf: () => undefined,
+      close: step('socket'),
+    }),
+    quiet: () => take('quiet'),
+    close: step('close'),
+    unlock: () => take('unlock'),
+    log: (line) => void lines.push(line),
+    after,
+  });
+  return { ending, taken, lines, restore: () => vi.restoreAllMocks() };
+}
+
+describe('an end', () => {
+  it.each([...steps.map((step) => [step]), steps])(
+    'goes on to the last step where this fails: %s',
+    async (...fails) => {
+      const { ending, taken, lines, restore } = await endingThat(fails);
+      try {
+        await ending.complete();
+        await ending.stopped;
+        expect(taken).toEqual(steps);
+        expect(lines.filter((line) => line.includes('could not be brought to an end'))).toHaveLength(
+          fails.length,
+        );
+        expect(lines.join()).not.toContain('aSecret-0815');
+      } finally {
+        restore();
+      }
+    },
+  );
+});
