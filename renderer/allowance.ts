@@ -2,7 +2,7 @@
  * How long a person may allow a program something, and which lease each choice asks of the broker.
  *
  * Invariant: a choice is offered only where the wire carries exactly that; nothing is allowed for
- * longer or wider than the choice says.
+ * longer or wider than the choice says. "As before" is only where something was before.
  */
 import { scopeNames } from './scopes.tsx';
 import type { LocalClient, ParamsOn, Permission, Question, SettingValue } from './views.ts';
@@ -52,8 +52,11 @@ export function freshScopes({ scope }: Question, had: Permission | undefined): r
 
 type Terms = Pick<ParamsOn<'interaction.answer'>, 'lease'>;
 
-/** `now` in seconds since 1970. Without a lease the broker allows it until the person ends it. */
-export function termsOf(span: Span, had: Permission | undefined, now: number): Terms {
+/**
+ * `now` in seconds since 1970. Without a lease the broker allows it until the person ends it. Undefined
+ * where the choice means nothing: then nothing may be sent.
+ */
+export function termsOf(span: Span, had: Permission | undefined, now: number): Terms | undefined {
   switch (span) {
     case 'once':
       return { lease: { once: true } };
@@ -64,7 +67,8 @@ export function termsOf(span: Span, had: Permission | undefined, now: number): T
     case 'untilRevoked':
       return {};
     case 'asBefore':
+      if (had === undefined) return undefined;
       // By its time: should what stood have ended meanwhile, nothing else takes its place.
-      return had?.until === undefined ? {} : { lease: { seconds: Math.max(1, had.until - now) } };
+      return had.until === undefined ? {} : { lease: { seconds: Math.max(1, had.until - now) } };
   }
 }

@@ -1,20 +1,35 @@
 /**
  * When a card may be approved.
  *
- * Invariant: only after the card was on the screen and its window focused for half a second without a
- * break, counted from the moment when the main process knew of it; a break starts it anew. The main
- * process keeps a guard of its own; this one keeps the button from promising what that would refuse.
+ * Invariant: only after the whole card was on the screen and its window focused for half a second without
+ * a break, counted from the moment when the main process knew of it; a break starts it anew, and so does a
+ * change of what the card says. The main process keeps a guard of its own; this one keeps the button from
+ * promising what that would refuse.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { call } from './host.ts';
 
 /** Milliseconds: longer than somebody needs to finish a click or a key meant for what was there before. */
 const lookAtLeast = 500;
 
-export function useArmed(questionId: string): boolean {
-  const [isArmed, set] = useState(false);
-  useEffect(() => watch(questionId, set), [questionId]);
-  return isArmed;
+/** `said`: all that the card says, as text; undefined until that is complete. */
+export function useArmed(questionId: string, said: string | undefined): boolean {
+  // What it was armed for: the first drawing of anything else is unarmed already.
+  const [armedFor, set] = useState<string>();
+  useEffect(() => {
+    if (said === undefined) return undefined;
+    return watch(questionId, (isArmed) => set(isArmed ? said : undefined));
+  }, [questionId, said]);
+  return said !== undefined && armedFor === said;
+}
+
+/** Whether a card says something else than when it was first complete; from then on for good. */
+export function useChanged(said: string | undefined): boolean {
+  const first = useRef(said);
+  const hasChanged = useRef(false);
+  first.current ??= said;
+  if (said !== undefined && said !== first.current) hasChanged.current = true;
+  return hasChanged.current;
 }
 
 function watch(id: string, set: (isArmed: boolean) => void): () => void {

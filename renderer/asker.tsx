@@ -22,7 +22,7 @@ interface AskerProps {
   /** What is to be known of that name. */
   readonly note?: string;
   /** The paired program of that name. */
-  readonly paired?: LocalClient | undefined;
+  readonly paired?: Pick<LocalClient, 'executable'> | undefined;
   /** Whether the paired programs are known yet. */
   readonly isRead: boolean;
 }

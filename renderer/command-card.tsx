@@ -40,7 +40,7 @@ export function CommandCard({ question, onDone }: CommandCardProps) {
       help={strings.card.helpCommand}
       approval={words.confirm}
       deed={deed}
-      isComplete
+      said={JSON.stringify(question)}
       onAnswer={(given) => void answer(given)}
       onApprove={() => void answer('yes')}
     >

@@ -3,11 +3,12 @@
  *
  * Invariants: deny is the default: Enter presses it wherever the focus is, and neither Enter nor
  * Escape ever approves. Approval takes a trusted click or the space bar on a card that is armed
- * (armed.ts) and has all that it has to say on it.
+ * (armed.ts): it has said all that it has to say. One that says something else later says so.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useArmed } from './armed.ts';
+import { ChangedNotice } from './changed-notice.tsx';
 import type { Deed } from './deed.ts';
 import { Refused } from './refused.tsx';
 import { strings } from './strings.ts';
@@ -21,8 +22,8 @@ interface ConsentFormProps {
   /** The word on the button that approves. */
   readonly approval: string;
   readonly deed: Deed;
-  /** All that the card has to say is on it: before that nothing may be approved. */
-  readonly isComplete: boolean;
+  /** All that the card says, as text; undefined until that is complete: before that nothing may be approved. */
+  readonly said: string | undefined;
   readonly onAnswer: (answer: 'no' | 'later') => void;
   readonly onApprove: () => void;
   readonly children: ComponentChildren;
@@ -38,6 +39,7 @@ export function ConsentForm({ title, help, deed, onAnswer, children, ...answers 
       }}
     >
       <h3>{title}</h3>
+      <ChangedNotice said={answers.said} />
       {children}
       <Refused refusal={deed.refusal} />
       <footer>
@@ -50,13 +52,13 @@ export function ConsentForm({ title, help, deed, onAnswer, children, ...answers 
   );
 }
 
-type AnswersProps = Pick<ConsentFormProps, 'id' | 'approval' | 'isComplete' | 'onApprove'> & {
+type AnswersProps = Pick<ConsentFormProps, 'id' | 'approval' | 'said' | 'onApprove'> & {
   readonly isBusy: boolean;
   readonly onLater: () => void;
 };
 
-function Answers({ id, approval, isComplete, isBusy, onLater, onApprove }: AnswersProps) {
-  const isArmed = useArmed(id) && isComplete;
+function Answers({ id, approval, said, isBusy, onLater, onApprove }: AnswersProps) {
+  const isArmed = useArmed(id, said);
   const deny = useRef<HTMLButtonElement>(null);
   // Without scrolling: a card that is longer than its window is read from its beginning.
   useEffect(() => deny.current?.focus({ preventScroll: true }), [id]);

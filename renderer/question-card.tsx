@@ -5,7 +5,7 @@
  * consent-form.tsx's.
  */
 import { useState } from 'preact/hooks';
-import { commandName, freshScopes, proposed, spansFor, standing, termsOf } from './allowance.ts';
+import { commandName, freshScopes, termsOf } from './allowance.ts';
 import type { Span } from './allowance.ts';
 import { announce } from './announcement.ts';
 import { Asker } from './asker.tsx';
@@ -17,13 +17,15 @@ import { fitLabel } from './foreign-text.ts';
 import { Address, OnCard } from './foreign.tsx';
 import { Icon } from './icon.tsx';
 import { Notice } from './notice.tsx';
+import { nothingOffered, useOffer } from './offer.ts';
+import type { Offer } from './offer.ts';
+import { Refused } from './refused.tsx';
 import { scopeNames, Scopes } from './scopes.tsx';
 import { ScrollBox } from './scroll-box.tsx';
 import { SignInCard } from './sign-in-card.tsx';
 import { SpanChoice } from './span-choice.tsx';
-import { useList } from './store.ts';
 import { strings } from './strings.ts';
-import type { LocalClient, Permission, Question, SettingValue } from './views.ts';
+import type { Question } from './views.ts';
 import { When } from './when.tsx';
 
 const words = strings.card;
@@ -66,7 +68,7 @@ function PairCard({ question, onDone }: CardProps) {
       help={words.helpPair}
       approval={words.pair}
       deed={deed}
-      isComplete
+      said={JSON.stringify(question)}
       onAnswer={(given) => void answer(given)}
       onApprove={() => void answer('yes')}
     >
@@ -101,13 +103,18 @@ function useAnswer(question: Question, onDone: () => void) {
 }
 
 function AllowCard({ question, onDone }: CardProps) {
-  const { asker, setting, isRead } = useWhatIsKnown(question);
-  const had = standing(question, asker);
-  const spans = spansFor(question, had);
-  const [wanted, choose] = useState<Span>();
-  const chosen = wanted ?? proposed(spans, setting);
+  const { offer, refusal } = useOffer(question);
+  const { asker, had, spans, first, issuers } = offer ?? nothingOffered;
+  const said = offer && JSON.stringify([question, offer]);
+  // A choice was made among what the card said then; of anything else it says nothing.
+  const [wanted, choose] = useState<{ readonly span: Span; readonly of: string | undefined }>();
+  const chosen = wanted !== undefined && wanted.of === said ? wanted.span : first;
   const { deed, answer } = useAnswer(question, onDone);
   const { id, client = '' } = question;
+  const allow = (): void => {
+    const terms = termsOf(chosen, had, Math.floor(Date.now() / 1000));
+    if (terms) void answer('yes', terms);
+  };
   return (
     <ConsentForm
       id={id}
@@ -115,40 +122,35 @@ function AllowCard({ question, onDone }: CardProps) {
       help={words.help}
       approval={words.allow}
       deed={deed}
-      isComplete={isRead}
+      said={said}
       onAnswer={(given) => void answer(given)}
-      onApprove={() => void answer('yes', termsOf(chosen, had, Math.floor(Date.now() / 1000)))}
+      onApprove={allow}
     >
       <div class="parties">
-        <Asker question={question} name={client} paired={asker} isRead={isRead} />
-        <Wish question={question} had={had} />
+        <Asker question={question} name={client} paired={asker} isRead={offer !== undefined} />
+        <Wish question={question} had={had} issuers={issuers} />
       </div>
       {client === commandName && <Notice kind="warn">{words.cliWarning}</Notice>}
-      <SpanChoice spans={spans} chosen={chosen} pid={question.asker?.pid} onChoose={choose} />
+      {offer && (
+        <SpanChoice
+          spans={spans}
+          chosen={chosen}
+          pid={question.asker?.pid}
+          onChoose={(span) => choose({ span, of: said })}
+        />
+      )}
+      <Refused refusal={refusal} />
     </ConsentForm>
   );
 }
 
-interface Known {
-  /** The paired program of that name; undefined where the name tells nobody. */
-  readonly asker: LocalClient | undefined;
-  /** What the person wants proposed first. */
-  readonly setting: SettingValue | undefined;
-  readonly isRead: boolean;
+interface WishProps extends Pick<Offer, 'had'> {
+  readonly question: Question;
+  /** Undefined until they are known. */
+  readonly issuers: Offer['issuers'] | undefined;
 }
 
-function useWhatIsKnown({ client }: Question): Known {
-  const clients = useList('client.list');
-  const settings = useList('settings.get');
-  const named = clients.value?.clients.filter(({ name }) => name === client) ?? [];
-  return {
-    asker: named.length === 1 ? named[0] : undefined,
-    setting: settings.value?.settings['defaultLease'],
-    isRead: [clients, settings].every(({ value, refusal }) => value !== undefined || refusal !== undefined),
-  };
-}
-
-function Wish({ question, had }: { readonly question: Question; readonly had: Permission | undefined }) {
+function Wish({ question, had, issuers }: WishProps) {
   const { resource = '', scope, createdAt } = question;
   const names = scopeNames(scope);
   return (
@@ -161,7 +163,7 @@ function Wish({ question, had }: { readonly question: Question; readonly had: Pe
               <Address url={resource} />
             </p>
           </ScrollBox>
-          <Issuers question={question} />
+          {issuers && <Issuers urls={issuers} />}
           {had && <p class="small">{words.more}</p>}
         </div>
       </div>
@@ -181,14 +183,11 @@ function Wish({ question, had }: { readonly question: Question; readonly had: Pe
   );
 }
 
-function Issuers({ question: { issuer, resource } }: { readonly question: Question }) {
-  const grants = useList('grant.list').value?.grants ?? [];
-  const known = grants.filter(({ endpoint }) => endpoint === resource).map((grant) => grant.issuer);
-  const issuers = issuer === undefined ? [...new Set(known)] : [issuer];
+function Issuers({ urls }: { readonly urls: Offer['issuers'] }) {
   return (
     <p class="dim small">
-      {words.issuer}: {issuers.length === 0 && words.issuerLater}
-      {issuers.map((url) => (
+      {words.issuer}: {urls.length === 0 && words.issuerLater}
+      {urls.map((url) => (
         <Address key={url} url={url} />
       ))}
     </p>

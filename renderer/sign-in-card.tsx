@@ -7,6 +7,7 @@
 import { useState } from 'preact/hooks';
 import { announce } from './announcement.ts';
 import { useArmed } from './armed.ts';
+import { ChangedNotice } from './changed-notice.tsx';
 import { useDeed } from './deed.ts';
 import { Fact, Facts } from './facts.tsx';
 import { Field } from './field.tsx';
@@ -27,7 +28,8 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   const { id, kind, resource = '', issuer = '', formerIssuer, code } = question;
   const isDevice = kind === 'device';
   const deed = useDeed();
-  const isArmed = useArmed(id);
+  const said = JSON.stringify(question);
+  const isArmed = useArmed(id, said);
   const openPage = async (): Promise<void> => {
     // The main process opens it; the question stays until the sign-in ends.
     if (await deed.run('interaction.answer', { id, answer: 'yes' })) announce(words.opened);
@@ -40,6 +42,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   return (
     <div class="question">
       <h3>{isDevice ? words.titleDevice : words.titlePage}</h3>
+      <ChangedNotice said={said} />
       {isDevice && <Code text={code ?? ''} />}
       <div class="parties">
         <Facts>

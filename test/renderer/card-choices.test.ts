@@ -237,6 +237,81 @@ describe('how long it is allowed', () => {
     expect(lease.seconds).toBeLessThanOrEqual(500);
   });
 
+  it.each([
+    'what was before is gone',
+    'another file is paired',
+    'another issuer is known',
+    'another scope is asked',
+  ])('is chosen anew, on a card that says so and starts anew, once %s', async (what) => {
+    const had = { ...granted, until: exampleNow + 500 };
+    const lists = {
+      'interaction.list': { interactions: [question] },
+      'client.list': { clients: [{ ...client, permissions: [had] }] },
+      'grant.list': { grants: [] as unknown[] },
+      'settings.get': { settings: {}, details: [] },
+    };
+    const calls: string[] = [];
+    const { page, change } = await openWindow(profile.page.context(), {
+      hash: 'card',
+      later: exampleNow - Math.floor(Date.now() / 1000),
+      areTimersHeld: true,
+      answer: async (channel, params) => {
+        calls.push(String(channel));
+        const value = lists[String(channel) as keyof typeof lists];
+        return value === undefined ? exampleAnswer({})(channel, params) : { ok: true, value };
+      },
+    });
+    const chosen = page.locator('.segments label:has(:checked)');
+    const shown = () => calls.filter((channel) => channel === 'card.shown').length;
+    await timerHeld(page);
+    await releaseTimers(page);
+    await armed(page);
+    await page.getByLabel('1 hour').check();
+    // What the card doesn't say is no change of it.
+    const used = { ...client, lastUsedAt: exampleNow, permissions: [had] };
+    lists['client.list'] = { clients: [used] };
+    await change();
+    await page.evaluate('window.keyturn.call("status", {})');
+    expect(await chosen.innerText()).toBe('1 hour');
+    expect(await page.getByText('has changed since it came up').count()).toBe(0);
+    expect(shown()).toBe(1);
+    if (what.startsWith('what was before')) lists['client.list'] = { clients: [client] };
+    if (what.startsWith('another file')) {
+      lists['client.list'] = { clients: [Object.assign({}, used, { executable: '/opt/editor' })] };
+    }
+    if (what.startsWith('another issuer')) {
+      lists['grant.list'] = {
+        grants: [{ endpoint: question.resource, issuer: 'https://login.example' }],
+      };
+    }
+    if (what.startsWith('another scope')) {
+      lists['interaction.list'] = { interactions: [{ ...question, scope: 'a b c' }] };
+    }
+    await change();
+    await page.getByText('has changed since it came up').waitFor();
+    expect(await button(page, 'Allow').isDisabled()).toBe(true);
+    expect(await chosen.innerText()).toBe(what.startsWith('what was before') ? 'Until revoked' : 'As before');
+    await timerHeld(page);
+    expect(shown()).toBe(2);
+    await releaseTimers(page);
+    await armed(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+
+  it('is offered by no card whose lists can not be read', async () => {
+    const { page } = await openWindow(profile.page.context(), {
+      hash: 'card',
+      answer: async (channel, params) =>
+        channel === 'client.list'
+          ? { ok: false, refusal: { reason: 'vault_unreadable', message: 'The programs can not be read.' } }
+          : exampleAnswer({ 'interaction.list': { interactions: [question] } })(channel, params),
+    });
+    await page.getByRole('alert').getByText('The programs can not be read.').waitFor();
+    expect(await page.locator('.segments').count()).toBe(0);
+    expect(await button(page, 'Allow').isDisabled()).toBe(true);
+    expect(await button(page, 'Deny').isDisabled()).toBe(false);
+  });
+
   it('is chosen and answered by the keyboard alone', async () => {
     const { page, answers } = await cardOf({});
     await page.keyboard.press('Shift+Tab');

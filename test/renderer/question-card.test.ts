@@ -105,12 +105,18 @@ describe('the card of a program that asks for access', () => {
       return desk.answer(channel, params);
     };
     const { page } = await cardWindow(desk, { answer, areTimersHeld: true });
-    await timerHeld(page);
-    await releaseTimers(page);
-    await page.evaluate('new Promise(requestAnimationFrame)');
+    await button(page, 'Deny').waitFor();
+    // Calls arrive in their order: what the card said of itself would be there before this.
+    await page.evaluate('window.keyturn.call("status", {})');
+    expect(desk.shownCards).toEqual([]);
+    expect(await page.evaluate('window.heldTimers.length')).toBe(0);
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     expect(await page.locator('.question').innerText()).not.toContain('unverified');
     list.resolve();
+    await timerHeld(page);
+    expect(desk.shownCards).toHaveLength(1);
+    expect(await button(page, 'Allow').isDisabled()).toBe(true);
+    await releaseTimers(page);
     await armed(page);
     expect(await page.locator('.question').innerText()).toContain('attested by the system');
   });
