@@ -12,6 +12,8 @@ const words = strings.welcome;
 
 export function Welcome() {
   const { value } = useList('preferences.get');
+  const atLogin = useDeed();
+  // Its own: a click on it counts while the switch is still at work.
   const deed = useDeed();
   const finish = async (): Promise<void> => {
     if (await deed.run('preferences.set', { isWelcomed: true })) goTo('servers');
@@ -34,7 +36,7 @@ export function Welcome() {
             hint={words.loginWhat}
             isOn={value?.openAtLogin ?? false}
             onSwitch={async (openAtLogin) =>
-              (await deed.run('preferences.set', { openAtLogin })) !== undefined
+              (await atLogin.run('preferences.set', { openAtLogin })) !== undefined
             }
           />
         </li>
@@ -45,7 +47,7 @@ export function Welcome() {
           <p class="dim">{words.programOwn}</p>
         </li>
       </ol>
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={atLogin.refusal ?? deed.refusal} />
       <div class="actions">
         <button type="button" class="primary" onClick={() => void finish()}>
           {words.done}
