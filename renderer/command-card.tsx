@@ -50,6 +50,8 @@ export function CommandCard({ question, onDone }: CommandCardProps) {
       </div>
       <Notice kind="warn">
         <p>{words.whats[command]}</p>
+        {asksNobody(question) && <p>{words.unasked}</p>}
+        {question.replaces === true && <p>{words.replaces}</p>}
         {question.client === commandName && <p>{strings.card.cliWarning}</p>}
       </Notice>
     </ConsentForm>
@@ -86,6 +88,7 @@ function Change({ question }: { readonly question: Question }) {
           <Foreign text={registration} />
         </Fact>
       )}
+      <ClientFacts question={question} />
       {override !== undefined && (
         <Fact name={words.rule}>
           {strings.settings.overrideNames[override] ?? override}
@@ -100,6 +103,31 @@ function Change({ question }: { readonly question: Question }) {
       )}
       <NewSetting question={question} />
     </Facts>
+  );
+}
+
+/** Kinds of clients that get tokens without a sign-in on a page. */
+const asksNobody = ({ grant }: Question): boolean => grant === 'client_credentials' || grant === 'id-jag';
+
+/** What kind of client would be entered, and how it proves itself. */
+function ClientFacts({ question: { grant, authMethod, redirectUri, idp } }: { readonly question: Question }) {
+  return (
+    <>
+      {grant !== undefined && <Fact name={words.grant}>{words.grants[grant]}</Fact>}
+      {authMethod !== undefined && (
+        <Fact name={words.authMethod}>{strings.registration.proofs[authMethod]}</Fact>
+      )}
+      {redirectUri !== undefined && (
+        <Fact name={words.redirectUri}>
+          <Address url={redirectUri} />
+        </Fact>
+      )}
+      {idp !== undefined && (
+        <Fact name={words.idp}>
+          <Address url={idp} />
+        </Fact>
+      )}
+    </>
   );
 }
 

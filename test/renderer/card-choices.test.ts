@@ -344,6 +344,30 @@ describe('the card of a command', () => {
       ['May a command enter a client', 'https://login.example', 'by-hand'],
     ],
     [
+      {
+        command: 'register',
+        issuer: 'https://login.example',
+        registration: 'by-machine',
+        grant: 'id-jag',
+        authMethod: 'private_key_jwt',
+        redirectUri: 'http://127.0.0.1:8123/back',
+        idp: 'https://company.example',
+        replaces: true,
+      },
+      [
+        'This client gives tokens without anybody being asked',
+        'It replaces the client that is entered now',
+        'enterprise-managed',
+        'Private key',
+        'http://127.0.0.1:8123/back',
+        'https://company.example',
+      ],
+    ],
+    [
+      { command: 'register', issuer: 'https://login.example', grant: 'client_credentials' },
+      ['This client gives tokens without anybody being asked', 'client credentials'],
+    ],
+    [
       { command: 'override', server: 'https://notes.example/mcp', override: 'no-resource' },
       ['May a command waive a rule', 'https://notes.example/mcp', 'Ask without the resource', 'Danger'],
     ],
