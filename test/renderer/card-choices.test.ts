@@ -365,7 +365,7 @@ describe('the card of a command', () => {
     ],
     [
       { command: 'register', issuer: 'https://login.example', grant: 'client_credentials' },
-      ['This client gives tokens without anybody being asked', 'client credentials'],
+      ['For itself, without a person', 'This client gives tokens without anybody being asked'],
     ],
     [
       { command: 'override', server: 'https://notes.example/mcp', override: 'no-resource' },
@@ -380,6 +380,7 @@ describe('the card of a command', () => {
     [{ command: 'passphrase' }, ['May a command change the passphrase']],
   ] as const;
 
+  // The first part is waited for: no card before it may say the same.
   it('says what would change, and who asks', async () => {
     const interactions = changes.map(([fields], at) => ({ ...common, ...fields, id: `q${at}` }));
     const { page } = await openWindow(profile.page.context(), {
