@@ -31,10 +31,23 @@ type Special = {
   readonly [C in ChannelName]?: (window: OurWindow, params: Params<C>) => unknown;
 };
 
+/**
+ * What needs a press whatever its params are: what always widens (DESIGN, Authority), and what opens the
+ * browser at a page that the server in its params names.
+ */
+const alwaysPressed: ReadonlySet<ChannelName> = new Set<ChannelName>([
+  'registration.set',
+  'settings.set',
+  'vault.unlock',
+  'vault.passphrase',
+  'login.start',
+]);
+
 export function deedsOf(parts: DeedParts): WindowDeeds {
   const special = { ...ownDeeds(parts), ...guardedDeeds(parts) };
   return (window) => async (channel, params) => {
     window.look();
+    if (alwaysPressed.has(channel)) window.guard.approve();
     // The table binds each name to a deed of its own params; the compiler can't follow the lookup.
     const deed = special[channel] as ((window: OurWindow, params: unknown) => unknown) | undefined;
     return deed ? deed(window, params) : toBroker(parts, channel, params);
@@ -70,7 +83,7 @@ function ownDeeds(parts: DeedParts): Special {
   };
 }
 
-/** What widens (allow, pair, register, override, settings, unlock: DESIGN, Authority), and what leaves for the browser. */
+/** What widens, depending on its params; and what a click may open a page for. */
 function guardedDeeds({ owner, signInPages }: DeedParts): Special {
   return {
     'interaction.answer': async ({ guard }, params) => {
@@ -101,26 +114,7 @@ function guardedDeeds({ owner, signInPages }: DeedParts): Special {
       if (params.on) guard.approve();
       return owner.call('override.set', params);
     },
-    'registration.set': ({ guard }, params) => {
-      guard.approve();
-      return owner.call('registration.set', params);
-    },
-    'settings.set': ({ guard }, params) => {
-      guard.approve();
-      return owner.call('settings.set', params);
-    },
-    // Opens the browser, at a page that the server in these params names.
-    'login.start': ({ guard }, params) => {
-      guard.approve();
-      return signInPages.during(params.resource, () => owner.call('login.start', params));
-    },
-    'vault.unlock': ({ guard }, params) => {
-      guard.approve();
-      return owner.call('vault.unlock', params);
-    },
-    'vault.passphrase': ({ guard }, params) => {
-      guard.approve();
-      return owner.call('vault.passphrase', params);
-    },
+    'login.start': (_window, params) =>
+      signInPages.during(params.resource, () => owner.call('login.start', params)),
   };
 }

@@ -163,6 +163,7 @@ describe('the bridge', () => {
       ask(page, 'vault.passphrase', { current: 'x', next: 'y' }),
       ask(page, 'settings.set', { name: 'lockAfter', value: 60 }),
       ask(page, 'vault.unlock', {}),
+      ask(page, 'vault.passphrase', { current: 'a', next: 'b' }),
       ask(page, 'login.start', { resource }),
     ];
     for (const answer of await Promise.all(widening)) {

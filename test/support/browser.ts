@@ -50,7 +50,10 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-browser-'));
   const removeFolder = async (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5 });
   try {
-    const context = await launch(folder, pins);
+    const context = await launchChromium(folder, [
+      '--no-proxy-server',
+      ...(pins.length > 0 ? [`--ignore-certificate-errors-spki-list=${pins.join(',')}`] : []),
+    ]);
     const page = context.pages()[0] ?? (await context.newPage());
     return {
       page,
@@ -66,7 +69,8 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
   }
 }
 
-async function launch(folder: string, pins: readonly string[]): Promise<BrowserContext> {
+/** Chromium with its profile, home and caches in `folder`; `switches` beside those that every test needs. */
+export function launchChromium(folder: string, switches: readonly string[]): Promise<BrowserContext> {
   return chromium.launchPersistentContext(folder, {
     executablePath: program,
     headless: true,
@@ -81,8 +85,7 @@ async function launch(folder: string, pins: readonly string[]): Promise<BrowserC
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      '--no-proxy-server',
-      ...(pins.length > 0 ? [`--ignore-certificate-errors-spki-list=${pins.join(',')}`] : []),
+      ...switches,
     ],
   });
 }

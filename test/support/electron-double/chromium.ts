@@ -2,8 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type BrowserContext, chromium } from 'playwright-core';
+import type { BrowserContext } from 'playwright-core';
 import { afterAll } from 'vitest';
+import { launchChromium } from '../browser.ts';
 
 let opening: Promise<{ context: BrowserContext; folder: string }> | undefined;
 
@@ -14,22 +15,7 @@ export async function chromiumContext(): Promise<BrowserContext> {
 
 async function launch(): Promise<{ context: BrowserContext; folder: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-windows-'));
-  const context = await chromium.launchPersistentContext(folder, {
-    executablePath: process.env['KEYTURN_TEST_CHROMIUM'] ?? '/usr/bin/chromium',
-    headless: true,
-    // Root can't use Chromium's sandbox; every page here is one of the test's own.
-    chromiumSandbox: false,
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder, TMPDIR: folder },
-    args: [
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--host-resolver-rules=MAP * ~NOTFOUND',
-    ],
-  });
+  const context = await launchChromium(folder, ['--host-resolver-rules=MAP * ~NOTFOUND']);
   return { context, folder };
 }
 
