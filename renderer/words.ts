@@ -31,11 +31,14 @@ const units = [
   ['minute', 60],
 ] as const;
 
-/** `in 5 minutes`, `3 days ago`; below a minute only `now`, so that nothing on the page ticks. */
+/**
+ * `in 5 minutes`, `3 days ago`; below a minute only `now`, so that nothing on the page ticks. Whole units
+ * only: nothing lasts longer than it says, and no 60 minutes stand where an hour would.
+ */
 export function fromNow(at: number, now: number): string {
   const distance = at - now;
   for (const [unit, size] of units) {
-    if (Math.abs(distance) >= size) return relative.format(Math.round(distance / size), unit);
+    if (Math.abs(distance) >= size) return relative.format(Math.trunc(distance / size), unit);
   }
   return relative.format(0, 'second');
 }

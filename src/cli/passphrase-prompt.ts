@@ -34,8 +34,9 @@ export async function askPassphrase(question: string): Promise<string> {
       },
     );
   }
-  process.stderr.write(`keyturn: ${question}: `);
+  // Before the question: who types the moment it appears must not see an echo.
   stdin.setRawMode(true);
+  process.stderr.write(`keyturn: ${question}: `);
   stdin.setEncoding('utf8').resume();
   try {
     return await typed();
