@@ -1,4 +1,4 @@
-/** How a grant stands, what happens next, and what happened: the broker's sentences and the log's rows. */
+/** How a grant stands, what happens next, and what happened: the broker's facts and the log's rows. */
 import { useEffect, useState } from 'preact/hooks';
 import { kindWords } from './activity-filter.tsx';
 import { Outcome } from './audit-entry.tsx';
@@ -10,12 +10,16 @@ import { call } from './host.ts';
 import { Refused } from './refused.tsx';
 import { strings } from './strings.ts';
 import type { Explanation, Grant, Refusal } from './views.ts';
+import { GrantState } from './state-mark.tsx';
+import { useMoment } from './now.ts';
+import { Expiry } from './expiry.tsx';
+import { GrantNotices } from './grant-notices.tsx';
 import { When } from './when.tsx';
 import { number } from './words.ts';
 
 const words = strings.explain;
 
-/** Characters of one of the broker's sentences. */
+/** Characters: a sentence of the broker's. */
 const longestSentence = 600;
 
 interface ExplainDialogProps {
@@ -36,7 +40,7 @@ export function ExplainDialog({ grant: { id, endpoint, issuer }, onClose }: Expl
       </p>
       {explanation === undefined && refusal === undefined && <p class="dim">{strings.loading}</p>}
       <Refused refusal={refusal} />
-      {explanation && <Sentences explanation={explanation} />}
+      {explanation && <Standing explanation={explanation} />}
       {explanation && <Timeline rows={explanation.timeline} />}
       <div class="actions">
         <button type="button" class="primary" onClick={onClose}>
@@ -67,24 +71,37 @@ function useExplanation(grant: string): Asked {
   return asked;
 }
 
-function Sentences({ explanation }: { readonly explanation: Explanation }) {
-  const { signedInAt } = explanation;
+function Standing({ explanation }: { readonly explanation: Explanation }) {
+  const { grant, signedInAt, refresh, clock } = explanation;
   return (
-    <Facts>
-      {(['now', 'next', 'attempt', 'clock'] as const).map((name) => {
-        const sentence = explanation[name];
-        return (
-          sentence !== undefined && (
-            <Fact key={name} name={words[name]}>
-              {fit(sentence, longestSentence).text}
-            </Fact>
-          )
-        );
-      })}
-      <Fact name={words.signedIn}>
-        <When at={signedInAt} />
-      </Fact>
-    </Facts>
+    <>
+      <GrantNotices grant={grant} />
+      <Facts>
+        <Fact name={words.now}>
+          <GrantState state={grant.state} />
+        </Fact>
+        {refresh && (
+          <Fact name={strings.servers.expires}>
+            <Expiry at={grant.expires_at} />
+          </Fact>
+        )}
+        <Fact name={words.next}>{refresh ? <Next {...refresh} /> : words.nextBy.over}</Fact>
+        {clock !== undefined && <Fact name={words.clock}>{fit(clock, longestSentence).text}</Fact>}
+        <Fact name={words.signedIn}>
+          <When at={signedInAt} />
+        </Fact>
+      </Facts>
+    </>
+  );
+}
+
+function Next({ by, after }: NonNullable<Explanation['refresh']>) {
+  const isAhead = useMoment((now) => after !== undefined && after > now);
+  if (after === undefined || !isAhead) return <>{words.nextBy[by === 'itself' ? 'request' : by]}</>;
+  return (
+    <>
+      {by === 'request' ? words.nextBy.requestAfter : words.nextBy[by]} <When at={after} />
+    </>
   );
 }
 

@@ -4,6 +4,7 @@
  * Invariant: the issuer always stands with the server.
  */
 import { useMemo } from 'preact/hooks';
+import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from './facts.tsx';
 import { fitLabel } from './foreign-text.ts';
 import { Address, Foreign } from './foreign.tsx';
@@ -71,11 +72,7 @@ function Standing({ grant }: { readonly grant: Grant }) {
       </Fact>
       {state !== 'revoked' && (
         <Fact name={words.expires}>
-          {expires_at === undefined ? (
-            <span class="dim">{words.expiresUnknown}</span>
-          ) : (
-            <When at={expires_at} />
-          )}
+          <Expiry at={expires_at} />
         </Fact>
       )}
       <Fact name={words.refreshed}>

@@ -1,8 +1,9 @@
 /**
- * A grant in sentences: how it stands, and what happens next.
+ * How a grant stands and what happens next: in sentences for a terminal, and as facts for a window, which
+ * has words and times of its own.
  *
- * Invariant: never a secret; what isn't known is said to be not known. Instants in the sentences are
- * UTC by the wall clock.
+ * Invariant: never a secret; what isn't known is said to be not known. The sentences say what the facts
+ * say; instants in them are UTC by the wall clock.
  */
 import { attemptSentence, moment } from './attempt.ts';
 import { toWall } from './clock.ts';
@@ -17,11 +18,19 @@ export interface Explanation {
   readonly now: string;
   /** What happens next, or what the person should do. */
   readonly next: string;
+  /** Absent for a grant that is over. */
+  readonly refresh?: NextRefresh;
   /** About a refresh whose outcome isn't known. */
   readonly attempt?: string;
   /** How far the issuer's clock is from ours, if that is more than a minute. */
   readonly clock?: string;
 }
+
+/** What brings the next access token, and not before when (milliseconds, wall clock). */
+export type NextRefresh =
+  | { readonly by: 'underWay' | 'signIn' }
+  | { readonly by: 'request'; readonly after?: number }
+  | { readonly by: 'itself'; readonly after: number };
 
 /** Milliseconds from which a skew is worth a word: below, nothing goes wrong by it. */
 export const notableSkew = 60_000;
@@ -42,7 +51,7 @@ export function leftOver({ refresher }: Pick<BrokerParts, 'refresher'>, grant: G
   return grant.attempt;
 }
 
-type Sentences = Pick<Explanation, 'now' | 'next'>;
+type Sentences = Pick<Explanation, 'now' | 'next' | 'refresh'>;
 
 function sentences(parts: BrokerParts, grant: Grant): Sentences {
   const { state } = grant;
@@ -60,6 +69,7 @@ function sentences(parts: BrokerParts, grant: Grant): Sentences {
 const refreshing: Sentences = {
   now: 'It is being refreshed at this moment.',
   next: 'Whoever asks gets the new token.',
+  refresh: { by: 'underWay' },
 };
 
 const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receipt'], string>> = {
@@ -78,24 +88,40 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
     : 'no token is in memory';
   const trouble = refresher.backoff.trouble(grant.id);
   if (trouble) {
+    const after = toWall(clock, trouble.nextTryAt);
     return {
       now: `Its issuer has given no token since ${moment(toWall(clock, trouble.since))}; ${held}.`,
-      next: `It is asked again with the first request after ${moment(toWall(clock, trouble.nextTryAt))}.`,
+      next: `It is asked again with the first request after ${moment(after)}.`,
+      refresh: { by: 'request', after },
     };
   }
-  return { now: `It is in order; ${held}.`, next: nextRefresh(parts, grant, isAlive ? token : undefined) };
+  const refresh = nextRefresh(parts, grant, isAlive ? token : undefined);
+  return { now: `It is in order; ${held}.`, next: refreshSentence(refresh), refresh };
 }
 
-function nextRefresh({ clock }: BrokerParts, grant: Grant, token: AccessToken | undefined): string {
-  if (!grant.hasRefreshToken) {
-    return 'The issuer gave no refresh token: when the access token is over, a new sign-in is needed.';
-  }
-  if (!token) return 'It is refreshed when a program asks for a token.';
-  const at = (margin: number): string => moment(toWall(clock, token.expiresAt - margin));
+function nextRefresh({ clock }: BrokerParts, grant: Grant, token: AccessToken | undefined): NextRefresh {
+  if (!grant.hasRefreshToken) return { by: 'signIn' };
+  if (!token) return { by: 'request' };
+  const left = (margin: number): number => toWall(clock, token.expiresAt - margin);
   if (token.handedTo.size === 0 || token.margin < tickEvery) {
-    return `It is refreshed when a program asks after ${at(token.margin)}.`;
+    return { by: 'request', after: left(token.margin) };
   }
-  return `It is refreshed by itself about ${at(quietMargin(token))}, since a program uses it.`;
+  return { by: 'itself', after: left(quietMargin(token)) };
+}
+
+function refreshSentence(refresh: NextRefresh): string {
+  switch (refresh.by) {
+    case 'underWay':
+      return refreshing.next;
+    case 'signIn':
+      return 'The issuer gave no refresh token: when the access token is over, a new sign-in is needed.';
+    case 'request':
+      return refresh.after === undefined
+        ? 'It is refreshed when a program asks for a token.'
+        : `It is refreshed when a program asks after ${moment(refresh.after)}.`;
+    case 'itself':
+      return `It is refreshed by itself about ${moment(refresh.after)}, since a program uses it.`;
+  }
 }
 
 function skewSentence(skew: number): string {

@@ -7,6 +7,7 @@ import type { AskerFacts } from '../broker/asker.ts';
 import type { Broker } from '../broker/broker.ts';
 import { toWall } from '../broker/clock.ts';
 import { explainGrant, leftOver, notableSkew } from '../broker/explain.ts';
+import type { NextRefresh } from '../broker/explain.ts';
 import type { StoredRow } from '../broker/audit-row.ts';
 import { namesOfServers } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
@@ -124,10 +125,12 @@ export function explanationAnswer(
   rows: readonly StoredRow[],
 ): ResultOf<'grant.explain'>['grants'][number] {
   const own = caller.role === 'owner' ? undefined : broker.parts.clients.nameOf(caller.clientId);
+  const { refresh, ...sentences } = explainGrant(broker.parts, grant);
   return {
     grant: grantAnswer(broker, grant, caller),
     signedInAt: seconds(grant.createdAt),
-    ...explainGrant(broker.parts, grant),
+    ...sentences,
+    ...(refresh === undefined ? {} : { refresh: refreshAnswer(refresh) }),
     timeline: rows
       .filter(({ client }) => own === undefined || client === undefined || client === own)
       .map(({ time, event, outcome = '', client, count }) => ({
@@ -138,6 +141,14 @@ export function explanationAnswer(
         ...(count === undefined ? {} : { count }),
       })),
   };
+}
+
+function refreshAnswer(
+  refresh: NextRefresh,
+): NonNullable<ResultOf<'grant.explain'>['grants'][number]['refresh']> {
+  const { by } = refresh;
+  if (!('after' in refresh) || refresh.after === undefined) return { by };
+  return { by, after: seconds(refresh.after) };
 }
 
 /** Issuers of our grants whose clocks are notably off. */

@@ -7,6 +7,7 @@
  */
 import * as z from 'zod';
 
+import { explanation, grant, grantNamed, receipt, reset } from './grant-schema.ts';
 import {
   authMethod,
   clientIdentifier,
@@ -14,22 +15,20 @@ import {
   registration,
   registrationGrant,
 } from './registration-schema.ts';
-import { idPattern, longest, namePattern, tokenPattern } from './wire.ts';
-
-/** Seconds in a day: nobody needs a token to be valid for longer, or waits longer for one. */
-const day = 24 * 60 * 60;
-
-const id = z.string().regex(idPattern);
-const name = z.string().regex(namePattern).max(longest.id);
-const url = z.string().min(1).max(longest.url);
-const scope = z.string().max(longest.scope);
-const account = z.string().max(longest.account);
-const state = z.string().min(1).max(longest.id);
-/** Seconds since 1970. */
-const instant = z.int().nonnegative();
-/** A duration in seconds. */
-const seconds = z.int().nonnegative().max(day);
-const empty = z.object({});
+import {
+  account,
+  day,
+  empty,
+  id,
+  instant,
+  name,
+  overrideName,
+  scope,
+  seconds,
+  state,
+  url,
+} from './values.ts';
+import { longest, tokenPattern } from './wire.ts';
 
 const challenge = z.object({
   status: z.literal([401, 403]),
@@ -74,94 +73,6 @@ const tokenReject = z
   );
 
 export const tokenRejectResult = z.object({ rejected: z.boolean(), token: tokenResult.optional() });
-
-const overrideName = z.literal(['issuer-mismatch', 'no-resource', 'no-pkce-metadata']);
-
-/** What became of the tokens of a grant that was ended here. */
-const receiptFields = {
-  /** The issuer ended them; it has no revocation for us; it wasn't reached yet; it never was, and we gave up. */
-  receipt: z.literal(['confirmed', 'notOffered', 'pending', 'abandoned']),
-  endedAt: instant.optional(),
-  /** Until when an access token that was handed out may still work; absent where none can. */
-  liveUntil: instant.optional(),
-  /** While pending: when the issuer is asked next, and until when it is tried. */
-  nextTry: instant.optional(),
-  triedUntil: instant.optional(),
-};
-
-const grant = z.object({
-  id,
-  resource: url,
-  endpoint: url,
-  issuer: url,
-  account: account.optional(),
-  scope,
-  state,
-  /** Rules that the owner waived for this server. */
-  overrides: z.array(overrideName),
-  /** Why a sign-in is needed. */
-  why: z.string().max(longest.url).optional(),
-  /** Of a revoked grant. */
-  ...receiptFields,
-  receipt: receiptFields.receipt.optional(),
-  expires_at: instant.optional(),
-  lastRefreshedAt: instant.optional(),
-  /** The issuer could not give a token since then, and isn't asked before `nextTryAt`. */
-  trouble: z.object({ reason: state, since: instant, nextTryAt: instant }).optional(),
-  /** A refresh whose outcome isn't known: the broker ended during it, or its answer was lost. */
-  attempt: z.object({ startedAt: instant, lost: z.literal(['broker', 'answer']) }).optional(),
-  /** Names of the local clients that may use it; a local client sees only its own. */
-  clients: z.array(name),
-});
-
-/** A grant by its id, or every grant of an endpoint. */
-const grantNamed = z
-  .object({ grant: id.optional(), resource: url.optional(), account: account.optional() })
-  .refine(
-    (params) => (params.grant === undefined) !== (params.resource === undefined),
-    'exactly one of grant and resource names the grant',
-  );
-
-const sentence = z.string().max(longest.scope);
-
-const explanation = z.object({
-  grant,
-  signedInAt: instant,
-  /** How it stands, and what happens next; sentences for a person. */
-  now: sentence,
-  next: sentence,
-  attempt: sentence.optional(),
-  clock: sentence.optional(),
-  /** What the audit log has about it, oldest first; a local client sees what is its own. */
-  timeline: z.array(
-    z.object({
-      at: instant,
-      event: z.string(),
-      outcome: z.string(),
-      client: z.string().optional(),
-      /** So many of the same kind within a minute. */
-      count: instant.optional(),
-    }),
-  ),
-});
-
-const receipt = z.object({
-  id,
-  resource: url,
-  issuer: url,
-  account,
-  ...receiptFields,
-});
-
-const reset = z.object({
-  revoked: z.array(receipt),
-  /** Clients of ours that stay registered at their issuers. */
-  registrations: z.array(z.object({ issuer: url, clientId: clientIdentifier })),
-  /** Record files that could not be read: what they named was neither revoked nor removed. */
-  unreadable: z.array(z.string().max(4096)),
-  /** What the vault would not let go of, as a sentence; absent where it is empty. */
-  vaultLeft: z.string().max(longest.scope).optional(),
-});
 
 const permission = z.object({
   resource: url,

@@ -5,9 +5,9 @@
  */
 import * as z from 'zod';
 
+import { url } from './values.ts';
 import { longest } from './wire.ts';
 
-const url = z.string().min(1).max(longest.url);
 export const authMethod = z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']);
 
 export const registrationGrant = z.literal(['authorization_code', 'client_credentials', 'id-jag']);

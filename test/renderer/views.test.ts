@@ -56,7 +56,9 @@ describe('Servers', () => {
       expect.stringContaining('Token handed out'),
       expect.stringContaining('Sign-in'),
     ]);
-    expect(await explained.innerText()).toContain('It is in order; a token is in memory');
+    const standing = await explained.innerText();
+    expect(standing).toMatch(/Access token expires\s+in (?:59 minutes|1 hour)\b/);
+    expect(standing).toMatch(/Refreshed by itself, since a program uses it:\s+in 5\d minutes/);
     await explained.getByRole('button', { name: 'Done' }).click();
 
     const revoke = card.getByRole('button', { name: /^Revoke/ });
