@@ -17,7 +17,7 @@ import { KeyturnError } from '../src/errors.ts';
 import { methods, notifications } from '../src/ipc/protocol.ts';
 import { homePaths } from '../src/paths.ts';
 import type { HomePaths } from '../src/paths.ts';
-import { refuseExposure, shieldProcess } from '../src/shield.ts';
+import { refuseExposure, shieldDesktop } from '../src/shield.ts';
 import { exportByDialog } from './audit-dialog.ts';
 import { deedsOf } from './deeds.ts';
 import { Desk } from './desk.ts';
@@ -97,7 +97,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {
     spawnWorker: spawnKeychainChild,
     proxyFor: async (url) => proxyFrom(await session.defaultSession.resolveProxy(url)),
     log,
-    shield: shieldProcess,
+    shield: shieldDesktop,
   });
   let desk: Desk | undefined;
   const owner = daemon.owner((method) => {

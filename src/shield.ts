@@ -4,8 +4,10 @@
  * Invariant: after `shieldProcess` the kernel writes no core file of this process, lets no other
  * process of the same user trace it or read its memory (where the system can do so), and neither a
  * signal nor a crash makes Node open an inspector or write a report. What can't be done is told, never
- * fatal: the broker works without. None of it stops an administrator.
+ * fatal: the broker works without. None of it stops an administrator. `shieldDesktop` is the same for a
+ * process that needs the desktop's portals, which on Linux talk to nobody who can't be traced.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
 import inspector from 'node:inspector';
 import { KeyturnError, quoted } from './errors.ts';
 
@@ -24,8 +26,28 @@ const rlimitBytes = 16;
 
 const ignored = (): void => undefined;
 
+/** The ways of one system to keep memory from others; each answers what it could not do. */
+interface Ways {
+  readonly linux: (libc: Library) => readonly string[];
+  readonly darwin: (libc: Library) => readonly string[];
+}
+
+const mayBeRead = 'other programs of yours may read its memory';
+const refused = [`${mayBeRead}: the system refused to forbid it`] as const;
+
 /** Shields this process; answers what could not be done, a sentence each. Empty: everything was. */
-export async function shieldProcess(platform: NodeJS.Platform = process.platform): Promise<string[]> {
+export const shieldProcess = (platform: NodeJS.Platform = process.platform): Promise<string[]> =>
+  shield(platform, { linux: makeUndumpable, darwin: denyAttach });
+
+/**
+ * Shields a desktop app's own process. On Linux it stays open to its user's tracers as far as the system
+ * lets it: xdg-desktop-portal asks /proc/PID/root who calls, and refuses file dialogs and the colour
+ * scheme to a process where it may not look. A core of it holds no memory all the same.
+ */
+export const shieldDesktop = (platform: NodeJS.Platform = process.platform): Promise<string[]> =>
+  shield(platform, { linux: () => [...emptyCores(), ...traceable()], darwin: denyAttach });
+
+async function shield(platform: NodeJS.Platform, ways: Ways): Promise<string[]> {
   stopReports();
   // Without a listener this signal opens Node's inspector on a TCP port, for every user of the machine.
   if (platform !== 'win32' && !process.listeners('SIGUSR1').includes(ignored)) process.on('SIGUSR1', ignored);
@@ -37,11 +59,7 @@ export async function shieldProcess(platform: NodeJS.Platform = process.platform
     const setrlimit = libc.func('int setrlimit(int resource, const void *limits)');
     // Zeroes, soft and hard, whatever the width of a number: nobody of this user can raise it again.
     const noCore = setrlimit(RLIMIT_CORE, Buffer.alloc(rlimitBytes)) === 0;
-    const untraced = platform === 'linux' ? makeUndumpable(libc) : denyAttach(libc);
-    return [
-      ...(noCore ? [] : ['a crash may leave a core file: setrlimit failed']),
-      ...(untraced ? [] : ['other programs of yours may read its memory: the system refused to forbid it']),
-    ];
+    return [...(noCore ? [] : ['a crash may leave a core file: setrlimit failed']), ...ways[platform](libc)];
   } catch {
     return ['its memory is not shielded: the native calls could not be loaded'];
   }
@@ -55,16 +73,37 @@ interface Library {
  * Linux: /proc/PID belongs to root, ptrace is refused and no core is written, not even to a program
  * (where RLIMIT_CORE does not count, core(5)). Ends with the next exec, so each process does it anew.
  */
-function makeUndumpable(libc: Library): boolean {
+function makeUndumpable(libc: Library): readonly string[] {
   const number = 'unsigned long';
   const prctl = libc.func(`int prctl(int option, ${number} a, ${number} b, ${number} c, ${number} d)`);
-  return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) === 0 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) === 0;
+  const isDone = prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) === 0 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) === 0;
+  return isDone ? [] : refused;
+}
+
+/** Linux: a core that goes to a program, where RLIMIT_CORE does not count, gets none of our memory (core(5)). */
+function emptyCores(): readonly string[] {
+  try {
+    writeFileSync('/proc/self/coredump_filter', '0');
+    return [];
+  } catch {
+    return ['a crash may hand its memory to a program that collects cores'];
+  }
+}
+
+/** Linux: where Yama is on, only what started a process, or is an administrator's, traces it. */
+function traceable(): readonly string[] {
+  try {
+    if (Number(readFileSync('/proc/sys/kernel/yama/ptrace_scope', 'utf8')) > 0) return [];
+  } catch {
+    // A kernel without Yama.
+  }
+  return [`${mayBeRead}: desktop portals need that, and kernel.yama.ptrace_scope does not forbid it`];
 }
 
 /** macOS: debuggers are refused from now on. Written by its manual, run on no Mac yet. */
-function denyAttach(libc: Library): boolean {
+function denyAttach(libc: Library): readonly string[] {
   const ptrace = libc.func('int ptrace(int request, int pid, size_t address, int data)');
-  return ptrace(PT_DENY_ATTACH, 0, 0, 0) === 0;
+  return ptrace(PT_DENY_ATTACH, 0, 0, 0) === 0 ? [] : refused;
 }
 
 /** Node's diagnostic reports hold the environment and the addresses of all connections. */

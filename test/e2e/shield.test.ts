@@ -1,12 +1,13 @@
 /** What others can see of the broker's processes: their memory, their arguments, what a crash leaves behind. */
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../support/built.ts';
 import { homeInWorld, newHome, processFacts, type TestHome, until, userAgent } from '../support/home.ts';
-import { dumpingCore, readAsNeighbour, withoutPrivileges } from '../support/plain-user.ts';
+import { dumpingCore, linkAsNeighbour, readAsNeighbour, withoutPrivileges } from '../support/plain-user.ts';
 import { secretsIn, secretsKnown, told } from '../support/secrets.ts';
 
 interface Status {
@@ -72,6 +73,31 @@ describe('the broker and its keychain worker', () => {
     const pid = open.pid ?? 0;
     const bytes = await until('it can be read', () => readAsNeighbour(`/proc/${pid}/environ`));
     expect(bytes.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    { shield: 'shieldProcess', root: undefined },
+    { shield: 'shieldDesktop', root: '/' },
+  ])('$shield decides whether a portal may look into /proc/PID/root', async ({ shield, root }) => {
+    const script = `
+      const { ${shield} } = await import(${JSON.stringify(path.join(builtBin, '..', '..', 'shield.js'))});
+      const told = await ${shield}();
+      console.log(JSON.stringify(told));
+      setInterval(() => undefined, 1000);
+    `;
+    const [command, ...args] = [...withoutPrivileges, process.execPath, '--input-type=module', '-e', script];
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill());
+    const [said] = (await once(child.stdout, 'data')) as [Buffer];
+    const told: unknown = JSON.parse(said.toString());
+    const pid = child.pid ?? 0;
+    expect(coreLimits(pid)).toEqual(['0', '0']);
+    expect(linkAsNeighbour(`/proc/${pid}/root`)).toBe(root);
+    if (shield === 'shieldProcess') return;
+    expect(readFileSync(`/proc/${pid}/coredump_filter`, 'utf8').trim()).toBe('00000000');
+    // What is left open is told, unless the system forbids it by itself.
+    const isOpen = readAsNeighbour(`/proc/${pid}/environ`) !== undefined;
+    expect(told).toEqual(isOpen ? [expect.stringContaining('ptrace_scope')] : []);
   });
 
   it.each(['SIGABRT', 'SIGSEGV'] as const)(

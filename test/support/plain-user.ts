@@ -19,8 +19,14 @@ export const dumpingCore: readonly string[] = isRoot
   : [];
 
 /** What another program of the same user reads of a file; undefined where the kernel refuses. */
-export function readAsNeighbour(file: string): Buffer | undefined {
-  const [command, ...args] = [...withoutPrivileges, 'head', '-c', '4096', file];
-  const { status, stdout } = spawnSync(command, args);
+export const readAsNeighbour = (file: string): Buffer | undefined => asNeighbour('head', '-c', '4096', file);
+
+/** Where a link leads, as another program of the same user sees it; undefined where the kernel refuses. */
+export const linkAsNeighbour = (file: string): string | undefined =>
+  asNeighbour('readlink', file)?.toString().trim();
+
+function asNeighbour(...words: [string, ...string[]]): Buffer | undefined {
+  const [command, ...args] = [...withoutPrivileges, ...words];
+  const { status, stdout } = spawnSync(command ?? '', args);
   return status === 0 ? stdout : undefined;
 }
