@@ -20,8 +20,10 @@ afterAll(() => profile.close());
 type Lists = Readonly<Record<string, unknown>>;
 
 const now = Math.floor(Date.now() / 1000);
-/** Seconds. Told in hours, so that no slow run tells another number. */
 const hour = 3600;
+
+/** So many hours to come, and a half: they are told in whole ones, and a test takes a while. In seconds. */
+const inHours = (hours: number): number => now + hours * hour + hour / 2;
 
 const status: ResultOn<'status'> = {
   version: '0.1.0',
@@ -130,7 +132,7 @@ const hostileLists: Lists = {
         scope: scopeOf(text),
         state: text,
         clients: [text],
-        trouble: { reason: text, since: now - 2 * hour, nextTryAt: now + hour },
+        trouble: { reason: text, since: now - 2 * hour, nextTryAt: inHours(1) },
       }),
     ),
   },
@@ -250,7 +252,7 @@ const troubled: Lists = {
         trouble: {
           reason: 'authorization_server_unreachable',
           since: now - 2 * hour,
-          nextTryAt: now + 5 * hour,
+          nextTryAt: inHours(5),
         },
         attempt: { startedAt: now - 3 * hour, lost: 'broker' },
       }),
@@ -258,9 +260,9 @@ const troubled: Lists = {
         id: 'a2',
         state: 'revoked',
         receipt: 'pending',
-        nextTry: now + 10 * hour,
-        triedUntil: now + 48 * hour,
-        liveUntil: now + 20 * hour,
+        nextTry: inHours(10),
+        triedUntil: inHours(48),
+        liveUntil: inHours(20),
         endedAt: now - 60,
       }),
       grant({ id: 'a3', state: 'revoked', receipt: 'notOffered' }),
@@ -276,7 +278,7 @@ const troubled: Lists = {
             scope: 'notes:read notes:write',
             decision: 'allow',
             run: { verified: true, pid: 4711 },
-            until: now + 2 * hour,
+            until: inHours(2),
           },
         ],
       }),
