@@ -22,25 +22,28 @@ export function counted(value: number, of: keyof typeof plurals): string {
 
 export const listed = (items: readonly string[]): string => lists.format(items);
 
-/** Seconds in a unit, with the unit from which on it is used. */
+/** Seconds in a unit, and how many of it are the next one. */
 const units = [
-  ['year', 365 * 86_400],
-  ['month', 30 * 86_400],
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
+  { unit: 'minute', size: 60, most: 60 },
+  { unit: 'hour', size: 3600, most: 24 },
+  { unit: 'day', size: 86_400, most: 30 },
+  { unit: 'month', size: 30 * 86_400, most: 12 },
+  { unit: 'year', size: 365 * 86_400, most: Number.POSITIVE_INFINITY },
 ] as const;
 
 /**
- * `in 5 minutes`, `3 days ago`; below a minute only `now`, so that nothing on the page ticks. Whole units
- * only: nothing lasts longer than it says, and no 60 minutes stand where an hour would.
+ * `in 5 minutes`, `3 days ago`: the nearest whole number, in the smallest unit that has not reached the next
+ * one by it, so that an hour less a second is an hour. Below a minute only `now`, so that nothing ticks.
  */
 export function fromNow(at: number, now: number): string {
   const distance = at - now;
-  for (const [unit, size] of units) {
-    if (Math.abs(distance) >= size) return relative.format(Math.trunc(distance / size), unit);
-  }
-  return relative.format(0, 'second');
+  if (Math.abs(distance) < 60) return relative.format(0, 'second');
+  const rounded = units.map(({ unit, size, most }) => ({ unit, most, count: Math.round(distance / size) }));
+  const { count, unit } = rounded.find((told) => Math.abs(told.count) < told.most) ?? {
+    count: 0,
+    unit: 'second',
+  };
+  return relative.format(count, unit);
 }
 
 export const exactTime = (at: number): string => exact.format(at * 1000);
@@ -48,10 +51,7 @@ export const hourOf = (at: number): string => hours.format(at * 1000);
 
 /** `15 minutes`, `8 hours`, for choices. */
 export function duration(seconds: number): string {
-  const [unit, size] = units.find(([, length]) => seconds >= length && seconds % length === 0) ?? [
-    'minute',
-    60,
-  ];
+  const { unit, size } = units.findLast((one) => seconds >= one.size && seconds % one.size === 0) ?? units[0];
   return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size);
 }
 

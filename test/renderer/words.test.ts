@@ -1,0 +1,42 @@
+/** How the windows' page tells times: the nearest whole number of the unit that a person would use. */
+import { describe, expect, it } from 'vitest';
+import { duration, fromNow } from '../../renderer/words.ts';
+
+const now = 1_800_000_000;
+const minute = 60;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+describe('a time to come or past', () => {
+  it.each([
+    [0, 'now'],
+    [59, 'now'],
+    [minute, 'in 1 minute'],
+    [89, 'in 1 minute'],
+    [90, 'in 2 minutes'],
+    [hour - 31, 'in 59 minutes'],
+    [hour - 1, 'in 1 hour'],
+    [8 * hour - 5, 'in 8 hours'],
+    [5 * hour - minute, 'in 5 hours'],
+    [day - 1, 'tomorrow'],
+    [29 * day, 'in 29 days'],
+    [30 * day - 1, 'next month'],
+    [359 * day, 'next year'],
+    [800 * day, 'in 2 years'],
+    [-30, 'now'],
+    [-5 * minute, '5 minutes ago'],
+    [1 - hour, '1 hour ago'],
+    [-3 * day, '3 days ago'],
+  ])('of %i seconds is %s', (distance, words) => {
+    expect(fromNow(now + distance, now)).toBe(words);
+  });
+});
+
+it.each([
+  [30, '0.5 minutes'],
+  [90 * minute, '90 minutes'],
+  [8 * hour, '8 hours'],
+  [day, '1 day'],
+])('a choice of %i seconds is %s', (seconds, words) => {
+  expect(duration(seconds)).toBe(words);
+});
