@@ -19,7 +19,16 @@ const processTests = ['test/e2e/**/*.test.ts', 'test/renderer/**/*.test.ts', 'te
 /** The desktop host, and what a person does with it. */
 const desktopTests = ['test/electron/**/*.test.ts', 'test/journeys/**/*.test.ts'];
 
-const common = { environment: 'node', pool: 'forks', testTimeout, hookTimeout: testTimeout } as const;
+/** How long `expect.poll` looks. Its own second is less than a busy machine may need for one page. */
+const pollTimeout = 20_000;
+
+const common = {
+  environment: 'node',
+  pool: 'forks',
+  testTimeout,
+  hookTimeout: testTimeout,
+  expect: { poll: { timeout: pollTimeout } },
+} as const;
 
 export default defineConfig({
   test: {

@@ -14,6 +14,8 @@ export function useAnnouncement(): string {
   const [text, set] = useState(current);
   useEffect(() => {
     listeners.add(set);
+    // Something may have been said between the first drawing and this effect.
+    set(current);
     return () => void listeners.delete(set);
   }, []);
   return text;

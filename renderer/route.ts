@@ -33,6 +33,8 @@ export function useRoute(): Route {
   useEffect(() => {
     const follow = (): void => set(routeOf(window.location.hash));
     window.addEventListener('hashchange', follow);
+    // It may have changed between the first drawing and this effect.
+    follow();
     return () => window.removeEventListener('hashchange', follow);
   }, []);
   return route;

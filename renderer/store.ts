@@ -91,9 +91,12 @@ function entryOf(name: ListName): Entry {
 export function useList<N extends ListName>(name: N): Loaded<ResultOn<N>> {
   const entry = entryOf(name);
   const [, rerender] = useState(0);
+  const drawn = entry.state;
   useEffect(() => {
     const watcher = (): void => rerender((turn) => turn + 1);
     entry.watchers.add(watcher);
+    // Between the drawing and this effect an answer may have come, of which nobody has told.
+    if (entry.state !== drawn) watcher();
     if (entry.isOutdated) void read(name, entry);
     return () => void entry.watchers.delete(watcher);
   }, [entry, name]);

@@ -1,5 +1,5 @@
 /** Who waits for what: shared work, the queue of pages, and the patience of one request. */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PageQueue } from '../../src/broker/page-queue.ts';
 import { patience, TimeOver } from '../../src/broker/patience.ts';
 import { SharedWork } from '../../src/broker/shared-work.ts';
@@ -118,12 +118,11 @@ describe('shared work', () => {
         late.signal,
       ),
     );
-    await vi.waitUntil(() => seen.length === 1);
+    await expect.poll(() => seen).toEqual([true]);
     late.abort(new TimeOver());
     await joined;
     look.resolve();
-    await vi.waitUntil(() => seen.length === 2);
-    expect(seen).toEqual([true, false]);
+    await expect.poll(() => seen).toEqual([true, false]);
   });
 
   it('is not started for somebody who has gone already', async () => {
@@ -198,13 +197,13 @@ describe('the queue of pages', () => {
 });
 
 describe('patience', () => {
-  it('ends by the clock with TimeOver', () => {
+  it('ends by the clock with TimeOver', async () => {
     const clock = new HandClock();
     const { signal } = patience(clock, 1000, never);
     clock.advance(999);
     expect(signal.aborted).toBe(false);
     clock.advance(1);
-    return vi.waitFor(() => expect(signal.reason).toBeInstanceOf(TimeOver));
+    await expect.poll(() => signal.reason as unknown).toBeInstanceOf(TimeOver);
   });
 
   it('ends with the program that asked, as an interruption', () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../src/errors.ts';
 import { startServer } from '../../src/ipc/server.ts';
@@ -183,7 +183,7 @@ describe('the socket', () => {
     const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
     const args = [...nobody, process.execPath, '-e', program, rig.socket];
     expect((await promisify(execFile)('setpriv', args)).stdout).toBe('closed');
-    await vi.waitFor(() => expect(rig.events).toHaveLength(1));
+    await rig.seen(({ event }) => event === 'refused');
     expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted', peer: { uid: 65534 } }]);
   });
 

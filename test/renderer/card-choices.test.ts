@@ -21,6 +21,9 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 /** Waits until the card may be approved. */
 const armed = (page: Page): Promise<void> => page.locator('button.primary:enabled').waitFor();
 
+/** Waits until no answer is under way: meanwhile another press counts for nothing. */
+const idle = (page: Page): Promise<void> => page.locator('.actions[aria-busy=false]').waitFor();
+
 /** Waits until the half second is about to run. */
 const timerHeld = (page: Page): Promise<void> =>
   expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
@@ -163,6 +166,7 @@ describe('how long it is allowed', () => {
     for (const choice of choices) {
       await page.getByLabel(choice).check();
       await button(page, 'Allow').click();
+      await idle(page);
     }
     const yes = { id: 'q1', answer: 'yes' };
     await expect
@@ -217,6 +221,7 @@ describe('how long it is allowed', () => {
     const card = page.locator('.question');
     const choices = page.locator('.segments label');
     await page.getByText('Every program that you run can then get').waitFor();
+    await choices.first().waitFor();
     expect(await choices.allInnerTexts()).toEqual(['Once', '1 hour']);
     await page.evaluate('location.hash = "card/nobody"');
     await page.getByText('unverified').waitFor();
@@ -324,6 +329,7 @@ describe('how long it is allowed', () => {
     await page.keyboard.press('Enter');
     await page.keyboard.press('Space');
     await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', lease: { run: true } }]);
+    await idle(page);
     await page.getByLabel('Once').focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => answers.at(-1)).toEqual({ id: 'q1', answer: 'no' });
@@ -416,6 +422,7 @@ describe('the card of a command', () => {
     await armed(page);
     await page.evaluate('document.querySelector("button.primary").click()');
     await approve.press('Space');
+    await idle(page);
     await button(page, 'Not now').click();
     await page.getByText('Not decided.').waitFor();
     await button(page, 'Deny').press('Enter');

@@ -96,7 +96,7 @@ export class TestHome {
   readonly printed: Printed[] = [];
   readonly #base: string;
   readonly #command: readonly string[];
-  readonly #running = new Set<ChildProcessWithoutNullStreams>();
+  readonly #running = new Map<ChildProcessWithoutNullStreams, Promise<unknown>>();
   readonly #pids = new Set<number>();
 
   constructor(options: HomeOptions = {}) {
@@ -145,7 +145,6 @@ export class TestHome {
       env: clean({ ...this.env, ...env }),
       stdio: 'pipe',
     });
-    this.#running.add(child);
     // `register` and `unlock` read a client secret or a passphrase there.
     if (args[0] === 'register') keepSecret('client secret', stdin.trim());
     if (args[0] === 'unlock') keepSecret('passphrase', stdin.trim());
@@ -166,6 +165,7 @@ export class TestHome {
       this.printed.push({ args, ...run });
       return run;
     });
+    this.#running.set(child, ended);
     const says = async (text: string): Promise<void> => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const listener = (): void => {
@@ -213,14 +213,18 @@ export class TestHome {
   }
 
   async #endProcesses(): Promise<void> {
-    for (const child of this.#running) child.kill('SIGTERM');
+    // First the commands, to their ends: one that waits would start a broker in place of one that goes.
+    const commands = [...this.#running].filter(([{ spawnargs }]) => !spawnargs.includes('daemon'));
+    for (const [child] of commands) child.kill('SIGTERM');
+    await Promise.all(commands.map(([, ended]) => ended));
+    for (const child of this.#running.keys()) child.kill('SIGTERM');
     for (const pid of this.brokers()) this.#pids.add(pid);
-    for (const pid of this.#pids) if (isAlive(pid)) process.kill(pid, 'SIGTERM');
+    for (const pid of this.#pids) signalIfAlive(pid, 'SIGTERM');
     try {
       await until('the broker ends', () => [...this.#pids].every((pid) => !isAlive(pid)));
       await until('every process of this home ends', () => this.brokers().length === 0);
     } catch (error) {
-      for (const pid of [...this.#pids, ...this.brokers()]) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+      for (const pid of [...this.#pids, ...this.brokers()]) signalIfAlive(pid, 'SIGKILL');
       throw error;
     }
   }
@@ -267,6 +271,15 @@ export function isAlive(pid: number): boolean {
     return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
+  }
+}
+
+/** A process may end between a look at it and the signal. */
+function signalIfAlive(pid: number, name: NodeJS.Signals): void {
+  try {
+    if (isAlive(pid)) process.kill(pid, name);
+  } catch (error) {
+    if (isAlive(pid)) throw error;
   }
 }
 
