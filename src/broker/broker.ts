@@ -340,8 +340,9 @@ export class Broker {
   }
 
   #stillPending(clientId: string | undefined, endpoint: string): KeyturnError {
-    if (this.#signIns.isQueued(endpoint)) return refusals.anotherPageFirst(endpoint);
-    return refusals.stillPending(this.parts.interactions.list(), clientId, endpoint);
+    const { interactions, isDesk } = this.parts;
+    if (this.#signIns.isQueued(endpoint)) return refusals.anotherPageFirst(endpoint, isDesk);
+    return refusals.stillPending(interactions.list(), { clientId, endpoint, isDesk });
   }
 
   #note(
