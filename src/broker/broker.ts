@@ -266,6 +266,7 @@ export class Broker {
   /** The user signs in on purpose: earlier failures and limits of this endpoint are forgotten. */
   async login({ resource, timeout, signal, ...asked }: LoginRequest): Promise<Grant> {
     const endpoint = this.canonical(resource);
+    this.consent.signingIn(endpoint);
     this.userActed(endpoint);
     const waiting = patience(this.parts.clock, timeout, signal);
     try {
@@ -285,7 +286,6 @@ export class Broker {
   }
 
   userActed(endpoint: string): void {
-    this.consent.userActed();
     this.#signIns.userActed(endpoint);
     this.#stepUps.clear(` ${endpoint} `);
     this.#rejections.clear(` ${endpoint} `);
