@@ -6,11 +6,21 @@
  */
 import * as z from 'zod';
 import { methods } from '../src/ipc/protocol.ts';
+import { longest } from '../src/ipc/wire.ts';
 
 const empty = z.object({});
 
 /** An id as ipc/protocol.ts has them; the main process asks the broker whether there is such a thing. */
 const id = z.string().min(1).max(128);
+
+/**
+ * A text that a window shows for copying: a command, an address. Lines with nothing invisible in them, and none
+ * at the end: what is pasted is what was seen, and no paste ends with the key that runs it.
+ */
+const copied = z
+  .string()
+  .max(longest.url)
+  .regex(/^[^\p{Cc}\p{Cf}]+(\n[^\p{Cc}\p{Cf}]+)*$/u);
 
 const preferences = z.object({
   openAtLogin: z.boolean(),
@@ -65,6 +75,8 @@ export const channels = {
    * sign-in `yes` opens its page in the browser; the question stays until the sign-in ends.
    */
   'card.shown': { params: z.object({ id }), result: empty },
+  /** To the clipboard, after a press. Nothing is ever read from there. */
+  'text.copy': { params: z.object({ text: copied }), result: empty },
   'preferences.get': { params: empty, result: preferences },
   'preferences.set': { params: preferences.partial(), result: preferences },
 } as const satisfies Record<string, { readonly params: z.ZodType; readonly result: z.ZodType }>;

@@ -19,6 +19,8 @@ export interface DeedParts {
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
   readonly signInPages: SignInPages;
+  /** Puts a text on the clipboard. */
+  readonly copy: (text: string) => Promise<void>;
   readonly exportAudit: (window: OurWindow, format: 'jsonl' | 'csv') => Promise<{ readonly rows?: number }>;
   /** Preferences changed. */
   readonly preferencesChanged: () => void;
@@ -32,8 +34,9 @@ type Special = {
 };
 
 /**
- * What needs a press whatever its params are: what always widens (DESIGN, Authority), and what opens the
- * browser at a page that the server in its params names.
+ * What needs a press whatever its params are: what always widens (DESIGN, Authority), what opens the
+ * browser at a page that the server in its params names, and what leaves a text where the person pastes: a
+ * hostile page could plant a command there at any moment, and so only gets to when somebody presses something.
  */
 const alwaysPressed: ReadonlySet<ChannelName> = new Set<ChannelName>([
   'registration.set',
@@ -41,6 +44,7 @@ const alwaysPressed: ReadonlySet<ChannelName> = new Set<ChannelName>([
   'vault.unlock',
   'vault.passphrase',
   'login.start',
+  'text.copy',
 ]);
 
 export function deedsOf(parts: DeedParts): WindowDeeds {
@@ -70,6 +74,10 @@ function ownDeeds(parts: DeedParts): Special {
     'audit.export': (window, { format }) => parts.exportAudit(window, format),
     'card.shown': ({ guard }, { id }) => {
       guard.cardShown(id);
+      return {};
+    },
+    'text.copy': async (_window, { text }) => {
+      await parts.copy(text);
       return {};
     },
     'preferences.get': all,

@@ -6,7 +6,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { app, dialog, ipcMain, Menu, powerMonitor, protocol, session, shell } from 'electron';
+import { app, clipboard, dialog, ipcMain, Menu, powerMonitor, protocol, session, shell } from 'electron';
 import { openBrowser } from '../src/daemon/browser.ts';
 import type { Daemon } from '../src/daemon/daemon.ts';
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
@@ -151,6 +151,7 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
     preferences,
     loginItem: atLogin,
     signInPages: pages,
+    copy: (text) => clipboard.writeText(text),
     exportAudit: ({ browser }, format) => exportByDialog(paths, browser, format),
     preferencesChanged: () => desk.changed('preferences.changed'),
   });

@@ -24,8 +24,10 @@ export const strings = {
   noMatch: 'Nothing matches the filter.',
   filter: 'Filter',
   copy: 'Copy',
-  copied: 'Copied.',
+  copied: 'Copied',
   copyOf: (what: string) => `Copy: ${what}`,
+  copiedOf: (what: string) => `Copied: ${what}`,
+  notCopied: 'Not copied. The text is selected: copy it by the keyboard.',
   retryIn: (time: string) => `Another try makes sense ${time}.`,
 
   tabs: {

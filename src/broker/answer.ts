@@ -44,13 +44,13 @@ export function refuseTerms(question: Question, answer: Answer, { scope, run, on
   if (run === true && question.clientId === cliClientId) {
     throw new KeyturnError('invalid_request', 'The command line can’t be allowed for one run.', {
       rule: 'A permission for a run ends with its connection, and that of a command ends with the command',
-      hint: 'Allow it once, or give it a time: --once, --for 30m',
+      hint: 'Allow it once, or for a time.',
     });
   }
   if (question.asker?.standing() === 'same') return;
   throw new KeyturnError('conflict', `The run of ${question.clientName} that asked is over.`, {
     rule: 'A permission for a run, or for once, ends with the run’s last connection',
-    hint: 'Answer without --this-run and --once, or wait until it asks again.',
+    hint: 'Allow it for a time, or wait until it asks again.',
   });
 }
 

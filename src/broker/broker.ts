@@ -266,6 +266,7 @@ export class Broker {
   /** The user signs in on purpose: earlier failures and limits of this endpoint are forgotten. */
   async login({ resource, timeout, signal, ...asked }: LoginRequest): Promise<Grant> {
     const endpoint = this.canonical(resource);
+    this.consent.signingIn(endpoint);
     this.userActed(endpoint);
     const waiting = patience(this.parts.clock, timeout, signal);
     try {
@@ -285,7 +286,6 @@ export class Broker {
   }
 
   userActed(endpoint: string): void {
-    this.consent.userActed();
     this.#signIns.userActed(endpoint);
     this.#stepUps.clear(` ${endpoint} `);
     this.#rejections.clear(` ${endpoint} `);
@@ -340,8 +340,9 @@ export class Broker {
   }
 
   #stillPending(clientId: string | undefined, endpoint: string): KeyturnError {
-    if (this.#signIns.isQueued(endpoint)) return refusals.anotherPageFirst(endpoint);
-    return refusals.stillPending(this.parts.interactions.list(), clientId, endpoint);
+    const { interactions, isDesk } = this.parts;
+    if (this.#signIns.isQueued(endpoint)) return refusals.anotherPageFirst(endpoint, isDesk);
+    return refusals.stillPending(interactions.list(), { clientId, endpoint, isDesk });
   }
 
   #note(

@@ -61,9 +61,9 @@ export class Consent {
     this.#pauses = new CardPauses(() => parts.clock.now());
   }
 
-  /** The person does something by themselves: nobody waits for what was put off before. */
-  userActed(): void {
-    this.#pauses.endAll();
+  /** The person signs in there by themselves: a program that was put off about that server alone waits no longer. */
+  signingIn(endpoint: string): void {
+    this.#pauses.actedAt(endpoint);
   }
 
   /** The permission that covers what is wanted. Throws `consent_denied`, `consent_required`, `rate_limited` or the caller's reason. */
@@ -88,6 +88,7 @@ export class Consent {
   async decide(permission: Permission): Promise<void> {
     this.#parts.leases.end(permission.clientId, permission.endpoint);
     await this.#keepDecision({ ...permission, ...this.#stillRefused(permission) });
+    if (permission.decision === 'allow') this.#pauses.end(permission.clientId);
   }
 
   /** A run of a program is over, and what was allowed for it. */
@@ -204,7 +205,7 @@ export class Consent {
     for (const pending of [asked, unanswered]) pending.catch(() => undefined);
     try {
       const reply = await Promise.race([asked, unanswered]).catch((error: unknown) => {
-        if (signal.aborted) this.#pauses.cameToNothing(wanted.clientId);
+        if (signal.aborted) this.#pauses.cameToNothing(wanted.clientId, wanted.endpoint);
         throw error;
       });
       return await this.#settle(wanted, { scope, asker }, reply);
@@ -238,7 +239,7 @@ export class Consent {
   #putOff(wanted: Wanted): Permission {
     const decided = this.#covering(wanted);
     if (decided) return decided;
-    this.#pauses.cameToNothing(wanted.clientId);
+    this.#pauses.cameToNothing(wanted.clientId, wanted.endpoint);
     throw this.#required(wanted);
   }
 
@@ -248,7 +249,7 @@ export class Consent {
     const name = this.#parts.clients.nameOf(clientId);
     throw new KeyturnError('rate_limited', `A question of ${name} was put off or withdrawn a moment ago.`, {
       rule: 'Each question that is put off or withdrawn doubles the pause before the program’s next one, from 1 s to 5 min',
-      hint: 'Wait, then ask again; a permission that you set yourself ends the pause.',
+      hint: 'Wait, then ask again; a permission that you give the program yourself ends the pause.',
       retryAfter,
     });
   }

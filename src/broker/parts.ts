@@ -11,4 +11,6 @@ export interface BrokerParts extends SignInParts {
   readonly clients: LocalClients;
   readonly permissions: Permissions;
   readonly leases: Leases;
+  /** A person sits at windows of the broker's own: a yes counts there only, and refusals say so. */
+  readonly isDesk: boolean;
 }

@@ -116,35 +116,51 @@ export function changesTooFast(endpoint: string): KeyturnError {
   });
 }
 
-export function anotherPageFirst(endpoint: string): KeyturnError {
+export function anotherPageFirst(endpoint: string, isDesk: boolean): KeyturnError {
   return new KeyturnError(
     'login_pending',
     `The sign-in for ${endpoint} waits for another one to be finished.`,
     {
       rule: 'One automatic sign-in page at a time',
-      hint: 'Finish the one that `keyturn pending` shows, then ask again.',
+      hint: isDesk
+        ? 'Press the one that waits in Keyturn’s window and finish it, then ask again.'
+        : 'Finish the one that `keyturn pending` shows, then ask again.',
     },
   );
+}
+
+/** A request whose time is over. */
+interface Waited {
+  /** Absent: the person's own sign-in. */
+  readonly clientId: string | undefined;
+  readonly endpoint: string;
+  /** Where the person answers: in the broker's own windows, or by commands. */
+  readonly isDesk: boolean;
 }
 
 /** What a request whose time is over was waiting for: the question that is open for it, if there is one. */
 export function stillPending(
   interactions: readonly Interaction[],
-  clientId: string | undefined,
-  endpoint: string,
+  { clientId, endpoint, isDesk }: Waited,
 ): KeyturnError {
   for (const { id, question } of interactions) {
     if (question.kind === 'allow' && question.clientId === clientId && question.endpoint === endpoint) {
       return new KeyturnError(
         'consent_pending',
         `Nobody has answered yet whether ${question.clientName} may reach ${endpoint}.`,
-        { hint: `Answer with: keyturn answer ${id} yes   (or no, or later)` },
+        {
+          hint: isDesk
+            ? 'Answer in Keyturn’s window, then ask again.'
+            : `Answer with: keyturn answer ${id} yes   (or no, or later)`,
+        },
       );
     }
     const isSignIn = question.kind === 'login' || question.kind === 'device';
     if (isSignIn && question.endpoint === endpoint) {
       return new KeyturnError('login_pending', `The sign-in at ${question.issuer} is not finished.`, {
-        hint: 'Finish it in the browser, then ask again. `keyturn pending` shows its address.',
+        hint: isDesk
+          ? 'Press it in Keyturn’s window and finish it in the browser, then ask again.'
+          : 'Finish it in the browser, then ask again. `keyturn pending` shows its address.',
       });
     }
   }

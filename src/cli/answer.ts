@@ -6,7 +6,8 @@ import type { Command } from './command.ts';
 
 const help = `Usage: keyturn answer ID yes|no|later [OPTION]...
 Answer a question that \`keyturn pending\` shows. "no" is remembered, "later"
-isn't. Before you pair a program, compare the code it shows.
+isn't. Before you pair a program, compare the code it shows. Where the app is
+the broker, a yes counts in Keyturn's window only.
 
       --once         for one token of the program's run that asked
       --this-run     for the program's run that asked: ends with its connection

@@ -52,6 +52,17 @@ function checked<M extends MethodName>(method: M, answer: unknown): Answer<M> {
 
 /** Connects, calls one method, hangs up. Where another version's broker can't answer, offers to restart it. */
 export async function ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> {
+  return (await askWhere(method, params)).answer;
+}
+
+interface Placed<M extends MethodName> {
+  readonly answer: Answer<M>;
+  /** The broker is the app: what gives somebody something is answered in its window. */
+  readonly isDesk: boolean;
+}
+
+/** As `ask`, and tells who the broker is, for commands that say where the person answers. */
+export async function askWhere<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Placed<M>> {
   try {
     return await askOnce(method, params);
   } catch (error) {
@@ -62,10 +73,11 @@ export async function ask<M extends MethodName>(method: M, params: ParamsOf<M>):
   return askOnce(method, params);
 }
 
-async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> {
+async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Placed<M>> {
   return throughTakeover(async () => {
     const connection = await connect();
-    return interruptible(connection, () => call(connection, method, params));
+    const answer = await interruptible(connection, () => call(connection, method, params));
+    return { answer, isDesk: connection.capabilities.includes(deskCapability) };
   });
 }
 

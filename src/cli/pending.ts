@@ -1,12 +1,13 @@
 /** `keyturn pending`: the questions that wait for the user. */
 import { exitCodes, quoted } from '../errors.ts';
 import { parse } from './arguments.ts';
-import { ask } from './command.ts';
+import { askWhere } from './command.ts';
 import type { Command } from './command.ts';
 import { print, printJson, processName, say, when } from './output.ts';
 
 const help = `Usage: keyturn pending [--json]
-Show the questions that wait for you, with what to type to answer them.
+Show the questions that wait for you, and how to answer each: with what to
+type, or in Keyturn's window where the app is the broker.
 
       --json  print them as JSON
   -h, --help  show this
@@ -16,43 +17,47 @@ export const command: Command = {
   help,
   async run(args) {
     const { values } = parse(args, { json: { type: 'boolean' } }, { names: [], command: 'pending' });
-    const { interactions } = await ask('interaction.list', {});
+    const { answer, isDesk } = await askWhere('interaction.list', {});
+    const { interactions } = answer;
     if (values.json) printJson(interactions);
     else if (interactions.length === 0) say('Nothing waits for you.');
-    else for (const line of interactions.flatMap(describe)) print(line);
+    else for (const line of interactions.flatMap((question) => describe(question, isDesk))) print(line);
     return exitCodes.ok;
   },
 };
 
-type Question = Awaited<ReturnType<typeof ask<'interaction.list'>>>['interactions'][number];
+type Question = Awaited<ReturnType<typeof askWhere<'interaction.list'>>>['answer']['interactions'][number];
 
-/** Lines: what is asked, and what to type. */
-function describe(question: Question): string[] {
+/** Lines: what is asked, and how to answer. At a desk a yes typed here would be refused, so none is offered. */
+function describe(question: Question, isDesk: boolean): string[] {
   const { id, client, asker, resource, issuer, scope, code, url } = question;
-  const answer = `  keyturn answer ${id} yes|no|later`;
+  const answer = isDesk
+    ? ['  Answer in Keyturn’s window.', `  keyturn answer ${id} no|later   refuses it, or puts it off`]
+    : [`  keyturn answer ${id} yes|no|later`];
   const end = `  keyturn answer ${id} no   calls it off`;
+  const press = isDesk ? ['  or press it in Keyturn’s window'] : [];
   switch (question.kind) {
     case 'allow':
       return [
         `${id}  May ${client} reach ${resource}${scope ? ` with ${scope}` : ''}?`,
         ...askerLines(asker),
-        answer,
+        ...answer,
       ];
     case 'pair':
       return [
         `${id}  ${client} wants to be paired. It must show the code ${code}.`,
         ...askerLines(asker),
-        answer,
+        ...answer,
       ];
     case 'login':
-      return [`${id}  Sign in at ${issuer} for ${resource}:`, `  ${url}`, end];
+      return [`${id}  Sign in at ${issuer} for ${resource}:`, `  ${url}`, ...press, end];
     case 'device':
       return [`${id}  Sign in at ${issuer} for ${resource}: enter ${code} at`, `  ${url}`, end];
     case 'command':
       return [
         `${id}  May a command ${wishIn(question)}?`,
         ...askerLines(asker),
-        `  Yes counts in Keyturn’s window.`,
+        '  Answer in Keyturn’s window.',
         end,
       ];
   }

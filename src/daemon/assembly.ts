@@ -92,6 +92,7 @@ export interface Assembly {
   readonly records: Records;
   readonly audit: Audit;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
+  readonly isDesk: boolean;
   /** Tell the owner's connections that the open questions changed, and the grants. */
   readonly questionsChanged: () => void;
   readonly grantsChanged: () => void;
@@ -104,6 +105,7 @@ export function assemble({
   records,
   audit,
   openBrowser,
+  isDesk,
   questionsChanged,
   grantsChanged,
 }: Assembly): BrokerParts {
@@ -134,6 +136,7 @@ export function assemble({
     clients: new LocalClients(records.clients),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
+    isDesk,
     openBrowser: (url) => openBrowser(url, settings.browser),
   };
 }

@@ -114,6 +114,7 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   const { env, log, openBrowser, spawnWorker, proxyFor } = options;
   const { home, book } = opened;
   const settings = book.current;
+  const isDesk = options.desk === true;
   log.level = settings.logLevel;
   let queue: RevocationQueue | undefined;
   const now = clock.wall;
@@ -135,7 +136,7 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
     questionsChanged: () => subscribers.tell('interaction.changed'),
     grantsChanged: () => subscribers.tell('grant.changed'),
   };
-  const parts = assemble({ settings, vault, net, records, audit: trail.file, openBrowser, ...told });
+  const parts = assemble({ settings, vault, net, records, audit: trail.file, openBrowser, isDesk, ...told });
   await loadRecords(records, log.write);
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
-import { brokerRig, inWorld, refusal } from './rig.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 let world: TestWorld;
@@ -26,6 +26,10 @@ describe('the cards of a program that were put off', () => {
     await asked;
   }
 
+  async function until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await turnOfEvents();
+  }
+
   it.each(['later', 'withdrawn'] as const)('come after a pause that grows with each: %s', async (how) => {
     const r = await rig();
     for (const longest of [1000, 2000, 4000]) {
@@ -45,10 +49,10 @@ describe('the cards of a program that were put off', () => {
     expect(await refusal(r.ask())).toMatchObject(late);
   });
 
-  it('come at once after a yes, and after what the owner does', async () => {
+  it('come at once after a yes, and after a permission that the owner gives the program', async () => {
     const r = await rig();
     await comesToNothing(r, 'later');
-    r.broker.userActed(r.endpoint);
+    await r.allow('editor', ['notes:read'], `${r.endpoint}/elsewhere`);
     await comesToNothing(r, 'later');
     r.clock.advance(1000);
     const asked = r.ask({ scope: ['notes:read'] });
@@ -58,6 +62,45 @@ describe('the cards of a program that were put off', () => {
     r.parts.interactions.answer((await r.question('allow')).id, 'later');
     await more;
     expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject(late);
+  });
+
+  it('wait all the same when the person answers another program, or gives it something', async () => {
+    const r = await rig();
+    await comesToNothing(r, 'later');
+    const other = r.ask({ clientId: 'agent', scope: ['notes:read'] });
+    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
+    await other;
+    await r.allow('script');
+    r.broker.userActed(r.endpoint);
+    expect(await refusal(r.ask())).toMatchObject(late);
+    await r.broker.consent.decide({
+      clientId: 'editor',
+      endpoint: `${r.endpoint}/elsewhere`,
+      decision: 'deny',
+      createdAt: r.clock.wall(),
+    });
+    expect(await refusal(r.ask())).toMatchObject(late);
+  });
+
+  it('come at once after a sign-in at the server that they were about, and at no other', async () => {
+    const r = await rig();
+    const elsewhere = { resource: `${r.endpoint}/elsewhere` };
+    await comesToNothing(r, 'later');
+    await r.login(elsewhere);
+    expect(await refusal(r.ask())).toMatchObject(late);
+    await r.login();
+    await comesToNothing(r, 'later');
+
+    // About two servers: signing in at one of them is no word on the other.
+    const cards = [r.ask(), r.ask(elsewhere)].map(refusal);
+    expect(await Promise.all(cards)).toMatchObject([late, late]);
+    r.clock.advance(1000);
+    const both = [r.ask(), r.ask(elsewhere)].map(refusal);
+    await until(() => r.parts.interactions.list().length === 2);
+    for (const { id } of r.parts.interactions.list()) r.parts.interactions.answer(id, 'later');
+    await Promise.all(both);
+    await r.login();
+    expect(await refusal(r.ask())).toMatchObject({ reason: 'rate_limited' });
   });
 
   it('hold up nobody who joins a question that is open', async () => {

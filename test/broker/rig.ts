@@ -54,6 +54,8 @@ export interface RigOptions {
   /** Accepts http on loopback hosts. */
   readonly allowInsecureLoopback?: boolean;
   readonly protocolVersion?: Http['protocolVersion'];
+  /** A person sits at the broker's own windows. */
+  readonly isDesk?: boolean;
   /** What ends an exchange that takes too long; the machine's clock unless given. */
   readonly deadline?: Http['deadline'];
   /** What everybody but the rig has in front of its vault. */
@@ -278,6 +280,7 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
     clients: new LocalClients(files.clients),
     permissions: new Permissions(files.permissions),
     leases: new Leases(),
+    isDesk: input.options.isDesk ?? false,
     openBrowser: input.openBrowser,
   };
 }
@@ -291,6 +294,13 @@ function only<T>(items: readonly T[]): T {
 /** Lets everything that is ready to run, run: for "nothing has happened yet". */
 export async function turnOfEvents(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Resolves when a second request has come as far as the queue of pages: once it has read all metadata the rest needs no I/O. */
+export async function queued({ readUp }: Rig): Promise<void> {
+  const read = (): number => readUp.filter((url) => url.includes('oauth-authorization-server')).length;
+  while (read() < 2) await turnOfEvents();
+  await turnOfEvents();
 }
 
 /** The refusal of a promise that must be refused. */

@@ -9,7 +9,7 @@ import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { oddServer } from './odd-server.ts';
 import type { OddServer } from './odd-server.ts';
-import { brokerRig, inWorld, refusal, turnOfEvents } from './rig.ts';
+import { brokerRig, inWorld, queued, refusal, turnOfEvents } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 let world: TestWorld;
@@ -239,13 +239,6 @@ describe('two servers', () => {
     expect(await second).toMatchObject({ reason: 'consent_required' });
     expect(rig.pages).toHaveLength(1);
   });
-
-  /** The second request has come as far as the queue once it has read all metadata: the rest needs no I/O. */
-  async function queued({ readUp }: Rig): Promise<void> {
-    const read = (): number => readUp.filter((url) => url.includes('oauth-authorization-server')).length;
-    while (read() < 2) await turnOfEvents();
-    await turnOfEvents();
-  }
 });
 
 describe('a sign-in that the user starts', () => {

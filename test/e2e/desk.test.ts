@@ -1,71 +1,17 @@
 /** A broker at which a person sits: what commands want to widen waits for their yes. Real commands, real broker, the owner in-process. */
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { connectAsOwner } from '../../src/client/connect.ts';
-import type { Connection } from '../../src/client/connection.ts';
-import { startDaemon } from '../../src/daemon/daemon.ts';
-import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
-import { terminalLog } from '../../src/daemon/log.ts';
+import { describe, expect, it } from 'vitest';
 import { effects } from '../../src/ipc/effects.ts';
-import { methods, type ResultOf } from '../../src/ipc/protocol.ts';
-import { newHome, type TestHome, until } from '../support/home.ts';
+import { openDesk } from '../support/desk-home.ts';
+import { newHome, until } from '../support/home.ts';
 import { connected, library } from '../support/program.ts';
 
 const resource = 'https://notes.example/mcp';
-
-type Card = ResultOf<'interaction.list'>['interactions'][number];
-type Client = ResultOf<'client.list'>['clients'][number];
-
-interface Desk {
-  readonly home: TestHome;
-  readonly owner: DeskOwner;
-  /** The notifications that the windows would have got. */
-  readonly heard: readonly string[];
-  /** The owner's key, as the command line uses it. */
-  readonly line: Connection;
-  readonly cards: () => Promise<Card[]>;
-  readonly card: () => Promise<Card>;
-  readonly answer: (id: string, answer: 'yes' | 'no' | 'later') => Promise<unknown>;
-  readonly permissions: () => Promise<Client['permissions']>;
-}
-
-async function openDesk(env: Readonly<Record<string, string>> = {}): Promise<Desk> {
-  const home = newHome({ env });
-  const daemon = await startDaemon({
-    paths: home.paths,
-    env: home.env,
-    autoStarted: false,
-    desk: true,
-    openBrowser: () => Promise.resolve(),
-    log: terminalLog(() => undefined),
-    shield: () => Promise.resolve([]),
-  });
-  onTestFinished(() => daemon.stop());
-  const heard: string[] = [];
-  const owner = daemon.owner((name) => heard.push(name));
-  const line = await connectAsOwner({ env: home.env, paths: home.paths });
-  onTestFinished(() => line.close());
-  const cards = async (): Promise<Card[]> =>
-    methods['interaction.list'].result.parse(await owner.call('interaction.list', {})).interactions;
-  return {
-    home,
-    owner,
-    heard,
-    line,
-    cards,
-    card: () => until('a card', async () => (await cards())[0]),
-    answer: (id, answer) => owner.call('interaction.answer', { id, answer }),
-    permissions: async () => {
-      const { clients } = methods['client.list'].result.parse(await owner.call('client.list', {}));
-      return clients.flatMap(({ permissions }) => permissions);
-    },
-  };
-}
 
 const byCommand = { rule: 'While the desktop app is the broker, what widens needs the person’s own press' };
 
 describe('keyturn allow at a desk', () => {
   it('waits for the card, says so, and is done after a yes', async () => {
-    const { home, card, cards, answer, permissions } = await openDesk();
+    const { home, card, cards, answer, permissions } = await openDesk(newHome());
     const allowing = home.start(['allow', 'cli', `${resource}/`, '--scope', 'notes:read', '--for', '8h']);
     const { id, asker, until: end, ...shown } = await card();
     expect(shown).toMatchObject({
@@ -89,7 +35,7 @@ describe('keyturn allow at a desk', () => {
   });
 
   it.each(['no', 'later'] as const)('is refused after "%s", and nothing is remembered', async (word) => {
-    const { home, card, answer, permissions } = await openDesk();
+    const { home, card, answer, permissions } = await openDesk(newHome());
     const allowing = home.start(['allow', 'cli', resource]);
     await answer((await card()).id, word);
     const run = await allowing.ended;
@@ -100,7 +46,7 @@ describe('keyturn allow at a desk', () => {
   });
 
   it('is shown by the windows at once, and so is what a command takes away; a look tells nobody', async () => {
-    const { home, heard, line, owner } = await openDesk();
+    const { home, heard, line, owner } = await openDesk(newHome());
     await owner.call('permission.set', { client: 'cli', resource, decision: 'allow' });
     expect(heard).toEqual(['status.changed']);
     await line.request('client.list');
@@ -110,7 +56,7 @@ describe('keyturn allow at a desk', () => {
   });
 
   it('takes its card back when it is interrupted', async () => {
-    const { home, card, cards, permissions } = await openDesk();
+    const { home, card, cards, permissions } = await openDesk(newHome());
     const allowing = home.start(['allow', 'cli', resource]);
     await card();
     allowing.signal('SIGINT');
@@ -120,7 +66,7 @@ describe('keyturn allow at a desk', () => {
   });
 
   it('is told at once what can never be done, without a card', async () => {
-    const { line, cards } = await openDesk();
+    const { line, cards } = await openDesk(newHome());
     const refused = async (method: string, params: object): Promise<unknown> => {
       const { reason } = await line.request(method, params).then(
         () => ({ reason: 'none' }),
@@ -190,7 +136,7 @@ describe('the owner’s key at a desk', () => {
   it('widens nothing by itself: each such method has its card, with no secret on it', async () => {
     const all = Object.entries(effects).flatMap(([method, effect]) => (effect === 'widens' ? [method] : []));
     expect(all.toSorted()).toEqual([...Object.keys(widening), 'interaction.answer'].toSorted());
-    const { line, cards, card, answer } = await openDesk();
+    const { line, cards, card, answer } = await openDesk(newHome());
     const before = await line.request('settings.get');
     for (const [method, [params, shown]] of Object.entries(widening)) {
       const asking = line.request(method, params).catch((error: { reason: string }) => error.reason);
@@ -208,7 +154,7 @@ describe('the owner’s key at a desk', () => {
   });
 
   it('shows what a client would be entered for, and that it takes the place of another', async () => {
-    const { home, line, owner, card, answer } = await openDesk();
+    const { home, line, owner, card, answer } = await openDesk(newHome());
     const issuer = 'https://login.example';
     const redirectUri = 'http://127.0.0.1:61234/callback';
     await owner.call('registration.set', { issuer, clientId: 'before' });
@@ -244,7 +190,7 @@ describe('the owner’s key at a desk', () => {
   });
 
   it('shows that a setting would be unset by giving no value', async () => {
-    const { line, card, answer } = await openDesk();
+    const { line, card, answer } = await openDesk(newHome());
     const asking = line.request('settings.set', { name: 'logLevel', value: null });
     const { id, setting } = await card();
     expect(setting).toEqual({ name: 'logLevel' });
@@ -253,7 +199,7 @@ describe('the owner’s key at a desk', () => {
   });
 
   it('reads and narrows at once', async () => {
-    const { home, owner, permissions } = await openDesk();
+    const { home, owner, permissions } = await openDesk(newHome());
     const allow = { client: 'cli', resource, decision: 'allow', scope: 'read write' };
     await owner.call('permission.set', allow);
     await owner.call('override.set', { server: resource, name: 'no-resource', on: true });
@@ -274,7 +220,7 @@ describe('the owner’s key at a desk', () => {
   });
 
   it('says yes to nobody: not to a program, not to a pairing, not to itself; "no" and "later" count', async () => {
-    const { home, line, card, cards, answer, permissions } = await openDesk();
+    const { home, line, card, cards, answer, permissions } = await openDesk(newHome());
     const { pair } = await library();
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
     const refusal = { reason: 'not_permitted', ...byCommand };
@@ -306,7 +252,7 @@ describe('the owner’s key at a desk', () => {
   });
 
   it('asks for an unlock while the vault is locked', async () => {
-    const { home, owner, card, answer } = await openDesk({ KEYTURN_VAULT: 'sealed-file' });
+    const { home, owner, card, answer } = await openDesk(newHome({ env: { KEYTURN_VAULT: 'sealed-file' } }));
     const stdin = 'correct horse battery\n';
     const first = home.start(['unlock', '--passphrase-stdin'], { stdin });
     const { id, command } = await card();

@@ -103,6 +103,8 @@ export async function openDesk(): Promise<Desk> {
         openedPages.push(id);
         return {};
       }
+      case 'text.copy':
+        return {};
       case 'audit.export':
         return { rows: await exportTrail(paths, async () => undefined, 'csv') };
       default:

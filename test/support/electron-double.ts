@@ -58,6 +58,13 @@ export const shell = {
   },
 };
 
+export const clipboard: Pick<Electron.Clipboard, 'writeText'> = {
+  writeText: (text) => {
+    double.clipboard = text;
+    return Promise.resolve();
+  },
+};
+
 export const dialog = {
   showErrorBox: (title: string, content: string): void => void double.errors.push(`${title}: ${content}`),
   showSaveDialog: (): Promise<Electron.SaveDialogReturnValue> =>

@@ -46,6 +46,7 @@ function fresh() {
     /** Electron's own until the app sets another, or none. */
     applicationMenu: 'the default' as unknown,
     notifications: [] as DoubleNotification[],
+    clipboard: '',
     /** URLs that were given to the system's browser. */
     opened: [] as string[],
     errors: [] as string[],

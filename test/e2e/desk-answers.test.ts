@@ -1,0 +1,75 @@
+/** What tells a person how to answer a question: in the window where a person sits at the broker, else by commands. */
+import { describe, expect, it } from 'vitest';
+import { openDesk } from '../support/desk-home.ts';
+import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
+import { connected, library } from '../support/program.ts';
+
+const resource = 'https://notes.example/mcp';
+
+/** What `keyturn pending` shows, once it shows something. */
+async function pending(home: TestHome): Promise<string> {
+  return until('a question', async () => {
+    const shown = await home.ok(['pending']);
+    return shown === '' ? undefined : shown;
+  });
+}
+
+describe('keyturn pending at a desk', () => {
+  it('leads a pairing and a program’s question to the window, and what it shows to type is accepted', async () => {
+    const { home, card, answer } = await openDesk(newHome());
+    const { pair } = await library();
+    const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
+    const first = await card();
+    const asked = await pending(home);
+    expect(asked).toContain('  Answer in Keyturn’s window.\n');
+    expect(asked).toContain(`  keyturn answer ${first.id} no|later`);
+    expect(asked).not.toContain('yes');
+    await answer(first.id, 'yes');
+    await pairing;
+
+    const editor = await connected(home, 'editor');
+    const asking = editor.getToken({ resource, interaction: 'allow' });
+    asking.catch(() => undefined);
+    const second = await card();
+    const wanted = await pending(home);
+    expect(wanted).toContain(`May editor reach ${resource}?`);
+    expect(wanted).toContain('  Answer in Keyturn’s window.\n');
+    expect(wanted).not.toContain('yes');
+    await home.ok(['answer', second.id, 'no']);
+    await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
+  });
+
+  it('leads a command’s question there too', async () => {
+    const { home, card } = await openDesk(newHome());
+    const allowing = home.start(['allow', 'cli', resource]);
+    const { id } = await card();
+    const shown = await pending(home);
+    expect(shown).toContain(`  Answer in Keyturn’s window.\n  keyturn answer ${id} no   calls it off\n`);
+    await home.ok(['answer', id, 'no']);
+    expect(await allowing.ended).toMatchObject({ code: 4 });
+  });
+
+  it('shows a sign-in’s address, and that its page opens from the window', async () => {
+    const { home, resource: real } = await homeInWorld();
+    const { owner, card } = await openDesk(home);
+    const signingIn = owner.call('login.start', { resource: real });
+    signingIn.catch(() => undefined);
+    const { id, url } = await card();
+    const shown = await pending(home);
+    expect(shown).toContain(`  ${url}\n  or press it in Keyturn’s window\n`);
+    await home.ok(['answer', id, 'no']);
+    await expect(signingIn).rejects.toMatchObject({ reason: 'login_failed' });
+  });
+});
+
+describe('a request whose time is over', () => {
+  it('is led to the window where the question waits there', async () => {
+    const { home, answer, card } = await openDesk(newHome());
+    const run = await home.keyturn(['token', resource, '--timeout', '1']);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('reason: consent_pending');
+    expect(run.stderr).toContain('hint: Answer in Keyturn’s window, then ask again.');
+    expect(run.stderr).not.toContain('keyturn answer');
+    await answer((await card()).id, 'later');
+  });
+});

