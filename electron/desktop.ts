@@ -135,7 +135,7 @@ interface DeskSetUp {
 function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Desk {
   const preferences = new PreferenceFile(paths.config);
   const windows = new Windows({ preferences, preload: preloadFile, now });
-  const atLogin = loginItem(app, { env: options.env });
+  const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
   const desk = new Desk({
     owner,
     windows,

@@ -91,6 +91,7 @@ describe('start at login', () => {
     const place = {
       env: { XDG_CONFIG_HOME: home },
       platform: 'linux',
+      isPackaged: true,
       program: '/opt/A $b%/key"turn',
     } as const;
     const item = loginItem(app, place);
@@ -99,13 +100,42 @@ describe('start at login', () => {
     expect(await item.isOn()).toBe(true);
     const text = readFileSync(path.join(home, 'autostart', 'keyturn.desktop'), 'utf8');
     expect(text).toContain(String.raw`Exec="/opt/A \\$b%%/key\\"turn" --hidden`);
+    expect(text).toMatch(/^Icon=keyturn-desktop$/m);
     await item.set(false);
     await item.set(false);
     expect(await item.isOn()).toBe(false);
   });
 
+  it.each(['Hidden=true', 'X-GNOME-Autostart-enabled=false'])(
+    'is off on Linux where the desktop wrote %s',
+    async (line) => {
+      const home = folder();
+      const item = loginItem(app, { env: { XDG_CONFIG_HOME: home }, platform: 'linux', isPackaged: true });
+      await item.set(true);
+      writeFileSync(path.join(home, 'autostart', 'keyturn.desktop'), `[Desktop Entry]\n${line}\n`);
+      expect(await item.isOn()).toBe(false);
+    },
+  );
+
+  it.each([
+    ['the image of an AppImage', '/tmp/.mount_key/keyturn-desktop', true, '"/home/anna/Keyturn.AppImage"'],
+    ['itself where the image is another program’s', '/opt/keyturn', true, '"/opt/keyturn"'],
+    ['Electron with the app in a clone', '/clone/electron', false, '"/clone/electron" "/clone/main.js"'],
+  ])('starts %s', async (_what, program, isPackaged, command) => {
+    const home = folder();
+    const env = {
+      XDG_CONFIG_HOME: home,
+      APPIMAGE: '/home/anna/Keyturn.AppImage',
+      APPDIR: '/tmp/.mount_key',
+    };
+    const script = '/clone/main.js';
+    await loginItem(app, { env, platform: 'linux', isPackaged, program, script }).set(true);
+    const text = readFileSync(path.join(home, 'autostart', 'keyturn.desktop'), 'utf8');
+    expect(text).toContain(`\nExec=${command} --hidden\n`);
+  });
+
   it('is the system’s own setting elsewhere', async () => {
-    const item = loginItem(app, { env: {}, platform: 'darwin' });
+    const item = loginItem(app, { env: {}, platform: 'darwin', isPackaged: true });
     await item.set(true);
     expect(app.getLoginItemSettings().openAtLogin).toBe(true);
     await item.set(false);
