@@ -2,14 +2,15 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pageFolder } from '../../electron/files.ts';
 import { loginItem } from '../../electron/login-item.ts';
 import { entryPage, isEntryPage, isOwnUrl, servePage } from '../../electron/page.ts';
 import { PreferenceFile } from '../../electron/preferences.ts';
 import { proxyFrom } from '../../electron/proxy.ts';
 import { SignInPages } from '../../electron/sign-in-pages.ts';
-import { app } from '../support/electron-double.ts';
+import { endAtFault, noteRejection } from '../../electron/faults.ts';
+import { app, double } from '../support/electron-double.ts';
 
 function folder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'kt-app-'));
@@ -140,6 +141,25 @@ describe('start at login', () => {
     expect(app.getLoginItemSettings().openAtLogin).toBe(true);
     await item.set(false);
     expect(await item.isOn()).toBe(false);
+  });
+});
+
+describe('a fault that nothing foresaw', () => {
+  it('ends the app, or is noted, by the error’s name and nothing else of it', () => {
+    double.reset();
+    let said = '';
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      said += String(text);
+      return true;
+    });
+    onTestFinished(() => write.mockRestore());
+    noteRejection('a-secret');
+    expect(double.exitCode).toBeUndefined();
+    const error = Object.assign(new TypeError('a-secret'), { name: 'a-secret' });
+    endAtFault(error);
+    expect(double).toMatchObject({ exitCode: 1, errors: [expect.stringContaining('Please report it')] });
+    expect(said).toContain('TypeError');
+    expect(said + double.errors.join()).not.toContain('a-secret');
   });
 });
 
