@@ -37,6 +37,9 @@ import { takeOver } from './take-over.ts';
 import { Windows } from './windows.ts';
 import { words } from './words.ts';
 
+/** As electron-builder.yml has it: Windows shows a notification only of what its start menu knows by this name. */
+const appId = 'io.keyturn.desktop';
+
 export interface DesktopOptions {
   /** The command line without the program. */
   readonly args: readonly string[];
@@ -59,6 +62,7 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
     if (!claimInstance(paths)) return;
     protocol.registerSchemesAsPrivileged([pageScheme]);
     hardenApp(app);
+    introduce();
     Menu.setApplicationMenu(applicationMenu());
     // Windows come and go; the app stays in the tray.
     app.on('window-all-closed', () => undefined);
@@ -80,6 +84,14 @@ function claimInstance(paths: HomePaths): boolean {
   if (app.requestSingleInstanceLock()) return true;
   app.quit();
   return false;
+}
+
+/** What each system has to be told of this app before it is ready. */
+function introduce(): void {
+  if (process.platform === 'win32') app.setAppUserModelId(appId);
+  // A portal reads in /proc who asks it, which our shield forbids (src/shield.ts): its file dialog would never
+  // open. No portal is of this version, so the toolkit's own dialog is used.
+  if (process.platform === 'linux') app.commandLine.appendSwitch('xdg-portal-required-version', '999');
 }
 
 async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {
@@ -135,7 +147,7 @@ interface DeskSetUp {
 function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Desk {
   const preferences = new PreferenceFile(paths.config);
   const windows = new Windows({ preferences, preload: preloadFile, now });
-  const atLogin = loginItem(app, { env: options.env });
+  const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
   const desk = new Desk({
     owner,
     windows,
@@ -205,6 +217,6 @@ function stopBeforeQuit(daemon: Daemon, desk: Desk): void {
 const now = (): number => performance.now();
 
 function plain(error: unknown): string {
-  if (!(error instanceof KeyturnError)) return 'Something went wrong inside Keyturn. Please report it.';
+  if (!(error instanceof KeyturnError)) return words.report;
   return error.hint === undefined ? error.message : `${error.message}\n${error.hint}`;
 }

@@ -23,13 +23,20 @@ interface SystemLoginItem {
 export interface LoginItemPlace {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform?: NodeJS.Platform;
-  /** The program to start; an AppImage names itself in the environment, as its mount goes away. */
+  /** Whether the app is a packed one: else the program is Electron itself, which is told what to run. */
+  readonly isPackaged: boolean;
+  /** The program that runs. */
   readonly program?: string;
+  /** The file that an Electron which isn't the app's own was told to run. */
+  readonly script?: string | undefined;
 }
 
+/** A desktop's own list of autostarts may leave the file there and mark it: by the specification, or in GNOME's way. */
+const switchedOff = /^(?:Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
+
 export function loginItem(app: SystemLoginItem, place: LoginItemPlace): LoginItem {
-  const { env, platform = process.platform, program = env['APPIMAGE'] ?? process.execPath } = place;
-  if (platform === 'linux') return autostartFile(env, program);
+  const { env, platform = process.platform } = place;
+  if (platform === 'linux') return autostartFile(env, commandOf(place));
   const args = [hiddenSwitch];
   return {
     isOn: () => Promise.resolve(app.getLoginItemSettings({ args }).openAtLogin),
@@ -37,13 +44,28 @@ export function loginItem(app: SystemLoginItem, place: LoginItemPlace): LoginIte
   };
 }
 
-function autostartFile(env: LoginItemPlace['env'], program: string): LoginItem {
+/** What starts this app once more: a program, and what it is told to run. */
+function commandOf({
+  env,
+  isPackaged,
+  program = process.execPath,
+  script = process.argv[1],
+}: LoginItemPlace): readonly string[] {
+  if (!isPackaged) return script === undefined ? [program] : [program, path.resolve(script)];
+  const { APPIMAGE: image, APPDIR: mount } = env;
+  // Its mount goes away with it, so the image is what starts. Both names may be another AppImage's, from
+  // whose terminal we were started: only that counts in which this program lies.
+  const isImage = image !== undefined && mount !== undefined && program.startsWith(`${mount}/`);
+  return [isImage ? image : program];
+}
+
+function autostartFile(env: LoginItemPlace['env'], command: readonly string[]): LoginItem {
   const config = env['XDG_CONFIG_HOME'] || path.join(env['HOME'] ?? '', '.config');
   const file = path.join(config, 'autostart', 'keyturn.desktop');
   return {
     async isOn() {
       try {
-        return !/^Hidden=true$/m.test(await readFile(file, 'utf8'));
+        return !switchedOff.test(await readFile(file, 'utf8'));
       } catch {
         return false;
       }
@@ -51,19 +73,19 @@ function autostartFile(env: LoginItemPlace['env'], program: string): LoginItem {
     async set(isOn) {
       if (!isOn) return rm(file, { force: true });
       await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-      await replaceFile(file, desktopEntry(program));
+      await replaceFile(file, desktopEntry(command));
     },
   };
 }
 
-function desktopEntry(program: string): string {
+function desktopEntry(command: readonly string[]): string {
   return [
     '[Desktop Entry]',
     'Type=Application',
     'Name=Keyturn',
     'Comment=The token broker on your desk',
-    `Exec=${execWord(program)} ${hiddenSwitch}`,
-    'Icon=keyturn',
+    `Exec=${command.map(execWord).join(' ')} ${hiddenSwitch}`,
+    'Icon=keyturn-desktop',
     'Terminal=false',
     'X-GNOME-Autostart-enabled=true',
     '',
@@ -71,7 +93,7 @@ function desktopEntry(program: string): string {
 }
 
 /** Desktop Entry Specification, "The Exec key": quoted, and each escape escaped again for the file. */
-function execWord(program: string): string {
-  const inQuotes = program.replace(/["`$\\]/g, (c) => `\\${c}`).replaceAll('%', '%%');
+function execWord(word: string): string {
+  const inQuotes = word.replace(/["`$\\]/g, (c) => `\\${c}`).replaceAll('%', '%%');
   return `"${inQuotes.replaceAll('\\', '\\\\')}"`;
 }

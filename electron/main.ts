@@ -1,5 +1,9 @@
-/** The desktop app's entry: nothing but the start. */
+/** The desktop app's entry: nothing but the start, and the end that nobody meant. */
 import { startDesktop } from './desktop.ts';
+import { endAtFault, noteRejection } from './faults.ts';
+
+process.on('uncaughtException', endAtFault);
+process.on('unhandledRejection', noteRejection);
 
 // Unpacked, the app itself is among them; switches may stand before it.
 const args = process.argv.slice(1);

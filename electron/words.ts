@@ -88,4 +88,6 @@ export const words = {
   signedOutTitle: 'Signed out',
   exportTitle: 'Export the activity',
   startFailed: 'Keyturn could not start',
+  faulted: 'Keyturn has ended',
+  report: 'Something went wrong inside Keyturn. Please report it.',
 };

@@ -2,14 +2,15 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pageFolder } from '../../electron/files.ts';
 import { loginItem } from '../../electron/login-item.ts';
 import { entryPage, isEntryPage, isOwnUrl, servePage } from '../../electron/page.ts';
 import { PreferenceFile } from '../../electron/preferences.ts';
 import { proxyFrom } from '../../electron/proxy.ts';
 import { SignInPages } from '../../electron/sign-in-pages.ts';
-import { app } from '../support/electron-double.ts';
+import { endAtFault, noteRejection } from '../../electron/faults.ts';
+import { app, double } from '../support/electron-double.ts';
 
 function folder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'kt-app-'));
@@ -91,6 +92,7 @@ describe('start at login', () => {
     const place = {
       env: { XDG_CONFIG_HOME: home },
       platform: 'linux',
+      isPackaged: true,
       program: '/opt/A $b%/key"turn',
     } as const;
     const item = loginItem(app, place);
@@ -99,17 +101,65 @@ describe('start at login', () => {
     expect(await item.isOn()).toBe(true);
     const text = readFileSync(path.join(home, 'autostart', 'keyturn.desktop'), 'utf8');
     expect(text).toContain(String.raw`Exec="/opt/A \\$b%%/key\\"turn" --hidden`);
+    expect(text).toMatch(/^Icon=keyturn-desktop$/m);
     await item.set(false);
     await item.set(false);
     expect(await item.isOn()).toBe(false);
   });
 
+  it.each(['Hidden=true', 'X-GNOME-Autostart-enabled=false'])(
+    'is off on Linux where the desktop wrote %s',
+    async (line) => {
+      const home = folder();
+      const item = loginItem(app, { env: { XDG_CONFIG_HOME: home }, platform: 'linux', isPackaged: true });
+      await item.set(true);
+      writeFileSync(path.join(home, 'autostart', 'keyturn.desktop'), `[Desktop Entry]\n${line}\n`);
+      expect(await item.isOn()).toBe(false);
+    },
+  );
+
+  it.each([
+    ['the image of an AppImage', '/tmp/.mount_key/keyturn-desktop', true, '"/home/anna/Keyturn.AppImage"'],
+    ['itself where the image is another program’s', '/opt/keyturn', true, '"/opt/keyturn"'],
+    ['Electron with the app in a clone', '/clone/electron', false, '"/clone/electron" "/clone/main.js"'],
+  ])('starts %s', async (_what, program, isPackaged, command) => {
+    const home = folder();
+    const env = {
+      XDG_CONFIG_HOME: home,
+      APPIMAGE: '/home/anna/Keyturn.AppImage',
+      APPDIR: '/tmp/.mount_key',
+    };
+    const script = '/clone/main.js';
+    await loginItem(app, { env, platform: 'linux', isPackaged, program, script }).set(true);
+    const text = readFileSync(path.join(home, 'autostart', 'keyturn.desktop'), 'utf8');
+    expect(text).toContain(`\nExec=${command} --hidden\n`);
+  });
+
   it('is the system’s own setting elsewhere', async () => {
-    const item = loginItem(app, { env: {}, platform: 'darwin' });
+    const item = loginItem(app, { env: {}, platform: 'darwin', isPackaged: true });
     await item.set(true);
     expect(app.getLoginItemSettings().openAtLogin).toBe(true);
     await item.set(false);
     expect(await item.isOn()).toBe(false);
+  });
+});
+
+describe('a fault that nothing foresaw', () => {
+  it('ends the app, or is noted, by the error’s name and nothing else of it', () => {
+    double.reset();
+    let said = '';
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      said += String(text);
+      return true;
+    });
+    onTestFinished(() => write.mockRestore());
+    noteRejection('a-secret');
+    expect(double.exitCode).toBeUndefined();
+    const error = Object.assign(new TypeError('a-secret'), { name: 'a-secret' });
+    endAtFault(error);
+    expect(double).toMatchObject({ exitCode: 1, errors: [expect.stringContaining('Please report it')] });
+    expect(said).toContain('TypeError');
+    expect(said + double.errors.join()).not.toContain('a-secret');
   });
 });
 
