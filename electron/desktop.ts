@@ -89,9 +89,6 @@ function claimInstance(paths: HomePaths): boolean {
 /** What each system has to be told of this app before it is ready. */
 function introduce(): void {
   if (process.platform === 'win32') app.setAppUserModelId(appId);
-  // A portal reads in /proc who asks it, which our shield forbids (src/shield.ts): its file dialog would never
-  // open. No portal is of this version, so the toolkit's own dialog is used.
-  if (process.platform === 'linux') app.commandLine.appendSwitch('xdg-portal-required-version', '999');
 }
 
 async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {

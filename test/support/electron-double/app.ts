@@ -24,8 +24,6 @@ function fresh() {
     proxy: 'DIRECT',
     /** What the person chooses in a save dialog; empty: cancels. */
     savePath: '',
-    /** Switches that the app gave Chromium. */
-    switches: new Map<string, string>(),
     schemes: [] as Electron.CustomScheme[],
     protocols: new Map<string, (request: Request) => Promise<Response>>(),
     handlers: new Map<string, IpcHandler>(),
@@ -81,13 +79,6 @@ export function failNext(isWrong: boolean, rule: string): void {
 class App extends EventEmitter {
   readonly isPackaged = false;
   readonly #login = { openAtLogin: false };
-
-  readonly commandLine = {
-    appendSwitch: (name: string, value = ''): void => {
-      failNext(double.isReady, 'switches are appended before the app is ready');
-      double.switches.set(name, value);
-    },
-  };
 
   enableSandbox(): void {
     failNext(double.isReady, 'enableSandbox comes before the app is ready');
