@@ -6,13 +6,15 @@
 import { useMoment } from './now.ts';
 import { strings } from './strings.ts';
 import type { AuditRow } from './views.ts';
-import { counted, hourOf, number } from './words.ts';
+import { counted, hourOf, number, timeOf } from './words.ts';
 
 const words = strings.activity;
 
 /** Seconds. */
 const hour = 3600;
 const hoursShown = 24;
+/** Hours between two marks of the axis. */
+const axisStep = 6;
 
 /** Of the drawing, in its own units. */
 const height = 60;
@@ -61,6 +63,7 @@ export function ActivityChart({ rows }: { readonly rows: readonly AuditRow[] }) 
         </p>
       </figcaption>
       <Bars buckets={buckets} label={text} />
+      <Axis buckets={buckets} />
       <p class="dim small">{text}</p>
       <details class="disclosure">
         <summary>{words.chartTable}</summary>
@@ -85,12 +88,28 @@ function Bars({ buckets, label }: { readonly buckets: readonly Bucket[]; readonl
     >
       {buckets.map(({ at, requests, refreshes }, index) => (
         <g key={at}>
+          <title>{words.chartHour(hourOf(at), number(requests), number(refreshes))}</title>
+          {/* So that an hour of low bars, or of none, is as easy to point at. */}
+          <rect class="slot" x={index * slot} y={0} width={slot} height={height} />
           {bar(requests, index * slot, 'requests')}
           {bar(refreshes, index * slot + barWidth, 'refreshes')}
         </g>
       ))}
       <rect class="ground" x={0} y={height} width={slot * hoursShown} height={1} />
     </svg>
+  );
+}
+
+/** When the hours were, every sixth; the table has them all. */
+function Axis({ buckets }: { readonly buckets: readonly Bucket[] }) {
+  return (
+    <div class="axis dim small" aria-hidden="true">
+      {buckets
+        .filter((_, index) => index % axisStep === 0)
+        .map(({ at }) => (
+          <span key={at}>{timeOf(at)}</span>
+        ))}
+    </div>
   );
 }
 

@@ -81,7 +81,7 @@ function Standing({ explanation }: { readonly explanation: Explanation }) {
           <GrantState state={grant.state} />
         </Fact>
         {refresh && (
-          <Fact name={strings.servers.expires}>
+          <Fact name={words.expires}>
             <Expiry at={grant.expires_at} />
           </Fact>
         )}

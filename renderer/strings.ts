@@ -120,14 +120,15 @@ export const strings = {
   explain: {
     title: 'How this grant stands',
     now: 'Now',
+    expires: 'Expires',
     next: 'Next token',
     signedIn: 'Signed in',
     clock: 'Clock',
     nextBy: {
       underWay: 'A refresh is under way.',
-      itself: 'Refreshed by itself, since a program uses it:',
-      request: 'Refreshed when a program asks for one.',
-      requestAfter: 'Refreshed when a program asks for one, at the earliest',
+      itself: 'By itself, since a program uses it:',
+      request: 'When a program asks for one.',
+      requestAfter: 'When a program asks for one, at the earliest',
       signIn: 'The issuer gave no refresh token: when this token is over, sign in again.',
       over: 'Sign in again to get one.',
     },
@@ -256,6 +257,8 @@ export const strings = {
     broken: (row: string, what: string) => `The log was changed at row ${row}: ${what}`,
     newest: (rows: string) => `The newest ${rows}; the export has all of them.`,
     chart: 'Requests and refreshes in the last 24 hours',
+    chartHour: (hour: string, requests: string, refreshes: string) =>
+      `${hour}: requests ${requests}, refreshes ${refreshes}`,
     chartText: (requests: string, refreshes: string) => `${requests} and ${refreshes} in the last 24 hours.`,
     chartTable: 'The same as a table',
     hour: 'Hour',

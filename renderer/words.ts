@@ -11,6 +11,7 @@ const pluralRules = new Intl.PluralRules(locale);
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'medium' });
 const hours = new Intl.DateTimeFormat(locale, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+const times = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
 const lists = new Intl.ListFormat(locale, { type: 'conjunction' });
 
 export const number = (value: number): string => numbers.format(value);
@@ -47,6 +48,7 @@ export function fromNow(at: number, now: number): string {
 }
 
 export const exactTime = (at: number): string => exact.format(at * 1000);
+export const timeOf = (at: number): string => times.format(at * 1000);
 export const hourOf = (at: number): string => hours.format(at * 1000);
 
 /** `15 minutes`, `8 hours`, for choices. */

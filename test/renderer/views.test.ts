@@ -57,8 +57,8 @@ describe('Servers', () => {
       expect.stringContaining('Sign-in'),
     ]);
     const standing = await explained.innerText();
-    expect(standing).toMatch(/Access token expires\s+in (?:5\d minutes|1 hour)\b/);
-    expect(standing).toMatch(/Refreshed by itself, since a program uses it:\s+in 5\d minutes/);
+    expect(standing).toMatch(/Expires\s+in (?:5\d minutes|1 hour)\b/);
+    expect(standing).toMatch(/By itself, since a program uses it:\s+in 5\d minutes/);
     await explained.getByRole('button', { name: 'Done' }).click();
 
     const revoke = card.getByRole('button', { name: /^Revoke/ });
