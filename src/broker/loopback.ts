@@ -8,7 +8,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { timingSafeEqual } from 'node:crypto';
+import { randomInt, timingSafeEqual } from 'node:crypto';
 import { KeyturnError } from '../errors.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
 import type { Page } from './loopback-page.ts';
@@ -20,8 +20,26 @@ export const redirectPath = '/callback';
 /** Longest request target we look at: a code and a state are far shorter. */
 const longestTarget = 8192;
 
+/**
+ * A registration names its port, and the next sign-in needs it again. So it is one that nobody is assigned
+ * (RFC 6335 §6), above those that Linux hands out to any program by itself (32768 to 60999).
+ */
+const portRange = [61_000, 65_536] as const;
+
+/**
+ * The port in our client ID metadata document. One for everybody, since the document is hosted once and
+ * names it.
+ */
+export const documentPort = 61_417;
+
+/** A port for a registration of its own. Whether it is free is found out by listening. */
+export function anyPort(): number {
+  const port = randomInt(...portRange);
+  return port === documentPort ? anyPort() : port;
+}
+
 /** Tries to find a port that is free on both addresses. */
-const portTries = 8;
+const portTries = 16;
 
 /** Milliseconds for a request to arrive whole: it is one line from this very machine. */
 const requestTime = 10_000;
@@ -68,7 +86,7 @@ export class Loopback {
 
   /**
    * Listens for a redirect. With `redirectUri` on exactly its port (`redirect_port_taken` when another
-   * program holds it), else on a port the system chooses.
+   * program holds it), else on a free one.
    */
   async open(redirectUri?: string): Promise<Receiver> {
     // One after another: two sign-ins with one redirect URI must find the same listener.
@@ -181,11 +199,9 @@ function end(response: ServerResponse, status: number, page: Page): void {
 
 async function listenAnywhere(): Promise<[Door, ...Door[]]> {
   for (let left = portTries; ; left -= 1) {
-    const first = await listen('127.0.0.1', 0);
     try {
-      return [first, ...(await listenV6(portOf(first)))];
+      return await listenOn(anyPort());
     } catch (error) {
-      await closeDoor(first);
       if (left <= 1) throw error;
     }
   }

@@ -14,7 +14,7 @@ import type { Audit } from './audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
 import type { Loopback, Receiver } from './loopback.ts';
-import { redirectPath } from './loopback.ts';
+import { documentPort, redirectPath } from './loopback.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 
 export interface RedirectParts {
@@ -33,12 +33,6 @@ export interface Redirect {
 
 /** The name that consent pages show. */
 const clientName = 'Keyturn';
-
-/**
- * The port in our client ID metadata document. One for everybody, since the document is hosted once
- * and names it; from the dynamic range (RFC 6335 §6), above the part that Linux hands out by itself.
- */
-const documentPort = 61_417;
 
 /** The redirect URIs that a client ID metadata document of ours lists. */
 export const documentRedirectUris = [

@@ -3,8 +3,7 @@
  *
  * Invariant: it is bound to the issuer it was entered for, and replaces an earlier entry for it.
  */
-import { randomInt } from 'node:crypto';
-import { redirectPath } from '../broker/loopback.ts';
+import { anyPort, redirectPath } from '../broker/loopback.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { RegistrationRecord } from '../broker/registrations.ts';
 import { KeyturnError, quoted } from '../errors.ts';
@@ -12,9 +11,6 @@ import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import { clientAuthentication } from '../oauth/client-authentication.ts';
 import type { Registration } from '../oauth/registration.ts';
 import { requireSecureUrl } from '../oauth/secure-url.ts';
-
-/** Ports nobody is assigned (RFC 6335 §6), above those that Linux hands out by itself (32768 to 60999). */
-const portRange = [61_000, 65_536] as const;
 
 type Entry = ParamsOf<'registration.set'>;
 
@@ -44,7 +40,7 @@ export async function enterRegistration(
   entry: Entry,
 ): Promise<ResultOf<'registration.set'>> {
   checkRegistration({ urlPolicy }, entry);
-  const redirectUri = entry.redirectUri ?? `http://127.0.0.1:${randomInt(...portRange)}${redirectPath}`;
+  const redirectUri = entry.redirectUri ?? `http://127.0.0.1:${anyPort()}${redirectPath}`;
   const earlier = enteredFor({ registrations }, entry.issuer);
   const registration: Registration = {
     issuer: entry.issuer,

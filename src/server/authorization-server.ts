@@ -66,6 +66,8 @@ export interface AuthorizationServer {
   forget(kind: ForgettableKind): number;
   /** True while this refresh token, as its holder has it, would be taken. */
   honours(refreshToken: string): boolean;
+  /** True while anybody is connected, or a token request is being served though its client may be gone. */
+  isBusy(): boolean;
   /** Every opaque token and code that it ever issued: what must be found nowhere else. Live. */
   readonly issued: readonly string[];
   close(): Promise<void>;
@@ -109,6 +111,7 @@ export async function startAuthorizationServer(
   completeRequests(provider, resources);
 
   let gate: (() => TokenVerdict | Promise<TokenVerdict>) | undefined;
+  const serving = new Set<unknown>();
   listener.serve(
     dispatcher({
       provider: answerByProvider(provider),
@@ -118,6 +121,7 @@ export async function startAuthorizationServer(
         ...(options.sharesGrants ? { sharedGrants: new Map<string, string>() } : {}),
       }),
       counts,
+      serving,
       gate: async () => (gate ? gate() : 'pass'),
     }),
   );
@@ -131,6 +135,7 @@ export async function startAuthorizationServer(
     setTokenGate: (next) => void (gate = next),
     forget: (kind) => store.forget(kind),
     honours: (refreshToken) => store.honours(refreshToken),
+    isBusy: () => listener.connections() > 0 || serving.size > 0,
     issued: store.issued,
     close: () => listener.close(),
   };
@@ -155,34 +160,40 @@ function completeRequests(provider: Provider, resources: ReadonlyMap<string, Kno
   });
 }
 
+type Served = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
 /** The provider answers every error itself; the promise it returns only tells when. */
-function answerByProvider(provider: Provider): RequestListener {
+function answerByProvider(provider: Provider): Served {
   const answer = provider.callback();
-  return (request, response) => void answer(request, response);
+  return async (request, response) => answer(request, response);
 }
 
 interface Dispatch {
-  readonly provider: RequestListener;
+  readonly provider: Served;
   readonly pages: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly gate: () => Promise<TokenVerdict>;
   readonly counts: Counts;
+  /** The token requests that are being served. */
+  readonly serving: Set<unknown>;
 }
 
-function dispatcher({ provider, pages, gate, counts }: Dispatch): RequestListener {
+function dispatcher({ provider, pages, gate, counts, serving }: Dispatch): RequestListener {
   return (request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '/';
     if (path.startsWith('/interaction/')) {
       void pages(request, response);
     } else if (request.method === 'POST' && path === '/token') {
       counts.tokenRequests += 1;
-      void gate().then((verdict) => {
+      serving.add(request);
+      const served = gate().then(async (verdict) => {
         if (typeof verdict === 'object' && 'status' in verdict) return refuse(response, verdict);
         if (verdict === 'loseAnswer') loseAnswer(request, response);
         else if (typeof verdict === 'object') holdAnswer(response, verdict.answerAfter);
         return provider(request, response);
       });
+      void served.finally(() => serving.delete(request));
     } else {
-      provider(request, response);
+      void provider(request, response);
     }
   };
 }

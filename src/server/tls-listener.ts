@@ -15,6 +15,8 @@ export interface TlsListener {
   /** `https://127.0.0.1:PORT`, without a slash at its end. */
   readonly origin: string;
   serve(listener: RequestListener): void;
+  /** Open connections, whatever became of what they asked. */
+  connections(): number;
   /** Ends every connection, idle or not, and frees the port. */
   close(): Promise<void>;
 }
@@ -49,6 +51,7 @@ export async function listenOnLoopback(certificates: Certificates, port: number)
     serve(listener) {
       server.on('request', listener);
     },
+    connections: () => sockets.size,
     async close() {
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Loopback } from '../../src/broker/loopback.ts';
 import type { Receiver } from '../../src/broker/loopback.ts';
+import { freePort } from '../support/port.ts';
 import { refusal } from './rig.ts';
 
 async function opened(loopback = new Loopback(), redirectUri?: string): Promise<Receiver> {
@@ -187,10 +187,11 @@ describe('two sign-ins with one redirect URI', () => {
 
 describe('a port', () => {
   async function takenPort(host: string): Promise<number> {
-    const squatter = createServer().listen(0, host);
+    const port = await freePort();
+    const squatter = createServer().listen(port, host);
     await once(squatter, 'listening');
     onTestFinished(() => void squatter.close());
-    return (squatter.address() as AddressInfo).port;
+    return port;
   }
 
   it.each(['127.0.0.1', '::1'])('that another program holds on %s is refused by name', async (host) => {

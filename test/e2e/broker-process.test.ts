@@ -51,7 +51,7 @@ describe('in the middle of something', () => {
   it('ends when told to, though a sign-in page is open and a question waits', async () => {
     const { home, resource } = await homeInWorld({ browser: 'true' });
     expect(await home.keyturn(['token', resource, '--timeout', '1'])).toMatchObject({ code: 3 });
-    expect(await home.keyturn(['login', resource, '--timeout', '4'])).toMatchObject({ code: 3 });
+    expect(await home.keyturn(['login', resource, '--timeout', '10'])).toMatchObject({ code: 3 });
     const waiting = await home.json<{ kind: string }[]>('pending');
     expect(new Set(waiting.map(({ kind }) => kind))).toEqual(new Set(['allow', 'login']));
     const pid = (await home.brokerPid()) ?? 0;

@@ -1,11 +1,11 @@
 /** Clients that the owner entered by hand: with a secret, a key, and for machines without a person. */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld, programInBentWorld } from '../support/bent-home.ts';
 import { filesBelow, newHome, type TestHome } from '../support/home.ts';
+import { freeRedirect } from '../support/port.ts';
 
 /** A file in the home's folder, 0600. */
 function fileIn(home: TestHome, name: string, text: string): string {
@@ -19,18 +19,6 @@ function newKey() {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   return { pem, jwk: publicKey.export({ format: 'jwk' }) };
-}
-
-async function freeRedirect(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/callback`;
 }
 
 /** What stands nowhere but in the vault: not in a file of the home, nor in anything that was printed. */

@@ -1,9 +1,9 @@
 /** What the user sees and ends: login, list, clients, status, revoke; and a registration of the user's own. */
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { filesBelow, homeInWorld } from '../support/home.ts';
 import { verdictOn } from '../support/notebook.ts';
+import { freeRedirect } from '../support/port.ts';
 import type { TestWorld } from '../support/world.ts';
 
 describe('a grant', () => {
@@ -96,7 +96,7 @@ describe('the overviews', () => {
 describe('a registration of the user’s own', () => {
   it('is used in place of a new one, and its secret stands in no file', async () => {
     const { home, world, resource } = await homeInWorld();
-    const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
+    const redirectUri = await freeRedirect();
     const { clientId, clientSecret } = await confidentialClient(world, redirectUri);
     const { issuer } = world.authorizationServer;
     const printed = await home.ok(
@@ -145,16 +145,4 @@ async function confidentialClient(world: TestWorld, redirectUri: string) {
   expect(response.status).toBe(201);
   const registered = (await response.json()) as { client_id: string; client_secret: string };
   return { clientId: registered.client_id, clientSecret: registered.client_secret };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

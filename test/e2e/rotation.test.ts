@@ -14,8 +14,14 @@ const calls = 50;
 const pause = 180;
 const processes = 5;
 
+/** Seconds that a token lives. */
+const lifetime = 2;
+
+/** Milliseconds after which the next one is due: a fifth is left then (DESIGN, Numbers), and a tenth of that is left to chance. */
+const due = lifetime * 780;
+
 it('gives five processes 50 tokens each while they expire, with one sign-in and no token spent twice', async () => {
-  const { home, world, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 2 } });
+  const { home, world, resource } = await homeInWorld({ issuing: { accessTokenLifetime: lifetime } });
   await home.ok(['login', resource]);
   const pairing = pair({ name: 'busy', env: home.env, onCode: () => undefined });
   const card = await until('the card', async () => (await home.json<{ id: string }[]>('pending'))[0]);
@@ -25,6 +31,7 @@ it('gives five processes 50 tokens each while they expire, with one sign-in and 
 
   const caller = path.join(root, 'test', 'support', 'caller.ts');
   const args = [caller, built, 'busy', resource, String(calls), String(pause)];
+  const start = performance.now();
   const runs = await Promise.all(
     Array.from({ length: processes }, () => promisify(execFile)(process.execPath, args, { env: home.env })),
   );
@@ -39,7 +46,7 @@ it('gives five processes 50 tokens each while they expire, with one sign-in and 
     deniedTokenRequests: 0,
     serverErrors: 0,
   });
-  // One refresh for each token, not one for each process that found it over.
+  // One refresh for each token, not one for each process that found it over, however long that took.
   expect(authorizationServer.refreshes).toBeGreaterThanOrEqual(4);
-  expect(authorizationServer.refreshes).toBeLessThanOrEqual(Math.max(...different) + 2);
+  expect(authorizationServer.refreshes).toBeLessThanOrEqual(Math.ceil((performance.now() - start) / due) + 1);
 });

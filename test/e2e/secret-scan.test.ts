@@ -145,7 +145,7 @@ describe('no secret is found', { timeout: patience }, () => {
 
   it('after sign-ins by device and by a pasted address, finished and refused', async () => {
     const { home, world, url } = await homeInBentWorld({ authorization: { deviceAuthorization: true } });
-    const device = home.start(['login', url, '--device', '--timeout', '4']);
+    const device = home.start(['login', url, '--device', '--timeout', '10']);
     expect((await device.ended).code).toBe(3);
     const pasting = home.start(['login', url, '--paste'], { stdinStaysOpen: true });
     await pasting.says('paste that whole address here:');

@@ -22,12 +22,14 @@ describe('the way from 401 to 200', () => {
     expect(world.counts().protectedServer.unauthorized).toBe(1);
 
     expect(await home.ok(['allow', 'cli', resource])).toBe('');
-    const first = await home.keyturn(['token', resource]);
+    // A browser that is quick enough leaves nothing to say.
+    const held = world.holdTokenRequests();
+    const asking = home.start(['token', resource]);
+    await asking.says(`sign in at ${new URL(world.authorizationServer.issuer).host} in your browser`);
+    held.release();
+    const first = await asking.ended;
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(/^[\x21-\x7e]{20,}\n$/);
-    expect(first.stderr).toContain(
-      `sign in at ${new URL(world.authorizationServer.issuer).host} in your browser`,
-    );
     expect(await useNotebook(world, { token: first.stdout.trim() })).toContain('alice');
 
     // A second run: from memory, in silence.

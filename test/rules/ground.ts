@@ -14,6 +14,7 @@ import type { BentProtectedServer } from '../support/bent-protected-server.ts';
 import type { RecordedRequest } from '../support/bent-server.ts';
 import { openBentWorld } from '../support/bent-world.ts';
 import type { BentWorld, BentWorldOptions } from '../support/bent-world.ts';
+import { freeRedirect } from '../support/port.ts';
 
 export interface GroundOptions extends BentWorldOptions {
   readonly rig?: RigOptions;
@@ -122,13 +123,6 @@ export async function callbackOf({ world }: Pick<Ground, 'world'>, page: string 
   return new URL(response.headers.get('location') ?? '');
 }
 
-/** A loopback redirect URI whose port is free at this moment. */
-export async function freeRedirect({ parts }: Rig): Promise<string> {
-  const receiver = await parts.loopback.open();
-  await receiver.close();
-  return receiver.redirectUri;
-}
-
 /** Another program listens on the port of this redirect URI until the test ends. */
 export async function occupy(redirectUri: string | undefined): Promise<void> {
   const server = createServer();
@@ -155,7 +149,7 @@ export async function enter(
   client: Partial<BentClient> = {},
 ): Promise<Entered> {
   const clientId = 'by-hand';
-  const redirectUri = await freeRedirect(rig);
+  const redirectUri = await freeRedirect();
   server.addClient({
     clientId,
     redirectUris: [redirectUri],

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from 'node:tls';
 import { type BrowserContext, chromium, type Page, type Response } from 'playwright-core';
+import { noneRunsWith } from './process-table.ts';
 
 /** Debian's, unless a test machine keeps another one elsewhere. */
 const program = process.env['KEYTURN_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
@@ -48,7 +49,6 @@ export interface BrowserProfile {
 export async function openBrowserProfile(options: BrowserProfileOptions): Promise<BrowserProfile> {
   const pins = await Promise.all(httpsOrigins(options.origins).map(async (url) => keyPin(url, options.ca)));
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-browser-'));
-  const removeFolder = async (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5 });
   try {
     const context = await launchChromium(folder, [
       '--no-proxy-server',
@@ -60,11 +60,11 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
       open: (url, person = {}) => goThrough(page, url, person),
       async close() {
         await context.close();
-        await removeFolder();
+        await removeProfile(folder);
       },
     };
   } catch (error) {
-    await removeFolder();
+    await removeProfile(folder);
     throw error;
   }
 }
@@ -88,6 +88,12 @@ export function launchChromium(folder: string, switches: readonly string[]): Pro
       ...switches,
     ],
   });
+}
+
+/** Removes the folder of a browser that was closed. Its helpers end a moment later, and write until then. */
+export async function removeProfile(folder: string): Promise<void> {
+  await noneRunsWith(`HOME=${folder}`);
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 function httpsOrigins(urls: readonly string[]): string[] {

@@ -3,7 +3,8 @@
  *
  *     node caller.ts LIBRARY NAME RESOURCE CALLS PAUSE
  *
- * Exits 0 only if every call was answered with a token that is alive; prints how many different ones.
+ * Exits 0 only if every call was answered with a token that was alive when it was asked for; prints how many
+ * different ones.
  * PAUSE in milliseconds: the tokens expire by the wall clock, so this runs on it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,8 +15,10 @@ const { connect } = (await import(library)) as typeof import('../../src/client/i
 const connection = await connect({ name });
 const seen = new Set<string>();
 for (let call = 0; call < Number(calls); call += 1) {
+  const asked = Date.now();
   const token = await connection.getToken({ resource, interaction: 'never' });
-  if (token.expires_at * 1000 + 999 < Date.now()) throw new Error(`call ${call} got a token that is over`);
+  // By the moment of the question: the answer of a busy machine may have waited longer than the token had to live.
+  if (token.expires_at * 1000 + 999 < asked) throw new Error(`call ${call} got a token that is over`);
   seen.add(token.tokenId);
   await sleep(Number(pause));
 }

@@ -42,9 +42,6 @@ const programs = ['editor', 'agent'];
 /** Milliseconds between two requests of a program: room for the others on a machine with two cores. */
 const pause = 25;
 
-/** Milliseconds that the server may take for a request whose client is gone. */
-const settling = 100;
-
 export class CrashHome {
   readonly numbers: CrashNumbers = {
     faults: 0,
@@ -155,7 +152,8 @@ export class CrashHome {
 
   /** Whether the server would take what the vault holds, by account. The broker must not run. */
   async honoured(grants: Answer<'grant.list'>['grants']): Promise<Map<string, boolean>> {
-    await this.#settled();
+    // A request that arrived is served though its client is gone.
+    await until('the server is done', () => !this.#world.authorizationServer.isBusy());
     const honoured = new Map<string, boolean>();
     for (const { id, account = '' } of grants) {
       const item = z.object({ refreshToken: z.string() });
@@ -163,19 +161,6 @@ export class CrashHome {
       honoured.set(account, this.#world.authorizationServer.honours(refreshToken));
     }
     return honoured;
-  }
-
-  /** A request that arrived is served though its client is gone. */
-  async #settled(): Promise<void> {
-    const served = (): number => {
-      const { codeExchanges, refreshes, deniedTokenRequests } = this.#world.counts().authorizationServer;
-      return codeExchanges + refreshes + deniedTokenRequests;
-    };
-    // Quiet for a while: a request whose client is gone may also never count.
-    for (let before = -1; before !== served();) {
-      before = served();
-      await sleep(settling);
-    }
   }
 
   /** Starts again after a kill and asks for every grant; counts what that shows. */

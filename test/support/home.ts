@@ -70,8 +70,8 @@ const root = path.join(import.meta.dirname, '..', '..');
 /** Milliseconds between two looks at something that only polling shows. */
 const lookEvery = 20;
 
-/** Milliseconds after which a condition isn't going to come true. */
-const patience = 20_000;
+/** Milliseconds after which a condition isn't going to come true, though it takes many processes on a busy machine. */
+const patience = 60_000;
 
 /** Waits until `look` answers something other than undefined and false. */
 export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {

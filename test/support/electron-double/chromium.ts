@@ -1,10 +1,10 @@
 /** One Chromium for the windows of a test file, without a network: every name resolves to nowhere. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { BrowserContext } from 'playwright-core';
 import { afterAll } from 'vitest';
-import { launchChromium } from '../browser.ts';
+import { launchChromium, removeProfile } from '../browser.ts';
 
 let opening: Promise<{ context: BrowserContext; folder: string }> | undefined;
 
@@ -22,5 +22,5 @@ async function launch(): Promise<{ context: BrowserContext; folder: string }> {
 afterAll(async () => {
   const opened = await opening;
   await opened?.context.close();
-  if (opened) await rm(opened.folder, { recursive: true, force: true, maxRetries: 5 });
+  if (opened) await removeProfile(opened.folder);
 });

@@ -1,0 +1,29 @@
+/**
+ * The processes of this machine, by what they were started with.
+ *
+ * Invariant: looks and waits, and ends nobody. Where there is no process table it finds none.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Milliseconds between two looks at the process table: nothing tells when a foreign process ends. */
+const lookEvery = 20;
+
+/** Waits until no process runs that has this variable, written `NAME=value`, in its environment. */
+export async function noneRunsWith(variable: string): Promise<void> {
+  while (isThereOneWith(variable)) await sleep(lookEvery);
+}
+
+function isThereOneWith(variable: string): boolean {
+  if (process.platform !== 'linux') return false;
+  return readdirSync('/proc').some((name) => /^\d+$/.test(name) && environment(name).includes(variable));
+}
+
+/** Empty for a process that is gone, is a zombie, or is another user's. */
+function environment(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}
