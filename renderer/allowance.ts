@@ -52,11 +52,8 @@ export function freshScopes({ scope }: Question, had: Permission | undefined): r
 
 type Terms = Pick<ParamsOn<'interaction.answer'>, 'lease'>;
 
-/**
- * `now` in seconds since 1970. Without a lease the broker allows it until the person ends it. Undefined
- * where the choice means nothing: then nothing may be sent.
- */
-export function termsOf(span: Span, had: Permission | undefined, now: number): Terms | undefined {
+/** Without a lease the broker allows it until the person ends it. Undefined where the choice means nothing: then nothing may be sent. */
+export function termsOf(span: Span, had: Permission | undefined): Terms | undefined {
   switch (span) {
     case 'once':
       return { lease: { once: true } };
@@ -67,8 +64,7 @@ export function termsOf(span: Span, had: Permission | undefined, now: number): T
     case 'untilRevoked':
       return {};
     case 'asBefore':
-      if (had === undefined) return undefined;
-      // By its time: should what stood have ended meanwhile, nothing else takes its place.
-      return had.until === undefined ? {} : { lease: { seconds: Math.max(1, had.until - now) } };
+      // What stands is the broker's to say, at the answer: it may have ended since the card was read.
+      return had === undefined ? undefined : { lease: { asBefore: true } };
   }
 }

@@ -112,7 +112,7 @@ function AllowCard({ question, onDone }: CardProps) {
   const { deed, answer } = useAnswer(question, onDone);
   const { id, client = '' } = question;
   const allow = (): void => {
-    const terms = termsOf(chosen, had, Math.floor(Date.now() / 1000));
+    const terms = termsOf(chosen, had);
     if (terms) void answer('yes', terms);
   };
   return (

@@ -22,15 +22,18 @@ export interface Terms {
   readonly once?: boolean;
   /** For so long, in milliseconds. */
   readonly time?: number;
+  /** As long as what it may do there already, whatever that is when the answer is kept. */
+  readonly asBefore?: boolean;
 }
 
 export interface Reply extends Terms {
   readonly verdict: Verdict;
 }
 
-/** Throws `invalid_request` for terms that don't fit, `conflict` where the run is over already. */
-export function refuseTerms(question: Question, answer: Answer, { scope, run, once, time }: Terms): void {
-  if (scope === undefined && run === undefined && once === undefined && time === undefined) return;
+/** Throws `invalid_request` for terms that don't fit, `conflict` where what they rest on is over already. */
+export function refuseTerms(question: Question, answer: Answer, terms: Terms): void {
+  const { run, once, asBefore } = terms;
+  if (Object.values(terms).every((term) => term === undefined)) return;
   if (answer !== 'yes' || question.kind !== 'allow') {
     throw new KeyturnError(
       'invalid_request',
@@ -40,6 +43,7 @@ export function refuseTerms(question: Question, answer: Answer, { scope, run, on
       },
     );
   }
+  if (asBefore === true && question.isAllowed?.() !== true) throw nothingBefore(question.clientName);
   if (run !== true && once !== true) return;
   if (run === true && question.clientId === cliClientId) {
     throw new KeyturnError('invalid_request', 'The command line can’t be allowed for one run.', {
@@ -51,6 +55,13 @@ export function refuseTerms(question: Question, answer: Answer, { scope, run, on
   throw new KeyturnError('conflict', `The run of ${question.clientName} that asked is over.`, {
     rule: 'A permission for a run, or for once, ends with the run’s last connection',
     hint: 'Allow it for a time, or wait until it asks again.',
+  });
+}
+
+function nothingBefore(name: string): KeyturnError {
+  return new KeyturnError('conflict', `What ${name} was allowed there before is over.`, {
+    rule: 'A yes "as before" lasts as long as what stands when it is kept',
+    hint: 'Nothing was allowed. Allow it for a time of its own, or deny it.',
   });
 }
 

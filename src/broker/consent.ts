@@ -7,7 +7,7 @@
  * lease stands beside what is on disk: when it ends, a permission or denial there is as it was. A program whose
  * card came to nothing waits a growing while before its next one.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError, reasonOf } from '../errors.ts';
 import { isWithin, union } from '../oauth/scope.ts';
 import type { Reply } from './answer.ts';
 import type { Asker, AskerView } from './asker.ts';
@@ -196,6 +196,7 @@ export class Consent {
         endpoint: wanted.endpoint,
         ...(scope.length > 0 ? { scope } : {}),
         ...(asker === undefined ? {} : { asker }),
+        isAllowed: () => this.#extendable(wanted) !== undefined,
       },
       either,
     );
@@ -222,6 +223,7 @@ export class Consent {
       throw this.#denied(wanted);
     }
     this.#pauses.end(wanted.clientId);
+    if (reply.asBefore) return this.#extend(wanted, reply.scope ?? card.scope);
     const found = this.#find(wanted);
     const before = found?.decision === 'allow' ? found : undefined;
     const scope = reply.scope ?? card.scope;
@@ -233,6 +235,43 @@ export class Consent {
       await this.#lease(permission, card, reply);
     else await this.#keepDecision(permission);
     return this.inForce(wanted);
+  }
+
+  /** What is allowed there beyond a run: on disk, else for a time. A denial on disk leaves nothing to go by. */
+  #extendable(wanted: Wanted): Permission | undefined {
+    const { clientId, endpoint } = wanted;
+    const kept = this.#find(wanted);
+    if (kept) return kept.decision === 'allow' ? kept : undefined;
+    const leases = this.#parts.leases.of(clientId, this.#parts.clock.wall());
+    return leases.find(({ permission, run }) => permission.endpoint === endpoint && !run)?.permission;
+  }
+
+  /**
+   * Adds scopes to what stands at this very moment, which keeps its end. The write itself compares: where it
+   * was ended or changed since it was read, the yes is void, and the program has to ask again.
+   */
+  async #extend(wanted: Wanted, scope: readonly string[]): Promise<Permission> {
+    const before = this.#extendable(wanted);
+    if (before && covers(before, scope)) return this.inForce(wanted);
+    const after = before && this.#widened(wanted, before, scope, undefined);
+    if (!before || !after || !(await this.#isReplaced(before, after))) {
+      await this.#record(wanted, 'void', scope);
+      throw this.#required(wanted);
+    }
+    await this.#record(after, this.#parts.leases.holding(after) ? 'allow for a time' : 'allow', after.scope);
+    this.#closeDecided(after);
+    return this.inForce(wanted);
+  }
+
+  /** False where it isn't there any more as it was read. */
+  async #isReplaced(before: Permission, after: Permission): Promise<boolean> {
+    try {
+      await this.#replace(before, after);
+      return true;
+    } catch (error) {
+      if (reasonOf(error) === 'conflict') return false;
+      throw error;
+    }
   }
 
   /** Nobody said yes, unless the owner's own command closed the card. */

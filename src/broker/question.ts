@@ -45,6 +45,8 @@ export type Question =
       readonly scope?: readonly string[];
       /** As it was when it asked. */
       readonly asker?: AskerView;
+      /** Whether something is allowed it there now, that a yes "as before" could be held to. */
+      readonly isAllowed?: () => boolean;
     }
   | {
       readonly kind: 'pair';

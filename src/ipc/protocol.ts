@@ -118,21 +118,28 @@ const overrides = z.array(z.object({ server: url, names: z.array(overrideName) }
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
 const longestLease = 36_500 * day;
 
-const onceAlone = 'once goes with neither a run nor a time';
+const aloneOnly = 'once and asBefore each stand alone';
 
 const interactionAnswer = z.object({
   id,
   answer: z.literal(['yes', 'no', 'later']),
   /** Exactly these scopes in place of those that the question names. */
   scope: scope.min(1).optional(),
-  /** For the run that asked, for so many seconds, or both; or for one token of that run. */
+  /**
+   * For the run that asked, for so many seconds, or both; or for one token of that run; or for as long as what
+   * the program may do there already, as that stands when the answer is kept.
+   */
   lease: z
     .object({
       run: z.literal(true).optional(),
       seconds: z.int().positive().max(longestLease).optional(),
       once: z.literal(true).optional(),
+      asBefore: z.literal(true).optional(),
     })
-    .refine(({ run, seconds: time, once }) => once === undefined || (run ?? time) === undefined, onceAlone)
+    .refine(
+      (lease) => (lease.once ?? lease.asBefore) === undefined || Object.keys(lease).length === 1,
+      aloneOnly,
+    )
     .optional(),
 });
 

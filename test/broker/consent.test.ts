@@ -27,6 +27,7 @@ describe('a program without permission', () => {
     const card = await question('allow');
     expect(card.question).toEqual({
       kind: 'allow',
+      isAllowed: expect.any(Function),
       clientId: 'editor',
       clientName: 'editor',
       endpoint,

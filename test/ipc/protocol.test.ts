@@ -90,6 +90,9 @@ describe('the methods', () => {
     ['permission.set', { client: 'editor', resource: 'https://a.example', decision: 'maybe' }],
     ['client.remove', { client: 'two\nlines' }],
     ['interaction.answer', { id: 'a', answer: 'always' }],
+    ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, seconds: 60 } }],
+    ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, once: true } }],
+    ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: false } }],
     ['settings.set', { name: '__proto__', value: 1 }],
   ] as const)('refuse malformed parameters of %s: %j', (method, params) => {
     expect(methods[method].params.safeParse(params).success).toBe(false);

@@ -121,6 +121,31 @@ describe('the card of a program that asks for access', () => {
     expect(await page.locator('.question').innerText()).toContain('attested by the system');
   });
 
+  it('allows nothing "as before" once what was before is revoked, and says so', async () => {
+    const desk = await openDesk();
+    const { owner, resource } = desk;
+    const editor = await desk.program('editor');
+    await owner.request('permission.set', {
+      client: 'editor',
+      resource,
+      decision: 'allow',
+      scope: 'notes:read',
+    });
+    const asking = editor.getToken({ resource, scope: 'notes:write', interaction: 'allow' });
+    asking.catch(() => undefined);
+    await questionId(owner, 'allow');
+    const { page } = await cardWindow(desk);
+    await armed(page);
+    await page.getByLabel('As before').check();
+    await owner.request('permission.end', { client: 'editor', resource });
+    await button(page, 'Allow').click();
+    await page.getByText('What editor was allowed there before is over.').waitFor();
+    expect(await isOpen(desk)).toBe(true);
+    expect(await owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+    await button(page, 'Not now').click();
+    await expect(asking).rejects.toMatchObject({ reason: 'consent_required' });
+  });
+
   it('takes no approval from a script', async () => {
     const { page, desk } = await asked();
     await armed(page);

@@ -57,6 +57,7 @@ export const clientMethods: Pick<
       ...(scope === undefined ? {} : { scope: parseScope(scope) }),
       ...(lease?.run === undefined ? {} : { run: lease.run }),
       ...(lease?.once === undefined ? {} : { once: lease.once }),
+      ...(lease?.asBefore === undefined ? {} : { asBefore: lease.asBefore }),
       ...(lease?.seconds === undefined ? {} : { time: lease.seconds * 1000 }),
     });
     return {};
