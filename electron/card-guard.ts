@@ -76,15 +76,18 @@ export class CardGuard {
     if (this.#now() < ready) throw tooSoon('The window was in front for too short a time.');
     const pressed = this.#pressedAt;
     if (pressed === undefined || pressed < ready || this.#now() - pressed > pressLasts) {
-      throw tooSoon('No key or button was pressed in this window just now.');
+      throw tooSoon(
+        'No key or button was pressed in this window just now.',
+        'Press with the mouse, a finger or the space bar. A click that a screen reader makes by itself can’t be told from a script’s: let it pass the key on (focus mode).',
+      );
     }
     this.#pressedAt = undefined;
   }
 }
 
-function tooSoon(what: string): KeyturnError {
+function tooSoon(what: string, hint = 'Look at the question and press again.'): KeyturnError {
   return new KeyturnError('not_permitted', `Nothing was allowed. ${what}`, {
     rule: `an approval counts after its card was visible and focused for ${lookFor} ms, and by a person's press`,
-    hint: 'Look at the question and press again.',
+    hint,
   });
 }

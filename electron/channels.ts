@@ -34,6 +34,14 @@ const preferences = z.object({
 
 export type Preferences = z.infer<typeof preferences>;
 
+/** With what this system can do of them. */
+const shownPreferences = preferences.extend({
+  /** False: the system tells nobody that the screen was locked. */
+  canLockWithScreen: z.boolean(),
+});
+
+export type ShownPreferences = z.infer<typeof shownPreferences>;
+
 export const channels = {
   'grant.list': methods['grant.list'],
   'grant.explain': methods['grant.explain'],
@@ -77,8 +85,8 @@ export const channels = {
   'card.shown': { params: z.object({ id }), result: empty },
   /** To the clipboard, after a press. Nothing is ever read from there. */
   'text.copy': { params: z.object({ text: copied }), result: empty },
-  'preferences.get': { params: empty, result: preferences },
-  'preferences.set': { params: preferences.partial(), result: preferences },
+  'preferences.get': { params: empty, result: shownPreferences },
+  'preferences.set': { params: preferences.partial(), result: shownPreferences },
 } as const satisfies Record<string, { readonly params: z.ZodType; readonly result: z.ZodType }>;
 
 export type ChannelName = keyof typeof channels;

@@ -6,10 +6,11 @@
  */
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
 import { methods } from '../src/ipc/protocol.ts';
-import type { ChannelName, Preferences } from './channels.ts';
+import type { ChannelName, ShownPreferences } from './channels.ts';
 import { channels } from './channels.ts';
 import type { WindowDeeds } from './ipc.ts';
 import type { LoginItem } from './login-item.ts';
+import { hearsScreenLock } from './power.ts';
 import type { PreferenceFile } from './preferences.ts';
 import type { SignInPages } from './sign-in-pages.ts';
 import type { OurWindow } from './windows.ts';
@@ -66,9 +67,10 @@ function toBroker({ owner }: DeedParts, channel: ChannelName, params: unknown): 
 /** What the broker knows nothing of. */
 function ownDeeds(parts: DeedParts): Special {
   const { preferences, loginItem } = parts;
-  const all = async (): Promise<Preferences> => ({
+  const all = async (): Promise<ShownPreferences> => ({
     ...preferences.choices(),
     openAtLogin: await loginItem.isOn(),
+    canLockWithScreen: hearsScreenLock(),
   });
   return {
     'audit.export': (window, { format }) => parts.exportAudit(window, format),

@@ -6,12 +6,21 @@
 import { Notification } from 'electron';
 import type { Act } from './menu.ts';
 import type { News, Question, Server } from './summary.ts';
-import { questionWords, words } from './words.ts';
+import { inNotification, questionWords, words } from './words.ts';
 
 /** No id of a question begins so. */
 const signedOutPrefix = 'signed out: ';
 
 const signedOutName = ({ id }: Server): string => signedOutPrefix + id;
+
+interface Told {
+  readonly title: string;
+  readonly body: string;
+  /** What a click does. */
+  readonly act: Act;
+  /** Until it is closed; else as long as the desktop shows such things. */
+  readonly stays?: boolean;
+}
 
 export class Notifications {
   readonly #chosen: (act: Act) => void;
@@ -24,10 +33,20 @@ export class Notifications {
 
   tell({ questions, signedOut }: News): void {
     for (const question of questions) {
-      this.#show(question.id, words.question, questionWords(question), { does: 'card', id: question.id });
+      this.#show(question.id, {
+        title: words.question,
+        body: questionWords(question),
+        act: { does: 'card', id: question.id },
+        // As long as the question waits; keepOnly takes it away.
+        stays: true,
+      });
     }
     for (const server of signedOut) {
-      this.#show(signedOutName(server), words.signedOutTitle, words.signedOut(server), { does: 'open' });
+      this.#show(signedOutName(server), {
+        title: words.signedOutTitle,
+        body: words.signedOut(server),
+        act: { does: 'open' },
+      });
     }
   }
 
@@ -41,10 +60,14 @@ export class Notifications {
     }
   }
 
-  #show(name: string, title: string, body: string, act: Act): void {
+  #show(name: string, { title, body, act, stays = false }: Told): void {
     if (!Notification.isSupported()) return;
     this.#open.get(name)?.close();
-    const notification = new Notification({ title, body });
+    const notification = new Notification({
+      title,
+      body: inNotification(body),
+      timeoutType: stays ? 'never' : 'default',
+    });
     this.#open.set(name, notification);
     notification.on('click', () => this.#chosen(act));
     notification.on('close', () => {

@@ -1,6 +1,10 @@
 /** What the machine's sleep and screen lock mean for us. */
 import type { PowerMonitor } from 'electron';
 
+/** Electron hears of a locked screen on macOS and Windows only. */
+export const hearsScreenLock = (platform: NodeJS.Platform = process.platform): boolean =>
+  platform === 'darwin' || platform === 'win32';
+
 export interface PowerEvents {
   /** Timers stood still, and the network may be another one. */
   resumed(): void;

@@ -4,17 +4,40 @@
  * Invariant: shows the last state it was given; a click only reports what was chosen.
  */
 import { Menu, nativeTheme, Tray } from 'electron';
-import type { MenuItemConstructorOptions } from 'electron';
+import type { MenuItemConstructorOptions, NativeTheme } from 'electron';
 import { trayIcon } from './files.ts';
 import { menuRows } from './menu.ts';
 import type { Act, MenuState, Row } from './menu.ts';
 import { trayState } from './summary.ts';
 import { trayWords } from './words.ts';
 
+/** Desktops whose panel is dark whatever the windows' theme is. */
+const darkPanels = /(?:^|:)(?:GNOME|Unity|Pantheon)(?:$|:)/i;
+
+/** Whether the icon lies on something dark. */
+export function isPanelDark(
+  platform: NodeJS.Platform,
+  env: NodeJS.ProcessEnv,
+  theme: Pick<NativeTheme, 'shouldUseDarkColors' | 'shouldUseDarkColorsForSystemIntegratedUI'>,
+): boolean {
+  switch (platform) {
+    case 'darwin':
+      // A template image, which the system colours by itself.
+      return false;
+    case 'win32':
+      // The taskbar has a theme of its own.
+      return theme.shouldUseDarkColorsForSystemIntegratedUI;
+    default:
+      return theme.shouldUseDarkColors || darkPanels.test(env['XDG_CURRENT_DESKTOP'] ?? '');
+  }
+}
+
 export class TrayIcon {
   readonly #tray: Tray;
   readonly #chosen: (act: Act) => void;
   #state: MenuState;
+  /** The rows that the menu has, as text. */
+  #rows = '';
   readonly #redraw = (): void => this.#tray.setImage(this.#icon());
 
   constructor(state: MenuState, chosen: (act: Act) => void) {
@@ -31,7 +54,11 @@ export class TrayIcon {
     this.#state = state;
     this.#tray.setImage(this.#icon());
     this.#tray.setToolTip(trayWords[trayState(state)]);
-    this.#tray.setContextMenu(Menu.buildFromTemplate(this.#items(menuRows(state))));
+    const rows = menuRows(state);
+    // A menu that is made anew closes under the hand that has it open.
+    if (JSON.stringify(rows) === this.#rows) return;
+    this.#rows = JSON.stringify(rows);
+    this.#tray.setContextMenu(Menu.buildFromTemplate(this.#items(rows)));
   }
 
   remove(): void {
@@ -39,10 +66,11 @@ export class TrayIcon {
     this.#tray.destroy();
   }
 
-  /** macOS colours a template image itself; elsewhere the panel's colour follows the theme. */
   #icon(): string {
-    const isDark = process.platform !== 'darwin' && nativeTheme.shouldUseDarkColors;
-    return trayIcon(trayState(this.#state), isDark ? 'dark' : 'light');
+    return trayIcon(
+      trayState(this.#state),
+      isPanelDark(process.platform, process.env, nativeTheme) ? 'dark' : 'light',
+    );
   }
 
   #items(rows: readonly Row[]): MenuItemConstructorOptions[] {

@@ -1,8 +1,8 @@
 /**
  * The desktop's own English: menu, tray and notifications. The windows' words are the page's.
  *
- * Invariant: text from servers and programs is quoted and bounded before it stands in a sentence, and a
- * menu never takes a character of it for a mnemonic.
+ * Invariant: text from servers and programs is quoted and bounded before it stands in a sentence, a menu
+ * never takes a character of it for a mnemonic, and a notification none for markup.
  */
 import { quoted } from '../src/errors.ts';
 import type { Question, Server, TrayState } from './summary.ts';
@@ -22,6 +22,17 @@ export function serverName(url: string): string {
 /** In a menu one `&` underlines the next letter. */
 export function inMenu(text: string): string {
   return text.replaceAll('&', '&&');
+}
+
+const lookAlikes: Readonly<Record<string, string>> = { '<': '‹', '>': '›', '&': '＆' };
+
+/**
+ * On Linux Electron hands the text on as it is, and most desktops read it as markup (Desktop Notifications
+ * Specification, "Markup"), with links and pictures; some show it as it is. So what markup is made of is
+ * replaced, which reads the same on all of them.
+ */
+export function inNotification(text: string, platform: NodeJS.Platform = process.platform): string {
+  return platform === 'linux' ? text.replace(/[<>&]/g, (sign) => lookAlikes[sign] ?? '') : text;
 }
 
 export const trayWords: Readonly<Record<TrayState, string>> = {

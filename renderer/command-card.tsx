@@ -15,7 +15,7 @@ import { Notice } from './notice.tsx';
 import { scopeNames, Scopes } from './scopes.tsx';
 import { strings } from './strings.ts';
 import type { Question, SettingValue } from './views.ts';
-import { When } from './when.tsx';
+import { WhenExactly } from './when.tsx';
 
 const words = strings.command;
 
@@ -98,7 +98,7 @@ function Change({ question }: { readonly question: Question }) {
       {isPermission && <Reach question={question} />}
       {until !== undefined && (
         <Fact name={words.until}>
-          <When at={until} />
+          <WhenExactly at={until} />
         </Fact>
       )}
       <NewSetting question={question} />

@@ -12,7 +12,7 @@ import { useList } from './store.ts';
 import { strings } from './strings.ts';
 import { VaultSettings } from './vault-settings.tsx';
 import { ViewHead } from './view-head.tsx';
-import type { Preferences, SettingDetail } from './views.ts';
+import type { Preferences, SettingDetail, ShownPreferences } from './views.ts';
 
 const words = strings.settings;
 const noDetails: readonly SettingDetail[] = [];
@@ -43,6 +43,10 @@ export function Settings() {
 
 const switches = ['openAtLogin', 'notifications', 'lockWithScreen'] as const;
 
+/** What the system can't do is not offered. */
+const isOffered = (name: (typeof switches)[number], shown: ShownPreferences | undefined): boolean =>
+  name !== 'lockWithScreen' || shown?.canLockWithScreen === true;
+
 function AppSettings() {
   const { value, refusal } = useList('preferences.get');
   const deed = useDeed();
@@ -55,15 +59,17 @@ function AppSettings() {
     <section class="card" aria-labelledby="app-title">
       <h3 id="app-title">{words.app}</h3>
       <Refused refusal={refusal} />
-      {switches.map((name) => (
-        <Switch
-          key={name}
-          label={words[name]}
-          hint={words[`${name}What`]}
-          isOn={value?.[name] ?? false}
-          onSwitch={(isOn) => change({ [name]: isOn })}
-        />
-      ))}
+      {switches
+        .filter((name) => isOffered(name, value))
+        .map((name) => (
+          <Switch
+            key={name}
+            label={words[name]}
+            hint={words[`${name}What`]}
+            isOn={value?.[name] ?? false}
+            onSwitch={(isOn) => change({ [name]: isOn })}
+          />
+        ))}
       <Refused refusal={deed.refusal} />
     </section>
   );

@@ -338,7 +338,7 @@ export const strings = {
       keychain: 'opened by the keychain',
     } as Readonly<Record<string, string | undefined>>,
     vaultState: 'State',
-    since: 'since',
+    changed: 'changed',
     vaultStates: {
       open: 'Open',
       unused: 'Not asked yet',

@@ -75,7 +75,7 @@ function Standing({ status }: { readonly status: Status }) {
           <Mark tone={isFine ? 'good' : 'warn'} icon={isFine ? 'check' : isLocked ? 'lock' : 'warn'}>
             {words.vaultStates[state] ?? <Foreign text={state} />}
           </Mark>{' '}
-          {words.since} <When at={since} />
+          {words.changed} <When at={since} />
         </p>
       </div>
       {isLocked && <UnlockButton status={status} />}

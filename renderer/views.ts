@@ -5,7 +5,15 @@
  */
 import type { ChannelName, Envelope, ParamsOn, Refusal, ResultOn } from '../electron/channels.ts';
 
-export type { Change, ChannelName, ParamsOn, Preferences, Refusal, ResultOn } from '../electron/channels.ts';
+export type {
+  Change,
+  ChannelName,
+  ParamsOn,
+  Preferences,
+  Refusal,
+  ResultOn,
+  ShownPreferences,
+} from '../electron/channels.ts';
 
 export type Grant = ResultOn<'grant.list'>['grants'][number];
 export type Trouble = NonNullable<Grant['trouble']>;

@@ -1,7 +1,8 @@
-/** An instant, relative; the exact one on hover and for screen readers. */
+/** Instants. */
 import { exactTime, fromNow } from './words.ts';
 import { useMoment } from './now.ts';
 
+/** Relative; the exact one on hover and for screen readers. */
 export function When({ at }: { readonly at: number }) {
   const relative = useMoment((now) => fromNow(at, now));
   const exact = exactTime(at);
@@ -9,6 +10,16 @@ export function When({ at }: { readonly at: number }) {
     <time dateTime={new Date(at * 1000).toISOString()} title={exact}>
       {relative}
       <span class="visually-hidden">, {exact}</span>
+    </time>
+  );
+}
+
+/** Exact first, where something depends on it: relative times are rounded. */
+export function WhenExactly({ at }: { readonly at: number }) {
+  const relative = useMoment((now) => fromNow(at, now));
+  return (
+    <time dateTime={new Date(at * 1000).toISOString()}>
+      {exactTime(at)} ({relative})
     </time>
   );
 }

@@ -2,6 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { existsSync } from 'node:fs';
 import { trayIcon } from '../../electron/files.ts';
+import { Notifications } from '../../electron/notifications.ts';
+import { isPanelDark } from '../../electron/tray.ts';
+import { inNotification } from '../../electron/words.ts';
+import { double } from '../support/electron-double.ts';
 import { type MenuState, menuRows, type Row } from '../../electron/menu.ts';
 import { newsSince, type Question, type Server, trayState, trayStates } from '../../electron/summary.ts';
 
@@ -52,6 +56,42 @@ describe('the icon', () => {
     const files = trayStates.flatMap((state) => [trayIcon(state, 'light'), trayIcon(state, 'dark')]);
     expect(files.filter((file) => !existsSync(file))).toEqual([]);
     expect(files.filter((file) => !existsSync(file.replace('.png', '@2x.png')))).toEqual([]);
+  });
+});
+
+describe('the colour of the icon', () => {
+  const theme = (windows: boolean, taskbar = windows) => ({
+    shouldUseDarkColors: windows,
+    shouldUseDarkColorsForSystemIntegratedUI: taskbar,
+  });
+  const on = (desktop: string) => ({ XDG_CURRENT_DESKTOP: desktop });
+
+  it.each([
+    ['the windows’ theme', 'linux', on('KDE'), theme(true), true],
+    ['the windows’ theme', 'linux', on('KDE'), theme(false), false],
+    ['GNOME’s panel, which is dark in the light theme too', 'linux', on('ubuntu:GNOME'), theme(false), true],
+    ['the taskbar’s own theme on Windows', 'win32', {}, theme(false, true), true],
+    ['the taskbar’s own theme on Windows', 'win32', {}, theme(true, false), false],
+    ['nothing on macOS, which colours it itself', 'darwin', {}, theme(true), false],
+  ] as const)('follows %s', (_what, platform, env, colours, isDark) => {
+    expect(isPanelDark(platform, env, colours)).toBe(isDark);
+  });
+});
+
+describe('a notification', () => {
+  it('has nothing in it that a desktop reads as markup', () => {
+    const text = '"<a href=x>&amp;" asks';
+    expect(inNotification(text, 'linux')).toBe('"‹a href=x›＆amp;" asks');
+    expect(inNotification(text, 'win32')).toBe(text);
+    double.reset();
+    const shown = new Notifications(() => undefined);
+    shown.tell({ questions: [{ ...question('pair'), client: '<b>editor</b>' }], signedOut: [] });
+    const [{ options } = {}] = double.notifications;
+    expect(options?.body).toBe(inNotification('"<b>editor</b>" wants to be paired'));
+    // It waits as long as its question.
+    expect(options?.timeoutType).toBe('never');
+    shown.keepOnly([]);
+    expect(double.notifications).toEqual([]);
   });
 });
 

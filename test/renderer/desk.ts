@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { answer } from '../../electron/bridge.ts';
 import type { Deed } from '../../electron/bridge.ts';
-import type { Preferences } from '../../electron/channels.ts';
+import type { ShownPreferences } from '../../electron/channels.ts';
 import { grantVaultId } from '../../src/broker/grant.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
@@ -33,7 +33,7 @@ export interface Desk {
   readonly owner: Connection;
   readonly answer: Answer;
   /** What the main process keeps for itself. */
-  readonly preferences: Preferences;
+  readonly preferences: ShownPreferences;
   /** Ids of the questions whose card was on the screen. */
   readonly shownCards: string[];
   /** Ids of the sign-ins whose page the person had opened. */
@@ -77,10 +77,11 @@ export async function openDesk(): Promise<Desk> {
     await world.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const preferences: Preferences = {
+  const preferences: ShownPreferences = {
     openAtLogin: false,
     notifications: true,
     lockWithScreen: true,
+    canLockWithScreen: true,
     isWelcomed: true,
   };
   const shownCards: string[] = [];

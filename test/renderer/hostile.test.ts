@@ -7,6 +7,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Envelope, ResultOn } from '../../electron/channels.ts';
 import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { examplePreferences } from '../support/example-desk.ts';
 import { accessibilityFaults, type Answer, openWindow, overflowing, type PageWindow } from './page-window.ts';
 
 let profile: BrowserProfile;
@@ -51,7 +52,7 @@ const nothing: Lists = {
   'audit.tail': { rows: [] },
   'registration.list': { registrations: [] },
   'settings.get': { settings: {}, details: [] },
-  'preferences.get': { openAtLogin: false, notifications: true, lockWithScreen: true, isWelcomed: true },
+  'preferences.get': examplePreferences,
   'card.shown': {},
   status,
 };

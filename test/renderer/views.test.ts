@@ -196,7 +196,7 @@ describe('Activity', () => {
 describe('Settings', () => {
   it('enters a client with a secret that never comes back, and waives a rule and keeps it again', async () => {
     const desk = await openDesk();
-    const { page } = await windowOf({ answer: desk.answer, hash: 'settings' });
+    const { page, change } = await windowOf({ answer: desk.answer, hash: 'settings' });
     const secret = 'only-the-vault-may-have-this';
     await page.getByText('Enter a client', { exact: true }).click();
     await page.getByLabel('Issuer', { exact: true }).fill('https://login.example');
@@ -222,6 +222,11 @@ describe('Settings', () => {
 
     await page.getByLabel('Notifications').uncheck();
     await expect.poll(() => desk.preferences.notifications).toBe(false);
+    const withScreen = page.getByLabel('Lock with the screen');
+    await withScreen.waitFor();
+    desk.preferences.canLockWithScreen = false;
+    await change();
+    await withScreen.waitFor({ state: 'detached' });
     await page
       .getByRole('textbox', { name: /metadata document/ })
       .fill('http://not-https.example/client.json');

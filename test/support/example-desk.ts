@@ -5,7 +5,7 @@
  * schema. The moment is fixed, so that two pictures of it are the same.
  */
 import { channels, isChannel } from '../../electron/channels.ts';
-import type { ChannelName, ResultOn } from '../../electron/channels.ts';
+import type { ChannelName, ResultOn, ShownPreferences } from '../../electron/channels.ts';
 import type { Answer } from './window-page.ts';
 
 /** Seconds since 1970 at which it is looked at: a Tuesday, at twenty-four minutes past ten (UTC). */
@@ -296,6 +296,14 @@ const status: ResultOn<'status'> = {
   clocks: [{ issuer: accounts, ahead: 94 }],
 };
 
+export const examplePreferences: ShownPreferences = {
+  openAtLogin: true,
+  notifications: true,
+  lockWithScreen: true,
+  canLockWithScreen: true,
+  isWelcomed: true,
+};
+
 const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'grant.list': { grants },
   'grant.explain': explanation,
@@ -304,7 +312,7 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'audit.tail': { rows },
   'registration.list': { registrations },
   'settings.get': { settings, details },
-  'preferences.get': { openAtLogin: true, notifications: true, lockWithScreen: true, isWelcomed: true },
+  'preferences.get': examplePreferences,
   'card.shown': {},
   status,
 };
