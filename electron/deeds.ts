@@ -10,8 +10,8 @@ import type { ChannelName, ShownPreferences } from './channels.ts';
 import { channels } from './channels.ts';
 import type { WindowDeeds } from './ipc.ts';
 import type { LoginItem } from './login-item.ts';
-import { hearsScreenLock } from './power.ts';
 import type { PreferenceFile } from './preferences.ts';
+import type { ScreenLock } from './screen-lock.ts';
 import type { SignInPages } from './sign-in-pages.ts';
 import type { OurWindow } from './windows.ts';
 
@@ -19,6 +19,7 @@ export interface DeedParts {
   readonly owner: Pick<DeskOwner, 'call' | 'widens'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
+  readonly screenLock: Pick<ScreenLock, 'isHeard'>;
   readonly signInPages: SignInPages;
   /** Puts a text on the clipboard. */
   readonly copy: (text: string) => Promise<void>;
@@ -66,11 +67,11 @@ function toBroker({ owner }: DeedParts, channel: ChannelName, params: unknown): 
 
 /** What the broker knows nothing of. */
 function ownDeeds(parts: DeedParts): Special {
-  const { preferences, loginItem } = parts;
+  const { preferences, loginItem, screenLock } = parts;
   const all = async (): Promise<ShownPreferences> => ({
     ...preferences.choices(),
     openAtLogin: await loginItem.isOn(),
-    canLockWithScreen: hearsScreenLock(),
+    canLockWithScreen: screenLock.isHeard,
   });
   return {
     'audit.export': (window, { format }) => parts.exportAudit(window, format),

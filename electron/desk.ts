@@ -10,6 +10,7 @@ import type { LoginItem } from './login-item.ts';
 import type { Act } from './menu.ts';
 import { Notifications } from './notifications.ts';
 import type { Choices, PreferenceFile } from './preferences.ts';
+import type { ScreenLock } from './screen-lock.ts';
 import type { SignInPages } from './sign-in-pages.ts';
 import { newsSince, readSummary } from './summary.ts';
 import type { Summary } from './summary.ts';
@@ -21,6 +22,7 @@ export interface DeskParts {
   readonly windows: Windows;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
+  readonly screenLock: Pick<ScreenLock, 'close'>;
   readonly signInPages: SignInPages;
   readonly quit: () => void;
   /** The network is back. */
@@ -163,6 +165,7 @@ export class Desk {
   close(): void {
     clearInterval(this.#timer);
     this.#tray.remove();
+    this.#parts.screenLock.close();
     this.#parts.owner.close();
   }
 

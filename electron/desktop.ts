@@ -31,6 +31,7 @@ import { pageScheme, pageSchemeName, servePage } from './page.ts';
 import { watchPower } from './power.ts';
 import { PreferenceFile } from './preferences.ts';
 import { proxyFrom } from './proxy.ts';
+import { hearScreenLock } from './screen-lock.ts';
 import { SignInPages } from './sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch } from './switches.ts';
 import { takeOver } from './take-over.ts';
@@ -145,9 +146,11 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
   const preferences = new PreferenceFile(paths.config);
   const windows = new Windows({ preferences, preload: preloadFile, now });
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
+  const screenLock = hearScreenLock(powerMonitor, { env: options.env, locked: () => desk.screenLocked() });
   const desk = new Desk({
     owner,
     windows,
+    screenLock,
     preferences,
     loginItem: atLogin,
     signInPages: pages,
@@ -159,6 +162,7 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
     owner,
     preferences,
     loginItem: atLogin,
+    screenLock,
     signInPages: pages,
     copy: (text) => clipboard.writeText(text),
     exportAudit: ({ browser }, format) => exportByDialog(paths, browser, format),
@@ -170,7 +174,6 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
       daemon.resumed();
       void desk.look();
     },
-    screenLocked: () => desk.screenLocked(),
     shuttingDown: () => app.quit(),
   });
   const show = (): void => void desk.chosen({ does: 'open' });

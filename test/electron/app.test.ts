@@ -5,7 +5,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { applicationMenu } from '../../electron/application-menu.ts';
 import { callMessage } from '../../electron/messages.ts';
 import { windowOptions } from '../../electron/windows.ts';
@@ -13,6 +13,8 @@ import { app, double } from '../support/electron-double.ts';
 import { homeInBentWorld } from '../support/bent-home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
 import { ask, iconShows, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
+import { ScreenSaver } from '../../electron/screen-saver.ts';
+import { screenSession } from '../support/screen-saver.ts';
 
 /** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */
 const aLook = 600;
@@ -274,16 +276,35 @@ describe('the host', () => {
     expect(double.windows.length).toBe(1);
   });
 
-  it('shows when the network is gone, after the machine slept too, and bears a screen lock', async () => {
+  it('shows when the network is gone, after the machine slept too', async () => {
     const opened = await openApp(newHome(), ['--hidden']);
     await iconShows(opened, 'fine');
     double.isOnline = false;
     double.power.emit('resume');
     await iconShows(opened, 'offline');
     double.isOnline = true;
-    double.power.emit('lock-screen');
     double.power.emit('resume');
     await iconShows(opened, 'fine');
+  });
+
+  it('locks with the screen where the person wants that, and only there', async () => {
+    const { env, say } = await screenSession();
+    const opened = await openApp(newHome({ env }));
+    const page = await onlyPage(opened);
+    const preferences = async () => valueOf(await ask(page, 'preferences.get', {}));
+    await until('the screen is listened to', async () => (await preferences()).canLockWithScreen);
+    expect(await preferences()).toMatchObject({ lockWithScreen: false });
+    let isSaid = false;
+    const other = new ScreenSaver({ env: { ...process.env, ...env }, locked: () => (isSaid = true) });
+    onTestFinished(() => other.close());
+    await until('another listener is there', () => other.isHeard);
+    say('org.gnome.ScreenSaver', true);
+    await until('it was said', () => isSaid);
+    await iconShows(opened, 'fine');
+    valueOf(await ask(page, 'preferences.set', { lockWithScreen: true }));
+    say('org.gnome.ScreenSaver', false);
+    say('org.gnome.ScreenSaver', true);
+    await iconShows(opened, 'locked');
   });
 
   it('looks at what is pending when the machine wakes up, and when the network is back', async () => {
@@ -316,12 +337,15 @@ describe('the host', () => {
   });
 
   it('takes the careful side of preferences that can’t be read, and still starts at login', async () => {
-    const home = newHome({ env: { XDG_CONFIG_HOME: undefined } });
+    const { env, say } = await screenSession();
+    const home = newHome({ env: { ...env, XDG_CONFIG_HOME: undefined } });
     const opened = await openApp(home, ['--hidden']);
     await iconShows(opened, 'fine');
     writeFileSync(path.join(home.paths.config, 'preferences.json'), '{ damaged', { mode: 0o600 });
-    double.power.emit('lock-screen');
-    await iconShows(opened, 'locked');
+    await until('the lock of the screen is heard', () => {
+      say('org.freedesktop.ScreenSaver', true);
+      return opened.tray().then(({ picture }) => picture.startsWith('locked'));
+    });
     await opened.choose('Open Keyturn');
     await until('the window', () => double.windows[0]?.isVisible());
     const page = await onlyPage(opened);

@@ -1,0 +1,72 @@
+/**
+ * Hears on Linux, where Electron tells nothing of it, that the screen was locked: each desktop's screen
+ * saver says so on the session's bus.
+ *
+ * Invariant: it only listens. Whoever may send on that bus may also lie, which locks the vault and opens
+ * nothing. Where there is no bus or no dbus-monitor, nothing is heard, and `isHeard` says so.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** Interfaces of GNOME's, KDE's (and the common one), Cinnamon's, MATE's and Xfce's screen savers. */
+const savers = [
+  'org.gnome.ScreenSaver',
+  'org.freedesktop.ScreenSaver',
+  'org.cinnamon.ScreenSaver',
+  'org.mate.ScreenSaver',
+  'org.xfce.ScreenSaver',
+] as const;
+
+const ofTheirs = savers.map((saver) => `type='signal',interface='${saver}',member='ActiveChanged'`);
+
+/** What dbus-monitor prints of such a signal, a line each: its head, then its one argument. */
+const head = new RegExp(
+  `^signal .*interface=(?:${savers.join('|').replaceAll('.', String.raw`\.`)}); member=ActiveChanged$`,
+);
+const isActive = /^\s*boolean true$/;
+
+export interface ScreenSaverPlace {
+  /** Of the desktop session: it says where the bus is. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly locked: () => void;
+}
+
+export class ScreenSaver {
+  /** No such program, no bus, the bus is gone, or `close`. */
+  readonly ended: Promise<void>;
+  readonly #child: ChildProcess;
+  #isHeard = false;
+
+  constructor({ env, locked }: ScreenSaverPlace) {
+    const { PATH, DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = env;
+    const child = spawn('dbus-monitor', ['--session', ...ofTheirs], {
+      env: { PATH, DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    this.#child = child;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    const end = (): void => {
+      this.#isHeard = false;
+      resolve();
+    };
+    child.on('error', end).on('close', end);
+    let isTheirs = false;
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      // Its first lines are the bus's own, once it listens.
+      this.#isHeard = true;
+      if (isTheirs && isActive.test(line)) locked();
+      isTheirs = head.test(line);
+    });
+  }
+
+  /** True while it listens. */
+  get isHeard(): boolean {
+    return this.#isHeard;
+  }
+
+  close(): void {
+    this.#child.kill();
+  }
+}

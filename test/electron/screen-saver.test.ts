@@ -1,0 +1,53 @@
+/** A locked screen on Linux, as the session's bus tells of it: a real bus, real signals. */
+import { expect, it, onTestFinished } from 'vitest';
+import { ScreenSaver } from '../../electron/screen-saver.ts';
+import { until } from '../support/home.ts';
+import { screenSession } from '../support/screen-saver.ts';
+
+interface Heard {
+  readonly saver: ScreenSaver;
+  times: number;
+}
+
+function listen(env: NodeJS.ProcessEnv = process.env): Heard {
+  const heard: Heard = { saver: new ScreenSaver({ env, locked: () => (heard.times += 1) }), times: 0 };
+  onTestFinished(() => heard.saver.close());
+  return heard;
+}
+
+it.each(['org.gnome.ScreenSaver', 'org.freedesktop.ScreenSaver', 'org.xfce.ScreenSaver'])(
+  'is heard from %s when it begins, and nothing when it ends',
+  async (saver) => {
+    const { env, say } = await screenSession();
+    const heard = listen({ ...process.env, ...env });
+    await until('the listener is on the bus', () => heard.saver.isHeard);
+    say(saver, false);
+    say('org.example.Other', true);
+    say(saver, true);
+    await until('it is heard', () => heard.times > 0);
+    say(saver, false);
+    say(saver, true);
+    await until('the next is heard', () => heard.times > 1);
+    expect(heard.times).toBe(2);
+  },
+);
+
+it('is not heard without a bus, and the app can tell', async () => {
+  const heard = listen({ ...process.env, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' });
+  await heard.saver.ended;
+  expect(heard.saver.isHeard).toBe(false);
+});
+
+it('is not heard without the program that listens', async () => {
+  const heard = listen({ ...process.env, PATH: '/nonexistent' });
+  await heard.saver.ended;
+  expect(heard.saver.isHeard).toBe(false);
+});
+
+it('is no longer heard once it was closed', async () => {
+  const heard = listen();
+  await until('the listener is on the bus', () => heard.saver.isHeard);
+  heard.saver.close();
+  await heard.saver.ended;
+  expect(heard.saver.isHeard).toBe(false);
+});
