@@ -606,7 +606,9 @@ export const strings = {
     title: 'Welcome to Keyturn',
     lead: 'Keyturn signs in once per server, keeps the tokens in the keychain, and hands short-lived ones to the programs that you allow. You see and end everything here.',
     command: 'Install the keyturn command',
-    commandWhat: 'The app brings no Node.js along. With Node.js 22.19 or newer, run this in a terminal:',
+    // Not by its name: nothing is published under it, and whoever published something first would be installed.
+    commandWhat:
+      'The app brings no Node.js along. With Node.js 22.19 or newer, in a clone of Keyturn, run in a terminal:',
     login: 'Be there when a program asks',
     loginWhat: 'You can change it in Settings.',
     program: 'Point a first program at a server',
@@ -616,7 +618,7 @@ export const strings = {
       'A program that uses keyturn/client pairs by itself: it shows six digits, and a card here shows the same.',
     done: 'Show my servers',
     commands: {
-      install: 'npm install --global keyturn',
+      install: 'npm run setup && npm install --global .',
       first: 'keyturn allow cli https://notes.example/mcp --for 8h\nkeyturn token https://notes.example/mcp',
     },
   },

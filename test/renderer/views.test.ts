@@ -296,7 +296,7 @@ describe('the first run', () => {
     const { page } = await windowOf({ answer: desk.answer });
     await page.getByRole('heading', { name: 'Welcome to Keyturn' }).waitFor();
     const text = await page.locator('main').innerText();
-    for (const part of ['npm install --global keyturn', 'keyturn allow cli', 'six digits']) {
+    for (const part of ['npm run setup && npm install --global .', 'keyturn allow cli', 'six digits']) {
       expect(text).toContain(part);
     }
     await page.getByLabel('Start when I log in').check();
