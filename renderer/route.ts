@@ -28,6 +28,11 @@ export function goTo(tab: Tab): void {
   window.location.hash = tab;
 }
 
+/** From a place without tabs; a person who has chosen one meanwhile stays there. */
+export function leaveFor(tab: Tab): void {
+  if (routeOf(window.location.hash).view !== 'tab') goTo(tab);
+}
+
 export function useRoute(): Route {
   const [route, set] = useState(() => routeOf(window.location.hash));
   useEffect(() => {

@@ -4,7 +4,7 @@ import { useDeed } from './deed.ts';
 import { Switch } from './field.tsx';
 import { Sign } from './icon.tsx';
 import { Refused } from './refused.tsx';
-import { goTo } from './route.ts';
+import { leaveFor } from './route.ts';
 import { useList } from './store.ts';
 import { strings } from './strings.ts';
 
@@ -16,7 +16,7 @@ export function Welcome() {
   // Its own: a click on it counts while the switch is still at work.
   const deed = useDeed();
   const finish = async (): Promise<void> => {
-    if (await deed.run('preferences.set', { isWelcomed: true })) goTo('servers');
+    if (await deed.run('preferences.set', { isWelcomed: true })) leaveFor('servers');
   };
   return (
     <main class="welcome" tabIndex={-1}>

@@ -305,4 +305,27 @@ describe('the first run', () => {
     await page.getByRole('heading', { name: 'Servers' }).waitFor();
     expect(desk.preferences.isWelcomed).toBe(true);
   });
+
+  it('ends at the tab that the person chose before its end was answered', async () => {
+    const desk = await openDesk();
+    desk.preferences.isWelcomed = false;
+    const late = Promise.withResolvers<void>();
+    const { page, change } = await windowOf({
+      answer: async (channel, params) => {
+        const envelope = await desk.answer(channel, params);
+        if (channel === 'preferences.set') await late.promise;
+        return envelope;
+      },
+    });
+    await page.getByRole('button', { name: 'Show my servers' }).click();
+    // The page hears of the change first.
+    await expect.poll(() => desk.preferences.isWelcomed).toBe(true);
+    await change();
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
+    late.resolve();
+    // Two calls are answered in their order, and the second is done when the first has been dealt with.
+    await page.evaluate('window.keyturn.call("status", {})');
+    expect(await page.evaluate('location.hash')).toBe('#settings');
+  });
 });
