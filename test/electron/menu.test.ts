@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { existsSync } from 'node:fs';
 import { trayIcon } from '../../electron/files.ts';
 import { Notifications } from '../../electron/notifications.ts';
-import { isPanelDark } from '../../electron/tray.ts';
+import { isPanelDark, TrayIcon } from '../../electron/tray.ts';
 import { inNotification } from '../../electron/words.ts';
 import { double } from '../support/electron-double.ts';
 import { type MenuState, menuRows, type Row } from '../../electron/menu.ts';
@@ -75,6 +75,19 @@ describe('the colour of the icon', () => {
     ['nothing on macOS, which colours it itself', 'darwin', {}, theme(true), false],
   ] as const)('follows %s', (_what, platform, env, colours, isDark) => {
     expect(isPanelDark(platform, env, colours)).toBe(isDark);
+  });
+});
+
+describe('the open menu', () => {
+  it('stays as it is while nothing of it changes', () => {
+    double.reset();
+    const tray = new TrayIcon(fine, () => undefined);
+    const { menu } = double;
+    tray.show({ ...fine, questions: [] });
+    expect(double.menu).toBe(menu);
+    tray.show({ ...fine, isLocked: true });
+    expect(double.menu).not.toBe(menu);
+    tray.remove();
   });
 });
 

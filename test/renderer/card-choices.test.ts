@@ -346,6 +346,10 @@ describe('the card of a command', () => {
       ['May a command allow', 'editor', 'https://notes.example/mcp', 'Read notes', 'until you end it'],
     ],
     [
+      { command: 'allow', client: 'reader', resource: 'https://notes.example/mcp', until: exampleNow },
+      ['reader', `${new Date(exampleNow * 1000).getFullYear()} at `],
+    ],
+    [
       { command: 'register', issuer: 'https://login.example', registration: 'by-hand' },
       ['May a command enter a client', 'https://login.example', 'by-hand'],
     ],

@@ -94,6 +94,27 @@ describe('every screen', () => {
     checkingAll,
   );
 
+  it('holds letters of twice the size', async () => {
+    const { page } = await show(busy, 'activity');
+    await page.evaluate(`document.documentElement.style.fontSize = '200%'`);
+    await page.setViewportSize({ width: 800, height: 700 });
+    for (const [hash, sign, opener] of screens) {
+      await goTo(page, hash, sign, opener);
+      expect(await overflowing(page), `${hash} ${sign}`).toEqual([]);
+      await page.keyboard.press('Escape');
+    }
+  });
+
+  it('tells the chosen tab by its line where the system forces its own colours', async () => {
+    const { page } = await show(busy, 'servers');
+    await page.emulateMedia({ forcedColors: 'active' });
+    const [line, otherLine, ground] = await page.evaluate<string[]>(`['true', 'false'].map((chosen) =>
+      getComputedStyle(document.querySelector('[role=tab][aria-selected=' + chosen + ']')).borderBlockEndColor)
+      .concat(getComputedStyle(document.querySelector('.bar')).backgroundColor)`);
+    expect(otherLine).toBe(ground);
+    expect(line).not.toBe(ground);
+  });
+
   it('says what to do where there is nothing', async () => {
     const { page } = await show(bare, 'servers');
     for (const [hash, title] of [
