@@ -67,8 +67,9 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
     Menu.setApplicationMenu(applicationMenu());
     // Windows come and go; the app stays in the tray.
     app.on('window-all-closed', () => undefined);
-    await app.whenReady();
-    await open(options, paths);
+    const opening = app.whenReady().then(() => open(options, paths));
+    showAtNextStart(opening);
+    await opening;
   } catch (error) {
     dialog.showErrorBox(words.startFailed, plain(error));
     app.exit(1);
@@ -92,7 +93,7 @@ function introduce(): void {
   if (process.platform === 'win32') app.setAppUserModelId(appId);
 }
 
-async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {
+async function open(options: DesktopOptions, paths: HomePaths): Promise<Desk> {
   hardenSession(session.defaultSession);
   protocol.handle(pageSchemeName, servePage(pageFolder));
   const log = fileLog(path.join(paths.state, 'daemon.log'), () => Date.now());
@@ -124,6 +125,18 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<void> {
     throw error;
   }
   if (!startsHidden(options.args)) await desk.chosen({ does: 'open' });
+  return desk;
+}
+
+/** Who starts the app again wants to see it, also while it still waits for the broker before it. */
+function showAtNextStart(opening: Promise<Desk>): void {
+  const show = async (): Promise<void> => {
+    // Why it could not be opened is told to whoever started it first.
+    const desk = await opening.catch(() => undefined);
+    await desk?.chosen({ does: 'open' });
+  };
+  app.on('second-instance', () => void show());
+  app.on('activate', () => void show());
 }
 
 /** macOS hands no arguments to what it starts at login. */
@@ -176,9 +189,6 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
     },
     shuttingDown: () => app.quit(),
   });
-  const show = (): void => void desk.chosen({ does: 'open' });
-  app.on('second-instance', show);
-  app.on('activate', show);
   return desk;
 }
 

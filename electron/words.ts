@@ -98,6 +98,7 @@ export const words = {
   signedOut: (server: Server) => `${serverName(server.endpoint)} needs you to sign in again`,
   signedOutTitle: 'Signed out',
   exportTitle: 'Export the activity',
+  view: 'View',
   startFailed: 'Keyturn could not start',
   faulted: 'Keyturn has ended',
   report: 'Something went wrong inside Keyturn. Please report it.',

@@ -276,6 +276,13 @@ describe('the host', () => {
     expect(double.windows.length).toBe(1);
   });
 
+  it('shows its window to a second start that comes before the first is up', async () => {
+    const starting = startInDouble(newHome(), ['--hidden']);
+    app.emit('second-instance');
+    await starting;
+    await until('the window', () => double.windows[0]?.isVisible());
+  });
+
   it('shows when the network is gone, after the machine slept too', async () => {
     const opened = await openApp(newHome(), ['--hidden']);
     await iconShows(opened, 'fine');
@@ -372,12 +379,14 @@ describe('the host', () => {
     expect(isAsked).toBe(true);
   });
 
-  it('has no menu with tools in it', async () => {
+  it('has a menu for the size of letters, and no tools in it', async () => {
     await startInDouble(newHome(), ['--hidden']);
-    expect(double.applicationMenu).toBeNull();
+    const view = { label: 'View', submenu: [{ role: 'zoomIn' }, { role: 'zoomOut' }, { role: 'resetZoom' }] };
+    expect(double.applicationMenu).toEqual([view]);
     expect(applicationMenu('darwin')).toEqual([
       { role: 'appMenu' },
       { role: 'editMenu' },
+      view,
       { role: 'windowMenu' },
     ]);
   });

@@ -11,7 +11,7 @@ export interface ScreenSession {
   /** Where its bus is. */
   readonly env: { readonly DBUS_SESSION_BUS_ADDRESS: string };
   /** Says as `interfaceName` that the screen saver runs, or doesn't. */
-  say(interfaceName: string, isActive: boolean): void;
+  readonly say: (interfaceName: string, isActive: boolean) => void;
 }
 
 export async function screenSession(): Promise<ScreenSession> {
