@@ -39,7 +39,7 @@ const blown: Readonly<Partial<Record<(typeof fuses)[number], boolean>>> = {
 const shipped = '10110001';
 
 /** Milliseconds: electron-builder asks npm for the tree of packages, and reads each of them. */
-const packing = 180_000;
+const packing = 300_000;
 
 let folder: string;
 let packed: string;
