@@ -206,7 +206,13 @@ function signInPages(env: NodeJS.ProcessEnv, owner: () => DeskOwner): SignInPage
   });
 }
 
-/** A rotation under way is finished before the app is gone, whoever asked it to go. */
+/**
+ * Electron answers each of these once, by quitting in order, and gives it back to the system then: a second one
+ * would end the app at once, in the middle of a rotation that the first one waits for. A rotation has an end of its own.
+ */
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** A rotation under way is finished before the app is gone, whoever asked it to go, and however often. */
 function stopBeforeQuit(daemon: Daemon, desk: Desk): void {
   let isDone = false;
   app.on('before-quit', (event) => {
@@ -214,10 +220,14 @@ function stopBeforeQuit(daemon: Daemon, desk: Desk): void {
     event.preventDefault();
     void daemon.stop();
   });
+  const quit = (): void => app.quit();
+  // Once the app is ready: Electron sets its own before that, over ours.
+  for (const signal of endSignals) process.on(signal, quit);
   const leave = async (): Promise<void> => {
     await daemon.stopped;
     desk.close();
     isDone = true;
+    for (const signal of endSignals) process.off(signal, quit);
     app.quit();
   };
   void leave();

@@ -2,7 +2,7 @@
  * The system's proxy for a URL, from Chromium's answer in the words of a PAC file.
  *
  * Invariant: the first entry that we can use counts; where there is none, nothing is sent past a proxy
- * that the system asks for.
+ * that the system asks for. SOCKS is none that we can use: undici's way through it is experimental.
  */
 import { Unreachable } from '../src/errors.ts';
 
@@ -16,9 +16,17 @@ export function proxyFrom(answer: string): string | undefined {
   }
   throw new Unreachable(
     'authorization_server_unreachable',
-    'The system asks for a proxy of a kind that Keyturn can’t use.',
-    { hint: 'Set httpsProxy in settings.json to an http or https proxy.' },
+    `The system asks for ${kindIn(answer)}, which Keyturn can’t use.`,
+    {
+      rule: 'Nothing goes past a proxy that the system asks for',
+      hint:
+        'Name an http or https proxy: keyturn settings httpsProxy http://HOST:PORT. Many SOCKS proxies offer one ' +
+        'beside. Or name one in the system’s settings.',
+    },
   );
 }
+
+const kindIn = (answer: string): string =>
+  /\bSOCKS/i.test(answer) ? 'a SOCKS proxy' : 'a proxy of another kind';
 
 const schemes: Readonly<Record<string, string>> = { PROXY: 'http', HTTPS: 'https' };

@@ -78,15 +78,24 @@ export class Registrations {
     secret: string | undefined,
     purpose: Pick<RegistrationRecord, 'grant' | 'idp'> = {},
   ): Promise<RegistrationRecord> {
-    const record: RegistrationRecord = {
-      id: randomBytes(8).toString('hex'),
-      registration,
-      hasSecret: secret !== undefined,
-      ...purpose,
-    };
-    if (secret !== undefined) await this.#vault.write(registrationVaultId(record.id), secret);
+    const id = randomBytes(8).toString('hex');
+    const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
+    if (secret !== undefined) await this.#vault.write(registrationVaultId(id), secret);
     await this.#file.change((items) => [...items, record]);
     return record;
+  }
+
+  /** Enters the same client anew under its own id, so that its grants go on with what is entered now. */
+  async renew(
+    { id, hasSecret }: RegistrationRecord,
+    registration: Registration,
+    secret: string | undefined,
+    purpose: Pick<RegistrationRecord, 'grant' | 'idp'>,
+  ): Promise<void> {
+    const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
+    if (secret !== undefined) await this.#vault.write(registrationVaultId(id), secret);
+    await this.#file.change((items) => items.map((item) => (item.id === id ? record : item)));
+    if (hasSecret && secret === undefined) await this.#vault.remove(registrationVaultId(id));
   }
 
   async secret(record: RegistrationRecord): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 /**
- * The clients of ours at issuers, entered by hand or registered by themselves: what there is, and its end.
+ * The clients of ours at issuers, entered by hand or registered by themselves: what there is, and its end,
+ * by removal or by another that takes its place.
  *
  * Invariant: no answer holds a secret. None is removed while a grant needs it: a refresh token is of use
  * to the client that it was issued to and to no other (RFC 6749 §6), and that one alone may revoke it
@@ -47,11 +48,21 @@ export async function removeRegistered(
     .all()
     .filter((record) => record.registration.issuer === issuer && clientIdOf(record) === clientId);
   if (records.length === 0) throw notFound(issuer, clientId);
-  const ids = new Set(records.map(({ id }) => id));
-  const needing = grants.all().filter((grant) => ids.has(grant.registrationId) && needsClient(grant));
-  if (needing.length > 0) throw stillNeeded(issuer, clientId, needing);
+  refuseNeeded(grants, records, 'then remove the client');
   for (const record of records) await registrations.remove(record);
   await audit.record({ event: 'registration', outcome: 'removed', issuer });
+}
+
+/** Throws `conflict` while grants need any of these; `next`: what the person can do once they don't. */
+export function refuseNeeded(
+  grants: BrokerParts['grants'],
+  records: readonly RegistrationRecord[],
+  next: string,
+): void {
+  for (const record of records) {
+    const needing = grants.all().filter((grant) => grant.registrationId === record.id && needsClient(grant));
+    if (needing.length > 0) throw stillNeeded(record, needing, next);
+  }
 }
 
 /** It has ended here, and the issuer has still to be told. */
@@ -65,18 +76,19 @@ function notFound(issuer: string, clientId: string): KeyturnError {
   });
 }
 
-function stillNeeded(issuer: string, clientId: string, grants: readonly Grant[]): KeyturnError {
+function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next: string): KeyturnError {
+  const { issuer } = record.registration;
   const names = grants.slice(0, mostNamed).map(nameOf);
   const rest = grants.length - names.length;
   const list = [...names, ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
   const first = grants.find((grant) => !isUntold(grant));
   return new KeyturnError(
     'conflict',
-    `The client ${quoted(clientId)} at ${quoted(issuer)} is still needed by: ${list}.`,
+    `The client ${quoted(clientIdOf(record))} at ${quoted(issuer)} is still needed by: ${list}.`,
     {
       rule: 'RFC 6749 §6, RFC 7009 §2.1: only the client that a refresh token was issued to may use or revoke it',
       hint: first
-        ? `Revoke them first, e.g. keyturn revoke ${first.id}; then remove the client.`
+        ? `Revoke them first, e.g. keyturn revoke ${first.id}; ${next}.`
         : 'They have ended here, and the issuer isn’t told yet: `keyturn list` says when it is asked next.',
     },
   );

@@ -1,7 +1,9 @@
 /**
  * Client information that the user entered: `keyturn register` (spec, Client registration 1 and 4).
  *
- * Invariant: it is bound to the issuer it was entered for, and replaces an earlier entry for it.
+ * Invariants: it is bound to the issuer it was entered for, and replaces an earlier entry for it, unless grants
+ * need that one: only the client that a refresh token was issued to may use it. The same client entered anew (with
+ * another secret, say) keeps its grants.
  */
 import { anyPort, redirectPath } from '../broker/loopback.ts';
 import type { BrokerParts } from '../broker/parts.ts';
@@ -11,18 +13,26 @@ import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import { clientAuthentication } from '../oauth/client-authentication.ts';
 import type { Registration } from '../oauth/registration.ts';
 import { requireSecureUrl } from '../oauth/secure-url.ts';
+import { refuseNeeded } from './registered-clients.ts';
 
 type Entry = ParamsOf<'registration.set'>;
 
-/** Changes nothing. Throws `insecure_url`, `invalid_request`, `client_rejected`. */
-export function checkRegistration({ urlPolicy }: Pick<BrokerParts, 'urlPolicy'>, entry: Entry): void {
+type CheckParts = Pick<BrokerParts, 'urlPolicy' | 'registrations' | 'grants'>;
+
+/** Changes nothing. Throws `insecure_url`, `invalid_request`, `client_rejected`, `conflict`. */
+export function checkRegistration({ urlPolicy, registrations, grants }: CheckParts, entry: Entry): void {
   requireSecureUrl(entry.issuer, 'the issuer', urlPolicy);
   if (entry.idp) requireSecureUrl(entry.idp.issuer, 'the identity provider', urlPolicy);
   requireConsistent(entry);
   checkRedirect(entry.redirectUri);
   // A key that can't sign is found out now, not at the first sign-in.
   if (entry.privateKey !== undefined) requireUsableKey(entry, entry.privateKey);
+  const others = enteredFor({ registrations }, entry.issuer).filter((record) => !isSame(record, entry));
+  refuseNeeded(grants, others, 'then enter the other client');
 }
+
+const isSame = ({ registration }: RegistrationRecord, { clientId }: Entry): boolean =>
+  registration.clientId === clientId;
 
 /** What a new entry for this issuer replaces. */
 export function enteredFor(
@@ -36,12 +46,14 @@ export function enteredFor(
 
 /** Throws as `checkRegistration`, and what the vault throws. */
 export async function enterRegistration(
-  { registrations, audit, clock, urlPolicy }: BrokerParts,
+  parts: BrokerParts,
   entry: Entry,
 ): Promise<ResultOf<'registration.set'>> {
-  checkRegistration({ urlPolicy }, entry);
-  const redirectUri = entry.redirectUri ?? `http://127.0.0.1:${anyPort()}${redirectPath}`;
-  const earlier = enteredFor({ registrations }, entry.issuer);
+  const { registrations, audit, clock } = parts;
+  checkRegistration(parts, entry);
+  const earlier = enteredFor(parts, entry.issuer);
+  const same = earlier.find((record) => isSame(record, entry));
+  const redirectUri = entry.redirectUri ?? same?.registration.redirectUri ?? freshRedirect();
   const registration: Registration = {
     issuer: entry.issuer,
     clientId: entry.clientId,
@@ -51,11 +63,15 @@ export async function enterRegistration(
     registeredAt: clock.wall(),
   };
   const purpose = purposeOf(entry);
-  await registrations.add(registration, entry.privateKey ?? entry.clientSecret, purpose);
-  for (const record of earlier) await registrations.remove(record);
+  const secret = entry.privateKey ?? entry.clientSecret;
+  if (same) await registrations.renew(same, registration, secret, purpose);
+  else await registrations.add(registration, secret, purpose);
+  for (const record of earlier) if (record !== same) await registrations.remove(record);
   await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
   return purpose.grant === undefined ? { redirectUri } : {};
 }
+
+const freshRedirect = (): string => `http://127.0.0.1:${anyPort()}${redirectPath}`;
 
 /** Throws `client_rejected`, which says what is wrong with the key. */
 function requireUsableKey(entry: Entry, key: string): void {

@@ -13,7 +13,7 @@ import { requireClientMetadataUrl } from '../oauth/client-metadata.ts';
 import type { HomePaths } from '../paths.ts';
 import { levels } from './log.ts';
 
-const proxyUrl = z.url({ protocol: /^https?$/ });
+const proxyUrl = z.url({ protocol: /^https?$/, error: 'must be the URL of an http or https proxy' });
 
 /** A URL that no authorization server could take would fail at the first sign-in, far from its cause. */
 function isClientMetadataUrl(url: string): boolean {

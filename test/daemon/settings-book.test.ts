@@ -57,6 +57,7 @@ describe('a change', () => {
     ['logLevel', 'loud', 'invalid_request'],
     ['vault', 'shoebox', 'invalid_request'],
     ['httpsProxy', 'proxy.example:3128', 'invalid_request'],
+    ['httpsProxy', 'socks5://proxy.example:1080', 'invalid_request'],
     ['insecureLoopback', 'yes', 'invalid_request'],
     ['browser', '', 'invalid_request'],
     ['loglevel', 'debug', 'not_found'],

@@ -1,6 +1,7 @@
 /** What tells a person how to answer a question: in the window where a person sits at the broker, else by commands. */
 import { describe, expect, it } from 'vitest';
 import { openDesk } from '../support/desk-home.ts';
+import { homeInBentWorld } from '../support/bent-home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
 import { connected, library } from '../support/program.ts';
 
@@ -71,5 +72,24 @@ describe('a request whose time is over', () => {
     expect(run.stderr).toContain('hint: Answer in Keyturn’s window, then ask again.');
     expect(run.stderr).not.toContain('keyturn answer');
     await answer((await card()).id, 'later');
+  });
+});
+
+describe('keyturn register at a desk', () => {
+  it('is told without a card that a grant needs the client it would replace', async () => {
+    const { home, world, authorizationServer, url } = await homeInBentWorld();
+    const { owner, card, cards } = await openDesk(home);
+    const { issuer } = authorizationServer;
+    const entered = await owner.call('registration.set', { issuer, clientId: 'by-hand' });
+    const { redirectUri } = entered as { redirectUri: string };
+    authorizationServer.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });
+    const signingIn = owner.call('login.start', { resource: url });
+    const { url: page = '' } = await card();
+    await (await world.fetch(page)).body?.cancel();
+    await signingIn;
+    const run = await home.keyturn(['register', issuer, '--client-id', 'another']);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toContain('is still needed by');
+    expect(await cards()).toEqual([]);
   });
 });

@@ -157,3 +157,58 @@ describe('a removed client', () => {
     expect(await listed(home)).toEqual([]);
   });
 });
+
+describe('a client that takes the place of another', () => {
+  /** A grant of a client that was entered by hand, with this secret. */
+  async function enteredHome() {
+    const there = await homeInBentWorld();
+    const { home, authorizationServer, url } = there;
+    const client = { clientId: 'by-hand', authMethod: 'client_secret_basic' } as const;
+    const entering = (clientId: string, stdin: string) =>
+      home.keyturn(
+        ['register', authorizationServer.issuer, '--client-id', clientId, '--client-secret-stdin'],
+        {
+          stdin,
+        },
+      );
+    const redirectUri = (await entering('by-hand', secret)).stdout.trim();
+    authorizationServer.addClient({ ...client, secret, redirectUris: [redirectUri] });
+    await home.ok(['allow', 'cli', url]);
+    await home.ok(['login', url]);
+    const token = (await home.ok(['token', url])).trim();
+    // A token that its server refused is of no use any more: the next one comes by a refresh.
+    const refreshed = () =>
+      home.keyturn(['token', url, '--status', '401', '--rejected-stdin', '--no-interaction'], {
+        stdin: token,
+      });
+    const ids = async (): Promise<string[]> => (await listed(home)).map(({ clientId }) => clientId);
+    return { ...there, client, entering, redirectUri, refreshed, ids };
+  }
+
+  it('is refused while a grant needs that one, and entered once nothing does', async () => {
+    const { home, entering, refreshed, ids, url } = await enteredHome();
+    const [grant] = await home.json<{ id: string }[]>('list');
+    const refused = await entering('another', 'another-secret-of-mine');
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(`The client "by-hand" at`);
+    expect(refused.stderr).toContain(`is still needed by: "${url}"`);
+    expect(refused.stderr).toContain(`keyturn revoke ${grant?.id}; then enter the other client.`);
+    expect(refused.stderr).toContain('reason: conflict');
+    expect(await ids()).toEqual(['by-hand']);
+    expect(await refreshed()).toMatchObject({ code: 0 });
+
+    await home.ok(['revoke', grant?.id ?? '']);
+    expect(await entering('another', 'another-secret-of-mine')).toMatchObject({ code: 0 });
+    expect(await ids()).toEqual(['another']);
+  });
+
+  it('keeps its grants and its redirect URI where it is the same one, with another secret', async () => {
+    const { authorizationServer, client, entering, redirectUri, refreshed, ids } = await enteredHome();
+    const next = 'the-secret-that-counts-from-now-on';
+    authorizationServer.addClient({ ...client, secret: next, redirectUris: [redirectUri] });
+    expect(await refreshed()).not.toMatchObject({ code: 0 });
+    expect(await entering('by-hand', next)).toMatchObject({ code: 0, stdout: `${redirectUri}\n` });
+    expect(await ids()).toEqual(['by-hand']);
+    expect(await refreshed()).toMatchObject({ code: 0 });
+  });
+});

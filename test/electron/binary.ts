@@ -31,6 +31,7 @@ export async function openBinary(
     choose: (row) => act(launched, `a row ${row}`, clickRow, row),
     notifications: async () => (await look()).notifications,
     clickNotification: (words) => act(launched, `a notification of ${words}`, clickNotification, words),
+    signal: async (name) => void launched.process().kill(name),
     gone: () => gone,
     quit: () => launched.close(),
   };

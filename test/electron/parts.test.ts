@@ -82,7 +82,15 @@ describe('the system’s proxy', () => {
   });
 
   it('goes past no proxy that it can’t use', () => {
-    expect(() => proxyFrom('SOCKS5 s.example:1080')).toThrow(/can’t use/);
+    for (const answer of ['SOCKS5 s.example:1080', 'SOCKS s.example:1080; SOCKS5 t.example:1080']) {
+      expect(() => proxyFrom(answer)).toThrow(
+        expect.objectContaining({
+          message: 'The system asks for a SOCKS proxy, which Keyturn can’t use.',
+          hint: expect.stringContaining('keyturn settings httpsProxy http://HOST:PORT'),
+        }) as Error,
+      );
+    }
+    expect(() => proxyFrom('QUIC q.example:443')).toThrow(/a proxy of another kind/);
   });
 });
 

@@ -28,6 +28,8 @@ export interface App {
   notifications(): Promise<readonly string[]>;
   /** Clicks the newest notification whose sentence holds these words. */
   clickNotification(words: string): Promise<void>;
+  /** Sends its process a signal, as a script or the end of a session does. */
+  signal(name: NodeJS.Signals): Promise<void>;
   /** Resolves when the app is gone, whoever ended it. */
   gone(): Promise<void>;
   /** Ends it, as the system does at the end of a session, and waits until it is gone. */
@@ -96,6 +98,10 @@ const overDouble: App = {
     );
     double.notifications = double.notifications.filter((other) => other !== found);
     found.emit('click');
+  },
+  async signal(name) {
+    // Nobody listens: then the system ends a process on the spot.
+    if (!process.emit(name, name)) throw new Error(`${name} would end the app at once`);
   },
   gone: () => double.ended.promise,
   async quit() {

@@ -1,6 +1,6 @@
 /** The broker behind the app: locked and unlocked, quit in the middle, taken over from another one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { iconShows, openApp } from '../electron/rig.ts';
+import { type App, iconShows, openApp } from '../electron/rig.ts';
 import { verdictOn } from '../support/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
@@ -85,34 +85,45 @@ describe('the vault', () => {
 });
 
 describe('quitting', () => {
-  it('waits for a rotation that is under way, so that the next start needs no sign-in', async () => {
-    const { seat, program, token } = await usedSeat(place);
-    const { app } = seat;
-    const { resource } = place;
-    const before = world.counts().authorizationServer.refreshes;
-    const held = world.holdTokenRequests();
-    await program.rejectToken({ access_token: token, status: 401 });
-    const refreshing = program.getToken({ resource });
-    await held.arrived;
-    let isGone = false;
-    const gone = app.gone().then(() => (isGone = true));
-    await app.choose(names.menu.quit);
-    // As long as a process takes: time enough to go, if anything let it.
-    await seat.home.keyturn(['completion', 'bash']);
-    expect(isGone).toBe(false);
-    held.release();
-    await gone;
-    const rotated = await refreshing;
-    expect((await verdictOn(world, rotated.access_token)).status).toBe(200);
-    expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 1, refreshReuses: 0 });
+  const byMenu = (app: App): Promise<void> => app.choose(names.menu.quit);
+  const bySignals = async (app: App): Promise<void> => {
+    for (const name of ['SIGTERM', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGTERM'] as const) await app.signal(name);
+  };
 
-    const next = await sitDown(seat);
-    const again = await programOf(next, 'editor');
-    const { access_token: fresh } = await again.getToken({ resource });
-    expect((await verdictOn(world, fresh)).status).toBe(200);
-    expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 2, refreshReuses: 0 });
-    expect(next.tabs()).toHaveLength(1);
-  });
+  it.each([
+    ['from the menu', byMenu],
+    ['by one signal after another', bySignals],
+  ])(
+    '%s waits for a rotation that is under way, so that the next start needs no sign-in',
+    async (_how, quit) => {
+      const { seat, program, token } = await usedSeat(place);
+      const { app } = seat;
+      const { resource } = place;
+      const before = world.counts().authorizationServer.refreshes;
+      const held = world.holdTokenRequests();
+      await program.rejectToken({ access_token: token, status: 401 });
+      const refreshing = program.getToken({ resource });
+      await held.arrived;
+      let isGone = false;
+      const gone = app.gone().then(() => (isGone = true));
+      await quit(app);
+      // As long as a process takes: time enough to go, if anything let it.
+      await seat.home.keyturn(['completion', 'bash']);
+      expect(isGone).toBe(false);
+      held.release();
+      await gone;
+      const rotated = await refreshing;
+      expect((await verdictOn(world, rotated.access_token)).status).toBe(200);
+      expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 1, refreshReuses: 0 });
+
+      const next = await sitDown(seat);
+      const again = await programOf(next, 'editor');
+      const { access_token: fresh } = await again.getToken({ resource });
+      expect((await verdictOn(world, fresh)).status).toBe(200);
+      expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 2, refreshReuses: 0 });
+      expect(next.tabs()).toHaveLength(1);
+    },
+  );
 });
 
 describe('a headless broker', () => {
