@@ -81,15 +81,14 @@ describe('the broker and its keychain worker', () => {
   ])('$shield decides whether a portal may look into /proc/PID/root', async ({ shield, root }) => {
     const script = `
       const { ${shield} } = await import(${JSON.stringify(path.join(builtBin, '..', '..', 'shield.js'))});
-      const told = await ${shield}();
-      console.log(JSON.stringify(told));
+      console.log(JSON.stringify(await ${shield}()));
       setInterval(() => undefined, 1000);
     `;
     const [command, ...args] = [...withoutPrivileges, process.execPath, '--input-type=module', '-e', script];
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     onTestFinished(() => void child.kill());
     const [said] = (await once(child.stdout, 'data')) as [Buffer];
-    const told: unknown = JSON.parse(said.toString());
+    const left: unknown = JSON.parse(said.toString());
     const pid = child.pid ?? 0;
     expect(coreLimits(pid)).toEqual(['0', '0']);
     expect(linkAsNeighbour(`/proc/${pid}/root`)).toBe(root);
@@ -97,7 +96,7 @@ describe('the broker and its keychain worker', () => {
     expect(readFileSync(`/proc/${pid}/coredump_filter`, 'utf8').trim()).toBe('00000000');
     // What is left open is told, unless the system forbids it by itself.
     const isOpen = readAsNeighbour(`/proc/${pid}/environ`) !== undefined;
-    expect(told).toEqual(isOpen ? [expect.stringContaining('ptrace_scope')] : []);
+    expect(left).toEqual(isOpen ? [expect.stringContaining('ptrace_scope')] : []);
   });
 
   it.each(['SIGABRT', 'SIGSEGV'] as const)(
