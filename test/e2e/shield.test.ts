@@ -89,7 +89,7 @@ describe('the broker and its keychain worker', () => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     onTestFinished(() => void child.kill());
     const [said] = (await once(child.stdout, 'data')) as [Buffer];
-    const told: unknown = JSON.parse(said.toString());
+    const leftOpen: unknown = JSON.parse(said.toString());
     const pid = child.pid ?? 0;
     expect(coreLimits(pid)).toEqual(['0', '0']);
     expect(linkAsNeighbour(`/proc/${pid}/root`)).toBe(root);
@@ -97,7 +97,7 @@ describe('the broker and its keychain worker', () => {
     expect(readFileSync(`/proc/${pid}/coredump_filter`, 'utf8').trim()).toBe('00000000');
     // What is left open is told, unless the system forbids it by itself.
     const isOpen = readAsNeighbour(`/proc/${pid}/environ`) !== undefined;
-    expect(told).toEqual(isOpen ? [expect.stringContaining('ptrace_scope')] : []);
+    expect(leftOpen).toEqual(isOpen ? [expect.stringContaining('ptrace_scope')] : []);
   });
 
   it.each(['SIGABRT', 'SIGSEGV'] as const)(
