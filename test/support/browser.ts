@@ -69,9 +69,15 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
   }
 }
 
-/** Chromium with its profile, home and caches in `folder`; `switches` beside those that every test needs. */
+/**
+ * Chromium with its profile, home and caches in `folder`; `switches` beside those that every test needs. It ends
+ * with the test's process, whose signals are left to the test.
+ */
 export function launchChromium(folder: string, switches: readonly string[]): Promise<BrowserContext> {
   return chromium.launchPersistentContext(folder, {
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
     executablePath: program,
     headless: true,
     // Root can't use Chromium's sandbox; every page here is one of the test's own.
