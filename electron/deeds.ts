@@ -13,12 +13,13 @@ import type { LoginItem } from './login-item.ts';
 import type { PreferenceFile } from './preferences.ts';
 import type { ScreenLock } from './screen-lock.ts';
 import type { SignInPages } from './sign-in-pages.ts';
-import type { OurWindow } from './windows.ts';
+import type { OurWindow, Windows } from './windows.ts';
 
 export interface DeedParts {
   readonly owner: Pick<DeskOwner, 'call' | 'widens'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
+  readonly windows: Pick<Windows, 'answers'>;
   readonly screenLock: Pick<ScreenLock, 'isHeard'>;
   readonly signInPages: SignInPages;
   /** Puts a text on the clipboard. */
@@ -95,11 +96,13 @@ function ownDeeds(parts: DeedParts): Special {
 }
 
 /** What widens, depending on its params; and what a click may open a page for. */
-function guardedDeeds({ owner, signInPages }: DeedParts): Special {
+function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
   return {
     'interaction.answer': async ({ guard }, params) => {
+      if (params.answer === 'yes') guard.approveCard(params.id);
+      // Said first: the broker tells that the question is over before it answers us.
+      windows.answers(params.id);
       if (params.answer !== 'yes') return owner.call('interaction.answer', params);
-      guard.approveCard(params.id);
       const { interactions } = methods['interaction.list'].result.parse(
         await owner.call('interaction.list', {}),
       );

@@ -12,7 +12,7 @@ import { Notifications } from './notifications.ts';
 import type { Choices, PreferenceFile } from './preferences.ts';
 import type { ScreenLock } from './screen-lock.ts';
 import type { SignInPages } from './sign-in-pages.ts';
-import { newsSince, readSummary } from './summary.ts';
+import { isCard, newsSince, readSummary } from './summary.ts';
 import type { Summary } from './summary.ts';
 import { TrayIcon } from './tray.ts';
 import type { Windows } from './windows.ts';
@@ -89,8 +89,14 @@ export class Desk {
     const before = this.#last;
     this.#last = summary;
     this.#notifications.keepOnly(summary.questions);
-    if (this.#choices().notifications) this.#notifications.tell(newsSince(before, summary));
+    const news = newsSince(before, summary);
+    if (this.#choices().notifications) this.#notifications.tell(news);
     if (summary.isOnline && !before.isOnline) this.#parts.online();
+    await this.#parts.windows.keepCard({
+      open: summary.questions.map(({ id }) => id),
+      cards: summary.questions.filter(isCard).map(({ id }) => id),
+      fresh: news.questions.filter(isCard).map(({ id }) => id),
+    });
   }
 
   /** What the person chose, or the careful side of each where that can't be read. */

@@ -173,6 +173,7 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
   });
   const deeds = deedsOf({
     owner,
+    windows,
     preferences,
     loginItem: atLogin,
     screenLock,

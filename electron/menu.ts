@@ -4,7 +4,7 @@
  * Invariant: a function of what is so now; it does nothing. Questions come first, and no row allows
  * anything: it leads to the card that does.
  */
-import { isSignedOut } from './summary.ts';
+import { isCard, isSignedOut } from './summary.ts';
 import type { Question, Server, Summary } from './summary.ts';
 import { inMenu, questionWords, serverName, serverState, words } from './words.ts';
 
@@ -50,8 +50,7 @@ export function menuRows(state: MenuState): readonly Row[] {
 }
 
 function questionRow(question: Question): Row {
-  const isPage = question.kind === 'login' || question.kind === 'device';
-  return act(questionWords(question), { does: isPage ? 'page' : 'card', id: question.id });
+  return act(questionWords(question), { does: isCard(question) ? 'card' : 'page', id: question.id });
 }
 
 function serverRows(servers: readonly Server[]): readonly Row[] {

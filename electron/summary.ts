@@ -44,6 +44,11 @@ export async function readSummary(owner: Pick<DeskOwner, 'call'>, isOnline: bool
   };
 }
 
+/** True for what is answered on a card; a sign-in is done on its page in the browser. */
+export function isCard({ kind }: Question): boolean {
+  return kind !== 'login' && kind !== 'device';
+}
+
 /** True for a server where only the person can go on. */
 export function isSignedOut({ state }: Server): boolean {
   return state === 'loginRequired';

@@ -37,9 +37,22 @@ export interface WindowParts {
   readonly now: () => number;
 }
 
+/** Ids of questions. */
+export interface OpenCards {
+  /** All that are open. */
+  readonly open: readonly string[];
+  /** Those that a card answers, oldest first. */
+  readonly cards: readonly string[];
+  /** Of the cards, those that nobody was told of before. */
+  readonly fresh: readonly string[];
+}
+
 export class Windows {
   readonly #parts: WindowParts;
   readonly #open = new Map<Name, OurWindow>();
+  /** The question that the card window was brought to, and whether the person answers it. */
+  #card: { readonly id: string; isAnswered: boolean } | undefined;
+  #turn: Promise<void> = Promise.resolve();
 
   constructor(parts: WindowParts) {
     this.#parts = parts;
@@ -49,17 +62,64 @@ export class Windows {
   }
 
   /** Shows the main window, or the card window at this question. */
-  async show(place: Place): Promise<void> {
-    const name = place === '' ? 'main' : 'card';
-    const open = this.#open.get(name);
-    if (open && place === '') {
-      bringForward(open.browser);
+  show(place: Place): Promise<void> {
+    return this.#inTurn(async () => {
+      const name = place === '' ? 'main' : 'card';
+      const open = this.#open.get(name);
+      const { browser } = open ?? this.#make(name);
+      if (!open || place !== '') await this.#load(browser, place);
+      bringForward(browser);
+    });
+  }
+
+  /**
+   * Brings the card window to what waits. A fresh card comes up by itself, without taking the keyboard from
+   * whoever types; when it is over, the window goes to the next. It closes with the last one if the person
+   * answered that. If it went away by itself the window stays and says so: a click that was meant for it must
+   * not fall on what lies below.
+   */
+  keepCard(questions: OpenCards): Promise<void> {
+    return this.#inTurn(() => this.#keepCard(questions));
+  }
+
+  async #keepCard({ open, cards, fresh }: OpenCards): Promise<void> {
+    const window = this.#open.get('card');
+    if (window && this.#card && open.includes(this.#card.id)) return;
+    const [next] = window ? cards : fresh;
+    if (next === undefined) {
+      if (this.#card?.isAnswered) window?.browser.close();
       return;
     }
-    const window = open ?? this.#make(name);
-    // A change of what follows `#` loads nothing anew; the page is told of it.
-    await window.browser.loadURL(place === '' ? entryPage : `${entryPage}#${place}`);
-    bringForward(window.browser);
+    const { browser } = window ?? this.#make('card');
+    await this.#load(browser, `card/${next}`);
+    if (window || browser.isDestroyed()) return;
+    browser.showInactive();
+    // Where the desktop shows a new window behind the others.
+    browser.flashFrame(true);
+  }
+
+  /** One after another: a page that is sent elsewhere while it loads counts as failed. */
+  #inTurn(act: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(act);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** A change of what follows `#` loads nothing anew; the page is told of it. */
+  async #load(browser: BrowserWindow, place: Place): Promise<void> {
+    if (place !== '') this.#card = { id: place.slice('card/'.length), isAnswered: false };
+    try {
+      await browser.loadURL(place === '' ? entryPage : `${entryPage}#${place}`);
+    } catch (error) {
+      // Else an empty window would be brought forward for ever.
+      browser.destroy();
+      throw error;
+    }
+  }
+
+  /** The person answers this question, in one of our windows. */
+  answers(id: string): void {
+    if (this.#card?.id === id) this.#card.isAnswered = true;
   }
 
   /** The window of these contents, if it is one of ours. */
@@ -78,6 +138,7 @@ export class Windows {
     const guard = new CardGuard(now);
     const look = (): void =>
       guard.attention(browser.isVisible() && browser.isFocused() && !browser.isMinimized());
+    browser.on('focus', () => browser.flashFrame(false));
     browser.on('focus', look).on('blur', look).on('show', look).on('hide', look);
     browser.on('minimize', look).on('restore', look);
     const { webContents } = browser;

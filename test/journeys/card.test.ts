@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { connect } from '../../src/client/index.ts';
 import { iconShows } from '../electron/rig.ts';
 import { openBentWorld } from '../support/bent-world.ts';
+import { until } from '../support/home.ts';
 import { verdictOn } from '../support/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { pairByHand } from './foreign-program.ts';
@@ -74,7 +75,7 @@ describe('a card', () => {
     await card.keyboard.press('Escape');
     await iconShows(seat.app, names.icon.waiting);
     await card.keyboard.press('Enter');
-    await card.getByText(names.card.over).waitFor();
+    await until('the card goes', () => card.isClosed());
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
     expect(seat.tabs()).toEqual([]);
   });

@@ -102,10 +102,11 @@ export async function openCard({ app }: Seat, words: string): Promise<Page> {
   return page;
 }
 
-/** Presses an answer on the card once it may be pressed, and sees the card go. */
+/** Presses an answer on the card once it may be pressed, and sees the card go: to the next one, or with its window. */
 export async function answerCard(card: Page, answer: string): Promise<void> {
+  const here = card.url();
   await button(card, answer).click();
-  await card.getByText(names.card.over).waitFor();
+  await until('the card goes', () => card.isClosed() || card.url() !== here);
 }
 
 /** Pairs a program by its card, once the digits on it are those that the program shows. `by`: how it asks. */

@@ -184,7 +184,10 @@ interface Receiver {
 export class BrowserWindow
   extends EventEmitter
   implements
-    Pick<Electron.BrowserWindow, 'loadURL' | 'show' | 'hide' | 'focus' | 'blur' | 'minimize' | 'restore'>
+    Pick<
+      Electron.BrowserWindow,
+      'loadURL' | 'show' | 'showInactive' | 'flashFrame' | 'hide' | 'focus' | 'blur' | 'minimize' | 'restore'
+    >
 {
   readonly options: Electron.BrowserWindowConstructorOptions;
   readonly webContents: WebContents;
@@ -204,6 +207,10 @@ export class BrowserWindow
   show(): void {
     this.#become('show', { visible: true });
   }
+  showInactive(): void {
+    this.#become('show', { visible: true });
+  }
+  flashFrame(): void {}
   hide(): void {
     this.#become('hide', { visible: false, focused: false });
   }

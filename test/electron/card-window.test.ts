@@ -1,0 +1,65 @@
+/** How windows come and go by themselves: the card's, with what waits; and one whose page can't be loaded. */
+import { describe, expect, it } from 'vitest';
+import { pair } from '../../src/client/index.ts';
+import { double } from '../support/electron-double.ts';
+import { newHome, type TestHome, until } from '../support/home.ts';
+import { ask, openApp, valueOf } from './rig.ts';
+
+describe('the card window', () => {
+  const allow = (home: TestHome, host: string) => home.start(['allow', 'cli', `https://${host}/mcp`]);
+
+  /** The window that came up without anybody's doing, and the question that it shows. */
+  async function cardWindow() {
+    const window = await until('the card window', () => double.windows.find((open) => open.isVisible()));
+    const page = await window.webContents.page;
+    return { window, page, question: () => page.url().split('#card/')[1] ?? '' };
+  }
+
+  it('comes up by itself without the keyboard, goes to the next question, and closes with the last answer', async () => {
+    const home = newHome();
+    await openApp(home, ['--hidden']);
+    const first = allow(home, 'one.example');
+    const { window, page, question } = await cardWindow();
+    expect(window.isFocused()).toBe(false);
+    const shown = question();
+    const second = allow(home, 'two.example');
+    await until('both are told', () => double.notifications.length === 2);
+    expect(question()).toBe(shown);
+    valueOf(await ask(page, 'interaction.answer', { id: shown, answer: 'no' }));
+    expect(await first.ended).toMatchObject({ code: 4 });
+    await until('the next question', () => question() !== shown);
+    expect(double.windows).toEqual([window]);
+    // Its page is gone before the answer to this could reach it.
+    void ask(page, 'interaction.answer', { id: question(), answer: 'no' }).catch(() => undefined);
+    expect(await second.ended).toMatchObject({ code: 4 });
+    await until('the window is closed', () => double.windows.length === 0);
+  });
+
+  it('stays where its question went away by itself, and takes the next one', async () => {
+    const home = newHome();
+    await openApp(home, ['--hidden']);
+    const withdrawn = allow(home, 'one.example');
+    const { window, page, question } = await cardWindow();
+    const shown = question();
+    withdrawn.signal('SIGINT');
+    await page.getByText('Nothing waits for you.').waitFor();
+    expect(double.windows).toEqual([window]);
+    const program = pair({ name: 'editor', env: home.env, onCode: () => undefined });
+    program.catch(() => undefined);
+    await until('the next question', () => question() !== shown);
+    expect(double.windows).toEqual([window]);
+  });
+
+  it('is no empty one for ever where its page could not be loaded', async () => {
+    const home = newHome();
+    const opened = await openApp(home, ['--hidden']);
+    const served = double.protocols.get('keyturn-app');
+    double.protocols.delete('keyturn-app');
+    await opened.choose('Open Keyturn');
+    await until('the window is gone', () => double.leaked.length > 0 && double.windows.length === 0);
+    if (served) double.protocols.set('keyturn-app', served);
+    double.leaked.length = 0;
+    await opened.choose('Open Keyturn');
+    await until('the window', () => double.windows[0]?.isVisible());
+  });
+});
