@@ -18,6 +18,9 @@ export const pageFolder = path.join(root, 'dist', 'renderer');
 
 export const preloadFile = path.join(root, 'dist', 'app', 'electron', 'preload.cjs');
 
+/** Of our windows, where no desktop file gives them one: an AppImage, a clone. */
+export const windowIcon = path.join(root, 'assets', 'icons', '256x256.png');
+
 /** `light`: for a light panel, so it is black. macOS takes any name that ends in Template as a mask. */
 export function trayIcon(state: TrayState, theme: 'light' | 'dark'): string {
   return path.join(root, 'assets', 'tray', `${state}${theme === 'light' ? 'Template' : 'White'}.png`);

@@ -2,7 +2,8 @@
  * The one message by which windows ask the main process.
  *
  * Invariant: it is answered only to the top frame of a window of ours, showing our own page. The frame is
- * judged as it is when the message arrives, never by what the message says.
+ * judged as it is when the message arrives, never by what the message says. No window has more than a few
+ * requests under way, so that none keeps the broker from serving programs.
  */
 import type { IpcMain, IpcMainInvokeEvent } from 'electron';
 import { KeyturnError } from '../src/errors.ts';
@@ -15,10 +16,22 @@ import type { OurWindow, Windows } from './windows.ts';
 /** Does what a window asks for. */
 export type WindowDeeds = (window: OurWindow) => Deed;
 
+/** Requests of one window. Our page has a handful at a time: its lists, and what was pressed. */
+export const mostUnderWay = 32;
+
 export function answerWindows(ipcMain: IpcMain, windows: Pick<Windows, 'of'>, deeds: WindowDeeds): void {
-  ipcMain.handle(callMessage, (event, channel: unknown, params: unknown) => {
+  const underWay = new WeakMap<OurWindow, number>();
+  const count = (window: OurWindow): number => underWay.get(window) ?? 0;
+  ipcMain.handle(callMessage, async (event, channel: unknown, params: unknown) => {
     const window = senderOf(event, windows);
-    return answer(window ? deeds(window) : refuse, channel, params);
+    if (!window) return answer(foreign, channel, params);
+    if (count(window) >= mostUnderWay) return answer(tooMany, channel, params);
+    underWay.set(window, count(window) + 1);
+    try {
+      return await answer(deeds(window), channel, params);
+    } finally {
+      underWay.set(window, count(window) - 1);
+    }
   });
 }
 
@@ -33,10 +46,19 @@ function senderOf(
   return windows.of(sender);
 }
 
-const refuse: Deed = () =>
+const foreign: Deed = () =>
   Promise.reject(
     new KeyturnError('not_permitted', 'This page may not ask Keyturn anything.', {
       rule: 'only the top frame of a window of the app, on its own page, is answered',
       hint: 'Close this window and open Keyturn from its icon.',
+    }),
+  );
+
+const tooMany: Deed = () =>
+  Promise.reject(
+    new KeyturnError('rate_limited', 'This window asks too much at once.', {
+      rule: `at most ${mostUnderWay} requests of a window are under way`,
+      hint: 'Wait a moment. If it goes on, close the window and open Keyturn from its icon.',
+      retryAfter: 1,
     }),
   );

@@ -8,6 +8,7 @@ import { BrowserWindow, nativeTheme } from 'electron';
 import type { BrowserWindowConstructorOptions, WebContents } from 'electron';
 import { CardGuard } from './card-guard.ts';
 import type { Change, Place } from './channels.ts';
+import { windowIcon } from './files.ts';
 import { changeMessage } from './messages.ts';
 import { entryPage } from './page.ts';
 import type { PreferenceFile, Size } from './preferences.ts';
@@ -166,6 +167,7 @@ export function windowOptions(preload: string, size: Size): BrowserWindowConstru
     show: false,
     backgroundColor: backgroundNow(),
     autoHideMenuBar: true,
+    ...(process.platform === 'linux' ? { icon: windowIcon } : {}),
     webPreferences: {
       preload,
       sandbox: true,

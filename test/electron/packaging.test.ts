@@ -75,7 +75,7 @@ describe('the packed app', () => {
   it('holds the built program, and no test, source, map, tool or page of anybody’s', () => {
     const own = files.filter((file) => !file.startsWith('/node_modules'));
     const wanted =
-      /^\/(package\.json|LICENSE|assets(\/tray(\/\w+(@2x)?\.png)?)?|dist|dist\/app(\/.*\.c?js|\/package\.json|\/[^.]*)?|dist\/renderer.*)$/;
+      /^\/(package\.json|LICENSE|assets(\/(tray|icons)|\/tray\/\w+(@2x)?\.png|\/icons\/256x256\.png)?|dist|dist\/app(\/.*\.c?js|\/package\.json|\/[^.]*)?|dist\/renderer.*)$/;
     expect(own.filter((file) => !wanted.test(file))).toEqual([]);
     expect(own).toContain('/dist/app/electron/main.js');
     expect(own).toContain('/dist/app/electron/preload.cjs');

@@ -1,0 +1,36 @@
+/** How much one window may ask at a time, however hostile its page. Its event stands for Electron's. */
+import type { IpcMain, IpcMainInvokeEvent } from 'electron';
+import { expect, it } from 'vitest';
+import type { Envelope } from '../../electron/channels.ts';
+import { answerWindows, mostUnderWay } from '../../electron/ipc.ts';
+import { entryPage, pageOrigin } from '../../electron/page.ts';
+import type { OurWindow } from '../../electron/windows.ts';
+
+/** Asks as a window's page does, `deed` doing what it asks for. */
+function windowAsking(deed: () => Promise<unknown>): () => Promise<Envelope<unknown>> {
+  type Handler = Parameters<IpcMain['handle']>[1];
+  const handlers: Handler[] = [];
+  const ipcMain = { handle: (_name: string, handler: Handler) => handlers.push(handler) };
+  const window = {} as OurWindow;
+  answerWindows(ipcMain as unknown as IpcMain, { of: () => window }, () => deed);
+  const senderFrame = { parent: null, origin: pageOrigin, url: entryPage };
+  const event = { sender: { mainFrame: senderFrame }, senderFrame } as unknown as IpcMainInvokeEvent;
+  return async () => (await handlers[0]?.(event, 'card.shown', { id: 'a1b2c3d4' })) as Envelope<unknown>;
+}
+
+it('is so many requests under way; the next is refused, until one is answered', async () => {
+  const held = Promise.withResolvers<unknown>();
+  const asks = windowAsking(() => held.promise);
+  const underWay = Array.from({ length: mostUnderWay }, asks);
+  expect(await asks()).toMatchObject({ ok: false, refusal: { reason: 'rate_limited', retryAfter: 1 } });
+  held.resolve({});
+  for (const envelope of await Promise.all(underWay)) expect(envelope).toMatchObject({ ok: true });
+  expect(await asks()).toMatchObject({ ok: true });
+});
+
+it('counts what was refused as answered too', async () => {
+  const asks = windowAsking(() => Promise.reject(new Error('out of order')));
+  for (let left = mostUnderWay * 2; left > 0; left -= 1) {
+    expect(await asks()).toMatchObject({ refusal: { reason: 'internal' } });
+  }
+});
