@@ -32,6 +32,21 @@ export function useChanged(said: string | undefined): boolean {
   return hasChanged.current;
 }
 
+/** Tells whether the window is before the person for half a second: a key from before was meant for something else. */
+export function useSettled(): () => boolean {
+  const since = useRef<number | undefined>(undefined);
+  useEffect(() => {
+    const over = new AbortController();
+    const look = (): void => void (since.current = isSeen() ? performance.now() : undefined);
+    const { signal } = over;
+    for (const event of ['focus', 'blur'] as const) window.addEventListener(event, look, { signal });
+    document.addEventListener('visibilitychange', look, { signal });
+    look();
+    return () => over.abort();
+  }, []);
+  return () => since.current !== undefined && performance.now() - since.current >= lookAtLeast;
+}
+
 function watch(id: string, set: (isArmed: boolean) => void): () => void {
   const over = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,13 +1,13 @@
 /**
  * What every card that asks for a yes has in common: deny, not now, and a yes that has to be earned.
  *
- * Invariants: deny is the default: Enter presses it wherever the focus is, and neither Enter nor
- * Escape ever approves. Approval takes a trusted click or the space bar on a card that is armed
+ * Invariants: deny is the default: Enter presses it wherever the focus is, once the window was there for half
+ * a second, and neither Enter nor Escape ever approves. Approval takes a trusted click or the space bar on a card that is armed
  * (armed.ts): it has said all that it has to say. One that says something else later says so.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { useArmed } from './armed.ts';
+import { useArmed, useSettled } from './armed.ts';
 import { ChangedNotice } from './changed-notice.tsx';
 import type { Deed } from './deed.ts';
 import { Refused } from './refused.tsx';
@@ -30,9 +30,14 @@ interface ConsentFormProps {
 }
 
 export function ConsentForm({ title, help, deed, onAnswer, children, ...answers }: ConsentFormProps) {
+  const isSettled = useSettled();
   return (
     <form
       class="question"
+      onKeyDown={(event) => {
+        // The card may have come up while somebody typed elsewhere: that Enter, or one held down, is no answer.
+        if (event.key === 'Enter' && (!isSettled() || event.repeat)) event.preventDefault();
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         onAnswer('no');

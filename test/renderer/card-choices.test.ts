@@ -406,7 +406,7 @@ describe('the card of a command', () => {
     }
   });
 
-  it('keeps the rules of every card: denied by Enter, allowed by a press on an armed card only', async () => {
+  it('keeps the rules of every card: denied by Enter, but no early one, allowed by a press on an armed card only', async () => {
     const answers: unknown[] = [];
     const example = exampleAnswer({
       'interaction.list': { interactions: [{ ...common, command: 'unlock' }] },
@@ -422,6 +422,12 @@ describe('the card of a command', () => {
     const approve = button(page, 'Let it');
     await timerHeld(page);
     expect(await approve.isDisabled()).toBe(true);
+    // Of somebody who typed elsewhere when the card came up, and who still holds the key half a second later.
+    await page.evaluate('performance.now = () => 1000; dispatchEvent(new Event("focus"))');
+    await page.keyboard.down('Enter');
+    await page.evaluate('performance.now = () => 1500');
+    await page.keyboard.down('Enter');
+    await page.keyboard.up('Enter');
     await releaseTimers(page);
     await armed(page);
     await page.evaluate('document.querySelector("button.primary").click()');
