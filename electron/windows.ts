@@ -75,8 +75,8 @@ export class Windows {
 
   /**
    * Brings the card window to what waits. A fresh card comes up by itself, without taking the keyboard from
-   * whoever types; when it is over, the window goes to the next. It closes with the last one if the person
-   * answered that. If it went away by itself the window stays and says so: a click that was meant for it must
+   * whoever types, and when it is over the next one does in its place. The window closes with the last one if
+   * the person answered that. If it went away by itself the window stays and says so: a click that was meant for it must
    * not fall on what lies below.
    */
   keepCard(questions: OpenCards): Promise<void> {
@@ -93,7 +93,7 @@ export class Windows {
     }
     const { browser } = window ?? this.#make('card');
     await this.#load(browser, `card/${next}`);
-    if (window || browser.isDestroyed()) return;
+    if (browser.isDestroyed() || browser.isFocused()) return;
     browser.showInactive();
     // Where the desktop shows a new window behind the others.
     browser.flashFrame(true);

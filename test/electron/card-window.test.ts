@@ -44,9 +44,11 @@ describe('the card window', () => {
     withdrawn.signal('SIGINT');
     await page.getByText('Nothing waits for you.').waitFor();
     expect(double.windows).toEqual([window]);
+    window.hide();
     const program = pair({ name: 'editor', env: home.env, onCode: () => undefined });
     program.catch(() => undefined);
-    await until('the next question', () => question() !== shown);
+    await until('the next question is seen', () => question() !== shown && window.isVisible());
+    expect(window.isFocused()).toBe(false);
     expect(double.windows).toEqual([window]);
   });
 
