@@ -38,9 +38,7 @@ export function useSettled(): () => boolean {
   useEffect(() => {
     const over = new AbortController();
     const look = (): void => void (since.current = isSeen() ? performance.now() : undefined);
-    const { signal } = over;
-    for (const event of ['focus', 'blur'] as const) window.addEventListener(event, look, { signal });
-    document.addEventListener('visibilitychange', look, { signal });
+    watchSight(over.signal, look, look);
     look();
     return () => over.abort();
   }, []);
@@ -65,15 +63,19 @@ function watch(id: string, set: (isArmed: boolean) => void): () => void {
     if (!ok || mine !== look || over.signal.aborted) return;
     timer = setTimeout(() => set(isSeen()), lookAtLeast);
   };
-  const { signal } = over;
-  window.addEventListener('focus', () => void start(), { signal });
-  window.addEventListener('blur', stop, { signal });
-  document.addEventListener('visibilitychange', () => void start(), { signal });
+  watchSight(over.signal, () => void start(), stop);
   void start();
   return () => {
     over.abort();
     clearTimeout(timer);
   };
+}
+
+/** `look` where the window may be seen anew, `lost` where it isn't in front any more; until `signal`. */
+function watchSight(signal: AbortSignal, look: () => void, lost: () => void): void {
+  window.addEventListener('focus', look, { signal });
+  window.addEventListener('blur', lost, { signal });
+  document.addEventListener('visibilitychange', look, { signal });
 }
 
 function isSeen(): boolean {

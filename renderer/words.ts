@@ -38,13 +38,13 @@ const units = [
  */
 export function fromNow(at: number, now: number): string {
   const distance = at - now;
-  if (Math.abs(distance) < 60) return relative.format(0, 'second');
-  const rounded = units.map(({ unit, size, most }) => ({ unit, most, count: Math.round(distance / size) }));
-  const { count, unit } = rounded.find((told) => Math.abs(told.count) < told.most) ?? {
-    count: 0,
-    unit: 'second',
-  };
-  return relative.format(count, unit);
+  if (Math.abs(distance) >= 60) {
+    for (const { unit, size, most } of units) {
+      const count = Math.round(distance / size);
+      if (Math.abs(count) < most) return relative.format(count, unit);
+    }
+  }
+  return relative.format(0, 'second');
 }
 
 export const exactTime = (at: number): string => exact.format(at * 1000);

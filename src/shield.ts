@@ -26,18 +26,12 @@ const rlimitBytes = 16;
 
 const ignored = (): void => undefined;
 
-/** The ways of one system to keep memory from others; each answers what it could not do. */
-interface Ways {
-  readonly linux: (libc: Library) => readonly string[];
-  readonly darwin: (libc: Library) => readonly string[];
-}
-
 const mayBeRead = 'other programs of yours may read its memory';
 const refused = [`${mayBeRead}: the system refused to forbid it`] as const;
 
 /** Shields this process; answers what could not be done, a sentence each. Empty: everything was. */
 export const shieldProcess = (platform: NodeJS.Platform = process.platform): Promise<string[]> =>
-  shield(platform, { linux: makeUndumpable, darwin: denyAttach });
+  shield(platform, makeUndumpable);
 
 /**
  * Shields a desktop app's own process. On Linux it stays open to its user's tracers as far as the system
@@ -45,9 +39,13 @@ export const shieldProcess = (platform: NodeJS.Platform = process.platform): Pro
  * scheme to a process where it may not look. A core of it holds no memory all the same.
  */
 export const shieldDesktop = (platform: NodeJS.Platform = process.platform): Promise<string[]> =>
-  shield(platform, { linux: () => [...emptyCores(), ...traceable()], darwin: denyAttach });
+  shield(platform, () => [...emptyCores(), ...traceable()]);
 
-async function shield(platform: NodeJS.Platform, ways: Ways): Promise<string[]> {
+/** `onLinux` keeps memory from others there; answers what it could not do. */
+async function shield(
+  platform: NodeJS.Platform,
+  onLinux: (libc: Library) => readonly string[],
+): Promise<string[]> {
   stopReports();
   // Without a listener this signal opens Node's inspector on a TCP port, for every user of the machine.
   if (platform !== 'win32' && !process.listeners('SIGUSR1').includes(ignored)) process.on('SIGUSR1', ignored);
@@ -59,7 +57,8 @@ async function shield(platform: NodeJS.Platform, ways: Ways): Promise<string[]> 
     const setrlimit = libc.func('int setrlimit(int resource, const void *limits)');
     // Zeroes, soft and hard, whatever the width of a number: nobody of this user can raise it again.
     const noCore = setrlimit(RLIMIT_CORE, Buffer.alloc(rlimitBytes)) === 0;
-    return [...(noCore ? [] : ['a crash may leave a core file: setrlimit failed']), ...ways[platform](libc)];
+    const open = platform === 'linux' ? onLinux(libc) : denyAttach(libc);
+    return [...(noCore ? [] : ['a crash may leave a core file: setrlimit failed']), ...open];
   } catch {
     return ['its memory is not shielded: the native calls could not be loaded'];
   }

@@ -98,7 +98,7 @@ function refuseUnshowable(name: string, value: CheckedSetting['value']): void {
   if (length <= longestShown) return;
   throw new KeyturnError('invalid_request', `${name}: ${length} characters are too many for a card.`, {
     rule: `What a person says yes to is shown whole: at most ${longestShown} characters`,
-    hint: 'Give a shorter value, or set it in Keyturn’s window.',
+    hint: 'Give a shorter value.',
   });
 }
 

@@ -57,6 +57,20 @@ const isOpen = async (desk: Desk): Promise<boolean> => {
 
 const gone = (page: Page): Promise<void> => page.getByText('Nothing waits for you.').waitFor();
 
+/** `editor` may read notes and asks for this scope; its card is on the screen. */
+async function askedForMore(scope: string) {
+  const desk = await openDesk();
+  const { owner, resource } = desk;
+  const editor = await desk.program('editor');
+  const reading = { client: 'editor', resource, decision: 'allow', scope: 'notes:read' };
+  await owner.request('permission.set', reading);
+  const token = editor.getToken({ resource, scope, interaction: 'allow' });
+  token.catch(() => undefined);
+  await questionId(owner, 'allow');
+  const { page } = await cardWindow(desk);
+  return { page, desk, token };
+}
+
 describe('the card of a program that asks for access', () => {
   it('says who asks for what, and how far that is known', async () => {
     const { page, desk } = await asked();
@@ -122,19 +136,8 @@ describe('the card of a program that asks for access', () => {
   });
 
   it('allows nothing "as before" once what was before is revoked, and says so', async () => {
-    const desk = await openDesk();
+    const { page, desk, token } = await askedForMore('notes:write');
     const { owner, resource } = desk;
-    const editor = await desk.program('editor');
-    await owner.request('permission.set', {
-      client: 'editor',
-      resource,
-      decision: 'allow',
-      scope: 'notes:read',
-    });
-    const asking = editor.getToken({ resource, scope: 'notes:write', interaction: 'allow' });
-    asking.catch(() => undefined);
-    await questionId(owner, 'allow');
-    const { page } = await cardWindow(desk);
     await armed(page);
     await page.getByLabel('As before').check();
     await owner.request('permission.end', { client: 'editor', resource });
@@ -143,7 +146,7 @@ describe('the card of a program that asks for access', () => {
     expect(await isOpen(desk)).toBe(true);
     expect(await owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
     await button(page, 'Not now').click();
-    await expect(asking).rejects.toMatchObject({ reason: 'consent_required' });
+    await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
   });
 
   it('takes no approval from a script', async () => {
@@ -221,20 +224,9 @@ describe('the card of a program that asks for access', () => {
   });
 
   it('asks for more scopes without touching how long the earlier ones last', async () => {
-    const desk = await openDesk();
-    const { owner, resource } = desk;
-    const editor = await desk.program('editor');
-    await owner.request('permission.set', {
-      client: 'editor',
-      resource,
-      decision: 'allow',
-      scope: 'notes:read',
-    });
     const scope = 'notes:read notes:write';
-    const token = editor.getToken({ resource, scope, interaction: 'allow' });
-    token.catch(() => undefined);
-    await questionId(owner, 'allow');
-    const { page } = await cardWindow(desk);
+    const { page, desk, token } = await askedForMore(scope);
+    const { owner } = desk;
     await page.getByText('It may reach this server already').waitFor();
     expect(await page.locator('.scopes li').allInnerTexts()).toEqual([
       'Read notes notes:read',
