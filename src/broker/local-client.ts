@@ -7,6 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../errors.ts';
+import { areAlike, refuseUnreadable } from './client-name.ts';
 import type { AuthorityStore } from './record-store.ts';
 
 export const localClientSchema = z.object({
@@ -31,11 +32,6 @@ const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pa
 
 /** How long a fresh key waits for its first hello, in milliseconds (DESIGN, PAIR). */
 const confirmWithin = 60_000;
-
-/** What is left of a name when case, spaces and compatibility forms (Unicode NFKC) are taken away. */
-function likenessOf(name: string): string {
-  return name.normalize('NFKC').toLowerCase().replace(/\s+/gu, '');
-}
 
 export class LocalClients {
   readonly #file: AuthorityStore<LocalClient>;
@@ -93,20 +89,21 @@ export class LocalClients {
   }
 
   /**
-   * A name that a person would take for another program's. Throws `conflict`. The very same name is
+   * For a name that a new program gives itself. Throws `invalid_request` for one that a person can't read as it
+   * stands, and `conflict` for one that a person would take for another program's. The very same name is
    * allowed: a program that lost its key has to pair again, and the ids stay apart.
    */
   refuseConfusing(name: string): void {
-    const likeness = likenessOf(name);
+    refuseUnreadable(name);
     const other = [cliClientId, ...this.#file.shown.map((client) => client.name)].find(
-      (known) => likenessOf(known) === likeness && (known !== name || known === cliClientId),
+      (known) => areAlike(known, name) && (known !== name || known === cliClientId),
     );
     if (other === undefined) return;
     throw new KeyturnError(
       'conflict',
       `The name ${quoted(name)} looks like ${quoted(other)}, which is taken.`,
       {
-        rule: 'A program may not pair under a name that differs from another one’s by case or spaces only',
+        rule: 'A program may not pair under a name that a person would take for another one’s: by case, spaces or letters that look alike (Unicode UTS 39)',
         hint:
           other === cliClientId
             ? 'That is the command line itself. Choose another name.'
