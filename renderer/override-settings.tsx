@@ -13,7 +13,12 @@ import type { OverrideName, Status } from './views.ts';
 
 const words = strings.settings;
 
-const names: readonly OverrideName[] = ['issuer-mismatch', 'no-resource', 'no-pkce-metadata'];
+const names: readonly OverrideName[] = [
+  'issuer-mismatch',
+  'no-resource',
+  'no-pkce-metadata',
+  'private-address',
+];
 
 export function OverrideSettings({ status: { overrides } }: { readonly status: Status }) {
   const inForce = overrides.flatMap(({ server, names: waived }) => waived.map((name) => ({ server, name })));

@@ -412,14 +412,15 @@ export const strings = {
     unset: 'not set',
     overrides: 'Waived rules',
     overridesHint:
-      'Each of these breaks a rule of the protocol for one server. Waive one only for a server that you trust and that can’t be mended.',
+      'Each of these ends a protection for one server or host. Waive one only for a server that you trust and that can’t be mended.',
     overridesNone: 'No rule is waived.',
-    overrideServer: 'Server or issuer',
+    overrideServer: 'Server or issuer; a host as https://HOST',
     overrideName: 'Rule',
     overrideNames: {
       'issuer-mismatch': 'Its metadata may name another issuer',
       'no-resource': 'Ask without the resource parameter',
       'no-pkce-metadata': 'Believe that it checks PKCE though it doesn’t say so',
+      'private-address': 'This host may have an address in a private network',
     } as Readonly<Record<string, string>>,
     overrideDangers: {
       'issuer-mismatch':
@@ -427,6 +428,8 @@ export const strings = {
       'no-resource': 'Danger: its tokens may be good at other servers too, so each of those could use yours.',
       'no-pkce-metadata':
         'Danger: if it doesn’t check, another program on this computer that catches the code can use it.',
+      'private-address':
+        'Danger: servers can then lead Keyturn to this host, whatever its address is. Say yes only to a host of your own network.',
     } as Readonly<Record<string, string>>,
     overrideAdd: 'Waive a rule',
     overrideEnd: 'Keep the rule again',

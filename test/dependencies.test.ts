@@ -59,6 +59,11 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: ['koffi'],
     why: 'what broker and keychain worker do to their own process, each of them alike',
   },
+  'addresses.ts': {
+    mayImport: ['errors.ts'],
+    packages: ['ipaddr.js'],
+    why: 'the one check of addresses, for the broker’s connections and for the server roles',
+  },
   'oauth/': {
     mayImport: ['errors.ts'],
     packages: ['openid-client', 'zod'],
@@ -95,8 +100,8 @@ const layers: Readonly<Record<string, Layer>> = {
     why: 'other programs load it: it brings nothing of the broker along',
   },
   'daemon/': {
-    mayImport: [...base, 'oauth/', 'vault/', 'broker/', 'ipc/'],
-    packages: ['zod', 'conf', 'ipaddr.js', 'koffi', 'undici'],
+    mayImport: [...base, 'addresses.ts', 'oauth/', 'vault/', 'broker/', 'ipc/'],
+    packages: ['zod', 'conf', 'koffi', 'undici'],
     why: 'the composition root; hosts import it, it imports no host',
   },
   'cli/': {
@@ -105,7 +110,7 @@ const layers: Readonly<Record<string, Layer>> = {
     why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',
   },
   'server/': {
-    mayImport: ['errors.ts', 'oauth/'],
+    mayImport: ['errors.ts', 'addresses.ts', 'oauth/'],
     why: 'the server roles owe nothing to the broker, and are not in the package',
   },
 };

@@ -1,26 +1,29 @@
 /**
- * Overrides: rules that the owner waived for one server that errs.
+ * Overrides: rules that the owner waived for one server that errs, or for one host in a private network.
  *
- * Invariant: off unless the owner set it, for exactly this server; every use is shown (list, status,
- * audit). Each breaks a MUST of the specification; PKCE itself is never waived.
+ * Invariant: off unless the owner set it, for exactly this server or host; every use is shown (list,
+ * status, audit). All but `private-address` break a MUST of the specification; PKCE itself is never waived.
  */
 import { z } from 'zod';
 import type { Overrides } from '../oauth/overrides.ts';
 import type { AuthorityStore } from './record-store.ts';
 
-/** The names that people type, and what each waives. */
-export const overrideNames = {
+/** The names that people type, and what each waives of the specification. */
+const overrideNames = {
   'issuer-mismatch': 'issuerMismatch',
   'no-resource': 'noResource',
   'no-pkce-metadata': 'noPkceMetadata',
 } as const satisfies Record<string, keyof Overrides>;
 
-export type OverrideName = keyof typeof overrideNames;
+/** Confirms that a host may have a private address (src/addresses.ts). It counts for the host, whatever its port or path. */
+export const privateAddress = 'private-address';
 
-const names = Object.keys(overrideNames) as [OverrideName, ...OverrideName[]];
+export type OverrideName = keyof typeof overrideNames | typeof privateAddress;
+
+const names = [privateAddress, ...Object.keys(overrideNames)] as [OverrideName, ...OverrideName[]];
 
 export const overrideSchema = z.object({
-  /** The protected server's canonical endpoint, or the issuer as it is written. */
+  /** The protected server's canonical endpoint, the issuer as it is written, or a host as `hostOrigin` writes it. */
   server: z.string(),
   names: z.array(z.enum(names)),
 });
@@ -49,21 +52,35 @@ export class OverrideBook {
   }
 
   for(...servers: readonly string[]): Overrides {
-    const waived = namesIn(this.#file.items, servers);
+    const waived = namesIn(this.#file.items, servers).filter((name) => name !== privateAddress);
     return Object.fromEntries(waived.map((name) => [overrideNames[name], true]));
+  }
+
+  /** True where the owner confirmed that the host of this URL may have a private address. */
+  isPrivate(url: string): boolean {
+    return namesIn(this.#file.items, [url]).includes(privateAddress);
   }
 
   async set(server: string, name: OverrideName, isOn: boolean): Promise<void> {
     await this.#file.change((items) => {
       const others = items.filter((record) => record.server !== server);
-      const kept = namesIn(items, [server]).filter((known) => known !== name);
+      const before = items.find((record) => record.server === server)?.names ?? [];
+      const kept = before.filter((known) => known !== name);
       const next = isOn ? [...kept, name] : kept;
       return next.length > 0 ? [...others, { server, names: next }] : others;
     });
   }
 }
 
+/** How a host is written down: `https://` and the host of this URL, without port, path or a dot at its end. */
+export function hostOrigin(url: string): string {
+  return `https://${new URL(url).hostname.replace(/\.$/, '')}`;
+}
+
 function namesIn(records: readonly OverrideRecord[], servers: readonly string[]): OverrideName[] {
-  const found = records.filter(({ server }) => servers.includes(server));
-  return [...new Set(found.flatMap((record) => record.names))];
+  const hosts = servers.filter((server) => URL.canParse(server)).map(hostOrigin);
+  const found = records.flatMap((record) =>
+    record.names.filter((name) => (name === privateAddress ? hosts : servers).includes(record.server)),
+  );
+  return [...new Set(found)];
 }

@@ -1,10 +1,12 @@
-/** `keyturn override SERVER RULE on|off`: waives one rule for one server that errs. */
+/** `keyturn override SERVER RULE on|off`: waives one rule for one server that errs, or confirms one private host. */
+import { isIPv6 } from 'node:net';
 import { exitCodes } from '../errors.ts';
 import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 
 const help = `Usage: keyturn override SERVER issuer-mismatch|no-resource|no-pkce-metadata on|off
+       keyturn override HOST private-address on|off
 Waive one rule of the specification for one server that errs. SERVER is a
 protected server's endpoint URL, or an issuer. Off by default; \`keyturn list\`
 and \`keyturn status\` show what is on. PKCE itself is never turned off.
@@ -12,23 +14,32 @@ and \`keyturn status\` show what is on. PKCE itself is never turned off.
   issuer-mismatch   its metadata states another issuer than the one asked for
   no-resource       it refuses the resource parameter, so leave it out
   no-pkce-metadata  its metadata says nothing about PKCE
+  private-address   this host belongs to your own network: its name may have
+                    an address that isn't public, and servers may lead to it
 
   -h, --help  show this
 
-Each of these breaks a MUST: ask whoever runs the server to mend it.
+Each of the first three breaks a MUST: ask whoever runs the server to mend it.
 `;
 
-const rules = ['issuer-mismatch', 'no-resource', 'no-pkce-metadata'] as const;
+const rules = ['issuer-mismatch', 'no-resource', 'no-pkce-metadata', 'private-address'] as const;
 
 export const command: Command = {
   help,
   async run(args) {
     const { positionals } = parse(args, {}, { names: ['SERVER', 'RULE', 'on or off'], command: 'override' });
-    const [server = '', rule, state] = positionals;
+    const [named = '', rule, state] = positionals;
     const name = rules.find((known) => known === rule);
     if (!name) throw usage(`the rule is one of ${rules.join(', ')}`, 'override');
     if (state !== 'on' && state !== 'off') throw usage('say on or off', 'override');
+    const server = name === 'private-address' ? urlOfHost(named) : named;
     await ask('override.set', { server, name, on: state === 'on' });
     return exitCodes.ok;
   },
 };
+
+/** A host may be typed alone; an address of IPv6 also without its brackets. */
+function urlOfHost(text: string): string {
+  if (text.includes('://')) return text;
+  return `https://${isIPv6(text) ? `[${text}]` : text}`;
+}

@@ -112,15 +112,15 @@ export function assemble({
   const urlPolicy = { allowInsecureLoopback: settings.insecureLoopback };
   const protocolVersion = { header: settings.protocolVersionHeader, value: settings.protocolVersion };
   const serverClocks = new ServerClocks();
+  const overrides = new OverrideBook(records.overrides);
   const network = (endpoint: string): Http => ({
-    fetch: net.fetchFor(endpoint),
+    fetch: net.fetchFor(endpoint, (url) => overrides.isPrivate(url)),
     now: clock.now,
     wall: clock.wall,
     serverClocks,
     protocolVersion,
     ...urlPolicy,
   });
-  const overrides = new OverrideBook(records.overrides);
   const grants = new Grants(records.grants, grantsChanged);
   const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });

@@ -5,6 +5,7 @@
  * is asked where a request is clearly no more than what stands.
  */
 import type { Broker } from '../broker/broker.ts';
+import { hostOrigin, privateAddress } from '../broker/override.ts';
 import type { CommandWish } from '../broker/question.ts';
 import { KeyturnError } from '../errors.ts';
 import type { WideningMethod } from '../ipc/effects.ts';
@@ -45,8 +46,9 @@ const wishes: Wishes = {
   },
 
   'override.set': ({ broker }, { server, name, on }) => {
-    broker.canonical(server);
-    return on ? { command: 'override', server, override: name } : undefined;
+    const canonical = broker.canonical(server);
+    const shown = name === privateAddress ? hostOrigin(canonical) : server;
+    return on ? { command: 'override', server: shown, override: name } : undefined;
   },
 
   'settings.set': ({ checkSetting }, params) => {

@@ -2,16 +2,17 @@
  * The one fetch of the daemon: undici's own, with its own agent.
  *
  * Invariant: TLS trusts the bundled and the system's authorities and the file the user named, nothing
- * less and no switch to turn verification off. Loopback never goes through a proxy. A public server's
- * documents never lead to a private address (addresses.ts).
+ * less and no switch to turn verification off. Loopback never goes through a proxy. Each request goes
+ * only as far as addresses.ts lets it, and a connection is used again only by requests of the same reach.
  */
 import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 import type { Dispatcher } from 'undici';
+import { lookupFor, reachOf } from '../addresses.ts';
+import type { Reach, Trust } from '../addresses.ts';
 import { KeyturnError } from '../errors.ts';
 import type { Fetch } from '../oauth/http.ts';
-import { globalLookup, hostOf, isPrivateHost, refuseLocalLiteral } from './addresses.ts';
 
 export interface FetchOptions {
   readonly extraAuthorities?: string | undefined;
@@ -28,10 +29,10 @@ export type ProxyFor = (url: string) => Promise<string | undefined>;
 
 export interface DaemonFetch {
   /**
-   * The fetch for what starts at a protected server: where its endpoint (the URL the user typed) is
-   * public, nothing its documents name may lead to a private address.
+   * The fetch for what starts at a protected server, whose endpoint the person typed. `isConfirmed` says
+   * which hosts the person confirmed as private; none unless given.
    */
-  fetchFor(endpoint: string): Fetch;
+  fetchFor(endpoint: string, isConfirmed?: Trust['isConfirmed']): Fetch;
   close(): Promise<void>;
 }
 
@@ -45,21 +46,18 @@ export function daemonFetch(options: FetchOptions): DaemonFetch {
   const extra = options.extraAuthorities === undefined ? [] : [readAuthorities(options.extraAuthorities)];
   const agents = new Map<string, Dispatcher>();
   // Reading the system's authorities takes tens of milliseconds; start-up need not wait for it.
-  const agent = async (reach: 'anywhere' | 'publicOnly', url: string): Promise<Dispatcher> => {
-    const httpsProxy = options.httpsProxy ?? (await options.proxyFor?.(url));
+  const agent = async (reach: Reach, url: string): Promise<Dispatcher> => {
+    const httpsProxy = reach === 'thisMachine' ? undefined : await proxyOf(options, url);
     const name = `${reach} ${httpsProxy ?? ''}`;
-    const known = agents.get(name) ?? makeAgent(extra, { ...options, httpsProxy }, reach === 'publicOnly');
+    const known = agents.get(name) ?? makeAgent(extra, { ...options, httpsProxy }, reach);
     agents.set(name, known);
     return known;
   };
   return {
-    fetchFor(endpoint) {
-      let isPrivate: Promise<boolean> | undefined;
+    fetchFor(endpoint, isConfirmed = () => false) {
       return async (url, init) => {
-        isPrivate ??= isPrivateHost(hostOf(endpoint));
-        if (await isPrivate) return fetch(url, { ...init, dispatcher: await agent('anywhere', url) });
-        refuseLocalLiteral(url);
-        return fetch(url, { ...init, dispatcher: await agent('publicOnly', url) });
+        const reach = reachOf(url, { endpoint, isConfirmed });
+        return fetch(url, { ...init, dispatcher: await agent(reach, url) });
       };
     },
     async close() {
@@ -68,11 +66,15 @@ export function daemonFetch(options: FetchOptions): DaemonFetch {
   };
 }
 
-function makeAgent(extra: string[], { httpsProxy, noProxy }: FetchOptions, publicOnly: boolean): Dispatcher {
+async function proxyOf({ httpsProxy, proxyFor }: FetchOptions, url: string): Promise<string | undefined> {
+  return httpsProxy ?? (await proxyFor?.(url));
+}
+
+function makeAgent(extra: string[], { httpsProxy, noProxy }: FetchOptions, reach: Reach): Dispatcher {
   const ca = [...getCACertificates('bundled'), ...getCACertificates('system'), ...extra];
   return new EnvHttpProxyAgent({
     // Through a proxy names are the proxy's to resolve, and so to guard.
-    connect: { ca, timeout: connectTimeout, ...(publicOnly ? { lookup: globalLookup } : {}) },
+    connect: { ca, timeout: connectTimeout, lookup: lookupFor(reach) },
     requestTls: { ca },
     proxyTls: { ca },
     // '' rather than absent: undici would read the environment by itself.

@@ -22,5 +22,10 @@ export const instant = z.int().nonnegative();
 export const seconds = z.int().nonnegative().max(day);
 export const empty = z.object({});
 
-/** A rule that the owner may waive for a server. */
-export const overrideName = z.literal(['issuer-mismatch', 'no-resource', 'no-pkce-metadata']);
+/** A rule that the owner may waive for a server; `private-address` is for a host. */
+export const overrideName = z.literal([
+  'issuer-mismatch',
+  'no-resource',
+  'no-pkce-metadata',
+  'private-address',
+]);

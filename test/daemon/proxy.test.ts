@@ -10,6 +10,7 @@ import { generate } from 'selfsigned';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { daemonFetch } from '../../src/daemon/fetch.ts';
 import type { FetchOptions } from '../../src/daemon/fetch.ts';
+import { resolveBy } from '../support/resolver.ts';
 
 /** No resolver knows a name below .example (RFC 6761 §6.5): only the proxy leads there. */
 const name = 'server.example';
@@ -83,6 +84,14 @@ describe('a proxy that the settings name', () => {
   it('is asked for the name, which it alone resolves, and sees no more than that', async () => {
     expect(await bodyWith({ httpsProxy })).toBe('behind the proxy');
     expect(asked).toEqual([`${name}:443`]);
+  });
+
+  it('may have a name with a private address: the person named it', async () => {
+    const looked = resolveBy((host) => (host === 'proxy.example' ? ['127.0.0.1'] : undefined));
+    expect(await bodyWith({ httpsProxy: httpsProxy.replace('127.0.0.1', 'proxy.example') })).toBe(
+      'behind the proxy',
+    );
+    expect(looked).toEqual(['proxy.example']);
   });
 
   it('is not asked for what noProxy names', async () => {

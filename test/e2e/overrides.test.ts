@@ -81,6 +81,21 @@ describe('override', () => {
     expect(await home.keyturn(['login', url])).toMatchObject({ code: 5 });
   });
 
+  it('confirms a private host however it is typed, and ends it for that host', async () => {
+    const home = newHome();
+    const typed = ['tools.intern.example', 'fd00::1', 'https://TOOLS.intern.example.:8443/mcp'];
+    for (const host of typed) await home.ok(['override', host, 'private-address', 'on']);
+    const lines = ['https://tools.intern.example', 'https://[fd00::1]'].map(
+      (origin) => `OVERRIDE   ${origin}: private-address\n`,
+    );
+    const shown = await home.ok(['status']);
+    expect(shown.split('\n').filter((line) => line.startsWith('OVERRIDE'))).toHaveLength(lines.length);
+    for (const line of lines) expect(shown).toContain(line);
+    await home.ok(['override', 'tools.intern.example:8443/mcp', 'private-address', 'off']);
+    expect(await home.ok(['status'])).not.toContain('tools.intern.example');
+    expect(await home.keyturn(['override', 'two words', 'private-address', 'on'])).toMatchObject({ code: 2 });
+  });
+
   it.each([
     ['a rule that there is none of', ['https://notes.example/mcp', 'no-pkce', 'on']],
     ['a state other than on and off', ['https://notes.example/mcp', 'no-resource', 'maybe']],

@@ -1,5 +1,6 @@
 /** The owner's methods about the home: waived rules, settings, the audit log, the broker itself. */
 import type { Broker } from '../../broker/broker.ts';
+import { hostOrigin, privateAddress } from '../../broker/override.ts';
 import { settingAnswer } from '../answers.ts';
 import type { Handlers } from '../host.ts';
 
@@ -16,7 +17,9 @@ export const homeMethods: Pick<
 > = {
   'override.set': async ({ broker }, _caller, { server, name, on }) => {
     const { overrides, servers, audit } = broker.parts;
-    for (const spelling of spellings(broker, server)) await overrides.set(spelling, name, on);
+    const canonical = broker.canonical(server);
+    const places = name === privateAddress ? [hostOrigin(canonical)] : spellings(broker, server, canonical);
+    for (const spelling of places) await overrides.set(spelling, name, on);
     servers.forget();
     await audit.record({ event: 'override', outcome: `${name} ${on ? 'on' : 'off'}`, endpoint: server });
     return {};
@@ -44,8 +47,7 @@ export const homeMethods: Pick<
 };
 
 /** An issuer is compared byte for byte, an endpoint by its canonical form: kept, and ended, under each. */
-function spellings(broker: Broker, server: string): ReadonlySet<string> {
-  const canonical = broker.canonical(server);
+function spellings(broker: Broker, server: string, canonical: string): ReadonlySet<string> {
   const known = broker.parts.overrides.shown().map((record) => record.server);
   const same = known.filter((other) => URL.parse(other)?.href.replace(/\/+$/, '') === canonical);
   return new Set([server, canonical, ...same]);

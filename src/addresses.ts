@@ -1,0 +1,102 @@
+/**
+ * Which addresses a server, and what its documents name, may lead us to.
+ *
+ * Invariant: "private" is never inferred from what a resolver says. A host that isn't public is reached
+ * only where the person typed this very address, or typed a host of this machine and it is one too, or
+ * confirmed this very host. A name is resolved once, here; every address of the answer is checked, and
+ * the connection goes to these addresses. So neither a hostile document nor a name that changes its
+ * address leads into a private network.
+ */
+import { lookup } from 'node:dns';
+import { isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { quoted, RuleRefusal } from './errors.ts';
+
+/** Where one request may go: to the public Internet, to this machine, or wherever its host is. */
+export type Reach = 'public' | 'thisMachine' | 'anywhere';
+
+/** What the person said about private hosts. */
+export interface Trust {
+  /** The URL that the person typed, or allowed on a card. */
+  readonly endpoint: string;
+  /** True where the person confirmed that the host of this URL may have a private address. */
+  readonly isConfirmed: (url: string) => boolean;
+}
+
+/** RFC 4291 §2.4: all global unicast addresses that were ever assigned begin with these three bits. */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/** True for an address of the public Internet: not private, shared, mapped, translated, local or reserved. */
+export function isGlobal(address: string): boolean {
+  // A zone (RFC 4007 §11) says which of this machine's links is meant: no public address needs one.
+  if (isIP(address) === 0 || address.includes('%')) return false;
+  const parsed = ipaddr.parse(address);
+  // What isn't in a special range of IANA's registries (RFC 6890) is called "unicast" here, assigned or not.
+  if (parsed.range() !== 'unicast') return false;
+  return parsed instanceof ipaddr.IPv4 || parsed.match(globalUnicast);
+}
+
+/** Host of a URL as the resolver takes it: an IPv6 address without its brackets, a name without the dot at its end. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+}
+
+/** True for 127.0.0.0/8 and ::1. */
+function isLoopbackAddress(address: string): boolean {
+  return isIP(address) !== 0 && ipaddr.parse(address).range() === 'loopback';
+}
+
+/** True for an address of this machine, or a name that means it everywhere (RFC 6761 §6.3). */
+function isThisMachine(host: string): boolean {
+  return isLoopbackAddress(host) || host === 'localhost' || host.endsWith('.localhost');
+}
+
+/** How far a request for this URL may go. Throws `insecure_url` for a host that is private by its spelling alone. */
+export function reachOf(url: string, { endpoint, isConfirmed }: Trust): Reach {
+  const host = hostOf(url);
+  const typed = hostOf(endpoint);
+  // All loopback addresses are one machine: who typed one of them may be led to the others.
+  if (isThisMachine(host) && isThisMachine(typed)) return 'thisMachine';
+  if ((isIP(host) !== 0 && host === typed) || isConfirmed(url)) return 'anywhere';
+  if (isThisMachine(host) || (isIP(host) !== 0 && !isGlobal(host))) throw refusal(host);
+  return 'public';
+}
+
+/**
+ * The `lookup` of a connection with this reach. A connection is made to the addresses that were checked
+ * here; one that is not allowed refuses the name as a whole.
+ */
+export function lookupFor(reach: Reach): LookupFunction {
+  const isAllowed = allowed[reach];
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, '', 0);
+      const [first] = addresses;
+      if (!first || !addresses.every(({ address }) => isAllowed(address))) {
+        return callback(refusal(hostname), '', 0);
+      }
+      return options.all === true ? callback(null, addresses) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+const allowed: Readonly<Record<Reach, (address: string) => boolean>> = {
+  public: isGlobal,
+  // RFC 6761 §6.3: names below localhost mean this machine, whatever a resolver says.
+  thisMachine: isLoopbackAddress,
+  anywhere: () => true,
+};
+
+/** Hosts that can stand in a command that somebody copies: a URL's host may hold a `$` or a quote. */
+const plainHost = /^[a-z0-9][a-z0-9.:_-]*$/i;
+
+function refusal(host: string): RuleRefusal {
+  const named = plainHost.test(host) ? host.replace(/\.$/, '') : 'HOST';
+  return new RuleRefusal('insecure_url', `${quoted(host)} has an address that is not public.`, {
+    rule: 'Only a typed address or a confirmed host may lead into a private network',
+    hint:
+      `If you know this host and it belongs to your own network: keyturn override ${named} private-address on. ` +
+      'In a network that wants you to sign in first, do that in a browser instead.',
+  });
+}

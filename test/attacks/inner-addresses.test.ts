@@ -1,0 +1,244 @@
+/**
+ * A server, or whoever answers for its name, tries to lead the broker into a private network.
+ *
+ * The names are the test's: it answers each look-up itself, and every name leads to this machine in the end.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import https from 'node:https';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { generate } from 'selfsigned';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { hostOf } from '../../src/addresses.ts';
+import { daemonFetch } from '../../src/daemon/fetch.ts';
+import { brokerRig } from '../broker/rig.ts';
+import type { Rig } from '../broker/rig.ts';
+import { ground, refused } from '../rules/ground.ts';
+import { asOwner } from '../rules/wire.ts';
+import { resolveBy } from '../support/resolver.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-inner-'));
+const caFile = path.join(folder, 'ca.pem');
+const reached: string[] = [];
+let server: https.Server;
+let port: number;
+
+/** An address of the public Internet, where nobody is asked in these tests. */
+const far = '93.184.216.34';
+
+beforeAll(async () => {
+  const names = ['server.example', 'inner.example', 'inner.localhost', 'localhost'];
+  const made = await generate([{ name: 'commonName', value: 'server.example' }], {
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    extensions: [
+      {
+        name: 'subjectAltName',
+        altNames: [...names.map((value) => ({ type: 2 as const, value })), { type: 7, ip: '127.0.0.1' }],
+      },
+    ],
+  });
+  writeFileSync(caFile, made.cert);
+  server = https.createServer({ key: made.private, cert: made.cert }, (request, response) => {
+    reached.push(request.headers.host ?? '');
+    response.end('inside');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const bound = server.address();
+  port = typeof bound === 'object' && bound ? bound.port : 0;
+});
+
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  rmSync(folder, { recursive: true });
+});
+
+beforeEach(() => reached.splice(0));
+
+interface Step {
+  /** What the person typed. */
+  readonly endpoint: string;
+  /** Hosts that are asked, in order. */
+  readonly hosts: readonly string[];
+  /** Which URLs are of a host that the person confirmed. */
+  readonly confirmed?: (url: string) => boolean;
+}
+
+/** Asks each host in turn, on the way of one endpoint; the reasons of what was refused. */
+async function follow({ endpoint, hosts, confirmed }: Step): Promise<unknown[]> {
+  const net = daemonFetch({ extraAuthorities: caFile });
+  onTestFinished(() => net.close());
+  const fetch = net.fetchFor(endpoint, confirmed);
+  const outcomes: unknown[] = [];
+  for (const host of hosts) {
+    const signal = AbortSignal.timeout(10_000);
+    const asked = fetch(`https://${host}:${port}/`, {
+      method: 'GET',
+      headers: {},
+      redirect: 'manual',
+      signal,
+    });
+    outcomes.push(
+      await asked.then(
+        async ({ status, body }) => {
+          await body?.cancel();
+          return status;
+        },
+        (error: unknown) => reasonIn(error),
+      ),
+    );
+  }
+  return outcomes;
+}
+
+/** The reason of ours, wherever fetch puts it. */
+function reasonIn(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  return 'reason' in error ? error.reason : reasonIn(error.cause);
+}
+
+const endpoint = 'https://server.example/mcp';
+
+describe('a server whose name has a private address beside a public one', () => {
+  it('is not reached, and leads nowhere private', async () => {
+    resolveBy((name) => (name === 'server.example' ? ['127.0.0.1', far] : undefined));
+    const hosts = ['server.example', '127.0.0.1', 'localhost'];
+    expect(await follow({ endpoint, hosts })).toEqual(['insecure_url', 'insecure_url', 'insecure_url']);
+    expect(reached).toEqual([]);
+  });
+});
+
+describe('a server whose name changes its address', () => {
+  it('is not reached once its name leads into a private network', async () => {
+    const answers = [['127.0.0.1'], [far]];
+    resolveBy((name) => (name === 'server.example' ? (answers.shift() ?? ['127.0.0.1']) : undefined));
+    expect(await follow({ endpoint, hosts: ['server.example'] })).toEqual(['insecure_url']);
+    expect(reached).toEqual([]);
+  });
+
+  it('is reached at the address that was checked, for its name is resolved once', async () => {
+    const answers = [['127.0.0.1']];
+    const asked = resolveBy((name) =>
+      name === 'inner.example' ? (answers.shift() ?? ['0.0.0.0']) : undefined,
+    );
+    const confirmed = (url: string): boolean => hostOf(url) === 'inner.example';
+    expect(await follow({ endpoint, hosts: ['inner.example'], confirmed })).toEqual([200]);
+    expect(asked).toEqual(['inner.example']);
+  });
+
+  it('leads nowhere private while its own address is private', async () => {
+    resolveBy((name) => (name === 'server.example' ? ['127.0.0.1'] : undefined));
+    const hosts = ['127.0.0.1', 'localhost', '127.1', '0x7f.1', '2130706433', '127.0.0.1.', '127。0。0。1'];
+    expect(await follow({ endpoint, hosts })).toEqual(hosts.map(() => 'insecure_url'));
+    expect(reached).toEqual([]);
+  });
+
+  it('leads to no other name with a private address', async () => {
+    resolveBy((name) => (name.endsWith('.example') ? ['127.0.0.1'] : undefined));
+    expect(await follow({ endpoint, hosts: ['inner.example'] })).toEqual(['insecure_url']);
+    expect(reached).toEqual([]);
+  });
+});
+
+describe('a private server that the person typed by its address', () => {
+  it('leads to no other private host', async () => {
+    resolveBy((name) => (name === 'inner.example' ? ['127.0.0.1'] : undefined));
+    const hosts = ['127.0.0.1', 'localhost', 'inner.example'];
+    expect(await follow({ endpoint: 'https://10.0.0.5/mcp', hosts })).toEqual(
+      hosts.map(() => 'insecure_url'),
+    );
+    expect(reached).toEqual([]);
+  });
+});
+
+describe('a server on this machine', () => {
+  it('leads to this machine, which is one place, and to no other private host', async () => {
+    resolveBy((name) => (name === 'inner.example' ? ['127.0.0.1'] : undefined));
+    const hosts = ['127.0.0.1', 'localhost', 'inner.example', '10.0.0.5', '[fd00::1]'];
+    const refusals = hosts.slice(2).map(() => 'insecure_url');
+    expect(await follow({ endpoint: 'https://localhost/mcp', hosts })).toEqual([200, 200, ...refusals]);
+    expect(reached).toHaveLength(2);
+  });
+
+  it('is not reached elsewhere, whatever a resolver says of a loopback name', async () => {
+    resolveBy((name) => (name === 'inner.localhost' ? ['127.0.0.1', '10.0.0.5'] : undefined));
+    const hosts = ['inner.localhost'];
+    expect(await follow({ endpoint: 'https://inner.localhost/mcp', hosts })).toEqual(['insecure_url']);
+    expect(reached).toEqual([]);
+  });
+});
+
+describe('metadata that names an authorization server in a private network', () => {
+  interface Named {
+    readonly rig: Rig;
+    /** Requests that the authorization server got. */
+    readonly asked: () => number;
+    readonly set: (host: string, on: boolean) => Promise<unknown>;
+  }
+
+  /** The protected server under the name `server.example`, its authorization server under `localhost`. */
+  async function named(): Promise<Named> {
+    const { world, authorizationServer, protectedServer } = await ground();
+    const origin = 'https://server.example';
+    const net = daemonFetch({ extraAuthorities: world.caFile });
+    onTestFinished(() => net.close());
+    const way: { rig?: Rig } = {};
+    const guarded = net.fetchFor(`${origin}/mcp`, (url) => way.rig?.parts.overrides.isPrivate(url) ?? false);
+    protectedServer.settings.resource = `${origin}/mcp`;
+    protectedServer.settings.metadataUrl = `${origin}/.well-known/oauth-protected-resource/mcp`;
+    const rig = await brokerRig({
+      fetch: (url, init) =>
+        url.startsWith(origin)
+          ? world.fetch(url.replace(origin, protectedServer.server.base), init)
+          : guarded(url, init),
+      endpoint: `${origin}/mcp`,
+      visit: (url) => world.fetch(url),
+    });
+    way.rig = rig;
+    await rig.allow();
+    return {
+      rig,
+      asked: () => authorizationServer.server.requests.length,
+      set: (host, on) => asOwner(rig)('override.set', { server: host, name: 'private-address', on }),
+    };
+  }
+
+  it('is not followed, though the server’s own name has a private address', async () => {
+    resolveBy((name) => (name === 'server.example' ? ['127.0.0.1', far] : undefined));
+    const { rig, asked } = await named();
+    expect(await refused(rig.ask())).toMatchObject({
+      reason: 'insecure_url',
+      hint: expect.stringContaining('keyturn override 127.0.0.1 private-address on'),
+    });
+    expect(asked()).toBe(0);
+  });
+
+  it('is followed once the person confirmed that host, and no other confirmation stands in for it', async () => {
+    const { rig, asked, set } = await named();
+    await set('https://server.example/mcp', true);
+    await set('https://localhost', true);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
+    expect(asked()).toBe(0);
+    await set('https://127.0.0.1:1/any/path', true);
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    const { grants } = (await asOwner(rig)('grant.list')) as { grants: { overrides: string[] }[] };
+    expect(grants.map(({ overrides }) => overrides)).toEqual([['private-address']]);
+  });
+
+  it('is not followed by a grant that stands once the confirmation is taken back, and the grant stays', async () => {
+    const { rig, set } = await named();
+    await set('https://127.0.0.1', true);
+    const { tokenId } = await rig.ask();
+    await set('https://127.0.0.1', false);
+    rig.broker.rejectToken({ clientId: 'editor', token: { tokenId } });
+    const command = 'keyturn override 127.0.0.1 private-address on';
+    const refusal = await refused(rig.ask({ interaction: 'never' }));
+    expect(refusal).toMatchObject({ reason: 'insecure_url', hint: expect.stringContaining(command) });
+    expect(rig.grant().state.kind).toBe('active');
+    await set('https://127.0.0.1', true);
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+  });
+});
