@@ -1,16 +1,23 @@
 /**
- * One file of records that confer authority: JSON with a format number and a MAC, replaced whole.
+ * One file of records that confer authority: JSON with a format number, an edition and a MAC, replaced whole.
  *
- * Invariants: `items` throws until the MAC was verified, so that no path can act upon a record before;
- * `shown` is for lists. A file that can't be read, or that fails its MAC, is left untouched, confers
- * nothing and takes no change. Only a file that is certainly absent counts as empty.
+ * Invariants: `items` throws until the MAC and the edition were verified, so that no path can act upon a
+ * record before; `shown` is for lists. A file that can't be read, that fails its MAC, or whose edition the
+ * vault knows to be an older one, is left untouched, confers nothing and takes no change. An absent file
+ * counts as empty only where it is certainly absent and was never narrowed. A change that narrows is done
+ * when the vault has the new edition too (authority-epochs.ts).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError } from '../errors.ts';
 import { readPrivate, replaceFile, unreadableFile } from '../private-file.ts';
-import { firstForm, formats, jsonOf, refuseNewer, shaped } from './record-formats.ts';
+import { editionSchema, firstEdition, successorOf } from './authority-epochs.ts';
+import type { Edition, Epochs } from './authority-epochs.ts';
+import { missing, notGenuine, notNewest } from './authority-refusals.ts';
+import { narrows } from './narrowing.ts';
+import type { ChangeRules } from './narrowing.ts';
+import { firstForm, formats, jsonOf, refuseNewer, secondForm, shaped } from './record-formats.ts';
 import { WriteQueue } from './record-store.ts';
 import type { AuthorityStore, Trouble } from './record-store.ts';
 
@@ -19,7 +26,8 @@ const version = formats.authority;
 /** `mac`: HMAC-SHA256, base64url. */
 const fileSchema = z.union([
   firstForm,
-  z.object({ version: z.literal(version), items: z.array(z.unknown()), mac: z.string() }),
+  secondForm,
+  secondForm.extend({ version: z.literal(version), edition: editionSchema }),
 ]);
 
 /** What a file needs of the home that it belongs to (authority.ts). */
@@ -28,34 +36,51 @@ export interface Voucher {
   verify(): Promise<void>;
   /** The key for the MAC of this file. Asked for at each use. Throws what the vault throws. */
   key(name: string): Promise<KeyObject>;
+  /** What the vault has of each file; loaded before a file is judged. */
+  readonly epochs: Epochs;
+}
+
+/** What stands in a file. */
+interface State<Item> {
+  readonly items: readonly Item[];
+  readonly edition: Edition;
 }
 
 /** As it was read, before anything counts. */
-interface Read<Item> {
-  readonly items: readonly Item[];
-  /** Undefined where there is no file. */
-  readonly form: { readonly stored: readonly unknown[]; readonly mac: string | undefined } | undefined;
+interface Read<Item> extends State<Item> {
+  /** Undefined where there is no file; `mac` where the file has none. */
+  readonly form: { readonly mac: string | undefined; readonly covered: string } | undefined;
+}
+
+export interface FileParts<Item> {
+  readonly file: string;
+  /** Stands in the MAC, so that one file can't take another's place. */
+  readonly name: string;
+  readonly schema: z.ZodType<Item>;
+  readonly rules: ChangeRules<Item>;
+  readonly voucher: Voucher;
 }
 
 export class AuthorityFile<Item> implements AuthorityStore<Item> {
   readonly path: string;
   readonly #name: string;
   readonly #schema: z.ZodType<Item>;
+  readonly #rules: ChangeRules<Item>;
   readonly #voucher: Voucher;
   readonly #queue = new WriteQueue({ write: () => this.#write(), takeBack: () => this.#takeBack() });
   #read: Read<Item> | undefined;
   #verified: readonly Item[] | undefined;
   /** What the disk has of it. */
-  #durable: readonly Item[] = [];
+  #durable: State<Item> = { items: [], edition: firstEdition };
   /** The key for the write that is waiting; dropped when it begins. */
   #key: KeyObject | undefined;
   #trouble: KeyturnError | undefined;
 
-  /** `name` stands in the MAC, so that one file can't take another's place. */
-  constructor(file: string, name: string, schema: z.ZodType<Item>, voucher: Voucher) {
+  constructor({ file, name, schema, rules, voucher }: FileParts<Item>) {
     this.path = file;
     this.#name = name;
     this.#schema = schema;
+    this.#rules = rules;
     this.#voucher = voucher;
   }
 
@@ -98,15 +123,24 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     if (this.#verified || this.#trouble) return;
     await this.load().catch(() => undefined);
     if (!this.#read) return;
-    const { items, form } = this.#read;
+    const { items, edition, form } = this.#read;
     const key = await this.#voucher.key(this.#name);
-    if (form && form.mac === undefined && mayAdopt) await this.#store(items, key);
-    else if (form && !this.#isGenuine(form.stored, form.mac, key)) {
-      this.#trouble = notGenuine(this.path, form.mac === undefined);
-      return;
-    }
-    this.#durable = items;
+    const isAdopted = form !== undefined && form.mac === undefined && mayAdopt;
+    this.#trouble = isAdopted ? undefined : this.#troubleOf(this.#read, key);
+    if (this.#trouble) return;
+    if (isAdopted) await this.#store({ items, edition }, key);
+    // A broker that ended between its two steps left the file one ahead: the change counts from now on.
+    await this.#voucher.epochs.advance(this.#name, edition);
+    this.#durable = { items, edition };
     this.#verified = items;
+  }
+
+  #troubleOf({ edition, form }: Read<Item>, key: KeyObject): KeyturnError | undefined {
+    const known = this.#voucher.epochs.of(this.#name);
+    if (!form) return known.epoch === 0 ? undefined : missing(this.path, known.epoch);
+    if (!isGenuine(form, key)) return notGenuine(this.path, form.mac === undefined);
+    if (this.#voucher.epochs.accepts(this.#name, edition)) return undefined;
+    return notNewest(this.path, edition.epoch, known.epoch);
   }
 
   async verify(): Promise<void> {
@@ -124,53 +158,63 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   }
 
   async #write(): Promise<void> {
-    const [items, key] = [this.items, this.#key];
+    const [items, key, before] = [this.items, this.#key, this.#durable];
     this.#key = undefined;
     if (!key) throw new Error('nothing has changed');
-    await this.#store(items, key);
-    this.#durable = items;
+    const { epochs } = this.#voucher;
+    // Where the vault failed at the last change: the file may be one edition ahead, never two.
+    await epochs.advance(this.#name, before.edition);
+    const isNarrower = narrows(before.items, items, this.#rules);
+    const edition = isNarrower ? successorOf(before.edition) : before.edition;
+    await this.#store({ items, edition }, key);
+    try {
+      await epochs.advance(this.#name, edition);
+    } catch (error) {
+      // Of this edition, since the vault may have it in spite of the failure. Where the disk fails as well, the change stands.
+      await this.#store({ items: before.items, edition }, key).catch(() => undefined);
+      throw error;
+    }
   }
 
   #takeBack(): void {
-    this.#verified = this.#durable;
+    this.#verified = this.#durable.items;
     this.#key = undefined;
   }
 
-  async #store(items: readonly Item[], key: KeyObject): Promise<void> {
-    const mac = this.#mac(items, key).toString('base64url');
-    await replaceFile(this.path, `${JSON.stringify({ version, items, mac }, undefined, 1)}\n`);
+  async #store(state: State<Item>, key: KeyObject): Promise<void> {
+    const { items, edition } = state;
+    const mac = macOf(this.#covered(items, edition), key).toString('base64url');
+    await replaceFile(this.path, `${JSON.stringify({ version, edition, items, mac }, undefined, 1)}\n`);
+    this.#durable = state;
   }
 
-  #isGenuine(stored: readonly unknown[], mac: string | undefined, key: KeyObject): boolean {
-    if (mac === undefined) return false;
-    const [expected, found] = [this.#mac(stored, key), Buffer.from(mac, 'base64url')];
-    return expected.length === found.length && timingSafeEqual(expected, found);
-  }
-
-  /** Over the items as they are stored: fields that this version doesn't know are covered too. */
-  #mac(items: readonly unknown[], key: KeyObject): Buffer {
-    const covered = `${version}\n${this.#name}\n${JSON.stringify(items)}`;
-    return createHmac('sha256', key).update(covered).digest();
+  /** The items as they are stored: fields that this version doesn't know are covered too. */
+  #covered(items: readonly unknown[], edition: Edition): string {
+    return [version, this.#name, JSON.stringify(edition), JSON.stringify(items)].join('\n');
   }
 
   async #readFile(): Promise<Read<Item>> {
     const bytes = await readPrivate(this.path);
-    if (!bytes) return { items: [], form: undefined };
+    if (!bytes) return { items: [], edition: firstEdition, form: undefined };
     const json = jsonOf(this.path, bytes.toString('utf8'));
     refuseNewer(this.path, json, version);
     const file = shaped(this.path, fileSchema, json);
-    const items = shaped(this.path, z.object({ items: z.array(this.#schema) }), { items: file.items });
-    return { ...items, form: { stored: file.items, mac: 'mac' in file ? file.mac : undefined } };
+    const { items } = shaped(this.path, z.object({ items: z.array(this.#schema) }), { items: file.items });
+    if (file.version === version) {
+      const { mac, edition } = file;
+      return { items, edition, form: { mac, covered: this.#covered(file.items, edition) } };
+    }
+    const covered = [file.version, this.#name, JSON.stringify(file.items)].join('\n');
+    return { items, edition: firstEdition, form: { mac: 'mac' in file ? file.mac : undefined, covered } };
   }
 }
 
-function notGenuine(file: string, isUnmarked: boolean): KeyturnError {
-  const what = isUnmarked
-    ? 'it carries no proof that this Keyturn wrote it, which every file of this home does'
-    : 'it is not as this Keyturn wrote it (its MAC is wrong)';
-  return unreadableFile(
-    file,
-    what,
-    'Something changed it, and it confers nothing now. Keyturn left it as it is. Restore it from a backup, or move it away and decide anew; then start the broker again.',
-  );
+function isGenuine({ mac, covered }: NonNullable<Read<unknown>['form']>, key: KeyObject): boolean {
+  if (mac === undefined) return false;
+  const [expected, found] = [macOf(covered, key), Buffer.from(mac, 'base64url')];
+  return expected.length === found.length && timingSafeEqual(expected, found);
+}
+
+function macOf(covered: string, key: KeyObject): Buffer {
+  return createHmac('sha256', key).update(covered).digest();
 }

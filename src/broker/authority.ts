@@ -3,14 +3,18 @@
  *
  * Invariants: their keys derive from the home's master secret, which the vault holds; start-up touches
  * no vault, so the files are read first and verified when their content is first needed, once. The
- * vault also holds a mark that this home has written MACs: with it a file without one is refused,
- * without it the files are of an older Keyturn and are adopted, all at once.
+ * vault also holds the files' epochs (authority-epochs.ts), which say that this home has written MACs:
+ * with them a file without a MAC is refused, without them the files are of an older Keyturn and are
+ * adopted, all at once.
  */
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
 import type { z } from 'zod';
+import { Epochs } from './authority-epochs.ts';
+import type { EpochItem } from './authority-epochs.ts';
 import { AuthorityFile } from './authority-file.ts';
+import type { ChangeRules } from './narrowing.ts';
 import type { AuthorityStore, Trouble } from './record-store.ts';
 
 export interface AuthorityParts {
@@ -19,37 +23,40 @@ export interface AuthorityParts {
   readonly homeId: string;
   /** The master secret; asked for at each use, and never kept. Throws what the vault throws. */
   readonly master: () => Promise<KeyObject>;
-  /** The mark in the vault. Both throw what the vault throws. */
-  readonly mark: {
-    /** False only when the vault certainly has none. */
-    isSet(): Promise<boolean>;
-    set(): Promise<void>;
-  };
+  /** The epochs in the vault. */
+  readonly epochs: EpochItem;
 }
 
 /** Whose records count once they were verified. */
 export interface Authority {
-  /** The records of `NAME.json`. */
-  records<Item>(name: string, schema: z.ZodType<Item>): AuthorityStore<Item>;
+  /** The records of `NAME.json`. `rules`: what else narrows but a removal or a change of a record. */
+  records<Item>(name: string, schema: z.ZodType<Item>, rules?: ChangeRules<Item>): AuthorityStore<Item>;
   /** Resolves once every record was verified or found to be in trouble. Throws what the vault throws. */
   verify(): Promise<void>;
 }
 
 export class HomeAuthority implements Authority {
   readonly #parts: AuthorityParts;
-  readonly #files: AuthorityFile<unknown>[] = [];
+  readonly #epochs: Epochs;
+  readonly #files: Pick<AuthorityFile<unknown>, 'judge'>[] = [];
   #running: Promise<void> | undefined;
   #isDone = false;
 
   constructor(parts: AuthorityParts) {
     this.#parts = parts;
+    this.#epochs = new Epochs(parts.epochs);
   }
 
-  records<Item>(name: string, schema: z.ZodType<Item>): AuthorityStore<Item> {
-    const voucher = { verify: () => this.verify(), key: (of: string) => this.#key(of) };
-    const file = new AuthorityFile(path.join(this.#parts.folder, `${name}.json`), name, schema, voucher);
-    this.#files.push(file);
-    return file;
+  records<Item>(name: string, schema: z.ZodType<Item>, rules: ChangeRules<Item> = {}): AuthorityStore<Item> {
+    const voucher = {
+      verify: () => this.verify(),
+      key: (of: string) => this.#key(of),
+      epochs: this.#epochs,
+    };
+    const file = path.join(this.#parts.folder, `${name}.json`);
+    const records = new AuthorityFile({ file, name, schema, rules, voucher });
+    this.#files.push(records);
+    return records;
   }
 
   /** Once it is done it does nothing: a token from memory waits for no vault. A failure is not remembered. */
@@ -60,12 +67,12 @@ export class HomeAuthority implements Authority {
   }
 
   async #verify(): Promise<void> {
-    // First: in a keyring that was exchanged for another the master is missed, before a missing mark can mislead.
+    // First: in a keyring that was exchanged for another the master is missed, before missing epochs can mislead.
     await this.#parts.master();
-    const isFirst = !(await this.#parts.mark.isSet());
+    const isFirst = !(await this.#epochs.load());
     for (const file of this.#files) await file.judge(isFirst);
     // Even where a file was in trouble: who could keep one so would keep the way open for files without a MAC.
-    if (isFirst) await this.#parts.mark.set();
+    if (isFirst) await this.#epochs.begin();
     this.#isDone = true;
   }
 

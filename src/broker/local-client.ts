@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../errors.ts';
 import { areAlike, refuseUnreadable } from './client-name.ts';
+import type { ChangeRules } from './narrowing.ts';
 import type { AuthorityStore } from './record-store.ts';
 
 export const localClientSchema = z.object({
@@ -23,6 +24,14 @@ export const localClientSchema = z.object({
 });
 
 export type LocalClient = z.infer<typeof localClientSchema>;
+
+/**
+ * An older copy without these two fields allows nothing more: the time of last use is for lists, and a
+ * client that is not confirmed is void after a minute.
+ */
+export const localClientRules: ChangeRules<LocalClient> = {
+  essence: ({ lastUsedAt: _at, confirmed: _is, ...rest }) => rest,
+};
 
 /** `keyturn token` asks under this name; its key is owner.key, so it needs no pairing. */
 export const cliClientId = 'cli';

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { KeyturnError } from '../errors.ts';
+import type { ChangeRules } from './narrowing.ts';
 import type { AuthorityStore } from './record-store.ts';
 
 export const permissionSchema = z.object({
@@ -27,6 +28,11 @@ export const permissionSchema = z.object({
 });
 
 export type Permission = z.infer<typeof permissionSchema>;
+
+/** A denial takes away by being there. */
+export const permissionRules: ChangeRules<Permission> = {
+  isDenial: ({ decision, refused = [] }) => decision === 'deny' || refused.length > 0,
+};
 
 export class Permissions {
   readonly #file: AuthorityStore<Permission>;

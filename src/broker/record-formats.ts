@@ -6,7 +6,8 @@
  *
  *   grants.json 1            all grants as one JSON text  → grants.jsonl 2, read here once
  *   registrations, clients,
- *   permissions, overrides 1 without a MAC                → 2, by authority.ts, where the vault allows it
+ *   permissions, overrides 1 without a MAC                → 3, by authority.ts, where the vault allows it
+ *                          2 without an edition           → 3, with the next change; it is of epoch 0
  *   home.json, settings.json 1 is the first; settings of 0.1 name no format and are of format 1
  */
 import { rm } from 'node:fs/promises';
@@ -15,7 +16,7 @@ import { z } from 'zod';
 import { quoted } from '../errors.ts';
 import { readPrivate, syncFolder, unreadableFile } from '../private-file.ts';
 
-export const formats = { authority: 2, grants: 2, home: 1, settings: 1 } as const;
+export const formats = { authority: 3, grants: 2, home: 1, settings: 1 } as const;
 
 const versionSchema = z.object({ version: z.int() });
 
@@ -52,6 +53,13 @@ export function shaped<T>(file: string, schema: z.ZodType<T>, value: unknown): T
 
 /** How every record file looked in format 1. */
 export const firstForm = z.object({ version: z.literal(1), items: z.array(z.unknown()) });
+
+/** How a file of authority looked in format 2. `mac`: HMAC-SHA256, base64url. */
+export const secondForm = z.object({
+  version: z.literal(2),
+  items: z.array(z.unknown()),
+  mac: z.string(),
+});
 
 /** Where the records of a log (`NAME.jsonl`) lay in format 1. */
 export const firstFormOf = (log: string): string =>

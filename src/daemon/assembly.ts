@@ -7,18 +7,19 @@ import path from 'node:path';
 import type { Audit } from '../broker/audit.ts';
 import { HomeAuthority, PassingAuthority } from '../broker/authority.ts';
 import type { Authority } from '../broker/authority.ts';
+import { recordsItem } from '../broker/authority-epochs.ts';
 import { AuthorizationServers } from '../broker/authorization-servers.ts';
 import { Grants, grantSchema } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
 import { Interactions } from '../broker/interaction.ts';
 import { Leases } from '../broker/lease.ts';
-import { LocalClients, localClientSchema } from '../broker/local-client.ts';
+import { localClientRules, LocalClients, localClientSchema } from '../broker/local-client.ts';
 import type { LocalClient } from '../broker/local-client.ts';
 import { Loopback } from '../broker/loopback.ts';
 import { OverrideBook, overrideSchema } from '../broker/override.ts';
 import type { OverrideRecord } from '../broker/override.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import { Permissions, permissionSchema } from '../broker/permission.ts';
+import { permissionRules, Permissions, permissionSchema } from '../broker/permission.ts';
 import type { Permission } from '../broker/permission.ts';
 import { RecordLog } from '../broker/record-log.ts';
 import type { AuthorityStore } from '../broker/record-store.ts';
@@ -55,23 +56,20 @@ export interface RecordParts {
   readonly log: (line: string) => void;
 }
 
-/** The vault's item that says: this home has written MACs (broker/authority.ts). */
-export const markItem = 'records';
-
 /** The records, and who verifies those that confer authority. */
 export function openRecords({ home, vault, master, log }: RecordParts): {
   readonly records: Records;
   readonly authority: Authority;
 } {
   const folder = home.paths.state;
-  const mark = {
-    isSet: async () => (await vault.find(markItem)) !== undefined,
-    set: () => vault.write(markItem, 'sealed'),
+  const epochs = {
+    read: () => vault.find(recordsItem),
+    write: (text: string) => vault.write(recordsItem, text),
   };
   const authority: Authority =
     vault.kind === 'memory'
       ? new PassingAuthority()
-      : new HomeAuthority({ folder, homeId: home.homeId, master: () => master.key(), mark });
+      : new HomeAuthority({ folder, homeId: home.homeId, master: () => master.key(), epochs });
   return { authority, records: recordsOf(folder, authority, log) };
 }
 
@@ -79,8 +77,8 @@ export function recordsOf(folder: string, authority: Authority, log?: (line: str
   return {
     grants: new RecordLog(path.join(folder, 'grants.jsonl'), grantSchema, log),
     registrations: authority.records('registrations', registrationRecordSchema),
-    clients: authority.records('clients', localClientSchema),
-    permissions: authority.records('permissions', permissionSchema),
+    clients: authority.records('clients', localClientSchema, localClientRules),
+    permissions: authority.records('permissions', permissionSchema, permissionRules),
     overrides: authority.records('overrides', overrideSchema),
   };
 }

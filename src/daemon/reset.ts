@@ -6,6 +6,7 @@
  * are written before the secrets go, and the files go last.
  */
 import type { Broker } from '../broker/broker.ts';
+import { recordsItem } from '../broker/authority-epochs.ts';
 import type { RecordStore } from '../broker/record-store.ts';
 import { grantVaultId } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
@@ -14,7 +15,6 @@ import { abandonRevocation, isPending, revokeGrant } from '../broker/revoker.ts'
 import { KeyturnError, reasonOf } from '../errors.ts';
 import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import { receiptAnswer } from './answers.ts';
-import { markItem } from './assembly.ts';
 import type { Records } from './assembly.ts';
 import { anchorItem } from './audit-trail.ts';
 import { masterItem } from './master.ts';
@@ -98,7 +98,7 @@ async function emptyVault({ broker, records, service }: ResetParts): Promise<str
     ...grants.map(({ id }) => grantVaultId(id)),
     ...registrations.filter(({ hasSecret }) => hasSecret).map(({ id }) => registrationVaultId(id)),
     anchorItem,
-    markItem,
+    recordsItem,
     masterItem,
   ];
   const unlisted = !records.grants.isLoaded || !records.registrations.isLoaded;

@@ -1,5 +1,5 @@
 /** What confers authority counts only where this home wrote it: MACs, adoption, what stays, what memory shows. */
-import { createSecretKey } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -15,6 +15,7 @@ import {
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { EpochItem } from '../../src/broker/authority-epochs.ts';
 import type { AuthorityParts, HomeAuthority } from '../../src/broker/authority.ts';
 import type { AuthorityStore } from '../../src/broker/record-store.ts';
 import { KeyturnError } from '../../src/errors.ts';
@@ -56,7 +57,7 @@ async function expectRefused(folder: string, words: string | RegExp): Promise<vo
   const error = expect.objectContaining({
     reason: 'file_unreadable',
     message: expect.stringMatching(words),
-    hint: expect.stringMatching(/move (it|the file) away|chmod 600|rm /),
+    hint: expect.stringMatching(/move (it|the file) away|Put its newest copy back|chmod 600|rm /),
   });
   expect(() => records.items).toThrow(error);
   expect(await refusal(records.change(() => []))).toEqual(error);
@@ -161,15 +162,15 @@ describe('a file that this home did not write', () => {
 describe('files of an older Keyturn', () => {
   const firstForm = '{"version":1,"items":[{"name":"old"}]}';
 
-  /** A vault's mark. */
-  function marked(): { isSet(): Promise<boolean>; set(): Promise<void>; at: boolean } {
+  /** A vault's item of epochs. */
+  function item(): EpochItem & { text: string | undefined } {
     return {
-      at: false,
-      async isSet() {
-        return this.at;
+      text: undefined,
+      async read() {
+        return this.text;
       },
-      async set() {
-        this.at = true;
+      async write(text) {
+        this.text = text;
       },
     };
   }
@@ -177,17 +178,17 @@ describe('files of an older Keyturn', () => {
   it('are adopted while this home has never written a MAC, all at once, and never again', async () => {
     const folder = temporaryFolder();
     write(fileIn(folder), firstForm);
-    const mark = marked();
-    const first = await opened(folder, { mark });
+    const epochs = item();
+    const first = await opened(folder, { epochs });
     expect(first.records.shown).toEqual([{ name: 'old' }]);
     await first.authority.verify();
     expect(first.records.items).toEqual([{ name: 'old' }]);
-    expect(mark.at).toBe(true);
+    expect(epochs.text).toBe('{"version":1,"epochs":{}}');
     expect(JSON.parse(readFileSync(fileIn(folder), 'utf8'))).toMatchObject({
-      version: 2,
+      version: 3,
       mac: expect.any(String),
     });
-    const second = await opened(folder, { mark });
+    const second = await opened(folder, { epochs });
     await second.authority.verify();
     expect(second.records.items).toEqual([{ name: 'old' }]);
     write(fileIn(folder), firstForm);
@@ -196,27 +197,53 @@ describe('files of an older Keyturn', () => {
 
   it('are refused in a home that has written MACs before it had this file', async () => {
     const folder = temporaryFolder();
-    const mark = marked();
-    await (await opened(folder, { mark })).authority.verify();
+    const epochs = item();
+    await (await opened(folder, { epochs })).authority.verify();
     write(fileIn(folder), firstForm);
-    const { authority, records } = await opened(folder, { mark });
+    const { authority, records } = await opened(folder, { epochs });
     await authority.verify();
     expect(() => records.items).toThrow(/no proof/);
   });
 
-  it('are adopted by the next start where a crash came before the mark', async () => {
+  it('are adopted by the next start where a crash came before the vault said so', async () => {
     const folder = temporaryFolder();
     write(fileIn(folder), firstForm);
     const crashing = {
-      ...marked(),
-      set: () => Promise.reject(new KeyturnError('vault_unavailable', 'gone')),
+      ...item(),
+      write: () => Promise.reject(new KeyturnError('vault_unavailable', 'gone')),
     };
-    expect(await refusal((await opened(folder, { mark: crashing })).authority.verify())).toMatchObject({
+    expect(await refusal((await opened(folder, { epochs: crashing })).authority.verify())).toMatchObject({
       reason: 'vault_unavailable',
     });
-    const { authority, records } = await opened(folder, { mark: marked() });
+    const { authority, records } = await opened(folder, { epochs: item() });
     await authority.verify();
     expect(records.items).toEqual([{ name: 'old' }]);
+  });
+});
+
+describe('a file of format 2', () => {
+  it('counts in epoch 0, and is written in the newest format with the next change', async () => {
+    const { folder, file } = await savedFolder();
+    const items = [{ name: 'a' }];
+    const key = createHmac('sha256', Buffer.alloc(32, 7))
+      .update(`keyturn/1 records\n${'A'.repeat(22)}\nitems`)
+      .digest();
+    const mac = createHmac('sha256', key)
+      .update(`2\nitems\n${JSON.stringify(items)}`)
+      .digest('base64url');
+    write(file, JSON.stringify({ version: 2, items, mac }));
+    const { records } = await opened(folder);
+    await records.change((known) => [...known, { name: 'b' }]);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+      version: 3,
+      edition: { epoch: 0, id: '', from: '' },
+      items: [{ name: 'a' }, { name: 'b' }],
+    });
+    const ended = '{"version":1,"epochs":{"items":{"epoch":1,"id":"x"}}}';
+    write(file, JSON.stringify({ version: 2, items, mac }));
+    const next = await opened(folder, { epochs: { read: async () => ended, write: async () => undefined } });
+    await next.authority.verify();
+    expect(() => next.records.items).toThrow(/older copy/);
   });
 });
 
@@ -300,7 +327,7 @@ describe('a file that can’t be read', () => {
     ['an empty file', '', /not JSON/],
     ['a cut file', '{"version":2,"items":[{"na', /not JSON/],
     ['another shape', '{"version":1,"items":[{"name":{"secret":"hush"}}]}', /items\.0\.name/],
-    ['a newer format', '{"version":3,"items":{}}', /a newer Keyturn wrote it \(format 3; this one knows 2\)/],
+    ['a newer format', '{"version":4,"items":{}}', /a newer Keyturn wrote it \(format 4; this one knows 3\)/],
     ['a bare list', '[]', /can't be read/],
   ];
 

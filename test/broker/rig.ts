@@ -116,7 +116,7 @@ export function testAuthority(folder: string, parts: Partial<AuthorityParts> = {
     folder,
     homeId: 'A'.repeat(22),
     master: async () => testMaster,
-    mark: { isSet: async () => true, set: async () => undefined },
+    epochs: { read: async () => 'sealed', write: async () => undefined },
     ...parts,
   });
 }

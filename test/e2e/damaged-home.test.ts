@@ -80,7 +80,7 @@ describe('a file that can’t be read', () => {
     expect(without).toMatchObject({ code: 3, stdout: '' });
   });
 
-  it('(files of Keyturn 0.1) is adopted where the keychain has no mark of ours, and only there', async () => {
+  it('(files of Keyturn 0.1) is adopted where the keychain has no word of ours, and only there', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.state, 'permissions.json');
     const { items } = JSON.parse(readFileSync(file, 'utf8')) as { items: unknown[] };
@@ -96,7 +96,7 @@ describe('a file that can’t be read', () => {
     await vault.remove('records');
     // Allowed, but nobody has signed in.
     expect((await home.keyturn(['token', resource, '--no-interaction'])).stderr).not.toContain('MAC');
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ version: 2, items });
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ version: 3, items });
     expect(await vault.find('records')).toBeDefined();
   });
 

@@ -1,0 +1,119 @@
+/**
+ * The epochs of the files of authority: how often each was narrowed, kept in one item of the vault, so that
+ * an older copy of a file does not count.
+ *
+ * Each narrowing makes a new edition of its file: the epoch is one more, and a random id tells the edition
+ * from any other of the same epoch. The file names the edition that it came from, and lies under a MAC.
+ *
+ *   1. the file gets the next edition        a crash here: the next start finds the vault's successor,
+ *   2. the vault gets it                     which counts, and the vault advances
+ *   3. the change is answered
+ *
+ * Invariants: step 1 waits until the vault has the edition that the file has, so the file is at most one
+ * ahead. Of two successors of one edition (a broker was killed after step 1 and its file was put back) only
+ * the one that the vault got counts: the id says which. The vault's item is written by one at a time.
+ */
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { VaultError } from '../vault/trouble.ts';
+import { turns } from '../vault/turns.ts';
+
+/** The vault's item that says: this home has written MACs, and these are the epochs of its files. */
+export const recordsItem = 'records';
+
+/** What the item held until Keyturn knew epochs: MACs are written, and every epoch is 0. */
+const firstText = 'sealed';
+
+export const editionSchema = z.object({
+  epoch: z.int().nonnegative(),
+  /** 16 random bytes, base64url; empty in epoch 0. */
+  id: z.string(),
+  /** The id of the edition that this one took the place of. */
+  from: z.string(),
+});
+
+export type Edition = z.infer<typeof editionSchema>;
+
+/** Of a file that was never narrowed. */
+export const firstEdition: Edition = { epoch: 0, id: '', from: '' };
+
+export function successorOf({ epoch, id }: Edition): Edition {
+  return { epoch: epoch + 1, id: randomBytes(16).toString('base64url'), from: id };
+}
+
+const itemSchema = z.object({
+  version: z.literal(1),
+  epochs: z.record(z.string(), editionSchema.omit({ from: true })),
+});
+
+type Known = Pick<Edition, 'epoch' | 'id'>;
+
+/** One item of the vault. Both throw what the vault throws. */
+export interface EpochItem {
+  /** Undefined only when the vault certainly has none. */
+  read(): Promise<string | undefined>;
+  write(text: string): Promise<void>;
+}
+
+export class Epochs {
+  readonly #item: EpochItem;
+  readonly #turn = turns();
+  #known: Record<string, Known> = {};
+
+  constructor(item: EpochItem) {
+    this.#item = item;
+  }
+
+  /** Reads what the vault has. Answers whether it has anything. Throws what the vault throws. */
+  async load(): Promise<boolean> {
+    const text = await this.#item.read();
+    this.#known = text === undefined ? {} : epochsIn(text);
+    return text !== undefined;
+  }
+
+  /** Says in the vault that this home writes MACs from now on. Throws what the vault throws. */
+  async begin(): Promise<void> {
+    await this.#write({});
+  }
+
+  /** What the vault has for the file. */
+  of(name: string): Known {
+    return this.#known[name] ?? firstEdition;
+  }
+
+  /**
+   * Whether a file of this edition counts: the vault's own, its successor, or one further on. So far behind
+   * is only a vault that was put back; the file is then the newer word.
+   */
+  accepts(name: string, { epoch, id, from }: Edition): boolean {
+    const known = this.of(name);
+    if (epoch === known.epoch) return id === known.id;
+    return epoch > known.epoch + 1 || (epoch === known.epoch + 1 && from === known.id);
+  }
+
+  /** The vault has this edition when it resolves; nothing is written where it had. Throws what the vault throws. */
+  async advance(name: string, { epoch, id }: Edition): Promise<void> {
+    if (this.of(name).id === id) return;
+    await this.#write({ [name]: { epoch, id } });
+  }
+
+  async #write(changes: Record<string, Known>): Promise<void> {
+    await this.#turn(recordsItem, async () => {
+      const epochs = { ...this.#known, ...changes };
+      await this.#item.write(JSON.stringify({ version: 1, epochs }));
+      this.#known = epochs;
+    });
+  }
+}
+
+function epochsIn(text: string): Record<string, Known> {
+  if (text === firstText) return {};
+  try {
+    return itemSchema.parse(JSON.parse(text)).epochs;
+  } catch {
+    throw new VaultError('damaged', `the vault's item "${recordsItem}" has an unknown shape`, {
+      item: recordsItem,
+      hint: 'A newer Keyturn may have written it. It was left as it is: restore the vault from a backup.',
+    });
+  }
+}

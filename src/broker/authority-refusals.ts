@@ -1,0 +1,41 @@
+/**
+ * Why a file of authority counts for nothing, in words for the person.
+ *
+ * Invariant: each says what happened, that the file was left as it is, and what to do next.
+ */
+import type { KeyturnError } from '../errors.ts';
+import { unreadableFile } from '../private-file.ts';
+
+/** The ways on where the newest copy of a file is lost. */
+const waysOn =
+  'Put its newest copy back and start the broker again. Where that is lost, `keyturn reset` ends this home’s grants and begins a new one.';
+
+/** `isUnmarked`: it has no MAC at all. */
+export function notGenuine(file: string, isUnmarked: boolean): KeyturnError {
+  const what = isUnmarked
+    ? 'it carries no proof that this Keyturn wrote it, which every file of this home does'
+    : 'it is not as this Keyturn wrote it (its MAC is wrong)';
+  return unreadableFile(
+    file,
+    what,
+    `Something changed it, and it confers nothing now. Keyturn left it as it is. ${waysOn}`,
+  );
+}
+
+/** `found` and `known`: how often the file was narrowed, by the file itself and by the vault. */
+export function notNewest(file: string, found: number, known: number): KeyturnError {
+  return unreadableFile(
+    file,
+    `it is an older copy (epoch ${found}; the vault knows epoch ${known}), and what it allows may have been taken away since`,
+    `Something put it back, and it confers nothing now. Keyturn left it as it is. ${waysOn}`,
+  );
+}
+
+/** `known`: how often the file was narrowed, by the vault. */
+export function missing(file: string, known: number): KeyturnError {
+  return unreadableFile(
+    file,
+    `it is gone, and the vault knows of it (epoch ${known})`,
+    `Without it Keyturn can't tell what you refused or ended, so it allows nothing. ${waysOn}`,
+  );
+}

@@ -1,0 +1,89 @@
+/**
+ * A home's files of authority over a vault that lasts, opened as a broker opens them at its start: no
+ * process, no socket, and every rule that says which file counts.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { LocalClients } from '../../src/broker/local-client.ts';
+import { OverrideBook } from '../../src/broker/override.ts';
+import { Permissions } from '../../src/broker/permission.ts';
+import { openRecords } from '../../src/daemon/assembly.ts';
+import type { Records } from '../../src/daemon/assembly.ts';
+import { openHome, prepareFolders } from '../../src/daemon/home.ts';
+import { Master } from '../../src/daemon/master.ts';
+import { homePaths } from '../../src/paths.ts';
+import { memoryVault } from '../../src/vault/memory.ts';
+import type { Vault } from '../../src/vault/vault.ts';
+
+export interface AuthorityBroker {
+  readonly records: Records;
+  readonly clients: LocalClients;
+  readonly permissions: Permissions;
+  readonly overrides: OverrideBook;
+  /** What `keyturn status` lists as unreadable. */
+  troubles(): string[];
+}
+
+/** A keychain that no broker's end empties. */
+export function lastingVault(): Vault {
+  return { ...bound(memoryVault()), kind: 'keychain', close: async () => undefined };
+}
+
+/** A class's methods live on its prototype, so a spread needs them bound. */
+function bound(vault: Vault): Omit<Vault, 'kind'> {
+  return {
+    find: (id) => vault.find(id),
+    read: (id) => vault.read(id),
+    write: (id, secret) => vault.write(id, secret),
+    remove: (id) => vault.remove(id),
+    probe: () => vault.probe(),
+    destroy: (ids) => vault.destroy(ids),
+    close: () => vault.close(),
+  };
+}
+
+/** What a broker that starts now on this folder counts. */
+export async function startOn(folder: string, vault: Vault): Promise<AuthorityBroker> {
+  const paths = homePaths({ KEYTURN_HOME: folder });
+  prepareFolders(paths);
+  const home = await openHome(paths);
+  const master = new Master(vault, home);
+  const { records, authority } = openRecords({ home, vault, master, log: () => undefined });
+  const stores = Object.values(records);
+  for (const store of stores) await store.load().catch(() => undefined);
+  await authority.verify();
+  return {
+    records,
+    clients: new LocalClients(records.clients),
+    permissions: new Permissions(records.permissions),
+    overrides: new OverrideBook(records.overrides),
+    troubles: () => stores.flatMap(({ trouble }) => (trouble ? [trouble.why] : [])),
+  };
+}
+
+const fileIn = (folder: string, name: string): string => path.join(folder, 'state', name);
+
+/** What another program of the same user does with the files of a home. */
+export function intruder(folder: string) {
+  const copies = new Map<string, Buffer>();
+  return {
+    /** Keeps copies of the files as they are now. */
+    keeps(...names: string[]): void {
+      for (const name of names) copies.set(name, readFileSync(fileIn(folder, name)));
+    },
+    /** Puts its copies back. */
+    restores(...names: string[]): void {
+      for (const name of names) {
+        const bytes = copies.get(name);
+        if (!bytes) throw new Error(`it has no copy of ${name}`);
+        writeFileSync(fileIn(folder, name), bytes, { mode: 0o600 });
+      }
+    },
+    deletes(...names: string[]): void {
+      for (const name of names) rmSync(fileIn(folder, name));
+    },
+    writes(name: string, text: string): void {
+      writeFileSync(fileIn(folder, name), text, { mode: 0o600 });
+    },
+  };
+}
