@@ -13,6 +13,7 @@ import { namesOf } from './destination.ts';
 import type { Grant } from './grant.ts';
 import type { Page } from './loopback-page.ts';
 import type { Reply } from './loopback.ts';
+import { ambiguityOf } from './mix-up.ts';
 import { prepareRedirect } from './redirect.ts';
 import type { Redirect } from './redirect.ts';
 import type { RegistrationRecord } from './registrations.ts';
@@ -182,8 +183,11 @@ async function redeem(
 ): Promise<TokenAnswer> {
   const { attempt, record, reply } = arrival;
   const { server } = destination;
-  processAuthorizationResponse(attempt, server, reply.url);
   const clientSecret = await parts.registrations.secret(record);
+  // Asked anew: what else this home knows may have changed while the page was open.
+  const ambiguity = ambiguityOf(parts.registrations.all(), record);
+  requireUnchanged(parts, arrival);
+  processAuthorizationResponse(attempt, server, reply.url, ambiguity);
   return exchangeCode(
     attempt,
     server,
@@ -192,6 +196,19 @@ async function redeem(
     reply.url,
     parts.network(request.endpoint),
   );
+}
+
+/** RFC 9700 §4.4.2: the answer arrived at the redirect URI of the client that asked, and that client is still ours. */
+function requireUnchanged({ registrations }: SignInParts, { attempt, record, reply }: Arrival): void {
+  const now = registrations.byId(record.id)?.registration;
+  const { clientId, redirectUri } = record.registration;
+  const isSame = now?.clientId === clientId && now.redirectUri === redirectUri;
+  const [place, wanted] = [reply.url, new URL(attempt.redirectUri)];
+  if (isSame && place.origin === wanted.origin && place.pathname === wanted.pathname) return;
+  throw new KeyturnError('login_failed', 'The client of this sign-in was changed while its page was open.', {
+    rule: 'RFC 9700 §4.4.2: an answer counts at the redirect URI of its own client',
+    hint: 'Start the sign-in again.',
+  });
 }
 
 export function calledOff(issuer: string, endpoint: string): KeyturnError {

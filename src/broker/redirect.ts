@@ -2,7 +2,8 @@
  * What a sign-in needs before its page: our identity at the issuer, and a listener on its redirect URI.
  *
  * Invariant: the listener stands before its URI is registered, so that no registration names a port
- * that somebody else holds; on any failure it is closed again.
+ * that somebody else holds; on any failure it is closed again. Every dynamic registration gets a path
+ * of its own (RFC 9700 §4.4.2); what shares its path is known to `mix-up.ts`.
  */
 import { reasonOf } from '../errors.ts';
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
@@ -13,8 +14,10 @@ import type { RegistrationChoice } from '../oauth/registration.ts';
 import type { Audit } from './audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
+import { documentPort } from './loopback-doors.ts';
+import { sharedPath } from './loopback.ts';
 import type { Loopback, Receiver } from './loopback.ts';
-import { documentPort, redirectPath } from './loopback.ts';
+import { documentElsewhere, documentShared, hasOwnPath } from './mix-up.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 
 export interface RedirectParts {
@@ -36,11 +39,11 @@ const clientName = 'Keyturn';
 
 /** The redirect URIs that a client ID metadata document of ours lists. */
 export const documentRedirectUris = [
-  `http://127.0.0.1:${documentPort}${redirectPath}`,
-  `http://localhost:${documentPort}${redirectPath}`,
+  `http://127.0.0.1:${documentPort}${sharedPath}`,
+  `http://localhost:${documentPort}${sharedPath}`,
   // RFC 8252 §7.3: servers that compare loopback URIs without their port take any port of these.
-  `http://127.0.0.1${redirectPath}`,
-  `http://localhost${redirectPath}`,
+  `http://127.0.0.1${sharedPath}`,
+  `http://localhost${sharedPath}`,
 ] as const;
 
 type Known = Pick<RedirectParts, 'servers' | 'registrations' | 'clientMetadataUrl'>;
@@ -49,31 +52,41 @@ type Known = Pick<RedirectParts, 'servers' | 'registrations' | 'clientMetadataUr
 export function canRegister(parts: Known, server: AuthorizationServer): RegistrationChoice {
   // RFC 7591 §3.2.1: client_secret_expires_at is the server's own time.
   const now = parts.servers.timeAt(server.issuer);
-  const known = knownAs(parts, server.issuer)?.registration;
-  const { clientMetadataUrl } = parts;
+  const known = knownAs(parts, server)?.registration;
+  const { clientMetadataUrl, registrations } = parts;
+  const rival = documentElsewhere(registrations.all(), server);
+  const isOffered = clientMetadataUrl !== undefined && server.clientIdMetadataDocumentSupported;
+  const isLast = known === undefined && server.registrationEndpoint === undefined;
+  if (rival !== undefined && isOffered && isLast) throw documentShared(server, rival);
   return chooseRegistration(server, {
     ...(known === undefined
       ? {}
       : { [known.source === 'preregistered' ? 'preregistered' : 'existing']: known }),
-    ...(clientMetadataUrl === undefined ? {} : { metadataUrl: clientMetadataUrl }),
+    ...(clientMetadataUrl === undefined || rival !== undefined ? {} : { metadataUrl: clientMetadataUrl }),
     now,
   });
 }
 
-/** What we have at this issuer; a document at a URL that is no longer the user's isn't ours. */
+/**
+ * What we have at this issuer. A document at a URL that is no longer the user's isn't ours, and one that is
+ * in use at another issuer isn't used where the answer may name no issuer.
+ */
 function knownAs(
   { registrations, servers, clientMetadataUrl }: Known,
-  issuer: string,
+  server: AuthorizationServer,
 ): RegistrationRecord | undefined {
-  const record = registrations.for(issuer, servers.timeAt(issuer));
+  const record = registrations.for(server.issuer, servers.timeAt(server.issuer));
   const { source, clientId } = record?.registration ?? {};
-  return source === 'metadata_document' && clientId !== clientMetadataUrl ? undefined : record;
+  if (source !== 'metadata_document') return record;
+  const isUsable =
+    clientId === clientMetadataUrl && documentElsewhere(registrations.all(), server) === undefined;
+  return isUsable ? record : undefined;
 }
 
 /**
  * A registration and a listener on its port; registers where there is none, or anew where the port of
- * one of ours is taken. Throws `redirect_port_taken` for one that the user entered, and what
- * registering throws.
+ * one of ours is taken, or where it has no path of its own. Throws `redirect_port_taken` for one that the
+ * user entered, and what registering throws.
  */
 export async function prepareRedirect(
   parts: RedirectParts,
@@ -82,18 +95,39 @@ export async function prepareRedirect(
 ): Promise<Redirect> {
   const choice = canRegister(parts, server);
   if (choice.mechanism === 'metadata_document') return fromDocument(parts, server, choice.clientId);
-  const existing = knownAs(parts, server.issuer);
-  if (existing) {
-    try {
-      return { receiver: await parts.loopback.open(existing.registration.redirectUri), record: existing };
-    } catch (error) {
-      const isEntered = existing.registration.source === 'preregistered';
-      // The old registration stays while grants use it: their refresh tokens belong to it.
-      if (isEntered || reasonOf(error) !== 'redirect_port_taken') throw error;
-      if (existing.registration.source === 'metadata_document') return onAnyPort(parts, existing);
-    }
+  const existing = knownAs(parts, server);
+  if (!existing) return registered(parts, server, http);
+  const { source } = existing.registration;
+  const replacement =
+    source === 'dynamic' && !hasOwnPath(existing) ? await replaced(parts, server, http) : undefined;
+  if (replacement) return replacement;
+  try {
+    return { receiver: await parts.loopback.open(existing.registration.redirectUri), record: existing };
+  } catch (error) {
+    // The old registration stays while grants use it: their refresh tokens belong to it.
+    if (source === 'preregistered' || reasonOf(error) !== 'redirect_port_taken') throw error;
+    if (source === 'metadata_document') return onAnyPort(parts, existing);
+    return registered(parts, server, http);
   }
-  return registered(parts, server, http);
+}
+
+/**
+ * A registration with a path of its own in place of one of an older version. Undefined where the server
+ * registers nobody any more: the older one is used then, and `mix-up.ts` says when its answer needs `iss`.
+ */
+async function replaced(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  http: Http,
+): Promise<Redirect | undefined> {
+  if (server.registrationEndpoint === undefined) return undefined;
+  try {
+    return await registered(parts, server, http);
+  } catch (error) {
+    const reason = reasonOf(error);
+    if (reason === 'registration_failed' || reason === 'authorization_server_unreachable') return undefined;
+    throw error;
+  }
 }
 
 /** Our identity for a sign-in that needs no listener: one whose port is taken serves as well. Throws what registering throws. */
@@ -102,7 +136,7 @@ export async function prepareIdentity(
   server: AuthorizationServer,
   http: Http,
 ): Promise<RegistrationRecord> {
-  const existing = knownAs(parts, server.issuer);
+  const existing = knownAs(parts, server);
   if (existing) return existing;
   const { receiver, record } = await prepareRedirect(parts, server, http);
   await receiver.close();
@@ -128,7 +162,8 @@ async function fromDocument(
 
 /** RFC 8252 §7.3: the server MUST allow any port at the time of the request. */
 async function onAnyPort(parts: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
-  return { receiver: await parts.loopback.open(), record };
+  const { pathname } = new URL(record.registration.redirectUri);
+  return { receiver: await parts.loopback.openAnywhere(pathname), record };
 }
 
 async function registered(parts: RedirectParts, server: AuthorizationServer, http: Http): Promise<Redirect> {
@@ -138,8 +173,9 @@ async function registered(parts: RedirectParts, server: AuthorizationServer, htt
     const { redirectUri } = record.registration;
     if (redirectUri === receiver.redirectUri) return { receiver, record };
     // The server wanted it written with `localhost`: the same port, under the other name.
+    const named = await parts.loopback.open(redirectUri);
     await receiver.close();
-    return { receiver: await parts.loopback.open(redirectUri), record };
+    return { receiver: named, record };
   } catch (error) {
     await receiver.close();
     throw error;

@@ -5,7 +5,7 @@
  * need that one: only the client that a refresh token was issued to may use it. The same client entered anew (with
  * another secret, say) keeps its grants.
  */
-import { anyPort, redirectPath } from '../broker/loopback.ts';
+import { freshRedirect } from '../broker/loopback.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { RegistrationRecord } from '../broker/registrations.ts';
 import { KeyturnError, quoted } from '../errors.ts';
@@ -70,8 +70,6 @@ export async function enterRegistration(
   await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
   return purpose.grant === undefined ? { redirectUri } : {};
 }
-
-const freshRedirect = (): string => `http://127.0.0.1:${anyPort()}${redirectPath}`;
 
 /** Throws `client_rejected`, which says what is wrong with the key. */
 function requireUsableKey(entry: Entry, key: string): void {

@@ -132,6 +132,14 @@ function sameLoopbackRedirect(registered: string, used: string): boolean {
   return one.protocol === 'http:' && one.href === other.href;
 }
 
+/** Another issuer's answer could arrive at the same redirect URI, so that an answer must name its issuer. */
+export interface Ambiguity {
+  /** The other issuer. */
+  readonly issuer: string;
+  /** How the user ends it. */
+  readonly hint: string;
+}
+
 /**
  * The authorization code of the answer, after its checks in order. Throws state_mismatch,
  * issuer_mismatch, access_denied, or login_failed.
@@ -140,10 +148,12 @@ export function processAuthorizationResponse(
   attempt: AuthorizationAttempt,
   server: AuthorizationServer,
   callbackUrl: URL,
+  ambiguity?: Ambiguity,
 ): { readonly code: string } {
   const answer = callbackUrl.searchParams;
   requireState(attempt, answer);
   requireIssuer(attempt, server, answer);
+  if (ambiguity !== undefined && !answer.has('iss')) throw ambiguous(attempt, ambiguity);
   refuseError(server, answer);
   return { code: requireCode(server, answer) };
 }
@@ -187,6 +197,15 @@ function requireIssuer(
       rule: 'RFC 9207 §2.4',
       hint: 'Start the sign-in again. If it happens again, somebody may be mixing up servers on purpose.',
     },
+  );
+}
+
+/** RFC 9700 §4.4.2: where neither `iss` nor the redirect URI tells the issuer, the answer may be another one's. */
+function ambiguous({ issuer }: AuthorizationAttempt, { issuer: other, hint }: Ambiguity): RuleRefusal {
+  return new RuleRefusal(
+    'issuer_mismatch',
+    `The answer of the sign-in at ${quoted(issuer)} was refused. It names no issuer, and an answer of ${quoted(other)} would arrive at the same redirect URI.`,
+    { rule: 'RFC 9700 §4.4.2', hint },
   );
 }
 

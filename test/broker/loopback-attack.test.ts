@@ -46,27 +46,34 @@ async function expectRightReply(receiver: Receiver, awaited: ReturnType<Receiver
 
 describe('a sign-in goes on', { timeout: patience }, () => {
   const host = (receiver: Receiver): string => new URL(receiver.redirectUri).host;
-  const right = '/callback?code=evil&state=right';
+  const right = ({ redirectUri }: Receiver): string =>
+    `${new URL(redirectUri).pathname}?code=evil&state=right`;
   const attacks: readonly [string, (receiver: Receiver) => string][] = [
     [
       'an absolute target of another origin',
-      (r) => `GET http://evil.example${right} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
+      (r) => `GET http://evil.example${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
     ],
     [
       'a target of another scheme',
-      (r) => `GET https://${host(r)}${right} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
+      (r) => `GET https://${host(r)}${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
     ],
-    ['a target without a scheme', (r) => `GET //evil.example${right} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`],
-    ['a rebound name', (r) => `GET ${right} HTTP/1.1\r\nHost: evil.example:${host(r).split(':')[1]}\r\n\r\n`],
-    ['no Host', () => `GET ${right} HTTP/1.0\r\n\r\n`],
-    ['two Hosts', (r) => `GET ${right} HTTP/1.1\r\nHost: evil.example\r\nHost: ${host(r)}\r\n\r\n`],
+    [
+      'a target without a scheme',
+      (r) => `GET //evil.example${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
+    ],
+    [
+      'a rebound name',
+      (r) => `GET ${right(r)} HTTP/1.1\r\nHost: evil.example:${host(r).split(':')[1]}\r\n\r\n`,
+    ],
+    ['no Host', (r) => `GET ${right(r)} HTTP/1.0\r\n\r\n`],
+    ['two Hosts', (r) => `GET ${right(r)} HTTP/1.1\r\nHost: evil.example\r\nHost: ${host(r)}\r\n\r\n`],
     [
       'a preflight',
       (r) =>
-        `OPTIONS ${right} HTTP/1.1\r\nHost: ${host(r)}\r\nOrigin: https://evil.example\r\nAccess-Control-Request-Method: GET\r\nAccess-Control-Request-Private-Network: true\r\n\r\n`,
+        `OPTIONS ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\nOrigin: https://evil.example\r\nAccess-Control-Request-Method: GET\r\nAccess-Control-Request-Private-Network: true\r\n\r\n`,
     ],
-    ['a form post', (r) => `POST ${right} HTTP/1.1\r\nHost: ${host(r)}\r\nContent-Length: 0\r\n\r\n`],
-    ['HEAD', (r) => `HEAD ${right} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`],
+    ['a form post', (r) => `POST ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\nContent-Length: 0\r\n\r\n`],
+    ['HEAD', (r) => `HEAD ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`],
     ['CONNECT', (r) => `CONNECT ${host(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`],
     [
       'an upgrade',
@@ -78,12 +85,12 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     ['an empty line and garbage', () => '\r\n\r\n\u0000\u0001garbage\r\n\r\n'],
     [
       'headers of a megabyte',
-      (r) => `GET ${right} HTTP/1.1\r\nHost: ${host(r)}\r\nX: ${'x'.repeat(1 << 20)}\r\n\r\n`,
+      (r) => `GET ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\nX: ${'x'.repeat(1 << 20)}\r\n\r\n`,
     ],
     [
       'a request smuggled in a body',
       (r) =>
-        `POST / HTTP/1.1\r\nHost: ${host(r)}\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET ${right} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
+        `POST / HTTP/1.1\r\nHost: ${host(r)}\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
     ],
   ];
 
@@ -121,7 +128,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     const awaited = receiver.receive('right', never);
     const slow = Array.from({ length: 24 }, () => dial(receiver));
     await Promise.all(slow.map(async (socket) => once(socket, 'connect')));
-    for (const socket of slow) socket.write('GET /callback?state=ri');
+    for (const socket of slow) socket.write(`GET ${new URL(receiver.redirectUri).pathname}?state=ri`);
     await expectRightReply(receiver, awaited);
   });
 

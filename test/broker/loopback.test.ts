@@ -72,18 +72,19 @@ describe('the listener', () => {
 
   it('uses a redirect URI of the literal address 127.0.0.1, and answers at [::1] as well', async () => {
     const receiver = await opened();
-    expect(receiver.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
+    expect(receiver.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/);
     const awaited = receiver.receive('right', never);
     const answer = send(withQuery(receiver, 'code=c&state=right'), { address: '::1' });
     (await awaited).show('done');
     expect((await answer).status).toBe(200);
   });
 
-  const wrong: readonly [name: string, query: string, sent: Sent, path?: string][] = [
+  const wrong: readonly [name: string, query: string, sent: Sent, path?: (own: string) => string][] = [
     ['another method', 'code=c&state=right', { method: 'POST' }],
     ['a HEAD request', 'code=c&state=right', { method: 'HEAD' }],
-    ['another path', 'code=c&state=right', {}, '/other'],
-    ['a path that only starts alike', 'code=c&state=right', {}, '/callback/more'],
+    ['another path', 'code=c&state=right', {}, () => '/other'],
+    ['the path of an older version', 'code=c&state=right', {}, () => '/callback'],
+    ['a path that only starts alike', 'code=c&state=right', {}, (own) => `${own}/more`],
     ['a foreign Host (DNS rebinding)', 'code=c&state=right', { headers: { host: 'evil.example' } }],
     ['a Host that is localhost', 'code=c&state=right', { headers: { host: 'localhost' } }],
     ['no state', 'code=c', {}],
@@ -97,7 +98,7 @@ describe('the listener', () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const url = new URL(withQuery(receiver, query));
-    if (path !== undefined) url.pathname = path;
+    if (path !== undefined) url.pathname = path(url.pathname);
     expect((await send(url, sent)).status).toBe(400);
     const answer = send(withQuery(receiver, 'code=c&state=right'));
     (await awaited).show('done');
@@ -171,6 +172,38 @@ describe('two sign-ins with one redirect URI', () => {
     (await first).show('done');
     (await second).show('failed');
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 200]);
+  });
+
+  it('share the port at different paths; a reply at the path of the other gets nothing', async () => {
+    const loopback = new Loopback();
+    const one = await opened(loopback);
+    const { origin } = new URL(one.redirectUri);
+    const two = await opened(loopback, `${origin}/entered`);
+    const named = await opened(loopback, `${origin.replace('127.0.0.1', 'localhost')}/named`);
+    const first = one.receive('one', never);
+    const second = two.receive('two', never);
+    const third = named.receive('three', never);
+    for (const [receiver, state] of [
+      [two, 'one'],
+      [one, 'two'],
+      [one, 'three'],
+    ] as const) {
+      expect((await send(withQuery(receiver, `code=evil&state=${state}`))).status).toBe(400);
+    }
+    const answers = [
+      send(withQuery(one, 'code=1&state=one')),
+      send(withQuery(two, 'code=2&state=two')),
+      send(withQuery(named, 'code=3&state=three'), { address: '127.0.0.1' }),
+    ];
+    for (const [reply, code] of [
+      [first, '1'],
+      [second, '2'],
+      [third, '3'],
+    ] as const) {
+      expect((await reply).url.searchParams.get('code')).toBe(code);
+      (await reply).show('done');
+    }
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
   it('keep the listener until the second is done', async () => {

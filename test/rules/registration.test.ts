@@ -100,7 +100,7 @@ describe('a dynamic registration', () => {
     const [request] = authorizationServer.server.asked('/register', 'POST');
     expect(request?.json).toMatchObject({
       application_type: 'native',
-      redirect_uris: [expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/)],
+      redirect_uris: [expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/)],
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
@@ -138,7 +138,7 @@ describe('a dynamic registration', () => {
       authorization: { acceptsRedirect: (uri) => uri.startsWith('http://localhost:') },
     });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/localhost:\d+\/callback$/);
+    expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/localhost:\d+\/[\w-]{22}\/callback$/);
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(2);
   });
 

@@ -1,0 +1,278 @@
+/**
+ * Issuer mix-up (RFC 9700 §4.4): a hostile authorization server sends the browser on to an honest one, with
+ * Keyturn's state and challenge, so that Keyturn would post the honest code and its verifier to the hostile
+ * token endpoint. Neither server names itself in its answers (RFC 9207).
+ */
+import { describe, expect, it } from 'vitest';
+import { documentRedirectUris } from '../../src/broker/redirect.ts';
+import { registrationFromMetadataUrl } from '../../src/oauth/client-metadata.ts';
+import { refusal } from '../broker/rig.ts';
+import { callbackOf, enter, followed, ground, parameter, refused, tokenRequests } from '../rules/ground.ts';
+import type { Ground } from '../rules/ground.ts';
+import type { RigOptions } from '../broker/rig.ts';
+import type {
+  BentAuthorizationServer,
+  BentAuthorizationServerOptions,
+} from '../support/bent-authorization-server.ts';
+import type { BentProtectedServer } from '../support/bent-protected-server.ts';
+import { redirectTo } from '../support/bent-server.ts';
+
+const clientMetadataUrl = 'https://keyturn.example/client.json';
+
+interface Mixed extends Ground {
+  readonly hostile: BentAuthorizationServer;
+  readonly honest: BentAuthorizationServer;
+  /** The protected server of the honest one. */
+  readonly notes: BentProtectedServer;
+}
+
+interface Both {
+  readonly hostile?: BentAuthorizationServerOptions;
+  readonly honest?: BentAuthorizationServerOptions;
+  readonly rig?: RigOptions;
+}
+
+/** The home's protected server names the hostile one. The honest one takes a loopback redirect at any port. */
+async function mixed({ hostile, honest, rig = {} }: Both = {}): Promise<Mixed> {
+  const all = await ground({ authorization: { issInResponse: false, ...hostile }, rig });
+  const victim = await all.world.openAuthorizationServer({
+    issInResponse: false,
+    redirectMatching: 'anyLoopbackPort',
+    ...honest,
+  });
+  const notes = await all.world.openProtectedServer({ authorizationServers: [victim] });
+  await all.rig.allow('editor', undefined, notes.url);
+  return { ...all, hostile: all.authorizationServer, honest: victim, notes };
+}
+
+/** The hostile server sends the browser on, as the client that the honest one knows. `path`: of the redirect URI that it asks for. */
+function sendsOn({ hostile, honest }: Mixed, clientId: string, path?: string): void {
+  hostile.bend.authorizeAnswer = (_reply, { url }) => {
+    const onward = new URL(`${honest.server.base}/authorize${url.search}`);
+    onward.searchParams.set('client_id', clientId);
+    if (path !== undefined) {
+      const redirect = new URL(onward.searchParams.get('redirect_uri') ?? '');
+      redirect.pathname = path;
+      onward.searchParams.set('redirect_uri', redirect.href);
+    }
+    return redirectTo(onward.href);
+  };
+}
+
+/** Asks for a token at the hostile server, and calls the sign-in off where it goes on. The error, where there is one. */
+async function fallInto({ rig }: Mixed): Promise<unknown> {
+  const asked = refusal(rig.ask());
+  const calledOff = async (): Promise<void> => {
+    const { id } = await rig.question('login');
+    await rig.visited();
+    const isOpen = rig.parts.interactions.list().some((open) => open.id === id);
+    if (isOpen) rig.parts.interactions.answer(id, 'no');
+  };
+  await Promise.race([asked, calledOff()]);
+  return asked;
+}
+
+const pathOf = (uri: string | undefined): string => new URL(uri ?? '').pathname;
+
+describe('with dynamic registration', () => {
+  it('sends the honest code to no hostile token endpoint: the honest server refuses the redirect', async () => {
+    const all = await mixed();
+    await all.rig.ask({ resource: all.notes.url });
+    const [client] = [...all.honest.clients.keys()];
+    sendsOn(all, client ?? '');
+    await fallInto(all);
+    expect(tokenRequests(all.hostile)).toEqual([]);
+  });
+
+  it('takes no answer at the path of another registration, also where its state is right', async () => {
+    const all = await mixed();
+    await all.rig.ask({ resource: all.notes.url });
+    const [client] = [...all.honest.clients.keys()];
+    sendsOn(all, client ?? '', pathOf(parameter(all.rig.pages[0], 'redirect_uri')));
+    await fallInto(all);
+    expect(all.honest.counts.authorizations).toBe(2);
+    expect(tokenRequests(all.hostile)).toEqual([]);
+  });
+});
+
+describe('with a metadata document, whose client_id and redirect URIs every issuer knows', () => {
+  const documents = { clientIdMetadataDocuments: true } as const;
+  const rig = { clientMetadataUrl } as const;
+
+  /** The honest server reads the document: it takes the redirect URIs that stand in it, and no others. */
+  async function withDocuments(hostile: BentAuthorizationServerOptions = {}): Promise<Mixed> {
+    const all = await mixed({ hostile: { ...documents, ...hostile }, honest: documents, rig });
+    all.honest.addClient({ clientId: clientMetadataUrl, redirectUris: [...documentRedirectUris] });
+    sendsOn(all, clientMetadataUrl);
+    return all;
+  }
+
+  it('registers dynamically at a second issuer, so that the honest server refuses its redirect', async () => {
+    const all = await withDocuments();
+    await all.rig.ask({ resource: all.notes.url });
+    expect(parameter(all.rig.pages[0], 'client_id')).toBe(clientMetadataUrl);
+    await fallInto(all);
+    expect(parameter(all.rig.pages[1], 'client_id')).not.toBe(clientMetadataUrl);
+    expect(tokenRequests(all.hostile)).toEqual([]);
+  });
+
+  it('refuses a second issuer that takes nothing but the document, and opens no page', async () => {
+    const all = await withDocuments({ registration: 'absent' });
+    await all.rig.ask({ resource: all.notes.url });
+    expect(await refused(all.rig.ask())).toMatchObject({
+      reason: 'registration_required',
+      message: expect.stringContaining(all.honest.issuer),
+      rule: expect.stringContaining('RFC 9700 §4.4.2'),
+      hint: expect.stringContaining(`keyturn register ${all.hostile.issuer} --client-id`),
+    });
+    expect(all.rig.pages).toHaveLength(1);
+    expect(tokenRequests(all.hostile)).toEqual([]);
+  });
+
+  it('looks again before the code is sent: another issuer may have become known by the document', async () => {
+    const all = await withDocuments({ registration: 'absent' });
+    all.rig.person.isThere = false;
+    const asked = refused(all.rig.ask());
+    await all.rig.question('login');
+    const { registrations } = all.rig.parts;
+    const [{ redirectUri } = { redirectUri: '' }] = registrations.all().map((record) => record.registration);
+    const known = registrationFromMetadataUrl(all.honest, clientMetadataUrl, redirectUri, 0);
+    await registrations.add(known, undefined);
+    await followed(all.world, all.rig.pages[0] ?? '');
+    expect(await asked).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9700 §4.4.2' });
+    expect(all.honest.counts.authorizations).toBe(1);
+    expect(tokenRequests(all.hostile)).toEqual([]);
+  });
+
+  it('no longer uses the document where it did, once another issuer knows it', async () => {
+    const all = await withDocuments();
+    await all.rig.ask({ resource: all.notes.url });
+    const elsewhere = registrationFromMetadataUrl(all.hostile, clientMetadataUrl, documentRedirectUris[0], 0);
+    await all.rig.parts.registrations.add(elsewhere, undefined);
+    await all.rig.login({ resource: all.notes.url });
+    expect(all.honest.counts.registrations).toBe(1);
+    expect(parameter(all.rig.pages[1], 'client_id')).not.toBe(clientMetadataUrl);
+  });
+
+  it('goes on using it where the server says that its answers name it', async () => {
+    const all = await withDocuments({ issInResponse: true });
+    await all.rig.ask({ resource: all.notes.url });
+    const error = await fallInto(all);
+    expect(parameter(all.rig.pages[1], 'client_id')).toBe(clientMetadataUrl);
+    expect(error).toMatchObject({ reason: 'issuer_mismatch' });
+    expect(tokenRequests(all.hostile)).toEqual([]);
+  });
+});
+
+describe('with clients that the user entered', () => {
+  /** Both are entered; at the honest one somebody signed in before. */
+  async function entered(options: Both = {}): Promise<Mixed & { readonly clientId: string }> {
+    const all = await mixed(options);
+    const clientId = 'at-the-honest-one';
+    await enter(all.rig, all.honest, { clientId }, { clientId });
+    await all.rig.ask({ resource: all.notes.url });
+    await enter(all.rig, all.hostile);
+    return { ...all, clientId };
+  }
+
+  it('refuses an answer without iss where two of them share a redirect path', async () => {
+    const all = await entered();
+    sendsOn(all, all.clientId);
+    expect(await fallInto(all)).toMatchObject({
+      reason: 'issuer_mismatch',
+      rule: 'RFC 9700 §4.4.2',
+      message: expect.stringContaining(all.honest.issuer),
+      hint: expect.stringMatching(
+        /keyturn register \S+ --client-id ID --redirect-uri http:\/\/127\.0\.0\.1:\d+\//,
+      ),
+    });
+    expect(all.honest.counts.authorizations).toBeGreaterThan(0);
+    expect(tokenRequests(all.hostile)).toEqual([]);
+  });
+
+  it('takes an answer that names its issuer, at a path that two of them share', async () => {
+    const all = await entered({ hostile: { issInResponse: true }, honest: { issInResponse: true } });
+    expect((await all.rig.ask()).issuer).toBe(all.hostile.issuer);
+    expect((await all.rig.ask({ resource: all.notes.url })).issuer).toBe(all.honest.issuer);
+  });
+
+  it('takes an answer without iss at the path that the refusal proposes', async () => {
+    const all = await entered();
+    const { hint = '' } = await refused(all.rig.ask());
+    const redirectUri = hint.slice(hint.lastIndexOf(' ') + 1);
+    await enter(all.rig, all.hostile, { redirectUri }, { redirectUris: [redirectUri] });
+    expect((await all.rig.login()).issuer).toBe(all.hostile.issuer);
+  });
+
+  it('refuses an answer without iss beside a client of an older version, whose path is the same', async () => {
+    const all = await mixed();
+    const { clientId } = await older(all);
+    await enter(all.rig, all.hostile);
+    sendsOn(all, clientId);
+    expect(await fallInto(all)).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9700 §4.4.2' });
+    expect(tokenRequests(all.hostile)).toEqual([]);
+  });
+
+  it('refuses an answer without iss beside a document, whose path is the same', async () => {
+    const all = await mixed({ honest: { clientIdMetadataDocuments: true }, rig: { clientMetadataUrl } });
+    await all.rig.ask({ resource: all.notes.url });
+    await enter(all.rig, all.hostile);
+    sendsOn(all, clientMetadataUrl);
+    expect(await fallInto(all)).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9700 §4.4.2' });
+    expect(tokenRequests(all.hostile)).toEqual([]);
+  });
+
+  it('takes no answer for a client that was entered anew while the page was open', async () => {
+    const { rig, world, authorizationServer } = await ground();
+    const { clientId, redirectUri } = await enter(rig, authorizationServer);
+    rig.person.isThere = false;
+    const asked = refused(rig.ask());
+    await rig.question('login');
+    const callback = await callbackOf({ world }, rig.pages[0]);
+    await enter(rig, authorizationServer, { clientId, redirectUri: `${redirectUri}/other` });
+    await followed(world, callback.href);
+    expect(await asked).toMatchObject({ reason: 'login_failed', rule: expect.stringContaining('RFC 9700') });
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+  });
+});
+
+/** A client that an older version registered at the honest server by itself: its path is /callback. */
+async function older({ rig, honest }: Pick<Mixed, 'rig' | 'honest'>): Promise<{ readonly clientId: string }> {
+  const { clientId, redirectUris } = honest.addClient({ redirectUris: ['http://127.0.0.1:61999/callback'] });
+  const registration = {
+    issuer: honest.issuer,
+    clientId,
+    source: 'dynamic',
+    tokenEndpointAuthMethod: 'none',
+    redirectUri: redirectUris[0] ?? '',
+    registeredAt: 0,
+  } as const;
+  await rig.parts.registrations.add(registration, undefined);
+  return { clientId };
+}
+
+describe('a registration of an older version, at /callback', () => {
+  it('is replaced at the next sign-in, and stays for its refresh token', async () => {
+    const all = await mixed();
+    const { clientId } = await older(all);
+    await all.rig.ask({ resource: all.notes.url });
+    expect(parameter(all.rig.pages[0], 'client_id')).not.toBe(clientId);
+    expect(pathOf(parameter(all.rig.pages[0], 'redirect_uri'))).toMatch(/^\/[\w-]{22}\/callback$/);
+    const [kept, made] = all.rig.parts.registrations.all();
+    expect(kept?.registration.clientId).toBe(clientId);
+    expect(kept?.isRejected).toBeUndefined();
+    await all.rig.login({ resource: all.notes.url });
+    expect(parameter(all.rig.pages[1], 'client_id')).toBe(made?.registration.clientId);
+    expect(all.honest.counts.registrations).toBe(1);
+  });
+
+  it.each(['closed', 'absent'] as const)(
+    'goes on where registration is %s there now',
+    async (registration) => {
+      const all = await mixed({ honest: { registration } });
+      const { clientId } = await older(all);
+      expect((await all.rig.ask({ resource: all.notes.url })).issuer).toBe(all.honest.issuer);
+      expect(parameter(all.rig.pages[0], 'client_id')).toBe(clientId);
+    },
+  );
+});
