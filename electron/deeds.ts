@@ -13,6 +13,7 @@ import type { LoginItem } from './login-item.ts';
 import type { PreferenceFile } from './preferences.ts';
 import type { ScreenLock } from './screen-lock.ts';
 import type { SignInPages } from './sign-in-pages.ts';
+import type { Question } from './summary.ts';
 import type { OurWindow, Windows } from './windows.ts';
 
 export interface DeedParts {
@@ -95,6 +96,11 @@ function ownDeeds(parts: DeedParts): Special {
   };
 }
 
+/** What the person said yes to may open one page of that server, without another press. */
+function leadsToPage({ kind, command, method }: Partial<Question> = {}): boolean {
+  return kind === 'allow' || (kind === 'command' && command === 'login' && method === 'browser');
+}
+
 /** What widens, depending on its params; and what a click may open a page for. */
 function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
   return {
@@ -114,7 +120,7 @@ function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
       }
       const answer = await owner.call('interaction.answer', params);
       // Of a command's permission no page follows: no program waits for a token.
-      if (question?.kind === 'allow') signInPages.clicked(question.resource ?? '');
+      if (leadsToPage(question)) signInPages.clicked(question?.resource ?? '');
       return answer;
     },
     'permission.set': async ({ guard }, params) => {

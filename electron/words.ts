@@ -55,7 +55,7 @@ export function serverState({ state }: Server): string {
 }
 
 export function questionWords(question: Question): string {
-  const { kind, client = '', resource = '', issuer = '' } = question;
+  const { kind, client = '', resource = '', issuer = '', account } = question;
   switch (kind) {
     case 'command':
       return `A command wants to ${commandWords(question)}`;
@@ -64,7 +64,7 @@ export function questionWords(question: Question): string {
     case 'pair':
       return `${shown(client)} wants to be paired`;
     default:
-      return `Sign in to ${serverName(resource)} at ${serverName(issuer)}`;
+      return `Sign in to ${serverName(resource)} at ${serverName(issuer)}${account === undefined ? '' : ` as ${shown(account)}`}`;
   }
 }
 
@@ -75,6 +75,8 @@ function commandWords(question: Question): string {
       return `allow ${shown(client)} ${serverName(resource)}`;
     case 'register':
       return `enter a client for ${serverName(issuer)}`;
+    case 'login':
+      return `sign in to ${serverName(resource)}`;
     case 'override':
       return `waive a rule for ${serverName(server)}`;
     case 'settings':

@@ -83,6 +83,7 @@ function Change({ question }: { readonly question: Question }) {
           <Address url={issuer} />
         </Fact>
       )}
+      {question.command === 'login' && <SignInFacts question={question} />}
       {registration !== undefined && (
         <Fact name={words.registration}>
           <Foreign text={registration} />
@@ -103,6 +104,25 @@ function Change({ question }: { readonly question: Question }) {
       )}
       <NewSetting question={question} />
     </Facts>
+  );
+}
+
+/** For which account, by which way, and which scopes it asks for besides those that the server names. */
+function SignInFacts({ question: { account, method, scope } }: { readonly question: Question }) {
+  return (
+    <>
+      {account !== undefined && (
+        <Fact name={strings.servers.account}>
+          <Foreign text={account} />
+        </Fact>
+      )}
+      {method !== undefined && <Fact name={words.method}>{words.methods[method]}</Fact>}
+      {scope !== undefined && (
+        <Fact name={strings.servers.scopes}>
+          <Scopes names={scopeNames(scope)} />
+        </Fact>
+      )}
+    </>
   );
 }
 

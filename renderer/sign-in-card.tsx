@@ -25,7 +25,7 @@ interface SignInCardProps {
 }
 
 export function SignInCard({ question, onDone }: SignInCardProps) {
-  const { id, kind, resource = '', issuer = '', formerIssuer, code } = question;
+  const { id, kind, formerIssuer, code } = question;
   const isDevice = kind === 'device';
   const deed = useDeed();
   const said = JSON.stringify(question);
@@ -44,16 +44,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
       <h3>{isDevice ? words.titleDevice : words.titlePage}</h3>
       <ChangedNotice said={said} />
       {isDevice && <Code text={code ?? ''} />}
-      <div class="parties">
-        <Facts>
-          <Fact name={words.server}>
-            <Address url={resource} />
-          </Fact>
-          <Fact name={words.issuer}>
-            <Address url={issuer} />
-          </Fact>
-        </Facts>
-      </div>
+      <Destination question={question} />
       {formerIssuer !== undefined && (
         <Notice kind="warn">
           {words.former} <Address url={formerIssuer} /> {words.formerWhat}
@@ -79,6 +70,28 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
           </button>
         </div>
       </footer>
+    </div>
+  );
+}
+
+function Destination({
+  question: { resource = '', issuer = '', account },
+}: Pick<SignInCardProps, 'question'>) {
+  return (
+    <div class="parties">
+      <Facts>
+        <Fact name={words.server}>
+          <Address url={resource} />
+        </Fact>
+        <Fact name={words.issuer}>
+          <Address url={issuer} />
+        </Fact>
+        {account !== undefined && (
+          <Fact name={words.account}>
+            <Foreign text={account} />
+          </Fact>
+        )}
+      </Facts>
     </div>
   );
 }

@@ -545,6 +545,7 @@ export const strings = {
     titles: {
       allow: 'May a command allow a program this?',
       register: 'May a command enter a client?',
+      login: 'May a command sign in?',
       override: 'May a command waive a rule?',
       settings: 'May a command change a setting?',
       unlock: 'May a command unlock the vault?',
@@ -554,6 +555,8 @@ export const strings = {
     whats: {
       allow: 'The program could then get tokens without asking you here.',
       register: 'Keyturn would sign in at this issuer as this client from then on.',
+      login:
+        'Whoever then signs in on that page decides whose account it is. Programs that you allowed there may get that account’s tokens.',
       override: 'Keyturn would no longer keep this rule for this server.',
       settings: 'Keyturn would run with another setting.',
       unlock: 'Programs that you allowed would get tokens again.',
@@ -569,6 +572,12 @@ export const strings = {
       authorization_code: 'You sign in on a page of the issuer',
       client_credentials: 'For itself, without a person (client credentials)',
       'id-jag': 'By your company’s sign-in (enterprise-managed)',
+    },
+    method: 'By',
+    methods: {
+      browser: 'a page in your browser',
+      paste: 'a page elsewhere; the command takes the address at which it ends',
+      device: 'a code on another device, which the command shows',
     },
     authMethod: 'Proves itself',
     redirectUri: 'Redirect URI',
@@ -591,6 +600,7 @@ export const strings = {
     titleDevice: 'Enter this code to sign in',
     server: 'Server',
     issuer: 'Issuer',
+    account: 'Account asked for',
     former: 'The server named another issuer before:',
     formerWhat: 'Go on only if you expected this change.',
     page: 'Address of the page, to copy',

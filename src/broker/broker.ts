@@ -24,9 +24,9 @@ import { patience, TimeOver } from './patience.ts';
 import type { Patience } from './patience.ts';
 import type { Permission } from './permission.ts';
 import * as refusals from './refusals.ts';
-import type { SignInMethod } from './errand.ts';
 import { waitsForUser } from './sibling.ts';
 import { SignIns } from './sign-ins.ts';
+import type { SignInMethod, Starter } from './starter.ts';
 import type { AccessToken } from './token-cache.ts';
 import { neededScope } from './token-request.ts';
 import type { Token, TokenRequest } from './token-request.ts';
@@ -41,6 +41,7 @@ export interface LoginRequest {
   readonly account?: string;
   readonly issuer?: string;
   readonly method: SignInMethod;
+  readonly starter?: Starter;
   /** Milliseconds. */
   readonly timeout: number;
   readonly signal: AbortSignal;

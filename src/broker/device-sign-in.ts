@@ -14,6 +14,7 @@ import { calledOff } from './page-sign-in.ts';
 import { prepareIdentity } from './redirect.ts';
 import type { RegistrationRecord } from './registrations.ts';
 import type { Errand, Keep, SignInParts } from './errand.ts';
+import { askedFor } from './starter.ts';
 
 export async function signInByDevice(
   parts: SignInParts,
@@ -87,6 +88,7 @@ async function approval(
     issuer,
     userCode,
     url: verificationUri,
+    ...askedFor(request),
     ...(verificationUriComplete === undefined ? {} : { completeUrl: verificationUriComplete }),
   } as const;
   const refused = parts.interactions.ask(question, either).then((): never => {

@@ -12,6 +12,7 @@ import type { Interactions } from './interaction.ts';
 import type { OverrideBook } from './override.ts';
 import type { RedirectParts } from './redirect.ts';
 import type { RegistrationRecord } from './registrations.ts';
+import type { Asked, SignInMethod } from './starter.ts';
 
 export interface SignInParts extends DestinationParts, RedirectParts, KeepingParts {
   readonly vault: Vault;
@@ -21,10 +22,7 @@ export interface SignInParts extends DestinationParts, RedirectParts, KeepingPar
   openBrowser(url: string): Promise<void>;
 }
 
-/** How the person reaches the issuer: a browser here, one elsewhere whose last address is pasted back, or a code. */
-export type SignInMethod = 'browser' | 'paste' | 'device';
-
-export interface SignInRequest {
+export interface SignInRequest extends Asked {
   readonly endpoint: string;
   /** What the local client was told; a hint (DESIGN invariant 11). */
   readonly challenge?: BearerChallenge;
@@ -32,7 +30,6 @@ export interface SignInRequest {
   readonly scope?: readonly string[];
   /** Scopes a permission allows at most; absent: no bound. */
   readonly bound?: readonly string[];
-  readonly account?: string;
   readonly issuer?: string;
   readonly method: SignInMethod;
   /** A local client's request started it, not the user. */

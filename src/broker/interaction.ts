@@ -26,12 +26,12 @@ interface Open extends Interaction {
 }
 
 /**
- * More open cards than a person can mean; a further one is refused rather than queued. Sign-ins don't
- * count: the user starts them, or they take turns.
+ * More open questions than a person can mean; a further one is refused rather than queued. Sign-ins are counted
+ * apart from cards, and those of commands apart from the windows' and the programs': none crowds out another.
  */
-const mostOpen = 64;
-/** One program's part of them: a day's work touches fewer servers, and nobody else is crowded out. The command line counts as one. */
-const mostOfOneClient = 8;
+const mostOpen = { cards: 64, 'sign-ins': 32 } as const;
+/** One asker's part of them: a day's work touches fewer servers, and nobody else is crowded out. The command line counts as one. */
+const mostOfOne = 8;
 
 /** Milliseconds that a question stays open, so that an answer that comes late still counts. */
 export const questionPatience = 600_000;
@@ -91,14 +91,15 @@ export class Interactions {
   }
 
   #refuseTooMany(question: Question): void {
-    if (question.kind === 'login') return;
-    const cards = [...this.#open.values()].filter((open) => open.question.kind !== 'login');
-    const whose = askedBy(question);
-    const own = cards.filter((open) => whose !== undefined && askedBy(open.question) === whose);
-    if (cards.length < mostOpen && own.length < mostOfOneClient) return;
-    throw new KeyturnError('rate_limited', `${cards.length} questions are open already.`, {
-      rule: `At most ${mostOpen} open questions, ${mostOfOneClient} of one program`,
-      hint: 'Answer some: `keyturn pending` lists them.',
+    const { what, counted, whose } = shareOf(question);
+    const shares = [...this.#open.values()].map((open) => shareOf(open.question));
+    const all = shares.filter((share) => share.counted === counted);
+    const own = all.filter((share) => whose !== undefined && share.whose === whose);
+    const most = mostOpen[what];
+    if (all.length < most && own.length < mostOfOne) return;
+    throw new KeyturnError('rate_limited', `${all.length} questions are open already.`, {
+      rule: `At most ${most} open ${what}, ${mostOfOne} of one program or one command`,
+      hint: 'Answer some, or call them off: `keyturn pending` lists them.',
     });
   }
 
@@ -124,8 +125,27 @@ export class Interactions {
   }
 }
 
-/** Undefined for a program that has no name yet that counts. */
-function askedBy(question: Question): string | undefined {
-  if (question.kind === 'command') return 'command';
-  return question.kind === 'allow' ? `client ${question.clientId}` : undefined;
+interface Share {
+  readonly what: keyof typeof mostOpen;
+  /** Questions of the same word count together. */
+  readonly counted: string;
+  /** Undefined for who has no name that counts: a program that isn't paired yet, the windows. */
+  readonly whose: string | undefined;
+}
+
+function shareOf(question: Question): Share {
+  switch (question.kind) {
+    case 'login':
+    case 'device': {
+      const { starter } = question;
+      const whose = starter?.by === 'command' ? `connection ${starter.connection}` : undefined;
+      return { what: 'sign-ins', counted: `sign-ins of ${starter?.by ?? 'window'}`, whose };
+    }
+    case 'command':
+      return { what: 'cards', counted: 'cards', whose: 'command' };
+    case 'allow':
+      return { what: 'cards', counted: 'cards', whose: `client ${question.clientId}` };
+    case 'pair':
+      return { what: 'cards', counted: 'cards', whose: undefined };
+  }
 }

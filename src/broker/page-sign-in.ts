@@ -18,6 +18,7 @@ import { prepareRedirect } from './redirect.ts';
 import type { Redirect } from './redirect.ts';
 import type { RegistrationRecord } from './registrations.ts';
 import type { Errand, Keep, SignInParts } from './errand.ts';
+import { askedFor } from './starter.ts';
 
 /** How long a sign-in waits for the person, in milliseconds: time for a password manager and a second factor. */
 export const signInPatience = 600_000;
@@ -107,6 +108,7 @@ async function visit(
     endpoint: request.endpoint,
     issuer: server.issuer,
     url,
+    ...askedFor(request),
     ...(formerIssuer === undefined ? {} : { formerIssuer }),
     paste: (address: string) => pasted.resolve({ url: pastedReply(address, attempt), show: () => undefined }),
   } as const;

@@ -1,6 +1,7 @@
 /** What the person is asked: the kinds of question, and what each shows. No secret, but for a code that is the person's own to type. */
 import type { AskerView } from './asker.ts';
 import type { OverrideName } from './override.ts';
+import type { Asked, SignInMethod } from './starter.ts';
 
 /** What a command of the owner's would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
 export type CommandWish =
@@ -26,6 +27,14 @@ export type CommandWish =
       /** A client that was entered for that issuer ends with it. */
       readonly replaces: boolean;
     }
+  | {
+      readonly command: 'login';
+      readonly endpoint: string;
+      readonly method: SignInMethod;
+      readonly issuer?: string;
+      readonly account?: string;
+      readonly scope?: readonly string[];
+    }
   | { readonly command: 'override'; readonly server: string; readonly override: OverrideName }
   | {
       readonly command: 'settings';
@@ -34,6 +43,12 @@ export type CommandWish =
       readonly value?: string | number | boolean;
     }
   | { readonly command: 'unlock' | 'passphrase' };
+
+/** What the card of a sign-in shows, however the person reaches the issuer. */
+interface SignInQuestion extends Asked {
+  readonly endpoint: string;
+  readonly issuer: string;
+}
 
 export type Question =
   | {
@@ -55,27 +70,23 @@ export type Question =
       readonly code: string;
       readonly asker?: AskerView;
     }
-  | {
+  | (SignInQuestion & {
       readonly kind: 'login';
-      readonly endpoint: string;
-      readonly issuer: string;
       /** The authorization URL, for a person whose browser did not open. */
       readonly url: string;
       /** The issuer that the protected server named before, where it names another now. */
       readonly formerIssuer?: string;
       /** Takes the address that a browser elsewhere ended at. Throws `state_mismatch`, `invalid_request`. */
       readonly paste: (address: string) => void;
-    }
-  | {
+    })
+  | (SignInQuestion & {
       readonly kind: 'device';
-      readonly endpoint: string;
-      readonly issuer: string;
       /** For the user alone. */
       readonly userCode: string;
       readonly url: string;
       /** The same with the code in it. */
       readonly completeUrl?: string;
-    }
+    })
   | {
       readonly kind: 'command';
       readonly wish: CommandWish;

@@ -17,9 +17,10 @@ import type { SignInParts, SignInRequest } from './errand.ts';
 export interface SignInsParts extends SignInParts {
   readonly permissions: Permissions;
   readonly leases: Leases;
+  readonly isDesk: boolean;
 }
 
-type Asked = Omit<SignInRequest, 'isAutomatic' | 'method'>;
+type Asked = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter'>;
 type AskedByUser = Omit<SignInRequest, 'isAutomatic' | 'isUnattended'>;
 
 export class SignIns {
@@ -58,7 +59,12 @@ export class SignIns {
       // A program that may ask the user doesn't share the refusal of one that may not.
       `${asked.isUnattended ? 'unattended' : 'attended'} ${key}`,
       (signal, isAwaited) =>
-        this.#inTurn(key, { ...asked, method: 'browser', isAutomatic: true }, signal, isAwaited),
+        this.#inTurn(
+          key,
+          { ...asked, method: 'browser', isAutomatic: true, starter: { by: 'program' } },
+          signal,
+          isAwaited,
+        ),
       caller,
     );
   }
@@ -85,11 +91,14 @@ export class SignIns {
     }
   }
 
-  /** On purpose: no turn to wait for. */
+  /**
+   * On purpose: no turn to wait for. At a desk a sign-in belongs to who started it: nobody joins another's,
+   * because its address is told to its starter alone. Elsewhere equal requests share one.
+   */
   async byUser(asked: AskedByUser, caller: AbortSignal): Promise<Grant> {
     const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
     return this.#runs.join(
-      `user ${JSON.stringify(request)}`,
+      `user ${JSON.stringify(this.#parts.isDesk ? request : { ...request, starter: undefined })}`,
       (signal) => this.#atOnce(request, signal),
       caller,
     );

@@ -30,12 +30,11 @@ type Question = Awaited<ReturnType<typeof askWhere<'interaction.list'>>>['answer
 
 /** Lines: what is asked, and how to answer. At a desk a yes typed here would be refused, so none is offered. */
 function describe(question: Question, isDesk: boolean): string[] {
-  const { id, client, asker, resource, issuer, scope, code, url } = question;
+  const { id, client, asker, resource, scope, code } = question;
   const answer = isDesk
     ? ['  Answer in Keyturn’s window.', `  keyturn answer ${id} no|later   refuses it, or puts it off`]
     : [`  keyturn answer ${id} yes|no|later`];
   const end = `  keyturn answer ${id} no   calls it off`;
-  const press = isDesk ? ['  or press it in Keyturn’s window'] : [];
   switch (question.kind) {
     case 'allow':
       return [
@@ -50,9 +49,8 @@ function describe(question: Question, isDesk: boolean): string[] {
         ...answer,
       ];
     case 'login':
-      return [`${id}  Sign in at ${issuer} for ${resource}:`, `  ${url}`, ...press, end];
     case 'device':
-      return [`${id}  Sign in at ${issuer} for ${resource}: enter ${code} at`, `  ${url}`, end];
+      return [...signInLines(question), end];
     case 'command':
       return [
         `${id}  May a command ${wishIn(question)}?`,
@@ -63,9 +61,20 @@ function describe(question: Question, isDesk: boolean): string[] {
   }
 }
 
+/** Without the address and the code at a desk: there they are told to the window, and to who started the sign-in. */
+function signInLines({ id, kind, resource, issuer, account, code, url }: Question): string[] {
+  const what = `${id}  Sign in at ${issuer} for ${resource}${accountWords(account)}`;
+  if (url === undefined) return [`${what}:`, '  Press it in Keyturn’s window.'];
+  return [kind === 'device' ? `${what}: enter ${code} at` : `${what}:`, `  ${url}`];
+}
+
+const accountWords = (account: string | undefined): string =>
+  account === undefined ? '' : ` as ${quoted(account)}`;
+
 /** What a command would do, as the end of a sentence. */
 function wishIn(question: Question): string {
   const { client, resource, scope, until, issuer, registration, server, override, setting } = question;
+  const { account, method } = question;
   switch (question.command) {
     case 'allow': {
       const end = until === undefined ? '' : ` until ${when(until)}`;
@@ -73,6 +82,8 @@ function wishIn(question: Question): string {
     }
     case 'register':
       return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
+    case 'login':
+      return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}`;
     case 'override':
       return `waive ${override} for ${server}`;
     case 'settings':

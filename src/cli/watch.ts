@@ -29,6 +29,8 @@ export async function watchQuestions(
       const id = text(question, 'id');
       if (shown.has(id) || URL.parse(text(question, 'resource'))?.origin !== origin) continue;
       shown.add(id);
+      // One that somebody else started in the meantime.
+      if (own && isSignIn(question) && text(question, 'url') === '') continue;
       tell(question, own, connection.capabilities.includes(deskCapability));
       if (question['kind'] === 'login') own?.onPage?.(id);
     }
@@ -65,8 +67,12 @@ const waysToSignIn = {
 
 function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
   tellMove(question);
+  const url = text(question, 'url');
+  // At a desk the address is told to who started the sign-in, and to the window.
+  if (url === '')
+    return say(`keyturn: to sign in at ${hostIn(question)}, press the question in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
-  say(text(question, 'url'));
+  say(url);
 }
 
 function tellDevice(question: Fields): void {
@@ -99,6 +105,8 @@ function hostIn(question: Fields): string {
   const issuer = text(question, 'issuer');
   return URL.parse(issuer)?.host ?? issuer;
 }
+
+const isSignIn = ({ kind }: Fields): boolean => kind === 'login' || kind === 'device';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -219,7 +219,11 @@ function askerAnswer({
 
 type InteractionAnswer = ResultOf<'interaction.list'>['interactions'][number];
 
-export function interactionAnswer({ id, question, createdAt }: Interaction): InteractionAnswer {
+/** `mayFinish`: the caller is told how to finish a sign-in. */
+export function interactionAnswer(
+  { id, question, createdAt }: Interaction,
+  mayFinish: boolean,
+): InteractionAnswer {
   const common = { id, kind: question.kind, createdAt: seconds(createdAt), state: 'open' };
   switch (question.kind) {
     case 'allow':
@@ -242,7 +246,8 @@ export function interactionAnswer({ id, question, createdAt }: Interaction): Int
         ...common,
         resource: question.endpoint,
         issuer: question.issuer,
-        url: question.url,
+        ...(question.account === undefined ? {} : { account: question.account }),
+        ...(mayFinish ? { url: question.url } : {}),
         ...(question.formerIssuer === undefined ? {} : { formerIssuer: question.formerIssuer }),
       };
     case 'device':
@@ -250,8 +255,8 @@ export function interactionAnswer({ id, question, createdAt }: Interaction): Int
         ...common,
         resource: question.endpoint,
         issuer: question.issuer,
-        code: question.userCode,
-        url: question.completeUrl ?? question.url,
+        ...(question.account === undefined ? {} : { account: question.account }),
+        ...(mayFinish ? { code: question.userCode, url: question.completeUrl ?? question.url } : {}),
       };
     case 'command':
       return { ...common, asker: askerAnswer(question.asker), ...wishAnswer(question.wish) };
@@ -271,6 +276,15 @@ function wishAnswer(wish: CommandWish): Partial<InteractionAnswer> {
       };
     case 'register':
       return wish;
+    case 'login':
+      return {
+        command,
+        resource: wish.endpoint,
+        method: wish.method,
+        ...(wish.issuer === undefined ? {} : { issuer: wish.issuer }),
+        ...(wish.account === undefined ? {} : { account: wish.account }),
+        ...(wish.scope === undefined ? {} : { scope: formatScope(wish.scope) }),
+      };
     case 'override':
       return { command, server: wish.server, override: wish.override };
     case 'settings': {

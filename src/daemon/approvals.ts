@@ -90,6 +90,8 @@ function placeOf(wish: CommandWish): { client?: string; endpoint?: string; issue
   switch (wish.command) {
     case 'allow':
       return { client: wish.clientName, endpoint: wish.endpoint };
+    case 'login':
+      return { endpoint: wish.endpoint, ...(wish.issuer === undefined ? {} : { issuer: wish.issuer }) };
     case 'register':
       return { issuer: wish.issuer };
     case 'override':

@@ -11,6 +11,7 @@ import { KeyturnError } from '../errors.ts';
 import type { WideningMethod } from '../ipc/effects.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
 import { parseScope } from '../oauth/scope.ts';
+import { requireSecureUrl } from '../oauth/secure-url.ts';
 import { checkRegistration, enteredFor } from './registration-entry.ts';
 import type { CheckedSetting } from './settings-book.ts';
 import { withoutPassword } from './settings-book.ts';
@@ -42,6 +43,18 @@ const wishes: Wishes = {
       ...(redirectUri === undefined ? {} : { redirectUri }),
       ...(idp === undefined ? {} : { idp: idp.issuer }),
       replaces: enteredFor(broker.parts, issuer).length > 0,
+    };
+  },
+
+  'login.start': ({ broker }, { resource, issuer, account, scope, method = 'browser' }) => {
+    if (issuer !== undefined) requireSecureUrl(issuer, 'the issuer', broker.parts.urlPolicy);
+    return {
+      command: 'login',
+      endpoint: broker.canonical(resource),
+      method,
+      ...(issuer === undefined ? {} : { issuer }),
+      ...(account === undefined ? {} : { account }),
+      ...(scope === undefined ? {} : { scope: parseScope(scope) }),
     };
   },
 

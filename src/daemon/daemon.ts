@@ -44,6 +44,7 @@ import { openSecrets, serviceOf } from './secrets.ts';
 import type { Secrets } from './secrets.ts';
 import { changeSetting, checkSetting } from './setting-change.ts';
 import { SettingsBook } from './settings-book.ts';
+import { socketDoor, windowDoor } from './starters.ts';
 import { storesOf, statusOf } from './status.ts';
 import { Subscribers } from './subscribers.ts';
 import { takeLock } from './single-instance.ts';
@@ -179,7 +180,7 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
   const host = hostOf(built, ending, () => door.server);
   const socket = prepareSocket(home.paths, options.env);
   // The person's own windows are not asked: they have a guard of their own.
-  const answer = answering(log.write, { host, desk, ending });
+  const answer = answering(log.write, { host: { ...host, signIns: windowDoor }, desk, ending });
   const answerCommands = answering(log.write, {
     host: { ...host, ...approvalsOf(built, host) },
     desk,
@@ -235,6 +236,7 @@ function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
     trail,
     settings: book,
     askers: new Askers((ended) => broker.consent.endRun(ended)),
+    signIns: socketDoor(() => parts.isDesk),
     verifyRecords: () => authority.verify(),
     status: () => statusOf({ home, book, parts, records, trail, log, desk, unshielded }),
     changeSetting: async (name, value) => {

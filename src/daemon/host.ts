@@ -7,12 +7,14 @@ import type { Askers } from './askers.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { LockDesk } from './lock-desk.ts';
 import type { SettingsBook } from './settings-book.ts';
+import type { SignInDoor } from './starters.ts';
 
 /** What the methods need of their host besides the broker. */
 export interface Host {
   readonly broker: Broker;
   readonly settings: SettingsBook;
   readonly askers: Askers;
+  readonly signIns: SignInDoor;
   readonly desk: Pick<LockDesk, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
   readonly trail: Pick<AuditTrail, 'tail' | 'verify' | 'about'>;
   /** Before records of the home confer anything. Throws what the vault throws; does nothing once it has succeeded. */

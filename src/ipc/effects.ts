@@ -6,8 +6,8 @@
 import type { MethodName } from './protocol.ts';
 
 /**
- * `reads` shows, `narrows` takes away or ends. `asks` gives only what the person allows on a card or at a
- * page of its own. `widens` gives somebody more than they had, or may.
+ * `reads` shows, `narrows` takes away or ends. `asks` gives only what the person allows on a card, or to who
+ * started it. `widens` gives somebody more than they had, or may.
  */
 export type Effect = 'reads' | 'narrows' | 'asks' | 'widens';
 
@@ -29,7 +29,7 @@ export const effects = {
   'settings.set': 'widens',
   'interaction.list': 'reads',
   'interaction.answer': 'widens',
-  'login.start': 'asks',
+  'login.start': 'widens',
   'login.answer': 'asks',
   'override.set': 'widens',
   'audit.tail': 'reads',

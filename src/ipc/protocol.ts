@@ -163,17 +163,26 @@ const setting = z.object({
   live: z.boolean(),
 });
 
+/** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
+const signInMethod = z.literal(['browser', 'paste', 'device']);
+
 const interaction = z.object({
   id,
   kind: z.literal(['allow', 'pair', 'login', 'device', 'command']),
   /** Of the kind `command`: what it would widen, and below what of it the person has to know. */
-  command: z.literal(['allow', 'register', 'override', 'settings', 'unlock', 'passphrase']).optional(),
+  command: z
+    .literal(['allow', 'register', 'login', 'override', 'settings', 'unlock', 'passphrase'])
+    .optional(),
   client: name.optional(),
   asker: asker.optional(),
   resource: url.optional(),
   issuer: url.optional(),
   scope: scope.optional(),
   until: instant.optional(),
+  /** Of a sign-in: the label that it was asked for. */
+  account: account.optional(),
+  /** Of a sign-in that a command wants to start. */
+  method: signInMethod.optional(),
   registration: clientIdentifier.optional(),
   /** Of a client that would be entered, as in `registration.set`; `idp` is the identity provider's issuer. */
   grant: registrationGrant.optional(),
@@ -188,7 +197,10 @@ const interaction = z.object({
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
   /** The issuer that the protected server named before, where it names another now. */
   formerIssuer: url.optional(),
-  /** The six digits of a pairing, or the code to type at the page of a sign-in on another device. */
+  /**
+   * The six digits of a pairing, or the code to type at the page of a sign-in on another device. At a desk that
+   * code, and the address of a sign-in, are told to who started it and to the windows.
+   */
   code: z.string().max(longest.id).optional(),
   /** The page to open; an authorization URL has challenge and state in it, and no secret. */
   url: z.string().max(longest.challenge).optional(),
@@ -220,8 +232,7 @@ const auditVerdict = z.object({
 
 const loginStart = z.object({
   resource: url,
-  /** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
-  method: z.literal(['browser', 'paste', 'device']).optional(),
+  method: signInMethod.optional(),
   scope: scope.min(1).optional(),
   account: account.optional(),
   issuer: url.optional(),

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Interactions } from '../../src/broker/interaction.ts';
 import type { Question } from '../../src/broker/interaction.ts';
+import type { Starter } from '../../src/broker/starter.ts';
 import { refusal } from './rig.ts';
 
 const question: Question = { kind: 'allow', clientId: 'a', clientName: 'A', endpoint: 'https://a.example' };
@@ -94,5 +95,36 @@ describe('many questions', () => {
       paste: () => undefined,
     }));
     expect(interactions.list()).toHaveLength(65);
+  });
+
+  const signIn = (starter?: Starter): Question => ({
+    kind: 'login',
+    endpoint: '',
+    issuer: '',
+    url: '',
+    paste: () => undefined,
+    ...(starter === undefined ? {} : { starter }),
+  });
+
+  it('of sign-ins that commands started are bounded, of one connection and in all, and hold up no other sign-in', async () => {
+    const { interactions } = counting();
+    const late = { reason: 'rate_limited' };
+    for (const connection of [1, 2, 3, 4]) {
+      const mine = { by: 'command', connection } as const;
+      void openMany(interactions, 8, () => signIn(mine));
+      expect(await refusal(interactions.ask(signIn(mine), never))).toMatchObject(late);
+    }
+    expect(interactions.list()).toHaveLength(32);
+    const another = signIn({ by: 'command', connection: 5 });
+    expect(await refusal(interactions.ask(another, never))).toMatchObject(late);
+    void openMany(interactions, 1, () => signIn({ by: 'window' }));
+    void openMany(interactions, 1, () => signIn({ by: 'program' }));
+    void openMany(interactions, 1, () => question);
+    expect(interactions.list()).toHaveLength(35);
+    // One that is called off makes room.
+    interactions.answer(interactions.list()[0]?.id ?? '', 'no');
+    await new Promise((resolve) => void setImmediate(resolve));
+    void openMany(interactions, 1, () => another);
+    expect(interactions.list()).toHaveLength(35);
   });
 });

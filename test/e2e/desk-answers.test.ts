@@ -50,14 +50,15 @@ describe('keyturn pending at a desk', () => {
     expect(await allowing.ended).toMatchObject({ code: 4 });
   });
 
-  it('shows a sign-in’s address, and that its page opens from the window', async () => {
+  it('leads a sign-in that it did not start to the window, and shows no address of it', async () => {
     const { home, resource: real } = await homeInWorld();
     const { owner, card } = await openDesk(home);
     const signingIn = owner.call('login.start', { resource: real });
     signingIn.catch(() => undefined);
-    const { id, url } = await card();
+    const { id } = await card();
     const shown = await pending(home);
-    expect(shown).toContain(`  ${url}\n  or press it in Keyturn’s window\n`);
+    expect(shown).toContain(`for ${real}:\n  Press it in Keyturn’s window.\n`);
+    expect(shown).not.toContain('state=');
     await home.ok(['answer', id, 'no']);
     await expect(signingIn).rejects.toMatchObject({ reason: 'login_failed' });
   });

@@ -111,12 +111,30 @@ describe('a command that widens something, or waits for a sign-in', () => {
     await withYes(home, ['allow', 'cli', resource]);
     const asking = home.start(['token', resource]);
     await iconShows(opened, 'waiting');
-    await asking.says('press the question in Keyturn’s window, or visit:');
+    await asking.says('press the question in Keyturn’s window.');
     expect(world.counts().authorizationServer.signIns).toBe(0);
     await opened.choose('Sign in to');
     expect(await asking.ended).toMatchObject({ code: 0 });
     expect(world.counts().authorizationServer.signIns).toBe(1);
     await iconShows(opened, 'fine');
+  });
+});
+
+describe('a sign-in that a command starts', () => {
+  it('opens its page after a yes to its card, and not before', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await openApp(home, ['--hidden']);
+    const signingIn = home.start(['login', resource, '--account', 'work', '--json']);
+    const card = await cardPage('A command wants to sign in to');
+    expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
+      { id: card.id, command: 'login', resource, account: 'work', method: 'browser' },
+    ]);
+    expect(world.counts().authorizationServer.signIns).toBe(0);
+    expect(await approve(card)).toEqual({ ok: true, value: {} });
+    const { code, stdout } = await signingIn.ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ resource, account: 'work', state: 'active' });
+    expect(world.counts().authorizationServer.signIns).toBe(1);
   });
 });
 

@@ -143,6 +143,7 @@ describe('the menu', () => {
   it.each([
     [{ command: 'allow' }, '"editor" "notes.example/mcp"'],
     [{ command: 'register' }, 'enter a client for "login.example"'],
+    [{ command: 'login' }, 'sign in to "notes.example/mcp"'],
     [{ command: 'override', server: 'https://notes.example/mcp' }, 'waive a rule for "notes.example/mcp"'],
     [{ command: 'settings', setting: { name: 'browser' } }, 'change the setting "browser"'],
     [{ command: 'unlock' }, 'unlock the vault'],

@@ -1,5 +1,5 @@
 /**
- * What a card offers and says, over answers that are written down: how long, to whom, for which command.
+ * What a card offers and says, over answers that are written down: how long, and to whom.
  * That the broker keeps to it is question-card.test.ts's.
  */
 import type { Page } from 'playwright-core';
@@ -333,109 +333,5 @@ describe('how long it is allowed', () => {
     await page.getByLabel('Once').focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => answers.at(-1)).toEqual({ id: 'q1', answer: 'no' });
-  });
-});
-
-describe('the card of a command', () => {
-  const asker = { verified: true, pid: 7, executable: '/usr/bin/node', parents: ['zsh'] };
-  const common = { id: 'q1', kind: 'command' as const, asker, createdAt: exampleNow, state: 'open' };
-
-  const changes = [
-    [
-      { command: 'allow', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:read' },
-      ['May a command allow', 'editor', 'https://notes.example/mcp', 'Read notes', 'until you end it'],
-    ],
-    [
-      { command: 'allow', client: 'reader', resource: 'https://notes.example/mcp', until: exampleNow },
-      ['reader', `${new Date(exampleNow * 1000).getFullYear()} at `],
-    ],
-    [
-      { command: 'register', issuer: 'https://login.example', registration: 'by-hand' },
-      ['May a command enter a client', 'https://login.example', 'by-hand'],
-    ],
-    [
-      {
-        command: 'register',
-        issuer: 'https://login.example',
-        registration: 'by-machine',
-        grant: 'id-jag',
-        authMethod: 'private_key_jwt',
-        redirectUri: 'http://127.0.0.1:8123/back',
-        idp: 'https://company.example',
-        replaces: true,
-      },
-      [
-        'This client gives tokens without anybody being asked',
-        'It replaces the client that is entered now',
-        'enterprise-managed',
-        'Private key',
-        'http://127.0.0.1:8123/back',
-        'https://company.example',
-      ],
-    ],
-    [
-      { command: 'register', issuer: 'https://login.example', grant: 'client_credentials' },
-      ['For itself, without a person', 'This client gives tokens without anybody being asked'],
-    ],
-    [
-      { command: 'override', server: 'https://notes.example/mcp', override: 'no-resource' },
-      ['May a command waive a rule', 'https://notes.example/mcp', 'Ask without the resource', 'Danger'],
-    ],
-    [
-      { command: 'settings', setting: { name: 'browser', value: 'firefox' } },
-      ['May a command change a setting', 'browser', 'firefox'],
-    ],
-    [{ command: 'settings', setting: { name: 'browser' } }, ['unset: the default counts again']],
-    [{ command: 'unlock' }, ['May a command unlock the vault']],
-    [{ command: 'passphrase' }, ['May a command change the passphrase']],
-  ] as const;
-
-  // The first part is waited for: no card before it may say the same.
-  it('says what would change, and who asks', async () => {
-    const interactions = changes.map(([fields], at) => ({ ...common, ...fields, id: `q${at}` }));
-    const { page } = await openWindow(profile.page.context(), {
-      answer: exampleAnswer({ 'interaction.list': { interactions } }),
-    });
-    for (const [at, [{ command }, parts]] of changes.entries()) {
-      await page.evaluate(`location.hash = "card/q${at}"`);
-      await page.getByText(parts[0]).waitFor();
-      const text = (await page.locator('.question').innerText()).toLowerCase();
-      for (const part of [...parts, '/usr/bin/node', 'attested by the system', 'process 7']) {
-        expect(text, command).toContain(part.toLowerCase());
-      }
-    }
-  });
-
-  it('keeps the rules of every card: denied by Enter, but no early one, allowed by a press on an armed card only', async () => {
-    const answers: unknown[] = [];
-    const example = exampleAnswer({
-      'interaction.list': { interactions: [{ ...common, command: 'unlock' }] },
-    });
-    const { page } = await openWindow(profile.page.context(), {
-      hash: 'card',
-      areTimersHeld: true,
-      answer: async (channel, params) => {
-        if (channel === 'interaction.answer') answers.push(params);
-        return example(channel, params);
-      },
-    });
-    const approve = button(page, 'Let it');
-    await timerHeld(page);
-    expect(await approve.isDisabled()).toBe(true);
-    // Of somebody who typed elsewhere when the card came up, and who still holds the key half a second later.
-    await page.evaluate('performance.now = () => 1000; dispatchEvent(new Event("focus"))');
-    await page.keyboard.down('Enter');
-    await page.evaluate('performance.now = () => 1500');
-    await page.keyboard.down('Enter');
-    await page.keyboard.up('Enter');
-    await releaseTimers(page);
-    await armed(page);
-    await page.evaluate('document.querySelector("button.primary").click()');
-    await approve.press('Space');
-    await idle(page);
-    await button(page, 'Not now').click();
-    await page.getByText('Not decided.').waitFor();
-    await button(page, 'Deny').press('Enter');
-    await expect.poll(() => answers).toEqual(['yes', 'later', 'no'].map((answer) => ({ id: 'q1', answer })));
   });
 });

@@ -5,6 +5,7 @@
  */
 import { Askers } from '../../src/daemon/askers.ts';
 import { dispatch } from '../../src/daemon/methods.ts';
+import { socketDoor } from '../../src/daemon/starters.ts';
 import type { Host } from '../../src/daemon/host.ts';
 import type { Caller } from '../../src/ipc/server.ts';
 import type { Rig } from '../broker/rig.ts';
@@ -43,6 +44,7 @@ function hostOf(broker: Host['broker']): Host {
     },
     verifyRecords: () => broker.parts.registrations.verify(),
     askers: new Askers(() => undefined),
+    signIns: socketDoor(() => broker.parts.isDesk),
     status: missing,
     changeSetting: missing,
     subscribe: missing,

@@ -48,8 +48,10 @@ export const clientMethods: Pick<
     return {};
   },
 
-  'interaction.list': ({ broker }) => ({
-    interactions: broker.parts.interactions.list().map(interactionAnswer),
+  'interaction.list': ({ broker, signIns }, caller) => ({
+    interactions: broker.parts.interactions
+      .list()
+      .map((open) => interactionAnswer(open, signIns.mayFinish(caller, open.question))),
   }),
 
   'interaction.answer': ({ broker }, _caller, { id, answer, scope, lease }) => {

@@ -2,6 +2,7 @@
 import type { Broker } from '../../broker/broker.ts';
 import type { Grant } from '../../broker/grant.ts';
 import { revokeGrant } from '../../broker/revoker.ts';
+import { KeyturnError } from '../../errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol.ts';
 import type { Caller } from '../../ipc/server.ts';
 import { parseScope } from '../../oauth/scope.ts';
@@ -43,24 +44,34 @@ export const grantMethods: Pick<
     return { revoked };
   },
 
-  'login.start': async ({ broker }, caller, params) => {
+  'login.start': async ({ broker, signIns }, caller, params) => {
     const grant = await broker.login({
       resource: params.resource,
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       ...(params.account === undefined ? {} : { account: params.account }),
       ...(params.issuer === undefined ? {} : { issuer: params.issuer }),
       method: params.method ?? 'browser',
+      starter: signIns.starterOf(caller),
       timeout: (params.timeout ?? defaultTimeout) * 1000,
       signal: caller.signal,
     });
     return { grant: grantAnswer(broker, grant, caller) };
   },
 
-  'login.answer': ({ broker }, _caller, { id, redirect }) => {
+  'login.answer': ({ broker, signIns }, caller, { id, redirect }) => {
+    const question = broker.parts.interactions.find(id)?.question;
+    if (question && !signIns.mayFinish(caller, question)) throw startedElsewhere();
     broker.answerLogin(id, redirect);
     return {};
   },
 };
+
+function startedElsewhere(): KeyturnError {
+  return new KeyturnError('not_permitted', 'Another program started this sign-in.', {
+    rule: 'At a desk only who started a sign-in, or the person in Keyturn’s window, finishes it',
+    hint: 'Paste the address in Keyturn’s window, or start a sign-in with: keyturn login RESOURCE --paste',
+  });
+}
 
 const isOver = (grant: Grant): boolean => grant.state.kind === 'revoked' && grant.state.receipt !== 'pending';
 

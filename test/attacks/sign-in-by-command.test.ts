@@ -1,0 +1,135 @@
+/**
+ * Another program of the user's holds the owner's key at a desk, and wants its own account, or its own issuer,
+ * behind what the person allowed.
+ */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connect, connectAsOwner } from '../../src/client/connect.ts';
+import type { Connection } from '../../src/client/connection.ts';
+import { pair } from '../../src/client/pair.ts';
+import { methods, type ResultOf } from '../../src/ipc/protocol.ts';
+import { type BentHome, homeInBentWorld } from '../support/bent-home.ts';
+import { type Desk, openDesk } from '../support/desk-home.ts';
+import { until } from '../support/home.ts';
+
+type Question = ResultOf<'interaction.list'>['interactions'][number];
+
+async function openQuestions(connection: Connection): Promise<Question[]> {
+  const answer = await connection.request('interaction.list');
+  return methods['interaction.list'].result.parse(answer).interactions;
+}
+
+/** A connection of another program, with the owner's key. */
+async function attackerOf({ home }: Desk): Promise<Connection> {
+  const connection = await connectAsOwner({ env: home.env, paths: home.paths });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+/** The address that a browser ends at which signs in as somebody, from the address of the page. */
+async function signedInAddress({ world }: BentHome, page: string): Promise<string> {
+  const reply = await world.fetch(page, { redirect: 'manual' });
+  return reply.headers.get('location') ?? '';
+}
+
+const notOurs = { reason: 'not_permitted' };
+
+describe('the owner’s key at a desk', () => {
+  it.each(['browser', 'paste', 'device'] as const)(
+    'starts no sign-in by %s without a yes in the window, and reaches no server before it',
+    async (method) => {
+      const there = await homeInBentWorld({ authorization: { deviceAuthorization: true } });
+      const desk = await openDesk(there.home);
+      const attacker = await attackerOf(desk);
+      const started = attacker.request('login.start', { resource: there.url, method });
+      started.catch(() => undefined);
+      const { id, ...card } = await desk.card();
+      expect(card).toMatchObject({ kind: 'command', command: 'login', resource: there.url, method });
+      expect(await openQuestions(attacker)).toHaveLength(1);
+      expect(there.protectedServer.server.requests).toEqual([]);
+      await desk.answer(id, 'no');
+      await expect(started).rejects.toMatchObject({ reason: 'consent_denied' });
+      expect(await desk.owner.call('grant.list', {})).toEqual({ grants: [] });
+    },
+  );
+
+  it('reads no address of a sign-in that the person started, and can’t end it at an address of its own', async () => {
+    const there = await homeInBentWorld();
+    const desk = await openDesk(there.home);
+    const attacker = await attackerOf(desk);
+    const signingIn = desk.owner.call('login.start', { resource: there.url, method: 'paste' });
+    signingIn.catch(() => undefined);
+    const shown = await desk.card();
+    const seen = await until('the sign-in', async () => (await openQuestions(attacker))[0]);
+    expect(seen).toMatchObject({ id: shown.id, kind: 'login', resource: there.url });
+    expect(seen).not.toHaveProperty('url');
+    // Even with the address, which it has by some other way.
+    const redirect = await signedInAddress(there, shown.url ?? '');
+    await expect(attacker.request('login.answer', { id: shown.id, redirect })).rejects.toMatchObject(notOurs);
+    expect(there.authorizationServer.counts.codesRedeemed).toBe(0);
+    await desk.owner.call('login.answer', { id: shown.id, redirect });
+    await signingIn;
+  });
+
+  it('reads no address of a sign-in that a program’s request started', async () => {
+    const there = await homeInBentWorld();
+    const desk = await openDesk(there.home);
+    const pairing = pair({ name: 'editor', env: there.home.env, onCode: () => undefined });
+    await desk.answer((await desk.card()).id, 'yes');
+    await pairing;
+    await desk.owner.call('permission.set', { client: 'editor', resource: there.url, decision: 'allow' });
+    const editor = await connect({ name: 'editor', env: there.home.env });
+    onTestFinished(() => editor.close());
+    const asking = editor.getToken({ resource: there.url, interaction: 'allow' });
+    asking.catch(() => undefined);
+    const shown = await desk.card();
+    expect(shown).toMatchObject({ kind: 'login', resource: there.url, url: expect.any(String) as string });
+    const attacker = await attackerOf(desk);
+    expect(JSON.stringify(await openQuestions(attacker))).not.toContain('state=');
+    const redirect = await signedInAddress(there, shown.url ?? '');
+    await expect(attacker.request('login.answer', { id: shown.id, redirect })).rejects.toMatchObject(notOurs);
+    await desk.answer(shown.id, 'no');
+    await expect(asking).rejects.toMatchObject({ reason: 'login_failed' });
+  });
+
+  it('learns no code of a sign-in on another device that somebody else started', async () => {
+    const there = await homeInBentWorld({ authorization: { deviceAuthorization: true } });
+    const desk = await openDesk(there.home);
+    const attacker = await attackerOf(desk);
+    const signingIn = desk.owner.call('login.start', { resource: there.url, method: 'device' });
+    signingIn.catch(() => undefined);
+    const { id, code = '' } = await desk.card();
+    expect(code).not.toBe('');
+    const seen = await openQuestions(attacker);
+    expect(seen).toMatchObject([{ id, kind: 'device' }]);
+    expect(seen[0]).not.toHaveProperty('code');
+    expect(seen[0]).not.toHaveProperty('url');
+    await desk.answer(id, 'no');
+    await expect(signingIn).rejects.toMatchObject({ reason: 'login_failed' });
+  });
+
+  it('joins no sign-in of another connection by asking for the same', async () => {
+    const there = await homeInBentWorld();
+    const desk = await openDesk(there.home);
+    const request = { resource: there.url, method: 'paste' };
+    const first = desk.line.request('login.start', request);
+    first.catch(() => undefined);
+    const asked = await desk.card();
+    await desk.answer(asked.id, 'yes');
+    const own = await until('the sign-in', async () =>
+      (await openQuestions(desk.line)).find(({ kind }) => kind === 'login'),
+    );
+    expect(own.url).toContain('state=');
+    const attacker = await attackerOf(desk);
+    const second = attacker.request('login.start', request);
+    second.catch(() => undefined);
+    const card = await until('the second card', async () =>
+      (await desk.cards()).find(({ kind }) => kind === 'command'),
+    );
+    await desk.answer(card.id, 'no');
+    await expect(second).rejects.toMatchObject({ reason: 'consent_denied' });
+    expect(JSON.stringify(await openQuestions(attacker))).not.toContain('state=');
+    const redirect = await signedInAddress(there, own.url ?? '');
+    await desk.line.request('login.answer', { id: own.id, redirect });
+    expect(await first).toMatchObject({ grant: { state: 'active' } });
+  });
+});
