@@ -18,12 +18,13 @@ interface BrokerFactsProps {
 }
 
 export function BrokerFacts({ status, details }: BrokerFactsProps) {
-  const { insecureLoopback, unreadable, version, home, browser } = status;
+  const { insecureLoopback, unreadable, index, version, home, browser } = status;
   return (
     <section class="card" aria-labelledby="broker-title">
       <h3 id="broker-title">{words.broker}</h3>
       {insecureLoopback && <Notice kind="warn">{words.insecure}</Notice>}
       {unreadable.length > 0 && <Unreadable files={unreadable} />}
+      {index.differences.length > 0 && <Differences index={index} />}
       <Facts>
         <Fact name={words.version}>
           <Foreign text={version} />
@@ -32,6 +33,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
           <Path text={home} />
         </Fact>
         <Log status={status} />
+        <Fact name={words.index}>{words.indexChecked(index.checked)}</Fact>
         <Fact name={words.shield}>
           <Lines lines={status.unshielded} none={words.shieldWhole} />
         </Fact>
@@ -134,6 +136,22 @@ function Unreadable({ files }: { readonly files: Status['unreadable'] }) {
           </li>
         ))}
       </ul>
+    </Notice>
+  );
+}
+
+function Differences({ index: { differences, more } }: { readonly index: Status['index'] }) {
+  return (
+    <Notice kind="bad">
+      <p>{words.indexDiffers}</p>
+      <ul>
+        {differences.map(({ grant, what }) => (
+          <li key={grant}>
+            <Foreign text={grant} />: <Foreign text={what} bound={longestPath} />
+          </li>
+        ))}
+      </ul>
+      {more > 0 && <p>{words.indexMore(number(more))}</p>}
     </Notice>
   );
 }

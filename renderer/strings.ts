@@ -313,6 +313,7 @@ export const strings = {
       lost: 'Rows lost',
       vault: 'Vault',
       clock: 'Clock',
+      index: 'Index of grants',
     } as Readonly<Record<string, string | undefined>>,
   },
 
@@ -400,6 +401,16 @@ export const strings = {
     browser: 'Browser command',
     browserSystem: 'the system’s browser',
     insecure: 'INSECURE: plain http is accepted on this computer. For development only.',
+    index: 'Index of grants',
+    indexChecked: (count: number) =>
+      count === 0
+        ? 'not checked yet'
+        : count === 1
+          ? '1 grant compared with the vault'
+          : `${count} grants compared with the vault`,
+    indexDiffers:
+      'Something changed the index of grants, or a crash cut it short. What the vault says counts:',
+    indexMore: (count: string) => `${count} more; the activity has them.`,
     unreadable:
       'These files can’t be read. They were left as they are, and what they held counts for nothing:',
     saved: 'Saved.',

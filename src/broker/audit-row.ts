@@ -16,6 +16,8 @@ export interface AuditRow {
     | 'pair'
     | 'client'
     | 'revoke'
+    /** The index of grants did not say what the vault says. */
+    | 'index'
     | 'registration'
     | 'override'
     | 'settings'

@@ -106,6 +106,11 @@ export class Epochs {
   }
 }
 
+/** True where only a Keyturn that knew neither epochs nor bindings can have written the item, or nobody has. */
+export function isBeforeEpochs(text: string | undefined): boolean {
+  return text === undefined || text === firstText;
+}
+
 function epochsIn(text: string): Record<string, Known> {
   if (text === firstText) return {};
   try {

@@ -31,6 +31,8 @@ export interface AuthorityParts {
 export interface Authority {
   /** The records of `NAME.json`. `rules`: what else narrows but a removal or a change of a record. */
   records<Item>(name: string, schema: z.ZodType<Item>, rules?: ChangeRules<Item>): AuthorityStore<Item>;
+  /** `check` is done with every verification, after the master secret was found and before anything counts. */
+  beside(check: () => Promise<void>): void;
   /** Resolves once every record was verified or found to be in trouble. Throws what the vault throws. */
   verify(): Promise<void>;
 }
@@ -39,6 +41,7 @@ export class HomeAuthority implements Authority {
   readonly #parts: AuthorityParts;
   readonly #epochs: Epochs;
   readonly #files: Pick<AuthorityFile<unknown>, 'judge'>[] = [];
+  readonly #beside: (() => Promise<void>)[] = [];
   #running: Promise<void> | undefined;
   #isDone = false;
 
@@ -59,6 +62,10 @@ export class HomeAuthority implements Authority {
     return records;
   }
 
+  beside(check: () => Promise<void>): void {
+    this.#beside.push(check);
+  }
+
   /** Once it is done it does nothing: a token from memory waits for no vault. A failure is not remembered. */
   async verify(): Promise<void> {
     if (this.#isDone) return;
@@ -69,6 +76,7 @@ export class HomeAuthority implements Authority {
   async #verify(): Promise<void> {
     // First: in a keyring that was exchanged for another the master is missed, before missing epochs can mislead.
     await this.#parts.master();
+    for (const check of this.#beside) await check();
     const isFirst = !(await this.#epochs.load());
     for (const file of this.#files) await file.judge(isFirst);
     // Even where a file was in trouble: who could keep one so would keep the way open for files without a MAC.
@@ -93,6 +101,10 @@ export class HomeAuthority implements Authority {
 export class PassingAuthority implements Authority {
   records<Item>(): AuthorityStore<Item> {
     return new PassingRecords<Item>();
+  }
+
+  beside(): void {
+    // What an earlier broker wrote is not in this vault.
   }
 
   async verify(): Promise<void> {

@@ -11,7 +11,7 @@
  */
 import { reasonOf } from '../errors.ts';
 import type { KeyturnError } from '../errors.ts';
-import { canonicalResource } from '../oauth/resource.ts';
+import { canonicalResource, resourceCovers } from '../oauth/resource.ts';
 import { isWithin, union } from '../oauth/scope.ts';
 import { Consent } from './consent.ts';
 import { stillNames } from './destination.ts';
@@ -155,7 +155,7 @@ export class Broker {
     const { request, endpoint, wanted, waiting } = asked;
     const permission = this.consent.inForce(wanted);
     const way = { request, endpoint, wanted, waiting, asked, permission };
-    const grant = this.#grantFor(way);
+    const grant = await this.#grantFor(way);
     if (!grant || grant.state.kind !== 'active') {
       await this.#signInFor(way, grant);
       return undefined;
@@ -168,11 +168,17 @@ export class Broker {
     return token && this.#handOut(way, grant, token);
   }
 
-  /** The newest grant that serves; a revoked one only where there is no other. */
-  #grantFor({ endpoint, request }: Way): Grant | undefined {
-    const grants = this.parts.grants.forEndpoint(endpoint, request.account);
+  /** The newest grant that serves, by the vault's word; a revoked one only where there is no other. */
+  async #grantFor({ endpoint, request }: Way): Promise<Grant | undefined> {
+    const { grants: all, refresher } = this.parts;
+    let grants = all.forEndpoint(endpoint, request.account);
+    if (!grants.every(({ id }) => refresher.isVouched(id))) {
+      await refresher.vouch(grants);
+      grants = all.forEndpoint(endpoint, request.account);
+    }
     const alive = grants.filter((grant) => grant.state.kind !== 'revoked');
-    return alive.find((grant) => grant.state.kind === 'active') ?? alive[0] ?? grants[0];
+    const active = alive.filter((grant) => grant.state.kind === 'active');
+    return active.find(({ id }) => refresher.isHeld(id)) ?? active[0] ?? alive[0] ?? grants[0];
   }
 
   /** A token for this permission. Undefined: the grant changed, look again. */
@@ -194,6 +200,7 @@ export class Broker {
   async #handOut(way: Way, grant: Grant, token: AccessToken): Promise<Token | undefined> {
     const { wanted, endpoint, permission } = way;
     if (this.consent.inForce(wanted) !== permission) return undefined;
+    this.#refuseOutside(endpoint, grant);
     if (!isWithin(wanted.scope, token.scope)) throw refusals.notGranted(endpoint, wanted.scope, grant);
     const bound = await this.consent.bind(permission, grant.resource, token.scope);
     // Read anew: writing it down took time, in which the user may have ended it.
@@ -232,7 +239,8 @@ export class Broker {
     if (grant && waitsForUser(grant, permission)) throw refusals.endedAlong(endpoint, grant);
     if (asked.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     this.#refuseUnattended(way, grant ? 'its grant needs a new sign-in' : 'nobody has signed in there yet');
-    const scope = union(grant?.requestedScope ?? [], wanted.scope);
+    const before = grant && this.parts.refresher.isHeld(grant.id) ? grant.requestedScope : [];
+    const scope = union(before, wanted.scope);
     await this.#startSignIn(way, {
       ...(scope.length > 0 ? { scope } : {}),
       account: request.account ?? (grant && accountLabel(grant)),
@@ -271,6 +279,7 @@ export class Broker {
     this.userActed(endpoint);
     const waiting = patience(this.parts.clock, timeout, signal);
     try {
+      await this.parts.refresher.vouch(this.parts.grants.forEndpoint(endpoint));
       return await this.#signIns.byUser({ endpoint, ...asked }, waiting.signal);
     } catch (error) {
       throw error instanceof TimeOver ? this.#stillPending(undefined, endpoint) : error;
@@ -338,6 +347,13 @@ export class Broker {
   #refuseOtherResource(permission: Permission, grant: Grant): void {
     if (permission.resource === undefined || permission.resource === grant.resource) return;
     throw refusals.otherResource(permission.endpoint, grant);
+  }
+
+  /** DESIGN invariant 4, once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the vault's own list. */
+  #refuseOutside(endpoint: string, { id }: Grant): void {
+    const grant = this.parts.grants.byId(id);
+    const isInside = grant?.endpoints.includes(endpoint) && resourceCovers(grant.resource, endpoint);
+    if (!grant || !isInside) throw refusals.outsideGrant(endpoint, id);
   }
 
   #stillPending(clientId: string | undefined, endpoint: string): KeyturnError {

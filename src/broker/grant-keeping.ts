@@ -10,6 +10,7 @@ import type { TokenAnswer } from '../oauth/token.ts';
 import type { Audit } from './audit.ts';
 import { toWall } from './clock.ts';
 import type { Clock } from './clock.ts';
+import type { Binding } from './grant-binding.ts';
 import { keptSuperseded } from './grant-secret.ts';
 import type { GrantSecret, Superseded } from './grant-secret.ts';
 import { defaultAccount } from './grant.ts';
@@ -43,7 +44,7 @@ export interface Arrived {
 /** Throws `account_mismatch`; `conflict` when the user ended the grant meanwhile; and what the vault throws. */
 export async function keepGrant(parts: KeepingParts, arrived: Arrived): Promise<Grant> {
   const account = accountOf(arrived);
-  const existing = parts.grants.find(arrived.resource, arrived.issuer, account);
+  const existing = await vouchedGrant(parts, arrived, account);
   const { id } = existing ?? (await addDraft(parts, arrived, account));
   const grant = await parts.refresher.exclusive(id, () => store(parts, id, arrived));
   await parts.audit.record({
@@ -56,6 +57,19 @@ export async function keepGrant(parts: KeepingParts, arrived: Arrived): Promise<
     scope: grant.scope,
   });
   return grant;
+}
+
+/** The grant that this sign-in is for, by the vault's word: a line in the index alone makes none. */
+async function vouchedGrant(
+  { grants, refresher }: KeepingParts,
+  { resource, issuer }: Arrived,
+  account: string,
+): Promise<Grant | undefined> {
+  await refresher.vouch(grants.for(resource, issuer, account));
+  // Again: what the vault says may differ. Tokens of nobody knows where are neither used nor written over.
+  return grants
+    .for(resource, issuer, account)
+    .find(({ id }) => refresher.secrets.index.standing(id) !== 'strange');
 }
 
 /** (iss, sub) of an ID token where there is one, else the label the user chose (DESIGN, Words). */
@@ -92,52 +106,49 @@ async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, accou
 /** In the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
 async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise<Grant> {
   const { grants, refresher, cache, clock } = parts;
+  const before = await secretBefore(refresher, id);
   const grant = grants.byId(id);
   if (!grant) throw endedMeanwhile(arrived);
-  const superseded = await supersededBy(refresher, grant, clock.wall());
+  const kept = { arrived, before, now: clock.wall() };
   if (arrived.isAutomatic && grant.state.kind === 'revoked') {
-    await leaveToRevocation(parts, grant, arrived, superseded, clock.wall());
+    await leaveToRevocation(parts, grant, kept);
     throw endedMeanwhile(arrived);
   }
-  await refresher.secrets.write(id, secretFrom(parts.clock, arrived, superseded));
+  const secret = secretFrom(clock, grant, kept);
   // Refused where the user ended the grant while the vault wrote: the revocation finds the newest token there.
-  const kept = await grants.change(grant, {
-    endpoints: [...new Set([...grant.endpoints, arrived.endpoint])],
-    registrationId: arrived.registrationId,
-    server: arrived.server,
-    scope: [...arrived.answer.scope],
-    requestedScope: [...arrived.requestedScope],
-    state: { kind: 'active' },
-    hasRefreshToken: arrived.answer.refreshToken !== undefined,
-    signedInAt: clock.wall(),
-    liveUntil: liveUntil(clock, grant, arrived.answer),
-    // A refresh that came to nothing was about a token that no longer counts.
-    attempt: undefined,
-  });
-  if (!grants.isCurrent(kept)) throw endedMeanwhile(arrived);
+  const next = await refresher.secrets.writeBoth(id, secret, () =>
+    grants.change(grant, {
+      ...indexed(secret),
+      state: { kind: 'active' },
+      signedInAt: kept.now,
+      liveUntil: liveUntil(clock, grant, arrived.answer),
+      // A refresh that came to nothing was about a token that no longer counts.
+      attempt: undefined,
+    }),
+  );
+  if (!grants.isCurrent(next)) throw endedMeanwhile(arrived);
   refresher.backoff.succeeded(id);
   cache.dropGrant(id);
   cache.put(id, fullScope, arrived.answer);
-  return kept;
+  return next;
 }
 
 /** What the user ended during an automatic sign-in stays ended; the token that came is revoked with the rest. */
 async function leaveToRevocation(
   { grants, refresher, clock }: KeepingParts,
   grant: Grant,
-  arrived: Arrived,
-  superseded: Superseded[],
-  now: number,
+  kept: Kept,
 ): Promise<void> {
-  const { answer, registrationId } = arrived;
-  await refresher.secrets.write(grant.id, secretFrom(clock, arrived, superseded));
-  await grants.change(grant, {
-    registrationId,
-    // A new promise: what became of the earlier one says nothing about the token that came.
-    state: { kind: 'revoked', receipt: 'pending', endedAt: now },
-    hasRefreshToken: answer.refreshToken !== undefined,
-    liveUntil: liveUntil(clock, grant, answer),
-  });
+  const secret = secretFrom(clock, grant, kept);
+  const binding = { ...secret.binding, revokedAt: kept.now };
+  await refresher.secrets.writeBoth(grant.id, { ...secret, binding }, () =>
+    grants.change(grant, {
+      ...indexed(secret),
+      // A new promise: what became of the earlier one says nothing about the token that came.
+      state: { kind: 'revoked', receipt: 'pending', endedAt: kept.now },
+      liveUntil: liveUntil(clock, grant, kept.arrived.answer),
+    }),
+  );
 }
 
 function endedMeanwhile({ endpoint }: Arrived): KeyturnError {
@@ -147,31 +158,67 @@ function endedMeanwhile({ endpoint }: Arrived): KeyturnError {
   });
 }
 
-/** Every token that the server may still honour and that nobody uses from now on, for a later revocation. */
-async function supersededBy({ secrets }: Refresher, grant: Grant, now: number): Promise<Superseded[]> {
+/** What the index repeats of what the vault has. */
+function indexed({ binding, refreshToken }: GrantSecret): Partial<Grant> {
+  const { endpoints, registrationId, server, scope, requestedScope } = binding;
+  const hasRefreshToken = refreshToken !== undefined;
+  return { endpoints, registrationId, server, scope, requestedScope, hasRefreshToken };
+}
+
+/** What goes into the vault together. */
+interface Kept {
+  readonly arrived: Arrived;
+  readonly before: GrantSecret | undefined;
+  /** Milliseconds, wall clock. */
+  readonly now: number;
+}
+
+async function secretBefore({ secrets }: Refresher, id: string): Promise<GrantSecret | undefined> {
   try {
-    const { refreshToken, registrationId = grant.registrationId, superseded } = await secrets.read(grant.id);
-    const replaced: Superseded[] =
-      refreshToken === undefined ? [] : [{ value: refreshToken, hint: 'refresh_token', registrationId }];
-    return keptSuperseded([...superseded, ...replaced], now);
+    return await secrets.read(id);
   } catch (error) {
     // None yet; or a lost item, which a new sign-in mends, so its loss must not forbid the sign-in.
-    if (reasonOf(error) === 'vault_unreadable') return [];
+    if (reasonOf(error) === 'vault_unreadable') return undefined;
     throw error;
   }
 }
 
+/** Every token that the server may still honour and that nobody uses from now on, for a later revocation. */
+function supersededBy({ before, now }: Kept): Superseded[] {
+  if (!before) return [];
+  const { refreshToken, binding, registrationId = binding.registrationId, superseded } = before;
+  const replaced: Superseded[] =
+    refreshToken === undefined ? [] : [{ value: refreshToken, hint: 'refresh_token', registrationId }];
+  return keptSuperseded([...superseded, ...replaced], now);
+}
+
 /** DESIGN, Storage: an access token is stored only where no refresh token exists. */
-function secretFrom(
-  clock: Clock,
-  { answer, registrationId }: Arrived,
-  superseded: Superseded[],
-): GrantSecret {
+function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
+  const { answer, registrationId } = kept.arrived;
   const { refreshToken, accessToken: value, scope } = answer;
-  if (refreshToken !== undefined) return { refreshToken, registrationId, superseded };
+  const rest = { registrationId, superseded: supersededBy(kept), binding: newBinding(grant, kept) };
+  if (refreshToken !== undefined) return { refreshToken, ...rest };
   const issuedAt = toWall(clock, answer.issuedAt);
   const expiresAt = toWall(clock, answer.expiresAt);
-  return { accessToken: { value, issuedAt, expiresAt, scope: [...scope] }, registrationId, superseded };
+  return { accessToken: { value, issuedAt, expiresAt, scope: [...scope] }, ...rest };
+}
+
+/** By the sign-in, and by what the vault had. Of the index it takes what nobody gains by: when the grant began. */
+function newBinding({ createdAt, account, generation }: Grant, { arrived, before, now }: Kept): Binding {
+  const { endpoint, resource, issuer, registrationId, server, requestedScope, answer } = arrived;
+  return {
+    endpoints: [...new Set([...(before?.binding.endpoints ?? []), endpoint])],
+    resource,
+    issuer,
+    account,
+    registrationId,
+    server,
+    scope: [...answer.scope],
+    requestedScope: [...requestedScope],
+    createdAt,
+    generation: generation + 1,
+    signedInAt: now,
+  };
 }
 
 /** Earlier tokens may outlive the new one. By the wall clock. */

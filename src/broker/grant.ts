@@ -3,7 +3,9 @@
  *
  * Invariant: a grant's state is a union, and every change raises its generation; whoever read an
  * older generation (a slow refresh, a late sign-in) is refused, so that it can't overwrite what is
- * newer. Nothing here is secret: tokens rest in the vault under `vaultId`.
+ * newer. Nothing here is secret, and nothing here decides where a secret goes: tokens rest in the vault under
+ * `grantVaultId`, with the binding that does (grant-binding.ts). What is read here counts for anything but
+ * look-up and display once `GrantSecrets` has held it against that.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -126,6 +128,11 @@ export class Grants {
     return this.#log.items;
   }
 
+  /** False where the index can't be read: then every other question throws. */
+  get isReadable(): boolean {
+    return this.#log.isLoaded;
+  }
+
   byId(id: string): Grant | undefined {
     return this.all().find((grant) => grant.id === id);
   }
@@ -138,9 +145,9 @@ export class Grants {
       .toSorted((a, b) => b.createdAt - a.createdAt);
   }
 
-  /** The one grant for what identifies a grant (DESIGN invariant 4). */
-  find(resource: string, issuer: string, account: string): Grant | undefined {
-    return this.all().find((g) => g.resource === resource && g.issuer === issuer && g.account === account);
+  /** The grants for what a grant is for (DESIGN invariant 4). */
+  for(resource: string, issuer: string, account: string): Grant[] {
+    return this.all().filter((g) => g.resource === resource && g.issuer === issuer && g.account === account);
   }
 
   async add(fields: Omit<Grant, 'id' | 'generation'>): Promise<Grant> {
@@ -162,6 +169,11 @@ export class Grants {
     const next: Grant = { ...read, ...fields, generation: read.generation + 1 };
     await this.#put(next);
     return next;
+  }
+
+  /** Writes what the vault says of a grant over what the index says, at a generation that no reader has seen. */
+  async mend(grant: Omit<Grant, 'generation'>, generation: number): Promise<void> {
+    await this.#put({ ...grant, generation });
   }
 
   async #put(grant: Grant): Promise<void> {

@@ -7,6 +7,7 @@
  */
 import { toWall } from './clock.ts';
 import type { Hands } from './clock.ts';
+import type { Binding } from './grant-binding.ts';
 import type { GrantSecret, Superseded } from './grant-secret.ts';
 import type { Grant } from './grant.ts';
 import type { AccessToken } from './token-cache.ts';
@@ -20,7 +21,7 @@ export interface Owed extends Superseded {
 /** In the order in which they are told. `retired`: access tokens that stand in memory only. */
 export function owedTokens(
   grant: Grant,
-  secret: GrantSecret,
+  secret: Omit<GrantSecret, 'binding'>,
   retired: readonly AccessToken[],
   clock: Hands,
 ): Owed[] {
@@ -60,9 +61,10 @@ function plain({ value, hint, registrationId, expiresAt }: Owed): Superseded {
 }
 
 /** The vault's item while these are left to tell. Nothing in it is for use any more. */
-export function secretOfOwed(left: readonly Owed[]): GrantSecret {
+export function secretOfOwed(left: readonly Owed[], binding: Binding): GrantSecret {
   const current = left.find(({ isCurrent }) => isCurrent);
   return {
+    binding,
     ...(current ? { refreshToken: current.value, registrationId: current.registrationId } : {}),
     superseded: left.filter((token) => token !== current).map(plain),
   };

@@ -20,6 +20,7 @@ import type { AuthorizationServers } from './authorization-servers.ts';
 import { Backoff } from './backoff.ts';
 import { toWall } from './clock.ts';
 import type { Clock } from './clock.ts';
+import { isSameScope } from './grant-binding.ts';
 import { GrantSecrets } from './grant-secret.ts';
 import type { GrantSecret } from './grant-secret.ts';
 import { namesOfServers } from './grant.ts';
@@ -42,6 +43,8 @@ export interface RefresherParts {
   readonly servers: AuthorizationServers;
   readonly cache: TokenCache;
   readonly audit: Audit;
+  /** Gets lines for the broker's log. */
+  readonly report?: (line: string) => void;
 }
 
 export class Refresher {
@@ -56,7 +59,7 @@ export class Refresher {
 
   constructor(parts: RefresherParts) {
     this.#parts = parts;
-    this.secrets = new GrantSecrets(parts.vault);
+    this.secrets = new GrantSecrets(parts);
     this.backoff = new Backoff(() => parts.clock.now());
   }
 
@@ -89,6 +92,25 @@ export class Refresher {
     return this.#shared.join(key, () => this.exclusive(grantId, () => this.#run(grantId, scope)), caller);
   }
 
+  /**
+   * Before a grant decides anything: its record is what the vault says, or the vault is known to hold nothing of
+   * it. Done once a grant and run. Throws what the vault throws.
+   */
+  async vouch(grants: readonly Grant[]): Promise<void> {
+    for (const { id } of grants) {
+      if (!this.isVouched(id)) await this.exclusive(id, () => this.secrets.vouch(id));
+    }
+  }
+
+  isVouched(grantId: string): boolean {
+    return this.secrets.index.standing(grantId) !== undefined;
+  }
+
+  /** The vault holds the grant's tokens, and the index says of them what the vault says. */
+  isHeld(grantId: string): boolean {
+    return this.secrets.index.standing(grantId) === 'held';
+  }
+
   /** Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#queues.values());
@@ -109,10 +131,12 @@ export class Refresher {
 
   async #run(grantId: string, scope: readonly string[] | undefined): Promise<AccessToken> {
     const { grants, audit } = this.#parts;
-    const grant = activeGrant(grants, grantId);
-    this.#obeyBackoff(grant);
+    const read = activeGrant(grants, grantId);
+    this.#obeyBackoff(read);
     await this.#probe();
     await this.#parts.registrations.verify();
+    await this.secrets.vouch(grantId).catch((error: unknown) => this.#failed(read, error));
+    const grant = activeGrant(grants, grantId);
     const request = await this.#prepare(grant, scope).catch((error: unknown) => this.#failed(grant, error));
     const attempted = await this.#noteAttempt(grant);
     const progress: Progress = { isRotating: false };
@@ -192,15 +216,26 @@ export class Refresher {
   async #keep(grant: Grant, answer: TokenAnswer, scope: readonly string[] | undefined): Promise<AccessToken> {
     const { grants, cache, clock } = this.#parts;
     const granted = scope === undefined ? { scope: [...answer.scope] } : {};
+    const change = (): Promise<Grant> =>
+      grants.change(grant, {
+        ...granted,
+        lastRefreshedAt: clock.wall(),
+        liveUntil: Math.max(grant.liveUntil ?? 0, toWall(clock, answer.expiresAt)),
+        attempt: undefined,
+      });
     // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.
-    const kept = await grants.change(grant, {
-      ...granted,
-      lastRefreshedAt: clock.wall(),
-      liveUntil: Math.max(grant.liveUntil ?? 0, toWall(clock, answer.expiresAt)),
-      attempt: undefined,
-    });
+    const kept = await (isSameScope(grant.scope, granted.scope ?? grant.scope)
+      ? change()
+      : this.#rebind(grant, answer.scope, change));
     if (!grants.isCurrent(kept)) throw ended(grant);
     return cache.put(grant.id, scopeKey(scope), answer);
+  }
+
+  /** The server granted other scopes than before: the vault has them before the index. */
+  async #rebind(grant: Grant, scope: readonly string[], change: () => Promise<Grant>): Promise<Grant> {
+    const secret = await this.secrets.read(grant.id);
+    const binding = { ...secret.binding, scope: [...scope], generation: grant.generation + 1 };
+    return this.secrets.writeBoth(grant.id, { ...secret, binding }, change);
   }
 
   /** Nothing was sent. Rejects with the error, or with one that says when the next try will be. */

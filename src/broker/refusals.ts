@@ -54,6 +54,13 @@ export function otherResource(endpoint: string, grant: Grant): RuleRefusal {
   });
 }
 
+export function outsideGrant(endpoint: string, grantId: string): RuleRefusal {
+  return new RuleRefusal('resource_mismatch', `${endpoint} lies outside the grant ${grantId}.`, {
+    rule: 'A token goes only to the resource it was issued for (RFC 9728 §3.3)',
+    hint: `Sign in for it by itself: keyturn login ${endpoint}`,
+  });
+}
+
 /** DESIGN, Numbers: a server in trouble is left alone for a while. `left` in milliseconds. */
 export function serverResting(name: string, left: number): Unreachable {
   return unreachableUntil(

@@ -1,8 +1,10 @@
 /**
  * Ends grants: here at once, and at the authorization server by RFC 7009.
  *
- * Invariant: a grant is over on this machine before the server is asked, so that a dead network
- * can't keep it alive. Its tokens leave the vault only when the server was told of each or offers no
+ * Invariants: a grant is over on this machine before the server is asked, so that a dead network
+ * can't keep it alive: in memory and in the index at once, and marked in the vault before the answer, so that an
+ * older line of the index revives nothing. A vault that doesn't answer holds up no end; it gets the mark with the
+ * next try. The server that is told is the one that the vault names. Its tokens leave the vault only when the server was told of each or offers no
  * revocation, or when a month of tries came to nothing; the receipt says which.
  */
 import { KeyturnError, quoted, reasonOf } from '../errors.ts';
@@ -10,6 +12,7 @@ import { isSelfContained } from '../oauth/token-answer.ts';
 import type { Audit } from './audit.ts';
 import { pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
+import { bindingOf } from './grant-binding.ts';
 import type { GrantSecret } from './grant-secret.ts';
 import type { Grant, Grants, Revoked } from './grant.ts';
 import { owedTokens, secretOfOwed } from './owed-tokens.ts';
@@ -45,6 +48,7 @@ export async function revokeGrant(
   ending.catch(() => undefined);
   return parts.refresher.exclusive(named.id, async () => {
     await ending;
+    await vouched(parts, named.id);
     // Again: a sign-in that was in the queue before us may have revived it, and this came later.
     const { grant, state } = await endHere(parts, named.id);
     if (state.receipt !== 'pending') return { grant, receipt: state.receipt };
@@ -58,7 +62,10 @@ export async function revokeGrant(
 export async function retryRevocation(parts: RevokerParts, pending: PendingGrant): Promise<void> {
   await parts.refresher.exclusive(pending.id, async () => {
     if (!parts.grants.isCurrent(pending)) return;
-    const { grant, receipt } = await tryServer(parts, pending, pending.state);
+    await vouched(parts, pending.id);
+    const named = parts.grants.byId(pending.id);
+    if (!named || !isPending(named)) return;
+    const { grant, receipt } = await tryServer(parts, named, named.state);
     if (receipt !== 'pending') await record(parts, grant, receipt);
   });
 }
@@ -96,6 +103,11 @@ async function endHere(parts: RevokerParts, grantId: string): Promise<{ grant: G
   return { grant: await parts.grants.change(grant, { state }), state };
 }
 
+/** The index says what the vault says, where the vault answers. What fails here fails once more when the tokens are read. */
+async function vouched({ refresher }: RevokerParts, grantId: string): Promise<void> {
+  await refresher.secrets.vouch(grantId).catch(() => undefined);
+}
+
 function current({ grants }: RevokerParts, grantId: string): Grant {
   const grant = grants.byId(grantId);
   if (grant) return grant;
@@ -112,16 +124,17 @@ interface Tried {
 /** In the grant's turn. The tokens stay in the vault until the last of them is done with. */
 async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Promise<Tried> {
   const { refresher, cache, clock } = parts;
-  const read = await secretOf(parts, grant);
-  const secret = 'failure' in read ? { superseded: [] } : read;
+  const read = await markedSecret(parts, grant, endOf(grant, clock.wall()));
   const retired = cache.retired(grant.id);
-  const telling = await tellServer(parts, grant, owedTokens(grant, secret, retired, clock));
+  const telling = await tellServer(parts, grant, owedTokens(grant, read.secret ?? nothing, retired, clock));
   const known = { answer: answerIn(telling, state.answer), liveUntil: stillLive(grant, telling) };
   try {
-    if ('failure' in read) throw read.failure;
+    if (!read.secret && read.failure) throw read.failure;
     if (telling.left.length > 0) {
       if (telling.told.length > 0 || retired.length > 0) {
-        await refresher.secrets.write(grant.id, secretOfOwed(telling.left));
+        // What is in memory came under a record that the vault had vouched for.
+        const binding = read.secret?.binding ?? bindingOf(grant);
+        await refresher.secrets.write(grant.id, secretOfOwed(telling.left, binding));
       }
       cache.forgetRetired(grant.id);
       throw telling.failure;
@@ -133,15 +146,32 @@ async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Pro
   return finish(parts, grant, { ...known, receipt: known.answer ?? 'notOffered' });
 }
 
+const nothing = { superseded: [] };
+
+interface Read {
+  /** Absent where there is none, or it can't be had now. */
+  readonly secret?: GrantSecret;
+  readonly failure?: unknown;
+}
+
+/** The grant's tokens, once the vault says that it has ended. */
+async function markedSecret(parts: RevokerParts, grant: Grant, revokedAt: number): Promise<Read> {
+  const { secrets } = parts.refresher;
+  const read = await secretOf(parts, grant);
+  if (!read.secret || read.secret.binding.revokedAt !== undefined) return read;
+  const binding = { ...read.secret.binding, generation: grant.generation, revokedAt };
+  const secret = { ...read.secret, binding };
+  // A vault that reads and doesn't write holds up no server; the item goes, or the mark comes with the next try.
+  await secrets.write(grant.id, secret).catch(() => undefined);
+  return { secret };
+}
+
 /** A grant whose record knows of no refresh token may have no item at all: then there is nothing to tell. */
-async function secretOf(
-  { refresher }: RevokerParts,
-  grant: Grant,
-): Promise<GrantSecret | { readonly failure: unknown }> {
+async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<Read> {
   try {
-    return await refresher.secrets.read(grant.id);
+    return { secret: await refresher.secrets.read(grant.id) };
   } catch (failure) {
-    if (!grant.hasRefreshToken && reasonOf(failure) === 'vault_unreadable') return { superseded: [] };
+    if (!grant.hasRefreshToken && reasonOf(failure) === 'vault_unreadable') return {};
     return { failure };
   }
 }

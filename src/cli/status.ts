@@ -57,6 +57,7 @@ function lines(status: Status): string[] {
       .map(([name, value]) => `setting    ${name} = ${String(value)}`),
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
     `grants     ${status.grants}`,
+    `index      ${indexNote(status)}`,
     `programs   ${status.clients}`,
     `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
     `audit log  ${auditStates[status.audit.state]}${status.audit.reason === undefined ? '' : `: ${status.audit.reason}`}`,
@@ -67,8 +68,16 @@ function lines(status: Status): string[] {
         `CLOCK      ${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine`,
     ),
     ...status.unshielded.map((fact) => `UNSHIELDED ${fact}`),
+    ...status.index.differences.map(({ grant, what }) => `INDEX      grant ${grant}: ${what}`),
+    ...(status.index.more > 0 ? [`INDEX      ${status.index.more} more; the audit log has them`] : []),
     ...status.unreadable.map(({ why }) => `UNREADABLE ${why} It was left as it is.`),
   ];
+}
+
+/** `keyturn list` shows the index; what counts is what the vault says. */
+function indexNote({ grants, index }: Status): string {
+  if (index.checked === 0) return 'not checked yet: no grant was needed since the start';
+  return `${index.checked} of ${Math.max(grants, index.checked)} grants compared with the vault`;
 }
 
 function vaultNote({ vault, vaultKey }: Status): string {

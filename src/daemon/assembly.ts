@@ -91,6 +91,8 @@ export interface Assembly {
   readonly audit: Audit;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   readonly isDesk: boolean;
+  /** Gets lines for the broker's log. */
+  readonly log: (line: string) => void;
   /** Tell the owner's connections that the open questions changed, and the grants. */
   readonly questionsChanged: () => void;
   readonly grantsChanged: () => void;
@@ -104,6 +106,7 @@ export function assemble({
   audit,
   openBrowser,
   isDesk,
+  log,
   questionsChanged,
   grantsChanged,
 }: Assembly): BrokerParts {
@@ -128,7 +131,7 @@ export function assemble({
     ...shared,
     urlPolicy,
     clientMetadataUrl: settings.clientMetadataUrl,
-    refresher: new Refresher(shared),
+    refresher: new Refresher({ ...shared, report: log }),
     interactions: new Interactions(clock.wall, questionsChanged),
     loopback: new Loopback(),
     clients: new LocalClients(records.clients),

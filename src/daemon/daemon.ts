@@ -137,7 +137,10 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
     questionsChanged: () => subscribers.tell('interaction.changed'),
     grantsChanged: () => subscribers.tell('grant.changed'),
   };
-  const parts = assemble({ settings, vault, net, records, audit: trail.file, openBrowser, isDesk, ...told });
+  const audit = trail.file;
+  const line = (text: string): void => log.write(text, 'warn');
+  const parts = assemble({ settings, vault, net, records, audit, openBrowser, isDesk, log: line, ...told });
+  authority.beside(() => parts.refresher.secrets.open());
   await loadRecords(records, log.write);
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);

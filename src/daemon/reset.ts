@@ -8,6 +8,7 @@
 import type { Broker } from '../broker/broker.ts';
 import { recordsItem } from '../broker/authority-epochs.ts';
 import type { RecordStore } from '../broker/record-store.ts';
+import { rosterItem } from '../broker/grant-roster.ts';
 import { grantVaultId } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
 import { registrationVaultId } from '../broker/registrations.ts';
@@ -95,10 +96,11 @@ async function emptyVault({ broker, records, service }: ResetParts): Promise<str
   const grants = records.grants.isLoaded ? records.grants.items : [];
   const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
   const ids = [
-    ...grants.map(({ id }) => grantVaultId(id)),
+    ...new Set([...grants.map(({ id }) => id), ...broker.parts.refresher.secrets.known].map(grantVaultId)),
     ...registrations.filter(({ hasSecret }) => hasSecret).map(({ id }) => registrationVaultId(id)),
     anchorItem,
     recordsItem,
+    rosterItem,
     masterItem,
   ];
   const unlisted = !records.grants.isLoaded || !records.registrations.isLoaded;

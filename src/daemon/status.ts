@@ -25,6 +25,12 @@ export interface StatusParts {
 
 export const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);
 
+/** How the index of grants stands to the vault, as far as it was compared. */
+function indexAnswer({ refresher }: BrokerParts): ResultOf<'status'>['index'] {
+  const { checked, differences, untold } = refresher.secrets.index;
+  return { checked, differences: [...differences], more: untold };
+}
+
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
   const { home, book, parts, records, trail, log, desk, unshielded } = reported;
   const settings = book.current;
@@ -41,6 +47,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     clients: records.clients.isLoaded ? records.clients.shown.length : 0,
     interactions: parts.interactions.list().length,
     overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
+    index: indexAnswer(parts),
     unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
     settings: book.recorded(),
     log: { level: log.level, ...(log.file === undefined ? {} : { file: log.file }), ok: log.isOk },

@@ -300,6 +300,13 @@ const status = z.object({
   clients: z.int().nonnegative(),
   interactions: z.int().nonnegative(),
   overrides,
+  /** The index of grants: how many were compared with the vault since the start, and whose line said something else. */
+  index: z.object({
+    checked: z.int().nonnegative(),
+    differences: z.array(z.object({ grant: z.string().max(longest.id), what: settingText })),
+    /** How many more there are. */
+    more: z.int().nonnegative(),
+  }),
   /** Files that count for nothing, were left as they are, and why. */
   unreadable: z.array(z.object({ file: settingText, why: z.string() })),
   /** Settings that were recorded or changed, by name. */

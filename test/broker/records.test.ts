@@ -77,8 +77,8 @@ describe('grants', () => {
     await grants.add({ ...fields, endpoints: ['https://b.example/mcp'], resource: 'https://b.example' });
     expect(grants.forEndpoint('https://a.example/mcp')).toEqual([work, old]);
     expect(grants.forEndpoint('https://a.example/mcp', 'default')).toEqual([old]);
-    expect(grants.find('https://a.example', 'https://i.example', 'work')).toEqual(work);
-    expect(grants.find('https://a.example', 'https://other.example', 'work')).toBeUndefined();
+    expect(grants.for('https://a.example', 'https://i.example', 'work')).toEqual([work]);
+    expect(grants.for('https://a.example', 'https://other.example', 'work')).toEqual([]);
     expect(grants.named(work.id)).toEqual([work]);
     expect(() => grants.named('nothing')).toThrow(expect.objectContaining({ reason: 'not_found' }));
   });

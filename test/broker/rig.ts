@@ -262,7 +262,6 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
   const authority = testAuthority(folder);
   const files = recordsOf(folder, authority);
   for (const records of Object.values(files)) await records.load();
-  await authority.verify();
   const overrides = new OverrideBook(files.overrides);
   const grants = new Grants(files.grants, () => undefined);
   const registrations = new Registrations(files.registrations, vault);
@@ -270,11 +269,14 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
   const cache = new TokenCache(() => 0);
   const audit = new AuditFile(path.join(folder, 'audit.jsonl'), wall);
   const shared = { network, clock, overrides, vault, grants, registrations, servers, cache, audit };
+  const refresher = new Refresher(shared);
+  authority.beside(() => refresher.secrets.open());
+  await authority.verify();
   return {
     ...shared,
     urlPolicy,
     clientMetadataUrl,
-    refresher: new Refresher(shared),
+    refresher,
     interactions: new Interactions(wall, input.changed),
     loopback: new Loopback(),
     clients: new LocalClients(files.clients),
@@ -309,4 +311,13 @@ export async function refusal(promise: Promise<unknown>): Promise<unknown> {
     () => Promise.reject(new Error('it was not refused')),
     (error: unknown) => error,
   );
+}
+
+/** The vault as a Keyturn before 0.2 left it: grants without a binding, and nothing that notes which there are. */
+export async function asOlderVault({ vault, parts }: Rig): Promise<void> {
+  for (const { id } of parts.grants.all()) {
+    const { binding: _new, ...item } = JSON.parse(await vault.read(`grant.${id}`)) as Record<string, unknown>;
+    await vault.write(`grant.${id}`, JSON.stringify(item));
+  }
+  await vault.remove('grants');
 }

@@ -21,7 +21,10 @@ export function watchedVault(): WatchedVault {
     kind: inner.kind,
     done,
     failing,
-    find: (id) => inner.find(id),
+    async find(id) {
+      check('read');
+      return inner.find(id);
+    },
     async read(id) {
       check('read');
       return inner.read(id);

@@ -60,6 +60,7 @@ describe('keyturn reset', () => {
     const heads = [
       'master',
       'audit-anchor',
+      'grants',
       ...grants.map(({ id }) => `grant.${id}`),
       `registration.${secret?.id}`,
     ];

@@ -5,9 +5,9 @@
  * through, and the page must stand by itself.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Envelope, ResultOn } from '../../electron/channels.ts';
+import type { Envelope } from '../../electron/channels.ts';
 import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
-import { examplePreferences } from '../support/example-desk.ts';
+import { differingIndex, emptyStatus as status, examplePreferences } from '../support/example-desk.ts';
 import { accessibilityFaults, type Answer, openWindow, overflowing, type PageWindow } from './page-window.ts';
 
 let profile: BrowserProfile;
@@ -25,25 +25,6 @@ const hour = 3600;
 
 /** So many hours to come, and a quarter: they are told in whole ones, and a test takes a while. In seconds. */
 const inHours = (hours: number): number => now + hours * hour + hour / 4;
-
-const status: ResultOn<'status'> = {
-  version: '0.1.0',
-  pid: 1,
-  home: '/state',
-  vault: 'keychain',
-  insecureLoopback: false,
-  grants: 0,
-  clients: 0,
-  interactions: 0,
-  overrides: [],
-  unreadable: [],
-  vaultState: { state: 'open', since: now },
-  settings: {},
-  log: { level: 'info', ok: true },
-  audit: { state: 'sealed' },
-  unshielded: [],
-  clocks: [],
-};
 
 const nothing: Lists = {
   'grant.list': { grants: [] },
@@ -295,6 +276,7 @@ const troubled: Lists = {
     unshielded: ['This process can be traced.'],
     audit: { state: 'failing', reason: 'disk_full' },
     log: { level: 'info', file: '/state/daemon.log', ok: false },
+    index: differingIndex,
     unreadable: [{ file: '/state/clients.json', why: 'Its MAC is wrong.' }],
   },
 };
@@ -342,6 +324,9 @@ describe('what is out of the ordinary', () => {
       'can’t be written: disk_full',
       'could not be written',
       'Its MAC is wrong.',
+      '2 grants compared with the vault',
+      'It named another issuer.',
+      '7 more',
       'next start',
     ]) {
       expect(settings).toContain(part);

@@ -288,12 +288,41 @@ const status: ResultOn<'status'> = {
   clients: clients.length,
   interactions: 0,
   overrides: [{ server: 'https://id.tickets.example', names: ['no-pkce-metadata'] }],
+  index: { checked: 3, differences: [], more: 0 },
   unreadable: [],
   settings,
   log: { level: 'info', file: '/home/anna/.local/state/keyturn/daemon.log', ok: true },
   audit: { state: 'sealed' },
   unshielded: [],
   clocks: [{ issuer: accounts, ahead: 94 }],
+};
+
+/** Of a home in which nothing is. */
+export const emptyStatus: ResultOn<'status'> = {
+  version: '0.1.0',
+  pid: 1,
+  home: '/state',
+  vault: 'keychain',
+  insecureLoopback: false,
+  grants: 0,
+  clients: 0,
+  interactions: 0,
+  overrides: [],
+  index: { checked: 0, differences: [], more: 0 },
+  unreadable: [],
+  vaultState: { state: 'open', since: ago(0) },
+  settings: {},
+  log: { level: 'info', ok: true },
+  audit: { state: 'sealed' },
+  unshielded: [],
+  clocks: [],
+};
+
+/** Of a home whose index of grants somebody changed. */
+export const differingIndex: ResultOn<'status'>['index'] = {
+  checked: 2,
+  differences: [{ grant: 'a1', what: 'It named another issuer.' }],
+  more: 7,
 };
 
 export const examplePreferences: ShownPreferences = {
