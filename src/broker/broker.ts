@@ -18,7 +18,7 @@ import { stillNames } from './destination.ts';
 import type { Wanted } from './consent.ts';
 import { accountLabel } from './grant.ts';
 import type { Grant } from './grant.ts';
-import { TryLimit } from './limits.ts';
+import { StepUpLimit, TryLimit } from './limits.ts';
 import type { BrokerParts } from './parts.ts';
 import { patience, TimeOver } from './patience.ts';
 import type { Patience } from './patience.ts';
@@ -73,7 +73,7 @@ export class Broker {
   readonly parts: BrokerParts;
   readonly consent: Consent;
   readonly #signIns: SignIns;
-  readonly #stepUps: TryLimit;
+  readonly #stepUps: StepUpLimit;
   readonly #rejections: TryLimit;
   /** Grants whose token was refused: before the next one is handed out, their server is asked who its issuer is. */
   readonly #suspects = new Set<string>();
@@ -82,7 +82,7 @@ export class Broker {
     this.parts = parts;
     this.consent = new Consent(parts);
     this.#signIns = new SignIns(parts);
-    this.#stepUps = new TryLimit(() => parts.clock.now());
+    this.#stepUps = new StepUpLimit(() => parts.clock.now());
     this.#rejections = new TryLimit(() => parts.clock.now());
   }
 
@@ -222,11 +222,11 @@ export class Broker {
     if (isWithin(wanted.scope, grant.requestedScope)) {
       throw refusals.notGranted(endpoint, wanted.scope, grant);
     }
-    const key = `${request.clientId} ${endpoint} ${request.operation ?? ''}`;
-    if (this.#stepUps.isExhausted(key)) throw refusals.stepUpExhausted(endpoint);
+    const tried = { clientId: request.clientId, endpoint, operation: request.operation ?? '' };
+    if (this.#stepUps.isExhausted(tried)) throw refusals.stepUpExhausted(endpoint);
     const missing = wanted.scope.filter((scope) => !grant.scope.includes(scope));
     this.#refuseUnattended(way, `it needs a new sign-in for ${missing.join(' ')}`);
-    this.#stepUps.add(key);
+    this.#stepUps.add(tried);
     await this.#startSignIn(way, {
       scope: union(grant.requestedScope, grant.scope, wanted.scope),
       account: accountLabel(grant),
@@ -249,9 +249,10 @@ export class Broker {
 
   #refuseUnattended({ endpoint, request }: Way, why: string): void {
     if (this.#signIns.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint);
-    if (request.interaction === 'allow') return;
     // Where the owner entered a client that needs no person, only discovery tells whether it is for this server.
-    if (!this.parts.registrations.hasUnattended()) throw refusals.noSignIn(endpoint, why);
+    if (this.parts.registrations.hasUnattended()) return;
+    if (request.interaction === 'never') throw refusals.noSignIn(endpoint, why);
+    this.#signIns.refusePaused(endpoint);
   }
 
   async #startSignIn(
@@ -297,7 +298,7 @@ export class Broker {
 
   userActed(endpoint: string): void {
     this.#signIns.userActed(endpoint);
-    this.#stepUps.clear(` ${endpoint} `);
+    this.#stepUps.clear(endpoint);
     this.#rejections.clear(` ${endpoint} `);
   }
 

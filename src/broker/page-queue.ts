@@ -1,35 +1,61 @@
 /**
  * Sign-in pages, one after another.
  *
- * Invariant (DESIGN 5): one automatic sign-in page in all. And after one that came to nothing the
- * next for the same endpoint waits for the user to act, so that no night ends with a hundred tabs.
+ * Invariant (DESIGN 5): one automatic sign-in page in all. After one that came to nothing the next for
+ * the same endpoint waits for the user to act. After one whose askers all hung up the next waits for a
+ * pause, which doubles with each such page, so that hanging up is no way to open a hundred tabs.
  */
+import { reasonOf } from '../errors.ts';
+import { CardPauses } from './card-pauses.ts';
+import { pageWithdrawn } from './refusals.ts';
+
 export class PageQueue {
+  /** By endpoint. */
+  readonly #pauses: CardPauses;
   #tail: Promise<unknown> = Promise.resolve();
   readonly #failed = new Set<string>();
   readonly #queued = new Set<string>();
 
+  constructor(now: () => number) {
+    this.#pauses = new CardPauses(now);
+  }
+
   /**
    * Runs `work` when no other automatic page is open; an aborted signal gives the place up at once.
    * `work` calls `opened` once a page is up: only from then on does a failure count against the endpoint.
+   * Throws `rate_limited` in a pause.
    */
   async run<T>(endpoint: string, signal: AbortSignal, work: (opened: () => void) => Promise<T>): Promise<T> {
     let isOpened = false;
     const before = this.#tail;
     const turn = before.then(async () => {
       signal.throwIfAborted();
+      this.refusePaused(endpoint);
       return work(() => (isOpened = true));
     });
     this.#tail = turn.catch(() => undefined);
     this.#queued.add(endpoint);
     await patientWith(before, signal).finally(() => this.#queued.delete(endpoint));
     try {
-      return await turn;
+      const done = await turn;
+      this.#pauses.end(endpoint);
+      return done;
     } catch (error) {
-      // Called off by the program that asked: the person refused nothing.
-      if (isOpened && !signal.aborted) this.#failed.add(endpoint);
+      if (isOpened) this.#cameToNothing(endpoint, signal);
       throw error;
     }
+  }
+
+  #cameToNothing(endpoint: string, signal: AbortSignal): void {
+    if (!signal.aborted) this.#failed.add(endpoint);
+    // The person refused nothing. Nor did the program hang up where a sign-in of the person's made the page needless.
+    else if (reasonOf(signal.reason) === 'interrupted') this.#pauses.cameToNothing(endpoint);
+  }
+
+  /** Throws `rate_limited` while a page that was withdrawn keeps the next one waiting. */
+  refusePaused(endpoint: string): void {
+    const retryAfter = this.#pauses.left(endpoint);
+    if (retryAfter > 0) throw pageWithdrawn(endpoint, retryAfter);
   }
 
   /** True while a page for this endpoint waits for another one to be done with. */
@@ -44,6 +70,7 @@ export class PageQueue {
 
   userActed(endpoint: string): void {
     this.#failed.delete(endpoint);
+    this.#pauses.end(endpoint);
   }
 }
 

@@ -35,7 +35,7 @@ export function notGranted(endpoint: string, needed: readonly string[], grant: G
 
 export function stepUpExhausted(endpoint: string): KeyturnError {
   return new KeyturnError('step_up_exhausted', `${endpoint} asked for more scopes too often.`, {
-    rule: 'Step-up is tried at most 3 times in 10 minutes; then it is the user’s turn',
+    rule: 'Step-up is tried at most 3 times for an operation and 9 times in all in 10 minutes; then it is the user’s turn',
     hint: `If it is meant, sign in with the scopes: keyturn login ${endpoint} --scope "…"`,
   });
 }
@@ -108,6 +108,18 @@ export function lastPageFailed(endpoint: string): KeyturnError {
     rule: 'One automatic sign-in page; the next one is the user’s to start',
     hint: `Sign in with: keyturn login ${endpoint}`,
   });
+}
+
+export function pageWithdrawn(endpoint: string, retryAfter: number): KeyturnError {
+  return new KeyturnError(
+    'rate_limited',
+    `A program hung up while a sign-in page for ${endpoint} was open, a moment ago.`,
+    {
+      rule: 'Each page that is withdrawn doubles the pause before the next one for its server, from 1 s to 5 min',
+      hint: `Wait, then ask again; or sign in now: keyturn login ${endpoint}`,
+      retryAfter,
+    },
+  );
 }
 
 export function uselessSignIn(endpoint: string): KeyturnError {

@@ -3,7 +3,7 @@
  *
  * Invariants (DESIGN 5): automatic pages take turns, one in all; when its turn comes a page opens
  * only if somebody still waits for it and some program may still reach the endpoint; one that came to
- * nothing was the last until the user acts. When the user signs in, waiting pages for it are withdrawn.
+ * nothing was the last until the user acts, and one that was withdrawn makes the next one wait. When the user signs in, waiting pages for it are withdrawn.
  */
 import { KeyturnError } from '../errors.ts';
 import type { Grant } from './grant.ts';
@@ -26,17 +26,23 @@ type AskedByUser = Omit<SignInRequest, 'isAutomatic' | 'isUnattended'>;
 export class SignIns {
   readonly #parts: SignInsParts;
   readonly #runs = new SharedWork<Grant>();
-  readonly #pages = new PageQueue();
+  readonly #pages: PageQueue;
   /** Automatic sign-ins that a sign-in of the user makes needless, by endpoint and account. */
   readonly #needless = new Map<string, AbortController>();
 
   constructor(parts: SignInsParts) {
     this.#parts = parts;
+    this.#pages = new PageQueue(() => parts.clock.now());
   }
 
   /** True when the last automatic page came to nothing and the user has not acted since. */
   needsUser(endpoint: string): boolean {
     return this.#pages.needsUser(endpoint);
+  }
+
+  /** Throws `rate_limited` while the next automatic page for this endpoint has to wait. */
+  refusePaused(endpoint: string): void {
+    this.#pages.refusePaused(endpoint);
   }
 
   isQueued(endpoint: string): boolean {

@@ -1,7 +1,7 @@
 /** Bounds: tries that a program sets off, waits between requests, tokens in memory. */
 import { describe, expect, it } from 'vitest';
 import { Backoff } from '../../src/broker/backoff.ts';
-import { TryLimit } from '../../src/broker/limits.ts';
+import { StepUpLimit, TryLimit } from '../../src/broker/limits.ts';
 import { isAlive, isFresh, marginOf, scopeKey, suffices, TokenCache } from '../../src/broker/token-cache.ts';
 import { HandClock } from './hand-clock.ts';
 
@@ -43,6 +43,31 @@ describe('the limit on tries', () => {
       false,
       true,
     ]);
+  });
+});
+
+describe('the limit on step-ups', () => {
+  it('counts operations by themselves, and nine in all for a program and a resource', () => {
+    const stepUps = new StepUpLimit(() => 0);
+    const at = (operation: string, endpoint = 'https://a', clientId = 'x') => ({
+      clientId,
+      endpoint,
+      operation,
+    });
+    for (const _ of [1, 2, 3]) stepUps.add(at('a'));
+    expect([at('a'), at('b'), at('')].map((one) => stepUps.isExhausted(one))).toEqual([true, false, false]);
+    for (let n = 0; n < 6; n += 1) stepUps.add(at(`operation ${n}`));
+    const others = [at('new', 'https://b'), at('new', 'https://a', 'y')];
+    expect([at('new'), ...others].map((one) => stepUps.isExhausted(one))).toEqual([true, false, false]);
+    stepUps.clear('https://a');
+    expect([at('a'), at('new')].map((one) => stepUps.isExhausted(one))).toEqual([false, false]);
+  });
+
+  it('remembers a bounded number of keys, and forgets the one that was used longest ago', () => {
+    const tries = new TryLimit(() => 0);
+    for (const key of ['old', 'new']) for (const _ of [1, 2, 3]) tries.add(key);
+    for (let n = 0; n < 999; n += 1) tries.add(`key ${n}`);
+    expect(['old', 'new'].map((key) => tries.isExhausted(key))).toEqual([false, true]);
   });
 });
 

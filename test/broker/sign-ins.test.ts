@@ -95,7 +95,7 @@ describe('a sign-in page', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('closes with its listener and its question when the program goes away, and counts for nothing', async () => {
+  it('closes with its listener and its question when the program goes away, and only makes the next one wait', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const program = new AbortController();
@@ -108,6 +108,7 @@ describe('a sign-in page', () => {
     expect(rig.parts.interactions.list()).toEqual([]);
     expect(await tryRedirect(rig.pages[0])).toBe('ECONNREFUSED');
     rig.person.isThere = true;
+    rig.clock.advance(1000);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 

@@ -134,7 +134,7 @@ describe('shared work', () => {
 
 describe('the queue of pages', () => {
   it('opens the next page when the one before is done, however it ended', async () => {
-    const queue = new PageQueue();
+    const queue = new PageQueue(() => 0);
     const first = Promise.withResolvers<void>();
     const order: string[] = [];
     const one = refusal(
@@ -154,7 +154,7 @@ describe('the queue of pages', () => {
   });
 
   it('remembers a page that came to nothing until the user acts', async () => {
-    const queue = new PageQueue();
+    const queue = new PageQueue(() => 0);
     await refusal(
       queue.run('a', never, async (opened) => {
         opened();
@@ -167,7 +167,7 @@ describe('the queue of pages', () => {
   });
 
   it('does not blame the person for a page that never opened, or was withdrawn', async () => {
-    const queue = new PageQueue();
+    const queue = new PageQueue(() => 0);
     await refusal(queue.run('a', never, () => Promise.reject(new Error('no network'))));
     const gone = new AbortController();
     await refusal(
@@ -181,7 +181,7 @@ describe('the queue of pages', () => {
   });
 
   it('lets somebody leave at once, and skips the place', async () => {
-    const queue = new PageQueue();
+    const queue = new PageQueue(() => 0);
     const first = Promise.withResolvers<void>();
     const one = queue.run('a', never, () => first.promise);
     const gone = new AbortController();

@@ -1,0 +1,153 @@
+/** A permitted program tries to open more sign-in pages than a person would stand. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { oddServer } from '../broker/odd-server.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents } from '../broker/rig.ts';
+import type { Rig } from '../broker/rig.ts';
+import { openSite } from '../oauth/site.ts';
+import type { Site } from '../oauth/site.ts';
+import { stepUp } from '../rules/ground.ts';
+import { openWorld } from '../support/world.ts';
+import type { TestWorld } from '../support/world.ts';
+
+let world: TestWorld;
+let site: Site;
+beforeAll(async () => {
+  [world, site] = await Promise.all([openWorld(), openSite()]);
+});
+afterAll(async () => Promise.all([world.close(), site.close()]));
+
+async function allowed(): Promise<Rig> {
+  const rig = await brokerRig(inWorld(world));
+  await rig.allow();
+  rig.person.isThere = false;
+  return rig;
+}
+
+/** Asks, waits for the page if one opens, and hangs up. */
+async function hangUp(rig: Rig, account?: string): Promise<unknown> {
+  const program = new AbortController();
+  const asked = refusal(rig.ask({ signal: program.signal, ...(account === undefined ? {} : { account }) }));
+  await Promise.race([asked, rig.question('login')]);
+  program.abort();
+  const told = await asked;
+  await turnOfEvents();
+  return told;
+}
+
+describe('a program that hangs up as soon as its page is open', () => {
+  it('opens no second page at once, whatever account it names', async () => {
+    const rig = await allowed();
+    expect(await hangUp(rig)).toMatchObject({ reason: 'interrupted' });
+    for (const account of [undefined, 'a', 'b', 'c', 'd', 'e', 'f']) {
+      expect(await hangUp(rig, account)).toMatchObject({
+        reason: 'rate_limited',
+        retryAfter: 1,
+        hint: expect.stringContaining(`keyturn login ${rig.endpoint}`),
+      });
+    }
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('waits longer after each page, up to five minutes', async () => {
+    const rig = await allowed();
+    const pauses: number[] = [];
+    for (let page = 0; page < 12; page += 1) {
+      expect(await hangUp(rig)).toMatchObject({ reason: 'interrupted' });
+      const told = await hangUp(rig);
+      const { retryAfter = 0 } = told as { readonly retryAfter?: number };
+      pauses.push(retryAfter);
+      rig.clock.advance(retryAfter * 1000);
+    }
+    expect(pauses.every((pause, n) => n === 0 || pause >= (pauses[n - 1] ?? 0) || pause >= 225)).toBe(true);
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(300);
+    expect(pauses.reduce((sum, pause) => sum + pause, 0)).toBeGreaterThan(600);
+  });
+
+  it('opens no page either for requests that waited their turn behind it', async () => {
+    const rig = await allowed();
+    const program = new AbortController();
+    const first = refusal(rig.ask({ signal: program.signal }));
+    await rig.question('login');
+    const others = ['a', 'b', 'c'].map((account) => refusal(rig.ask({ account })));
+    while (rig.readUp.filter((url) => url.includes('oauth-authorization-server')).length < 4)
+      await turnOfEvents();
+    await turnOfEvents();
+    program.abort();
+    expect(await first).toMatchObject({ reason: 'interrupted' });
+    for (const other of others) expect(await other).toMatchObject({ reason: 'rate_limited' });
+    expect(rig.pages).toHaveLength(1);
+  });
+});
+
+describe('a person whose program hung up', () => {
+  it.each(['login', 'a permission', 'time'] as const)(
+    'is not locked out: %s ends the pause',
+    async (what) => {
+      const rig = await allowed();
+      await hangUp(rig);
+      rig.person.isThere = true;
+      if (what === 'login') await rig.login();
+      else if (what === 'a permission') rig.broker.userActed(rig.endpoint);
+      else rig.clock.advance(1000);
+      expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    },
+  );
+
+  it('starts with the shortest pause again after a sign-in, and after a quiet while', async () => {
+    const rig = await allowed();
+    for (const _ of [1, 2, 3, 4]) {
+      await hangUp(rig);
+      rig.clock.advance(300_000);
+    }
+    rig.clock.advance(300_001);
+    await hangUp(rig);
+    expect(await hangUp(rig)).toMatchObject({ retryAfter: 1 });
+    rig.clock.advance(1000);
+    rig.person.isThere = true;
+    await rig.ask();
+    world.endGrants();
+    rig.clock.advance(3_600_000);
+    rig.person.isThere = false;
+    await hangUp(rig);
+    expect(await hangUp(rig)).toMatchObject({ retryAfter: 1 });
+  });
+
+  it('may hang up on a page that a command started, which leaves no pause', async () => {
+    const rig = await allowed();
+    const command = new AbortController();
+    const login = refusal(rig.login({ signal: command.signal }));
+    await rig.question('login');
+    command.abort();
+    expect(await login).toMatchObject({ reason: 'interrupted' });
+    rig.person.isThere = true;
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+  });
+});
+
+describe('a program that names another operation each time', () => {
+  it('gets no more step-ups than a few operations would', async () => {
+    const server = oddServer(site);
+    const rig = await brokerRig(server);
+    const wanted = Array.from({ length: 20 }, (_, n) => `s${n}`);
+    await rig.allow('editor', ['read', ...wanted]);
+    await rig.login({ scope: ['read'] });
+    const before = rig.pages.length;
+    const outcomes: unknown[] = [];
+    for (const [n, scope] of wanted.entries()) {
+      const asked = rig.ask({ ...stepUp(scope), operation: `POST /${n}` });
+      outcomes.push(
+        await asked.then(
+          () => 'ok',
+          (error: unknown) => error,
+        ),
+      );
+    }
+    expect(rig.pages).toHaveLength(before + 9);
+    expect(outcomes.slice(9)).toEqual(
+      outcomes.slice(9).map(() => expect.objectContaining({ reason: 'step_up_exhausted' })),
+    );
+    rig.clock.advance(24 * 3_600_000);
+    await rig.login({ scope: ['read', ...wanted.slice(0, 9)] });
+    expect((await rig.ask({ ...stepUp('s9'), operation: 'POST /9' })).scope).toContain('s9');
+  });
+});
