@@ -5,15 +5,17 @@
  * Invariants: locked means that no key is in reach and every call says so. No plaintext is kept between
  * calls: each read opens its record from the disk. A wrong passphrase changes nothing.
  *
- * What this can't see: that the whole file was put back to an older one, or cut off after a whole
- * record. Both are honest files of an earlier time, and nothing in them can say that there was a later
- * one. So for what our records say exists callers use `read`, which never answers "absent". Nor is it a
+ * A file that was put back to an older one, or cut off after a whole record, is an honest file of an earlier
+ * time, and nothing in it can say that there was a later one. With its key in the keychain its head lies
+ * there too (sealed-head.ts), and such a file is refused, as a missing one is. With a passphrase this can't be
+ * seen. So for what our records say exists callers use `read`, which never answers "absent". Nor is it a
  * lock between two brokers (the home's is); a foreign change is noticed, after which nothing is written.
  */
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../errors.ts';
 import { failed, newDraft, openSealed, readAll, removeSealed, syncFolder, writeAll } from './sealed-disk.ts';
+import { headItem, SealedHead } from './sealed-head.ts';
 import { decodeHeader, encodeHeader } from './sealed-header.ts';
 import { keychainItem, newLogKey, openLogKey } from './sealed-key.ts';
 import type { KeySource } from './sealed-key.ts';
@@ -52,12 +54,15 @@ class SealedFile implements Vault, Lockable {
   readonly #source: KeySource;
   readonly #report: (line: string) => void;
   readonly #turn = turns();
+  /** Only where the key lies in the keychain. */
+  readonly #head: SealedHead | undefined;
   #state: State;
 
   constructor({ file, key, report }: SealedFileOptions) {
     this.#file = path.resolve(file);
     this.#source = key;
     this.#report = report ?? (() => undefined);
+    this.#head = key.kind === 'keychain' ? new SealedHead(key.vault) : undefined;
     this.#state = { kind: key.kind === 'keychain' ? 'resting' : 'locked' };
   }
 
@@ -88,7 +93,7 @@ class SealedFile implements Vault, Lockable {
   }
 
   async probe(): Promise<void> {
-    await this.#changeLog((log) => log.probe());
+    await this.#withLog((log) => log.probe());
   }
 
   async condition(): Promise<VaultCondition> {
@@ -138,7 +143,7 @@ class SealedFile implements Vault, Lockable {
       await removeSealed(this.#file);
     });
     // The key after the file: what a crash in between leaves is a key to nothing.
-    if (this.#source.kind === 'keychain') await this.#source.vault.destroy([keychainItem]);
+    if (this.#source.kind === 'keychain') await this.#source.vault.destroy([keychainItem, headItem]);
   }
 
   async close(): Promise<void> {
@@ -150,16 +155,22 @@ class SealedFile implements Vault, Lockable {
     return this.#turn(line, async () => work(await this.#log()));
   }
 
-  /** Compacts afterwards where that is due, in a turn of its own, for which nobody waits. */
+  /** Done when the head names it too. Compacts afterwards where that is due, in a turn of its own, for which nobody waits. */
   async #changeLog(work: (log: SealedLog) => Promise<void>): Promise<void> {
-    await this.#withLog(async (log) => {
+    const newest = await this.#withLog(async (log) => {
       await work(log);
       if (log.isMostlyDead) void this.#turn(line, () => this.#compact(log));
+      return log.newest;
     });
+    if (newest !== undefined) await this.#head?.advance(newest);
   }
 
   async #compact(log: SealedLog): Promise<void> {
-    if (this.#state.kind === 'open' && this.#state.log === log) await log.compact();
+    if (this.#state.kind !== 'open' || this.#state.log !== log) return;
+    const head = this.#head;
+    await log.compact(head && ((tag) => head.announce(tag)));
+    // Where the keychain fails the head goes on naming both; the next change tries again.
+    if (head && log.newest !== undefined) await head.replaced(log.newest).catch(() => undefined);
   }
 
   async #log(): Promise<SealedLog> {
@@ -178,10 +189,12 @@ class SealedFile implements Vault, Lockable {
   /** Opens or makes the file; only then what was open before is left. */
   async #open(passphrase: string | undefined): Promise<SealedLog> {
     const handle = (await openSealed(this.#file)) ?? (await this.#create(passphrase));
+    const name = quoted(this.#file);
     try {
       const bytes = await readAll(handle, 0, (await handle.stat()).size);
-      const { header, length } = decodeHeader(bytes, quoted(this.#file));
-      const key = await openLogKey(header, this.#source, passphrase, quoted(this.#file));
+      const { header, length } = decodeHeader(bytes, name);
+      const key = await openLogKey(header, this.#source, passphrase, name);
+      const head = await this.#head?.read();
       const log = await SealedLog.open({
         file: this.#file,
         handle,
@@ -189,7 +202,9 @@ class SealedFile implements Vault, Lockable {
         header: Buffer.from(bytes.subarray(0, length)),
         key,
         report: this.#report,
+        sought: head?.tags ?? [],
       });
+      await this.#head?.check(head, log, name);
       await this.#leave('locked');
       this.#state = { kind: 'open', log };
       return log;
@@ -208,6 +223,7 @@ class SealedFile implements Vault, Lockable {
 
   /** A new, empty file, whole and durable before it is opened like any other. */
   async #create(passphrase: string | undefined): Promise<FileHandle> {
+    await this.#head?.refuseMissing(quoted(this.#file));
     const { header, log } = await newLogKey(this.#source, passphrase);
     const draft = await newDraft(this.#file);
     try {

@@ -14,10 +14,10 @@ import { KeyturnError, quoted } from '../errors.ts';
 import { codeOf, failed, keepAside, newDraft, readAll, syncFolder, writeAll } from './sealed-disk.ts';
 import { unreadable } from './sealed-header.ts';
 import type { LogKey } from './sealed-key.ts';
-import { newSegment, openRecord, sealRecord } from './sealed-record.ts';
+import { newSegment, openRecord, sealRecord, tagOf } from './sealed-record.ts';
 import type { RecordKind, Segment } from './sealed-record.ts';
 import { noteRemoved, replay } from './sealed-replay.ts';
-import type { Contents, Place } from './sealed-replay.ts';
+import type { Contents, Place, Replayed } from './sealed-replay.ts';
 
 /**
  * Bytes. A rewrite costs some ten appends; a smaller file isn't worth it. Also how much a file grows
@@ -45,12 +45,15 @@ export interface OpenLog {
   readonly key: LogKey;
   /** Gets a line for the broker's log: what was found and done. Lines hold no secret. */
   readonly report: (line: string) => void;
+  /** Tags of records that it may hold. */
+  readonly sought?: readonly string[];
 }
 
 export class SealedLog {
   readonly #file: string;
   readonly #report: (line: string) => void;
   readonly #contents: Contents;
+  readonly #held: ReadonlySet<string>;
   #header: Buffer;
   #disk: OnDisk;
   #key: LogKey;
@@ -64,20 +67,22 @@ export class SealedLog {
   /** Bytes from which the dead part is measured. */
   #measureFrom = rewriteStep;
 
-  private constructor(options: OpenLog, disk: OnDisk, contents: Contents, size: number) {
+  private constructor(options: OpenLog, disk: OnDisk, { whole, held, ...contents }: Replayed) {
     this.#file = options.file;
     this.#report = options.report;
     this.#header = options.header;
     this.#key = options.key;
     this.#disk = disk;
     this.#contents = contents;
-    this.#size = size;
+    this.#held = held;
+    this.#size = whole;
   }
 
   /** Reads the log, and puts a torn tail aside. Throws `vault_unavailable` where that can't be kept. */
   static async open(options: OpenLog): Promise<SealedLog> {
     const { file, handle, bytes, header, key, report } = options;
-    const { whole, ...contents } = replay(bytes, header.length, key);
+    const replayed = replay(bytes, header.length, key, options.sought);
+    const { whole } = replayed;
     if (whole < bytes.length) {
       const aside = await keepAside(file, bytes.subarray(whole));
       await handle.truncate(whole).catch((error: unknown) => Promise.reject(failed(file, error)));
@@ -87,7 +92,7 @@ export class SealedLog {
     }
     // What was read may still be on its way to the disk: it was written by a broker that a crash ended.
     await handle.sync().catch((error: unknown) => Promise.reject(failed(file, error)));
-    const opened = new SealedLog(options, await onDisk(handle), contents, whole);
+    const opened = new SealedLog(options, await onDisk(handle), replayed);
     if (opened.damage !== undefined) report(`${quoted(file)}: ${opened.damage}`);
     return opened;
   }
@@ -95,6 +100,21 @@ export class SealedLog {
   /** Its random id, 16 bytes. */
   get id(): Buffer {
     return this.#key.id;
+  }
+
+  /** The tag of its newest record; undefined where damage hides which one that is. */
+  get newest(): string | undefined {
+    return this.#contents.newest;
+  }
+
+  /** Whether it held the record of this tag when it was opened, if that was one of those sought. */
+  holds(tag: string): boolean {
+    return this.#held.has(tag);
+  }
+
+  /** True where damage lets nothing of it be known. */
+  get isLost(): boolean {
+    return this.#contents.doubt && this.#contents.items.size === 0;
   }
 
   /** What can't be read, as a sentence; undefined where everything can. */
@@ -134,23 +154,29 @@ export class SealedLog {
   }
 
   /**
-   * Replaces the file by one with this first line, everything under `key` and nothing dead. Throws
-   * `vault_unreadable` where something is damaged: the file stays then, as it does on any failure.
+   * Replaces the file by one with this first line, everything under `key` and nothing dead. `announce` hears
+   * the tag of its newest record before it takes the file's place. Throws `vault_unreadable` where something
+   * is damaged: the file stays then, as it does on any failure.
    */
-  async rewrite(header: Buffer, key: LogKey): Promise<void> {
+  async rewrite(
+    header: Buffer,
+    key: LogKey,
+    announce: (tag: string) => Promise<void> = () => Promise.resolve(),
+  ): Promise<void> {
     await this.#checkOurs();
     if (this.damage !== undefined)
       throw unreadable(quoted(this.#file), `${this.damage}. It is not replaced while that is so`);
     const draft = await newDraft(this.#file);
     const segment = newSegment(key, this.#contents.sequence, true);
     try {
-      const { places, size, sequence } = await this.#copyLive(draft.handle, header, segment);
+      const { places, size, sequence, newest } = await this.#copyLive(draft.handle, header, segment);
       await this.#checkOurs();
+      await announce(newest);
       const disk = await onDisk(draft.handle);
       await draft.publish();
       const before = this.#disk.handle;
       for (const [id, place] of places) this.#contents.items.set(id, place);
-      this.#contents.sequence = sequence;
+      [this.#contents.sequence, this.#contents.newest] = [sequence, newest];
       [this.#disk, this.#header, this.#key] = [disk, header, key];
       [this.#segment, this.#size] = [segment, size];
       [this.#hasLeftovers, this.#owesFolderSync] = [false, true];
@@ -172,9 +198,9 @@ export class SealedLog {
   }
 
   /** Rewrites the file without what is dead. A failure is reported, harms nothing, and is tried again later. */
-  async compact(): Promise<void> {
+  async compact(announce?: (tag: string) => Promise<void>): Promise<void> {
     try {
-      await this.rewrite(this.#header, this.#key);
+      await this.rewrite(this.#header, this.#key, announce);
       this.#measureFrom = this.#size + rewriteStep;
     } catch (error) {
       this.#report(`${quoted(this.#file)} was not compacted: ${error instanceof Error ? error.message : ''}`);
@@ -205,6 +231,7 @@ export class SealedLog {
     this.#segment = segment;
     this.#size += bytes.length;
     this.#contents.sequence = sequence + 1;
+    if (kind !== 'probe') this.#contents.newest = tagOf(record);
     return { state: 'live', segment, sequence, offset: this.#size - record.length, length: record.length };
   }
 
@@ -245,8 +272,9 @@ export class SealedLog {
     to: FileHandle,
     header: Buffer,
     segment: Segment,
-  ): Promise<{ places: Map<string, Place>; size: number; sequence: number }> {
+  ): Promise<{ places: Map<string, Place>; size: number; sequence: number; newest: string }> {
     const places = new Map<string, Place>();
+    let newest = tagOf(segment.header);
     let batch = [header, segment.header];
     let [written, size, sequence] = [0, header.length + segment.header.length, segment.sequence];
     const flush = async (): Promise<void> => {
@@ -258,12 +286,13 @@ export class SealedLog {
       const record = sealRecord(segment, { kind: 'value', id, sequence }, await this.#secretAt(id, item));
       places.set(id, { state: 'live', segment, sequence, offset: size, length: record.length });
       batch.push(record);
+      newest = tagOf(record);
       size += record.length;
       sequence += 1;
       if (size - written >= batchLength) await flush();
     }
     await flush();
-    return { places, size, sequence };
+    return { places, size, sequence, newest };
   }
 
   async #secretAt(id: string, { offset, length, segment, sequence }: Place): Promise<string> {

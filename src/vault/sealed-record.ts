@@ -128,6 +128,12 @@ export function headAt(bytes: Buffer, offset: number, segment: Segment): Head | 
   };
 }
 
+/** What tells a segment or a record from every other: the tag of its head, base64url. `bytes` begins with it. */
+export function tagOf(bytes: Buffer): string {
+  const at = startsWith(bytes, segmentMagic) ? segmentTagAt : headTagAt;
+  return bytes.subarray(at, at + tagLength).toString('base64url');
+}
+
 /** The plaintext of a whole record; undefined where it fails authentication. The caller clears it. */
 export function openRecord(record: Buffer, segment: Segment, sequence: number): Buffer | undefined {
   const tagAt = record.length - tagLength;

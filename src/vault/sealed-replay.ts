@@ -9,7 +9,8 @@
  *                                         record names nothing is known any more
  *
  * "Absent" is said only where there is no doubt. A whole record cut off at the end, or the whole file put
- * back to an older one, can't be seen here: the bytes are those of an honest, earlier time.
+ * back to an older one, can't be seen here: the bytes are those of an honest, earlier time. Where the
+ * keychain holds the head (sealed-head.ts), the tag that it names is missing then.
  */
 import type { LogKey } from './sealed-key.ts';
 import {
@@ -21,6 +22,7 @@ import {
   segmentLength,
   segmentMagic,
   tagLength,
+  tagOf,
 } from './sealed-record.ts';
 import type { Head, Segment } from './sealed-record.ts';
 import { longestSecret } from './vault.ts';
@@ -44,11 +46,15 @@ export interface Contents {
   doubt: boolean;
   /** Of the next record. */
   sequence: number;
+  /** The tag of the newest record that says something, or of the base segment; undefined after damage. */
+  newest: string | undefined;
 }
 
 export interface Replayed extends Contents {
   /** Bytes from the beginning that stay; what follows is a torn tail. */
   readonly whole: number;
+  /** Which of the sought tags it holds. */
+  readonly held: ReadonlySet<string>;
 }
 
 /** A whole piece of the log, whose segment tag or head passes; a record's body need not. */
@@ -59,12 +65,19 @@ type Unit =
 /** Bytes of the longest write: a segment and a record. A tail of zeros beyond it is no torn write. */
 const longestWrite = segmentLength + headLength + longestSecret + tagLength;
 
-/** `bytes` is the whole file, `start` where its log begins. */
-export function replay(bytes: Buffer, start: number, log: LogKey): Replayed {
-  const contents: Contents = { items: new Map(), doubt: false, sequence: 0 };
+/** `bytes` is the whole file, `start` where its log begins; `sought` are tags that may be in it. */
+export function replay(bytes: Buffer, start: number, log: LogKey, sought: readonly string[] = []): Replayed {
+  const contents: Contents = { items: new Map(), doubt: false, sequence: 0, newest: undefined };
+  const held = new Set<string>();
+  const note = (tag: string): void => {
+    contents.newest = tag;
+    if (sought.includes(tag)) held.add(tag);
+  };
   const base = segmentAt(bytes, start, log);
-  if (base?.isBase) contents.sequence = base.sequence;
-  else enterDoubt(contents);
+  if (base?.isBase) {
+    contents.sequence = base.sequence;
+    note(tagOf(base.header));
+  } else enterDoubt(contents);
   let segment = base?.isBase ? base : undefined;
   let offset = segment ? start + segmentLength : start;
   while (offset < bytes.length) {
@@ -72,7 +85,7 @@ export function replay(bytes: Buffer, start: number, log: LogKey): Replayed {
     if (!unit) {
       const next = nextUnit(bytes, offset + 1, log, segment);
       if (next === undefined && segment && isTorn(bytes.subarray(offset), segment))
-        return { ...contents, whole: offset };
+        return { ...contents, whole: offset, held };
       enterDoubt(contents);
       offset = next ?? bytes.length;
       continue;
@@ -83,12 +96,13 @@ export function replay(bytes: Buffer, start: number, log: LogKey): Replayed {
         const record = bytes.subarray(offset, offset + unit.length);
         const isLast = offset + unit.length === bytes.length;
         if (!take(contents, record, { segment, offset, head: unit.head }, isLast))
-          return { ...contents, whole: offset };
+          return { ...contents, whole: offset, held };
+        if (unit.head.kind !== 'probe') note(tagOf(record));
       }
     }
     offset += unit.length;
   }
-  return { ...contents, whole: bytes.length };
+  return { ...contents, whole: bytes.length, held };
 }
 
 function unitAt(bytes: Buffer, offset: number, log: LogKey, current: Segment | undefined): Unit | undefined {
@@ -163,6 +177,7 @@ export function noteRemoved(contents: Contents, id: string): void {
 function enterDoubt(contents: Contents): void {
   contents.items.clear();
   contents.doubt = true;
+  contents.newest = undefined;
 }
 
 /** Whether the file's last bytes are what a crash leaves of a write: its beginning, or zeros in its place. */

@@ -64,7 +64,7 @@ describe('a destroyed one', () => {
     };
     await opened(file, { kind: 'keychain', vault: keychain }).write('a', 'gone');
     await opened(file, { kind: 'keychain', vault: source }).destroy([]);
-    expect(removed).toEqual(['sealed-file-key']);
+    expect(removed).toEqual(['sealed-file-key', 'sealed-file-head']);
     expect(readdirSync(path.dirname(file))).toEqual([]);
   });
 });
