@@ -72,7 +72,7 @@ function useExplanation(grant: string): Asked {
 }
 
 function Standing({ explanation }: { readonly explanation: Explanation }) {
-  const { grant, signedInAt, refresh, clock } = explanation;
+  const { grant, signedInAt, refresh, clock, refusals = [] } = explanation;
   return (
     <>
       <GrantNotices grant={grant} />
@@ -87,11 +87,37 @@ function Standing({ explanation }: { readonly explanation: Explanation }) {
         )}
         <Fact name={words.next}>{refresh ? <Next {...refresh} /> : words.nextBy.over}</Fact>
         {clock !== undefined && <Fact name={words.clock}>{fit(clock, longestSentence).text}</Fact>}
+        {refusals.length > 0 && (
+          <Fact name={words.refused}>
+            {refusals.map((refusal) => (
+              <Refusals key={`${refusal.client} ${refusal.operation ?? ''}`} {...refusal} />
+            ))}
+          </Fact>
+        )}
         <Fact name={words.signedIn}>
           <When at={signedInAt} />
         </Fact>
       </Facts>
     </>
+  );
+}
+
+type RefusalsProps = NonNullable<Explanation['refusals']>[number];
+
+/** A program whose refused tokens are not replaced for now. */
+function Refusals({ client, operation, until }: RefusalsProps) {
+  return (
+    <p>
+      {words.refusedOf} <Foreign text={client} bound={60} />
+      {operation !== undefined && (
+        <>
+          {' ('}
+          <Foreign text={operation} bound={120} />)
+        </>
+      )}
+      {'. '}
+      {words.refusedUntil} <When at={until} />.
+    </p>
   );
 }
 

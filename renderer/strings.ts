@@ -124,6 +124,9 @@ export const strings = {
     next: 'Next token',
     signedIn: 'Signed in',
     clock: 'Clock',
+    refused: 'Refused tokens',
+    refusedOf: 'The server refused several tokens of',
+    refusedUntil: 'Keyturn fetches no other one before',
     nextBy: {
       underWay: 'A refresh is under way.',
       itself: 'By itself, since a program uses it:',

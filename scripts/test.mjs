@@ -20,7 +20,7 @@ const soakReport = path.join(folder, 'soak.jsonl');
 
 /** What vitest is called with, a list for each run: the files that read KEYTURN_SOAK, and the long forms. */
 const soakRuns = [
-  ['test/e2e/shared-home.test.ts'],
+  ['test/e2e/shared-home.test.ts', 'test/e2e/askers.test.ts'],
   ['--config', path.join('test', 'soak', 'vitest.config.ts')],
 ];
 

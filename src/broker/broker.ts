@@ -18,7 +18,7 @@ import { stillNames } from './destination.ts';
 import type { Wanted } from './consent.ts';
 import { accountLabel } from './grant.ts';
 import type { Grant } from './grant.ts';
-import { StepUpLimit, TryLimit } from './limits.ts';
+import { StepUpLimit } from './limits.ts';
 import type { BrokerParts } from './parts.ts';
 import { patience, TimeOver } from './patience.ts';
 import type { Patience } from './patience.ts';
@@ -27,7 +27,10 @@ import * as refusals from './refusals.ts';
 import { waitsForUser } from './sibling.ts';
 import { SignIns } from './sign-ins.ts';
 import type { SignInMethod, Starter } from './starter.ts';
+import { isAlive, scopeKey } from './token-cache.ts';
 import type { AccessToken } from './token-cache.ts';
+import { expiryGrace, TokenRefusals } from './token-refusals.ts';
+import type { StandingRefusal } from './token-refusals.ts';
 import { neededScope } from './token-request.ts';
 import type { Token, TokenRequest } from './token-request.ts';
 import { tokenOf } from './token-source.ts';
@@ -50,6 +53,17 @@ export interface LoginRequest {
 export interface Rejection {
   readonly clientId: string;
   readonly token: { readonly tokenId: string } | { readonly accessToken: string };
+  /** What the program was about to do. */
+  readonly operation?: string | undefined;
+  /** The protected server took this very token before. */
+  readonly hasWorked?: boolean | undefined;
+}
+
+/** What follows a refusal: the token is replaced at the next request, or it stays. */
+export interface RejectionOutcome {
+  readonly isReplaced: boolean;
+  /** Milliseconds until a refusal replaces a token again; absent where no pause stands. */
+  readonly pause?: number;
 }
 
 /** A request on its way: what was asked and how long it waits. */
@@ -74,7 +88,7 @@ export class Broker {
   readonly consent: Consent;
   readonly #signIns: SignIns;
   readonly #stepUps: StepUpLimit;
-  readonly #rejections: TryLimit;
+  readonly #refusals: TokenRefusals;
   /** Grants whose token was refused: before the next one is handed out, their server is asked who its issuer is. */
   readonly #suspects = new Set<string>();
 
@@ -83,7 +97,7 @@ export class Broker {
     this.consent = new Consent(parts);
     this.#signIns = new SignIns(parts);
     this.#stepUps = new StepUpLimit(() => parts.clock.now());
-    this.#rejections = new TryLimit(() => parts.clock.now());
+    this.#refusals = new TokenRefusals(() => parts.clock.now());
   }
 
   /**
@@ -184,12 +198,12 @@ export class Broker {
   /** A token for this permission. Undefined: the grant changed, look again. */
   async #tokenFrom(way: Way, grant: Grant): Promise<AccessToken | undefined> {
     this.#refuseOtherResource(way.permission, grant);
-    this.#refuseAfterRejections(way);
     if (!(await this.#isStillNamed(way, grant))) return undefined;
     const narrow = narrowerThan(grant, way.permission);
     if (narrow && (narrow.length === 0 || !grant.hasRefreshToken)) {
       throw refusals.notNarrowed(way.permission, grant);
     }
+    if (this.parts.cache.get(grant.id, scopeKey(narrow))) this.#refuseDuringPause(way, grant);
     const { minimumValidity } = way.request;
     const token = await tokenOf(this.parts, grant, { narrow, minimumValidity, waiting: way.waiting });
     if (token === 'signIn') await this.#signInFor(way, grant);
@@ -299,25 +313,37 @@ export class Broker {
   userActed(endpoint: string): void {
     this.#signIns.userActed(endpoint);
     this.#stepUps.clear(endpoint);
-    this.#rejections.clear(` ${endpoint} `);
+    for (const { id } of this.parts.grants.forEndpoint(endpoint)) this.#refusals.clear(id);
   }
 
   /**
-   * A protected server refused this token. Counts only for a current token that this local client
-   * received; for any other the newer one is simply returned next time (DESIGN, token.reject).
+   * A protected server refused this token. Only a token in memory that this local client received is
+   * replaced; for any other the newer one is simply returned next time (DESIGN, token.reject). A token at
+   * its end is replaced without being counted: every program that keeps its token until then reports one.
    */
-  rejectToken({ clientId, token: named }: Rejection): { counted: boolean } {
+  rejectToken({ clientId, token: named, operation, hasWorked = false }: Rejection): RejectionOutcome {
     const isNamed = (token: AccessToken): boolean =>
       'tokenId' in named ? token.tokenId === named.tokenId : token.accessToken === named.accessToken;
-    for (const grant of this.parts.grants.all()) {
-      const token = this.parts.cache.of(grant.id).find(isNamed);
+    const { cache, clock, grants } = this.parts;
+    for (const { id: grantId } of grants.all()) {
+      const token = cache.of(grantId).find(isNamed);
       if (!token?.handedTo.has(clientId)) continue;
-      this.parts.cache.refuse(grant.id, token);
-      this.#suspects.add(grant.id);
-      for (const endpoint of grant.endpoints) this.#rejections.add(`${clientId} ${endpoint} `);
-      return { counted: true };
+      if (isAlive(token, clock.now(), expiryGrace)) {
+        const use = { clientId, grantId, operation };
+        const pause = this.#refusals.left(use);
+        if (pause > 0) return { isReplaced: false, pause };
+        this.#refusals.add(use, hasWorked);
+        this.#suspects.add(grantId);
+      }
+      cache.refuse(grantId, token);
+      return { isReplaced: true };
     }
-    return { counted: false };
+    return { isReplaced: false };
+  }
+
+  /** The pauses after refused tokens, for an explanation of the grant. */
+  refusalsOf({ id }: Grant): StandingRefusal[] {
+    return this.#refusals.standing(id);
   }
 
   /** A refused token may mean that the protected server moved to another issuer: then the grant is over. */
@@ -338,10 +364,15 @@ export class Broker {
     return false;
   }
 
-  /** A server that refuses every token must not set off refreshes without end. */
-  #refuseAfterRejections({ request, endpoint }: Way): void {
-    if (!this.#rejections.isExhausted(`${request.clientId} ${endpoint} `)) return;
-    throw refusals.tokensRefused(endpoint);
+  /**
+   * The caller says that its last token was refused, and during a pause no other one takes its place (spec,
+   * Retries). A caller that says nothing gets the token there is.
+   */
+  #refuseDuringPause({ request, endpoint }: Way, grant: Grant): void {
+    if (request.challenge?.status !== 401) return;
+    const { clientId, operation } = request;
+    const pause = this.#refusals.left({ clientId, grantId: grant.id, operation });
+    if (pause > 0) throw refusals.tokensRefused(endpoint, pause);
   }
 
   /** A permission is for the resource it was verified for; metadata that now names another voids it. */

@@ -1,5 +1,5 @@
 /**
- * Bounds on what a local client can set off: step-ups and refused tokens.
+ * The bound on the step-ups that a local client can set off.
  *
  * Invariant: after a few tries a failure is permanent until the user acts (spec, Step-up: "retries
  * are bounded"). Counted per local client, resource and operation, so that one program's loop
@@ -17,7 +17,7 @@ const mostInAll = 9;
 /** What a caller calls its operations is kept: more than a person at a sign-in page can have answered. */
 const mostKeys = 1000;
 
-export class TryLimit {
+class TryLimit {
   readonly #tries = new Map<string, number[]>();
   readonly #now: () => number;
   readonly #most: number;

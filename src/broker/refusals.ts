@@ -40,10 +40,12 @@ export function stepUpExhausted(endpoint: string): KeyturnError {
   });
 }
 
-export function tokensRefused(endpoint: string): KeyturnError {
-  return new KeyturnError('token_refused', `${endpoint} refused several fresh tokens in a row.`, {
-    rule: 'Retries are bounded',
-    hint: `Ask whoever runs the server; then start anew with: keyturn login ${endpoint}`,
+/** `pause` in milliseconds: until then a refusal replaces no token. */
+export function tokensRefused(endpoint: string, pause: number): KeyturnError {
+  return new KeyturnError('token_refused', `${endpoint} refused several tokens that should have been good.`, {
+    rule: 'Retries are bounded: after 3 refused tokens within 10 minutes no further one is fetched for a while',
+    hint: `Ask whoever runs the server. The pause ends by itself; it also ends with: keyturn login ${endpoint}`,
+    retryAfter: Math.ceil(pause / 1000),
   });
 }
 

@@ -13,10 +13,9 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAsOwner } from '../client/connect.ts';
 import type { Connection } from '../client/connection.ts';
-import { Unreachable } from '../errors.ts';
 import type { Reason } from '../errors.ts';
 import { homePaths } from '../paths.ts';
-import { isAbsent } from './connection.ts';
+import { isAbsent, NotStarted } from './connection.ts';
 import { say } from './output.ts';
 
 const passed = [
@@ -42,12 +41,14 @@ const answerPatience = 1000;
 
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
 export async function startBroker(): Promise<Connection> {
+  let problem = 'Another one holds the home and does not answer.';
   for (const deadline = Date.now() + startPatience; Date.now() < deadline;) {
-    await spawnBroker();
+    const outcome = await spawnBroker();
+    if (outcome === 'killed') problem = 'Something kills it while it starts.';
     const connection = await connectSoon();
     if (connection) return connection;
   }
-  throw notStarted('Another one holds the home and does not answer.');
+  throw notStarted(problem);
 }
 
 async function connectSoon(): Promise<Connection | undefined> {
@@ -61,8 +62,8 @@ async function connectSoon(): Promise<Connection | undefined> {
   return undefined;
 }
 
-/** Resolves when a broker is up, ours or one that was faster. */
-async function spawnBroker(): Promise<void> {
+/** Resolves when a broker is up, ours or one that was faster; `killed`: a signal ended ours before. */
+async function spawnBroker(): Promise<'up' | 'killed'> {
   const bin = fileURLToPath(new URL(`./bin${path.extname(import.meta.url)}`, import.meta.url));
   // Not even before the broker listens for that signal itself can it open an inspector (shield.ts).
   const child = spawn(process.execPath, ['--disable-sigusr1', bin, 'daemon', '--auto-started'], {
@@ -74,9 +75,9 @@ async function spawnBroker(): Promise<void> {
   });
   const slow = setTimeout(() => say('keyturn: starting the broker…'), 1000);
   try {
-    const problem = await readiness(child);
-    if (problem === undefined) return;
-    throw notStarted(problem);
+    const outcome = await readiness(child);
+    if (typeof outcome === 'string') return outcome;
+    throw notStarted(outcome.problem);
   } finally {
     clearTimeout(slow);
     child.stdout.destroy();
@@ -85,27 +86,30 @@ async function spawnBroker(): Promise<void> {
   }
 }
 
-/** Undefined when the broker said that it is ready, or that another one is; else what it complained about. */
-async function readiness(child: ReturnType<typeof spawn>): Promise<string | undefined> {
+/** `up` when the broker said that it is ready, or that another one is; else what it complained about. */
+async function readiness(
+  child: ReturnType<typeof spawn>,
+): Promise<'up' | 'killed' | { readonly problem: string }> {
   let complaint = '';
   child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
   const late = setTimeout(() => {
     complaint += `It was not ready within ${startPatience / 1000} s.`;
     child.kill('SIGKILL');
   }, startPatience);
-  return new Promise<string | undefined>((resolve) => {
-    child.stdout?.once('data', () => resolve(undefined));
-    child.once('error', (error) => resolve(error.name));
-    child.once('close', (code) => {
+  return new Promise<'up' | 'killed' | { readonly problem: string }>((resolve) => {
+    child.stdout?.once('data', () => resolve('up'));
+    child.once('error', (error) => resolve({ problem: error.name }));
+    child.once('close', (code, signal) => {
       // Another start was faster: that broker serves as well. Any other refusal is what the person must read.
-      const isBeaten = complaint.includes(`reason: ${'broker_running' satisfies Reason}`);
-      resolve(isBeaten ? undefined : complaint.trim() || `It ended at once (${code ?? 'by a signal'}).`);
+      if (complaint.includes(`reason: ${'broker_running' satisfies Reason}`)) resolve('up');
+      else if (signal !== null && complaint === '') resolve('killed');
+      else resolve({ problem: complaint.trim() || `It ended at once (${code ?? 'by a signal'}).` });
     });
   }).finally(() => clearTimeout(late));
 }
 
-function notStarted(problem: string): Unreachable {
-  return new Unreachable('broker_unreachable', `The broker could not be started.\n${problem}`, {
+function notStarted(problem: string): NotStarted {
+  return new NotStarted('broker_unreachable', `The broker could not be started.\n${problem}`, {
     hint: 'Run `keyturn daemon` in a terminal to see more.',
   });
 }

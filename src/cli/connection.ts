@@ -6,8 +6,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAsOwner } from '../client/connect.ts';
 import type { Connection } from '../client/connection.ts';
-import { reasonOf } from '../errors.ts';
+import { reasonOf, Unreachable } from '../errors.ts';
 import { offeringSession } from './desktop-session.ts';
+
+/** No broker could be started: another try would end the same way. */
+export class NotStarted extends Unreachable {}
 
 export async function connect(): Promise<Connection> {
   const running = await connectIfRunning();
@@ -37,14 +40,34 @@ const lookEvery = 100;
  * is false where `work` ran before. Throws the first refusal where no broker came in time.
  */
 export async function throughTakeover<T>(work: (isFirst: boolean) => Promise<T>): Promise<T> {
+  return repeatedly(work, (error, isFirst) => {
+    const reason = reasonOf(error);
+    return reason === 'broker_stopping' || (!isFirst && reason === 'broker_unreachable');
+  });
+}
+
+/** As `throughTakeover`, and also where the broker died under it: for work that may be done twice. */
+export async function throughRestart<T>(work: () => Promise<T>): Promise<T> {
+  return repeatedly(work, (error) => {
+    const reason = reasonOf(error);
+    return (
+      reason === 'broker_stopping' || (reason === 'broker_unreachable' && !(error instanceof NotStarted))
+    );
+  });
+}
+
+async function repeatedly<T>(
+  work: (isFirst: boolean) => Promise<T>,
+  isPassing: (error: unknown, isFirst: boolean) => boolean,
+): Promise<T> {
   let refusal: unknown;
   let deadline = 0;
   for (;;) {
+    const isFirst = refusal === undefined;
     try {
-      return await work(refusal === undefined);
+      return await work(isFirst);
     } catch (error) {
-      const isStopping = reasonOf(error) === 'broker_stopping';
-      if (!isStopping && !(refusal !== undefined && reasonOf(error) === 'broker_unreachable')) throw error;
+      if (!isPassing(error, isFirst)) throw error;
       refusal ??= error;
       deadline ||= Date.now() + takeoverPatience;
     }

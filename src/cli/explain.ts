@@ -34,13 +34,19 @@ export const command: Command = {
   },
 };
 
-function show({ grant, signedInAt, now, next, attempt, clock, timeline }: Explanation): void {
+function show({ grant, signedInAt, now, next, attempt, clock, refusals = [], timeline }: Explanation): void {
   print(`${grant.id}  ${grant.endpoint}`);
   print(`signed in  ${when(signedInAt)} at ${grant.issuer}, account ${grant.account ?? '-'}`);
   print(`now        ${now}`);
   if (attempt !== undefined) print(`attempt    ${attempt}`);
   print(`next       ${next}`);
   if (clock !== undefined) print(`clock      ${clock}`);
+  for (const { client, operation, until } of refusals) {
+    const use = operation === undefined ? '' : ` for ${operation}`;
+    print(
+      `refused    The server refused several tokens of ${client}${use}; the next one after ${when(until)}`,
+    );
+  }
   if (timeline.length === 0) return;
   printTable(
     ['WHEN', 'EVENT', 'OUTCOME', 'PROGRAM'],

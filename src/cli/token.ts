@@ -5,10 +5,10 @@
  * token comes in by standard input, never as an argument: argv is public.
  */
 import type { Connection } from '../client/connection.ts';
-import { exitCodes } from '../errors.ts';
+import { exitCodes, KeyturnError } from '../errors.ts';
 import type { Challenge, TokenGetParams } from '../ipc/wire.ts';
 import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from './arguments.ts';
-import { connect } from './connection.ts';
+import { connect, throughRestart } from './connection.ts';
 import { print, printJson, refuse } from './output.ts';
 
 export const help = `Usage: keyturn token RESOURCE [OPTION]...
@@ -56,7 +56,8 @@ export async function run(args: string[]): Promise<number> {
       return exitCodes.ok;
     }
     const { params, rejected, json } = await requestFrom(args);
-    return await ask(params, rejected, json);
+    // A broker that dies in the middle is started again, and asked the same.
+    return await throughRestart(() => ask(params, rejected, json));
   } catch (error) {
     return refuse(error);
   }
@@ -124,7 +125,10 @@ async function ask(params: TokenGetParams, rejected: string | undefined, json: b
     if (rejected !== undefined) {
       const { challenge } = params;
       const rejection = { access_token: rejected, status: challenge?.status ?? 401 };
-      await connection.rejectToken(challenge ? { ...rejection, challenge } : rejection);
+      const { retryAfter } = await connection.rejectToken(
+        challenge ? { ...rejection, challenge } : rejection,
+      );
+      if (retryAfter !== undefined) throw notReplaced(params.resource, retryAfter);
     }
     const watch = (): void => {
       clearTimeout(watching);
@@ -143,6 +147,15 @@ async function ask(params: TokenGetParams, rejected: string | undefined, json: b
     process.off('SIGINT', interrupted);
     process.off('SIGTERM', interrupted);
   }
+}
+
+/** The token that was refused is the one there is. `retryAfter` in seconds. */
+function notReplaced(resource: string, retryAfter: number): KeyturnError {
+  return new KeyturnError('token_refused', `${resource} refused several tokens that should have been good.`, {
+    rule: 'Retries are bounded: after 3 refused tokens within 10 minutes no further one is fetched for a while',
+    hint: `Ask whoever runs the server. The pause ends by itself; it also ends with: keyturn login ${resource}`,
+    retryAfter,
+  });
 }
 
 /** Loaded only where something is to be explained. */

@@ -46,7 +46,8 @@ export async function connectAsOwner(place: Place = {}): Promise<Connection> {
   const { paths, socket } = locate(place);
   const file = ownerKeyFile(paths);
   const identity = readOwner(file);
-  return openConnection({ identity, socket: socket(), after });
+  // Commands start a broker themselves.
+  return openConnection({ identity, socket: socket(), after, waitsForRestart: false });
 }
 
 function readOwner(file: string): Identity {

@@ -1,9 +1,9 @@
 /**
  * An authenticated connection to the broker.
  *
- * Invariant: requests are sent only over a channel whose other end has proved itself. Only `getToken`
- * opens a new channel: asking for a token twice is harmless, other requests may not be. It does so once
- * per call, or, where a broker stops to let another take over, until the next one answers.
+ * Invariant: requests are sent only over a channel whose other end has proved itself. Only `getToken` and
+ * `rejectToken` open a new channel and ask again: doing them twice is harmless, other requests may not be. They
+ * do so for a bounded time, until a broker answers.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError, reasonOf, Unreachable } from '../errors.ts';
@@ -27,7 +27,7 @@ export interface RequestOptions {
    * request until it ends or this connection is closed.
    */
   readonly signal?: AbortSignal | undefined;
-  /** `getToken` only: called when another broker has taken over and is asked the same. Listeners are gone then. */
+  /** `getToken` only: called when another broker is asked the same. Listeners are gone then. */
   readonly onTakeover?: (() => void) | undefined;
 }
 
@@ -38,11 +38,11 @@ export interface Connection {
   /** Any method of docs/wire.md. Throws the broker's refusal, or `broker_unreachable`. */
   request(method: string, params?: object, options?: RequestOptions): Promise<unknown>;
   /**
-   * A token for a protected server. Reconnects once if the connection was lost; where the broker stops,
-   * waits up to 15 s for the next one and asks it the same.
+   * A token for a protected server. If the connection was lost, or the broker stops, waits for the next broker and
+   * asks it the same: up to 15 s for one that takes over, up to 10 s after one that died.
    */
   getToken(params: TokenGetParams, options?: RequestOptions): Promise<TokenResult>;
-  /** Tells the broker that a protected server refused a token. */
+  /** Tells the broker that a protected server refused a token. Waits for a broker as `getToken` does. */
   rejectToken(params: TokenRejectParams, options?: RequestOptions): Promise<TokenRejectResult>;
   /** Calls `listener` for each notification, until the returned function is called. Ends with the channel. */
   onNotification(listener: NotificationListener): () => void;
@@ -55,6 +55,8 @@ export interface OpenOptions {
   /** From `findSocket`. */
   readonly socket: string;
   readonly after: After;
+  /** False: a caller that can start a broker itself doesn't wait until somebody else does. */
+  readonly waitsForRestart?: boolean;
 }
 
 /** One socket with a handshake made on it. `proven`: see `hello`. */
@@ -85,6 +87,12 @@ export async function knock(options: OpenOptions): Promise<void> {
 /** Milliseconds to wait for the next broker: a desktop app takes over within a few seconds. */
 const takeoverPatience = 15_000;
 
+/** Milliseconds to wait after a broker died: the next command starts one within seconds, also on a busy machine. */
+const restartPatience = 10_000;
+
+/** A request that three brokers in a row died of, or hung up on, is not sent to a fourth. */
+const maxTries = 3;
+
 /** Milliseconds between two looks for it. */
 const lookEvery = 100;
 
@@ -112,46 +120,47 @@ class BrokerConnection implements Connection {
   }
 
   async getToken(params: TokenGetParams, options: RequestOptions = {}): Promise<TokenResult> {
-    if (!this.isOpen) await this.#reopen();
-    const channel = this.#channel;
-    let result: unknown;
-    try {
-      result = await this.request('token.get', params, options);
-    } catch (error) {
-      if (this.#closed || !isPassing(error)) throw error;
-      if (reasonOf(error) === 'broker_stopping') return this.#askNext(params, options, error);
-      // Another caller may have reopened it in the meantime.
-      if (this.#channel === channel) await this.#reopen();
-      result = await this.request('token.get', params, options);
-    }
-    return tokenFrom(result);
-  }
-
-  /** Asks until a broker that goes on answers. Throws `stopping` where none came in time. */
-  async #askNext(params: TokenGetParams, options: RequestOptions, stopping: unknown): Promise<TokenResult> {
-    const { signal } = options;
-    for (let deadline = Date.now() + takeoverPatience; Date.now() < deadline;) {
-      await sleep(lookEvery, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
-      const isNext = !this.isOpen;
-      try {
-        if (isNext) {
-          await this.#reopen();
-          options.onTakeover?.();
-        }
-        return tokenFrom(await this.request('token.get', params, options));
-      } catch (error) {
-        if (this.#closed || !isPassing(error)) throw error;
-        // That one stops too, maybe after the person was asked for long: the wait begins anew.
-        if (isNext && reasonOf(error) === 'broker_stopping') deadline = Date.now() + takeoverPatience;
-      }
-    }
-    throw stopping;
+    return tokenFrom(await this.#persistently('token.get', params, options));
   }
 
   async rejectToken(params: TokenRejectParams, options: RequestOptions = {}): Promise<TokenRejectResult> {
-    const result = await this.request('token.reject', params, options);
+    const result = await this.#persistently('token.reject', params, options);
     if (isTokenRejectResult(result)) return result;
     throw malformed('token.reject');
+  }
+
+  /** Asks until a broker answers. Throws the first refusal where none did in time. */
+  async #persistently(method: string, params: object, options: RequestOptions): Promise<unknown> {
+    let refusal: unknown;
+    let deadline = 0;
+    let tries = 0;
+    for (;;) {
+      const channel = this.#channel;
+      try {
+        if (!this.isOpen) await this.#reopen();
+        if (refusal !== undefined && this.#channel !== channel) options.onTakeover?.();
+        tries += 1;
+        return await this.request(method, params, options);
+      } catch (error) {
+        if (this.#closed || !isPassing(error)) throw error;
+        // A broker that answered and stops too begins the wait anew: the person may have been asked for long.
+        const isNext = this.#channel !== channel && reasonOf(error) === 'broker_stopping';
+        if (refusal === undefined || isNext) deadline = Date.now() + this.#waitAfter(error);
+        refusal ??= error;
+        const isHopeless = tries >= maxTries && reasonOf(error) === 'broker_unreachable';
+        if (isHopeless || Date.now() >= deadline) throw refusal;
+        await this.#pause(options.signal);
+      }
+    }
+  }
+
+  #waitAfter(error: unknown): number {
+    if (reasonOf(error) === 'broker_stopping') return takeoverPatience;
+    return this.#options.waitsForRestart === false ? 0 : restartPatience;
+  }
+
+  async #pause(signal: AbortSignal | undefined): Promise<void> {
+    await sleep(lookEvery, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
   }
 
   onNotification(listener: NotificationListener): () => void {

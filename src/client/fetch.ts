@@ -49,10 +49,11 @@ export function createFetch(connection: Connection, options: FetchOptions): type
   const endpoint = endpointUrl(options.resource);
   const send = options.fetch ?? globalThis.fetch;
   const mostAttempts = Math.min(5, Math.max(1, options.maxAttempts ?? 3));
+  const worked = new WorkedTokens();
   return async (input, init) => {
     if (!isWithin(endpoint, new URL(input instanceof Request ? input.url : input))) return send(input, init);
     const request = await replayable(input, init);
-    return new AuthorizedRequest(connection, options, endpoint, send).run(request, mostAttempts);
+    return new AuthorizedRequest({ connection, options, endpoint, send, worked }).run(request, mostAttempts);
   };
 }
 
@@ -83,17 +84,47 @@ function isStream(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }
 
+/** Tokens in use by one program at one moment: the present one, and those of requests that are still under way. */
+const maxWorked = 8;
+
+/** Which of the latest tokens the server has taken: a later refusal of one says less about the token. */
+class WorkedTokens {
+  readonly #ids = new Set<string>();
+
+  has(tokenId: string): boolean {
+    return this.#ids.has(tokenId);
+  }
+
+  /** RFC 6750 §3.1: any other answer than a 401 says that the token itself is good. A 5xx says nothing. */
+  note({ tokenId }: TokenResult, { status }: Response): void {
+    if (status === 401 || status >= 500 || this.#ids.has(tokenId)) return;
+    this.#ids.add(tokenId);
+    const [oldest] = this.#ids;
+    if (this.#ids.size > maxWorked && oldest !== undefined) this.#ids.delete(oldest);
+  }
+}
+
+interface AuthorizedParts {
+  readonly connection: Connection;
+  readonly options: FetchOptions;
+  readonly endpoint: URL;
+  readonly send: typeof globalThis.fetch;
+  readonly worked: WorkedTokens;
+}
+
 class AuthorizedRequest {
   readonly #connection: Connection;
   readonly #options: FetchOptions;
   readonly #endpoint: URL;
   readonly #fetch: typeof globalThis.fetch;
+  readonly #worked: WorkedTokens;
 
-  constructor(connection: Connection, options: FetchOptions, endpoint: URL, fetch: typeof globalThis.fetch) {
+  constructor({ connection, options, endpoint, send, worked }: AuthorizedParts) {
     this.#connection = connection;
     this.#options = options;
     this.#endpoint = endpoint;
-    this.#fetch = fetch;
+    this.#fetch = send;
+    this.#worked = worked;
   }
 
   async run(first: Replayable, mostAttempts: number): Promise<Response> {
@@ -103,6 +134,7 @@ class AuthorizedRequest {
     let redirects = 0;
     for (;;) {
       const response = await this.#send(request, token);
+      this.#worked.note(token, response);
       const moved = redirects < mostRedirects ? this.#redirected(request, response) : undefined;
       if (moved) {
         redirects += 1;
@@ -174,17 +206,23 @@ class AuthorizedRequest {
     const challenge = challengeOf(response);
     if (!challenge) return undefined;
     const next = await this.#answer(challenge, request, token);
-    return next.tokenId === token.tokenId ? undefined : next;
+    return next?.tokenId === token.tokenId ? undefined : next;
   }
 
-  async #answer(challenge: Challenge, request: Replayable, token: TokenResult): Promise<TokenResult> {
+  /** Undefined: the broker replaces no refused token for now, so the server's answer stands. */
+  async #answer(
+    challenge: Challenge,
+    request: Replayable,
+    token: TokenResult,
+  ): Promise<TokenResult | undefined> {
     const operation = `${request.method} ${request.url.pathname}`.slice(0, longest.operation);
     if (challenge.status === 403) return this.#getToken(request, { challenge, operation });
     const { tokenId } = token;
     const verdict = await this.#connection.rejectToken(
-      { tokenId, status: challenge.status, challenge },
+      { tokenId, status: challenge.status, challenge, operation, worked: this.#worked.has(tokenId) },
       { signal: request.signal },
     );
+    if (verdict.retryAfter !== undefined) return undefined;
     return verdict.token ?? this.#getToken(request, { challenge, operation });
   }
 }

@@ -126,10 +126,12 @@ export function explanationAnswer(
 ): ResultOf<'grant.explain'>['grants'][number] {
   const own = caller.role === 'owner' ? undefined : broker.parts.clients.nameOf(caller.clientId);
   const { refresh, ...sentences } = explainGrant(broker.parts, grant);
+  const refusals = refusalAnswers(broker, grant).filter(({ client }) => own === undefined || client === own);
   return {
     grant: grantAnswer(broker, grant, caller),
     signedInAt: seconds(grant.createdAt),
     ...sentences,
+    ...(refusals.length === 0 ? {} : { refusals }),
     ...(refresh === undefined ? {} : { refresh: refreshAnswer(refresh) }),
     timeline: rows
       .filter(({ client }) => own === undefined || client === undefined || client === own)
@@ -141,6 +143,17 @@ export function explanationAnswer(
         ...(count === undefined ? {} : { count }),
       })),
   };
+}
+
+type RefusalAnswer = NonNullable<ResultOf<'grant.explain'>['grants'][number]['refusals']>[number];
+
+function refusalAnswers(broker: Broker, grant: Grant): RefusalAnswer[] {
+  const { clients, clock } = broker.parts;
+  return broker.refusalsOf(grant).map(({ clientId, operation, until }) => ({
+    client: clients.nameOf(clientId),
+    ...(operation === undefined ? {} : { operation }),
+    until: seconds(toWall(clock, until)),
+  }));
 }
 
 function refreshAnswer(

@@ -66,6 +66,12 @@ export const explanation = z.object({
   next: sentence,
   attempt: sentence.optional(),
   clock: sentence.optional(),
+  /** Programs whose refused tokens are not replaced for now; a local client sees its own. */
+  refusals: z
+    .array(
+      z.object({ client: name, operation: z.string().max(longest.operation).optional(), until: instant }),
+    )
+    .optional(),
   /** What brings the next access token, and not before when; absent for a grant that is over. */
   refresh: z
     .object({ by: z.literal(['underWay', 'itself', 'request', 'signIn']), after: instant.optional() })

@@ -66,13 +66,20 @@ const tokenReject = z
     access_token: accessToken.optional(),
     status: z.int().min(400).max(599),
     challenge: challenge.optional(),
+    operation: z.string().max(longest.operation).optional(),
+    /** The protected server took this very token before. */
+    worked: z.boolean().optional(),
   })
   .refine(
     (params) => (params.tokenId === undefined) !== (params.access_token === undefined),
     'exactly one of tokenId and access_token names the refused token',
   );
 
-export const tokenRejectResult = z.object({ rejected: z.boolean(), token: tokenResult.optional() });
+export const tokenRejectResult = z.object({
+  rejected: z.boolean(),
+  token: tokenResult.optional(),
+  retryAfter: seconds.optional(),
+});
 
 const permission = z.object({
   resource: url,

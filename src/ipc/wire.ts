@@ -151,12 +151,21 @@ export interface TokenRejectParams {
   readonly access_token?: string;
   readonly status: number;
   readonly challenge?: Challenge;
+  /** What the program was about to do, e.g. `POST /reports`: refusals are counted for each. */
+  readonly operation?: string;
+  /** The protected server took this very token before: then the refusal says less about the token. */
+  readonly worked?: boolean;
 }
 
-/** `rejected` false: the refused token was no longer current, and `token` is the newer one. */
+/**
+ * `rejected` true: the next `token.get` brings another token. False: the refused token was no longer current, and
+ * `token` is the newer one where the broker gives it; or, with `retryAfter` (seconds), too many tokens were refused,
+ * and none is replaced until then.
+ */
 export interface TokenRejectResult {
   readonly rejected: boolean;
   readonly token?: TokenResult;
+  readonly retryAfter?: number;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -297,7 +306,8 @@ export function isTokenRejectResult(value: unknown): value is TokenRejectResult 
   return (
     isObject(value) &&
     typeof value['rejected'] === 'boolean' &&
-    (value['token'] === undefined || isTokenResult(value['token']))
+    (value['token'] === undefined || isTokenResult(value['token'])) &&
+    (value['retryAfter'] === undefined || isCount(value['retryAfter']))
   );
 }
 

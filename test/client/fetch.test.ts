@@ -50,7 +50,12 @@ interface Call {
 }
 
 /** A fetch for `<origin>/api`, and what it asked of the broker. Tokens: t1, then a new one a refusal. */
-async function startFetch(origin: string, options: Partial<FetchOptions> = {}, tokens?: readonly object[]) {
+async function startFetch(
+  origin: string,
+  options: Partial<FetchOptions> = {},
+  tokens?: readonly object[],
+  verdict: object = { rejected: true },
+) {
   const calls: Call[] = [];
   let current = 1;
   const resource = `${origin}/api`;
@@ -71,7 +76,7 @@ async function startFetch(origin: string, options: Partial<FetchOptions> = {}, t
       calls.push({ method, params });
       if (method === 'token.reject') {
         current += 1;
-        return { rejected: true };
+        return verdict;
       }
       const stepUp = typeof params === 'object' && params && 'challenge' in params && params.challenge;
       if (stepUp && typeof stepUp === 'object' && 'status' in stepUp && stepUp.status === 403) current += 1;
@@ -227,9 +232,39 @@ describe('a challenge', () => {
     const common = { resource, scope: 'read', interaction: 'allow' };
     expect(calls).toEqual([
       { method: 'token.get', params: common },
-      { method: 'token.reject', params: { tokenId: 't1', status: 401, challenge } },
+      {
+        method: 'token.reject',
+        params: { tokenId: 't1', status: 401, challenge, operation: 'POST /api', worked: false },
+      },
       { method: 'token.get', params: { ...common, challenge, operation: 'POST /api' } },
     ]);
+  });
+
+  test('of 401 to a token that worked before says so', async () => {
+    const { origin } = await startHttp((_seen, count) => (count === 2 ? [401] : [200]));
+    const { authorized, calls, resource } = await startFetch(origin);
+    for (const path of ['', '/closed']) expect((await authorized(`${resource}${path}`)).status).toBe(200);
+    expect(calls.find(({ method }) => method === 'token.reject')).toEqual({
+      method: 'token.reject',
+      params: {
+        tokenId: 't1',
+        status: 401,
+        challenge: { status: 401 },
+        operation: 'GET /api/closed',
+        worked: true,
+      },
+    });
+  });
+
+  test('of 401 is left standing while the broker replaces no refused token', async () => {
+    const { origin, seen } = await startHttp(() => [401]);
+    const { authorized, calls, resource } = await startFetch(origin, {}, undefined, {
+      rejected: false,
+      retryAfter: 60,
+    });
+    expect((await authorized(resource)).status).toBe(401);
+    expect(seen).toHaveLength(1);
+    expect(methodsOf(calls)).toEqual(['token.get', 'token.reject']);
   });
 
   test('of 403 for want of scope asks for a wider token for this operation', async () => {

@@ -17,6 +17,7 @@ export interface BentHomeOptions extends BentWorldOptions {
   readonly browser?: BrowserAgent;
   readonly browserFlags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  readonly vault?: 'keychain';
 }
 
 export interface BentHome {
@@ -29,11 +30,12 @@ export interface BentHome {
 }
 
 export async function homeInBentWorld(options: BentHomeOptions = {}): Promise<BentHome> {
-  const { browser, browserFlags = [], env, ...worldOptions } = options;
+  const { browser, browserFlags = [], env, vault, ...worldOptions } = options;
   const world = await openBentWorld(worldOptions);
   onTestFinished(() => world.close());
   const { authorizationServer, protectedServer, caFile } = world;
   const home = newHome({
+    ...(vault === undefined ? {} : { vault }),
     env: {
       ...world.env,
       ...(browser === undefined ? {} : { KEYTURN_BROWSER: browserCommand(browser, caFile, ...browserFlags) }),

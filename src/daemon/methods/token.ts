@@ -35,7 +35,10 @@ export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permis
       params.tokenId === undefined ? { accessToken: params.access_token ?? '' } : { tokenId: params.tokenId };
     // Only a 401 says that the token itself is bad; a 403 wants another scope, not another token.
     if (params.status !== 401) return { rejected: false };
-    return { rejected: broker.rejectToken({ clientId: brokerClientId(caller), token }).counted };
+    const { operation, worked: hasWorked } = params;
+    const rejection = { clientId: brokerClientId(caller), token, operation, hasWorked };
+    const { isReplaced, pause } = broker.rejectToken(rejection);
+    return { rejected: isReplaced, ...(pause === undefined ? {} : { retryAfter: Math.ceil(pause / 1000) }) };
   },
 
   'permission.release': async ({ broker }, caller, { resource }) => {
