@@ -17,7 +17,7 @@ const mostInAll = 9;
 /** What a caller calls its operations is kept: more than a person at a sign-in page can have answered. */
 const mostKeys = 1000;
 
-class TryLimit {
+export class TryLimit {
   readonly #tries = new Map<string, number[]>();
   readonly #now: () => number;
   readonly #most: number;
