@@ -2,12 +2,11 @@
 import { useMemo, useState } from 'preact/hooks';
 import { commandName } from './allowance.ts';
 import { announce } from './announcement.ts';
-import { longestPath } from './asker.tsx';
+import { FileMark, longestPath } from './asker.tsx';
 import { useDeed } from './deed.ts';
 import { Dialog } from './dialog.tsx';
 import { Foreign } from './foreign.tsx';
 import { fitLabel } from './foreign-text.ts';
-import { Icon } from './icon.tsx';
 import { useMoment } from './now.ts';
 import { PermissionRow } from './permission-row.tsx';
 import { Refused } from './refused.tsx';
@@ -74,25 +73,21 @@ function ReviewMark({ program: { name, pairedAt, lastUsedAt } }: { readonly prog
   );
 }
 
-function File({ program: { executable } }: { readonly program: LocalClient }) {
-  if (executable === undefined) {
-    return (
-      <p class="dim small">
-        <span class="tag warn">
-          <Icon name="ask" /> {words.unverified}
-        </span>{' '}
-        {words.unverifiedWhat}
-      </p>
-    );
-  }
+function File({ program: { executable, file } }: { readonly program: LocalClient }) {
+  const standing = words.files[executable === undefined ? 'unverified' : (file ?? 'unverified')];
   return (
-    <p class="path">
-      <span class="visually-hidden">{words.file}: </span>
-      <Foreign text={executable} bound={longestPath} />{' '}
-      <span class="tag good" title={words.attestedWhat}>
-        <Icon name="shield" /> {words.attested}
-      </span>
-    </p>
+    <>
+      <p class="path">
+        {executable !== undefined && (
+          <>
+            <span class="visually-hidden">{words.file}: </span>
+            <Foreign text={executable} bound={longestPath} />{' '}
+          </>
+        )}
+        <FileMark standing={standing} />
+      </p>
+      {!standing.isGood && <p class="dim small">{standing.what}</p>}
+    </>
   );
 }
 

@@ -79,7 +79,7 @@ function PairCard({ question, onDone }: CardProps) {
         </p>
       </div>
       <div class="parties">
-        <Asker question={question} name={client} isRead />
+        <Asker question={question} name={client} note={words.ownName} isRead />
       </div>
     </ConsentForm>
   );
@@ -127,7 +127,13 @@ function AllowCard({ question, onDone }: CardProps) {
       onApprove={allow}
     >
       <div class="parties">
-        <Asker question={question} name={client} paired={asker} isRead={offer !== undefined} />
+        <Asker
+          question={question}
+          name={client}
+          note={words.ownName}
+          paired={asker}
+          isRead={offer !== undefined}
+        />
         <Wish question={question} had={had} issuers={issuers} />
       </div>
       {client === commandName && <Notice kind="warn">{words.cliWarning}</Notice>}

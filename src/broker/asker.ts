@@ -9,13 +9,32 @@
 export interface AskerFacts {
   readonly verified: boolean;
   readonly pid?: number;
-  /** Path of the executable; absent where the kernel doesn't tell. */
+  /** Path of the executable, as the process sees it; absent where the kernel doesn't tell. */
   readonly executable?: string;
+  /**
+   * What is known of the file at that path. `attested`: it is the one that runs, and no interpreter. `elsewhere`: it
+   * isn't the one that runs. `unreadable`: the kernel doesn't tell which file runs.
+   */
+  readonly file?: 'attested' | 'interpreter' | 'elsewhere' | 'unreadable';
+  /** Who can change that file, or put another in its place, besides the administrator. */
+  readonly changeableBy?: 'you' | 'group' | 'others';
+  /** What an interpreter says it runs. A process can rewrite this. */
+  readonly claim?: {
+    readonly script?: string;
+    readonly arguments: readonly string[];
+    readonly isCut: boolean;
+    readonly folder?: string;
+  };
+  /** What holds the process. Any program can have one under a name of its choice. */
+  readonly enclosures?: ReadonlyArray<{
+    readonly kind: 'flatpak' | 'snap' | 'container' | 'unit';
+    readonly name: string;
+  }>;
   /** Names of the processes above it, the nearest first, as they chose them. */
   readonly parents?: readonly string[];
 }
 
-/** `changed`: another process or program than was seen. `gone`: its last connection is closed. */
+/** `changed`: another process than was seen, or one that runs another file. `gone`: its last connection is closed. */
 export type Standing = 'same' | 'changed' | 'gone';
 
 /** The facts of one moment, and whether they still hold. */

@@ -109,10 +109,39 @@ function registrationWords({ grant, authMethod, redirectUri, idp, replaces }: Qu
   return words.join('');
 }
 
-/** What the kernel tells of who asks. Names of programs prove nothing; these say a little more. */
+/** What the kernel tells of who asks, and what the program claims. Names of programs prove nothing; these say a little more. */
 function askerLines(asker: Question['asker']): string[] {
   if (!asker) return [];
   if (!asker.verified) return ['  asked by an unverified process: this system does not tell which'];
-  const parents = asker.parents?.length ? `, started by ${asker.parents.join(' < ')}` : '';
-  return [`  asked by ${processName(asker)}${parents}`];
+  const { parents = [], enclosures = [], changeableBy, claim } = asker;
+  const started = parents.length > 0 ? `, started by ${parents.join(' < ')}` : '';
+  return [
+    `  asked by ${processName(asker)}${started}`,
+    `    ${fileWords[asker.file ?? 'unreadable']}`,
+    ...(claim ? [`    it claims to run: ${claimed(claim)}`] : []),
+    ...enclosures.map(
+      ({ kind, name }) => `    in the ${kind} ${name}, a name that any program of yours can choose`,
+    ),
+    ...(changeableBy ? [`    ${changerWords[changeableBy]} can change this file`] : []),
+  ];
+}
+
+const fileWords = {
+  attested: 'the kernel says that this very file runs',
+  interpreter: 'an interpreter: the kernel does not tell which script it runs',
+  elsewhere:
+    'unverified: the file at this path is not the one that runs (it was replaced, or this is a container)',
+  unreadable: 'unverified: the kernel does not tell which file runs',
+};
+
+const changerWords = {
+  you: 'every program of yours',
+  group: 'other users, of a group,',
+  others: 'other users',
+};
+
+function claimed(claim: NonNullable<NonNullable<Question['asker']>['claim']>): string {
+  const { arguments: given, isCut, folder } = claim;
+  const line = [...given, ...(isCut ? ['…'] : [])].join(' ');
+  return `${line === '' ? 'nothing' : line}${folder === undefined ? '' : `, in ${folder}`}`;
 }

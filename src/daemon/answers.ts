@@ -17,6 +17,7 @@ import type { Permission } from '../broker/permission.ts';
 import { triedUntil } from '../broker/revoker.ts';
 import type { Receipt } from '../broker/revoker.ts';
 import type { Token } from '../broker/token-request.ts';
+import { isInterpreter } from '../ipc/program.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
 import { formatScope } from '../oauth/scope.ts';
@@ -188,7 +189,7 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
     name: client.name,
     pairedAt: seconds(client.pairedAt),
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: seconds(client.lastUsedAt) }),
-    ...(client.executable === undefined ? {} : { executable: client.executable }),
+    ...fileAnswer(client.executable),
     permissions: [
       ...permissions.shownOf(client.id, wall).map(permissionAnswer),
       ...leases.of(client.id, wall).map(({ permission, run, once }) => ({
@@ -198,6 +199,12 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
       })),
     ],
   }));
+}
+
+/** The file that a program was paired from. Homes of before know the path of an interpreter as well. */
+function fileAnswer(executable: string | undefined): Pick<ClientAnswer, 'executable' | 'file'> {
+  if (executable === undefined) return {};
+  return { executable, file: isInterpreter(executable) ? 'interpreter' : 'attested' };
 }
 
 function permissionAnswer(permission: Permission): ClientAnswer['permissions'][number] {
@@ -216,16 +223,16 @@ export function settingAnswer(details: ResultOf<'settings.get'>['details']): Res
 }
 
 /** Without what it does: the facts alone go over the wire. */
-function askerAnswer({
-  verified,
-  pid,
-  executable,
-  parents,
-}: AskerFacts): NonNullable<InteractionAnswer['asker']> {
+function askerAnswer({ verified, ...facts }: AskerFacts): NonNullable<InteractionAnswer['asker']> {
+  const { pid, executable, file, changeableBy, claim, enclosures, parents } = facts;
   return {
     verified,
     ...(pid === undefined ? {} : { pid }),
     ...(executable === undefined ? {} : { executable }),
+    ...(file === undefined ? {} : { file }),
+    ...(changeableBy === undefined ? {} : { changeableBy }),
+    ...(claim === undefined ? {} : { claim: { ...claim, arguments: [...claim.arguments] } }),
+    ...(enclosures === undefined ? {} : { enclosures: [...enclosures] }),
     ...(parents === undefined ? {} : { parents: [...parents] }),
   };
 }

@@ -2,12 +2,14 @@
  * The programs that ask, told apart by process: whose connections are whose, and when a run is over.
  *
  * Invariant: connections belong to one run only if the kernel names the same process, begun at the
- * same moment, running the same executable, for the same local client. Where it doesn't tell, each
- * connection is a run of its own. A run ends when its last connection closes.
+ * same moment, for the same local client. Where it doesn't tell, each connection is a run of its own. A run
+ * ends when its last connection closes. It is what was seen only while its process runs the very file (device
+ * and inode) that it ran then: a path proves nothing.
  */
-import type { Asker, AskerView, Standing } from '../broker/asker.ts';
-import { parentsOf, processOf, samePeer } from '../ipc/peer.ts';
+import type { Asker, AskerFacts, AskerView, Standing } from '../broker/asker.ts';
+import { processOf, sameProcess } from '../ipc/peer.ts';
 import type { PeerFacts } from '../ipc/peer.ts';
+import { imageOf, programOf } from '../ipc/program.ts';
 import type { Caller, PairRequest } from '../ipc/server.ts';
 
 /** What the socket tells of one connection. */
@@ -50,7 +52,7 @@ export class Askers {
     const seen = readAgain(caller);
     return {
       run,
-      ...factsOf(seen),
+      ...factsOf(seen.peer),
       standing: () => {
         // A run may go on by another connection than the one that asked.
         const open = caller.isOpen ? caller : [...(this.#runs.get(run) ?? [])].find(({ isOpen }) => isOpen);
@@ -65,36 +67,39 @@ export function attested({ peerNow, signal }: Pick<PairRequest, 'peerNow' | 'sig
   const seen = readAgain({ peerNow });
   return {
     run: 'pairing',
-    ...factsOf(seen),
+    ...factsOf(seen.peer),
     standing: () => (signal.aborted ? 'gone' : standingOf(seen, readAgain({ peerNow }))),
   };
 }
 
-function standingOf(seen: PeerFacts | undefined, now: PeerFacts | undefined): Standing {
-  return seen && now && samePeer(seen, now) ? 'same' : 'changed';
+/** A process, and the file that it runs, of one moment. */
+interface Seen {
+  /** Undefined where the system refuses to say who it is: that is never the same as before. */
+  readonly peer: PeerFacts | undefined;
+  readonly image: string | undefined;
+}
+
+function standingOf(seen: Seen, now: Seen): Standing {
+  const isSame = seen.peer && now.peer && sameProcess(seen.peer, now.peer) && seen.image === now.image;
+  return isSame ? 'same' : 'changed';
 }
 
 /** Undefined where the kernel doesn't name the process and its beginning: a pid alone is used again. */
 function runOf(peer: PeerFacts): string | undefined {
   if (peer.kind === 'unverified' || peer.startTicks === undefined) return undefined;
-  return `${processOf(peer) ?? ''} ${peer.executable ?? ''}`;
+  return processOf(peer);
 }
 
-/** Undefined where the system refuses to say who it is: that is never the same as before. */
-function readAgain({ peerNow }: Pick<Connected, 'peerNow'>): PeerFacts | undefined {
+function readAgain({ peerNow }: Pick<Connected, 'peerNow'>): Seen {
   try {
-    return peerNow();
+    const peer = peerNow();
+    return { peer, image: imageOf(peer) };
   } catch {
-    return undefined;
+    return { peer: undefined, image: undefined };
   }
 }
 
-function factsOf(peer: PeerFacts | undefined): Omit<AskerView, 'run' | 'standing'> {
+function factsOf(peer: PeerFacts | undefined): AskerFacts {
   if (!peer || peer.kind === 'unverified') return { verified: false };
-  return {
-    verified: true,
-    ...(peer.pid > 0 ? { pid: peer.pid } : {}),
-    ...(peer.executable === undefined ? {} : { executable: peer.executable }),
-    parents: parentsOf(peer),
-  };
+  return { verified: true, ...(peer.pid > 0 ? { pid: peer.pid } : {}), ...programOf(peer) };
 }

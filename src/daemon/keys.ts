@@ -5,6 +5,7 @@
  * generation, and given away once, to the connection that the user said yes to.
  */
 import type { KeyObject } from 'node:crypto';
+import type { AskerFacts } from '../broker/asker.ts';
 import type { Audit } from '../broker/audit.ts';
 import type { Clock } from '../broker/clock.ts';
 import type { Interactions } from '../broker/interaction.ts';
@@ -60,7 +61,7 @@ export class Keys {
       });
     }
     const master = await this.#parts.master.key();
-    const client = await clients.add(request.name, clock.wall(), asker.executable);
+    const client = await clients.add(request.name, clock.wall(), pathOf(asker));
     return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
   }
 
@@ -68,4 +69,9 @@ export class Keys {
   async confirm(clientId: string): Promise<void> {
     await this.#parts.clients.confirm(clientId);
   }
+}
+
+/** The path that is kept with a pairing: of a file that the kernel named, and that is the one at that path. */
+function pathOf({ file, executable }: AskerFacts): string | undefined {
+  return file === 'attested' || file === 'interpreter' ? executable : undefined;
 }

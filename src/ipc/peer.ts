@@ -4,11 +4,11 @@
  * Invariant: facts are for refusing other users, for display and for audit. They never prove which
  * program asks: what can't be read is left out, and a missing fact is never a pass.
  */
-import { readFileSync, readlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
 
 import { KeyturnError } from '../errors.ts';
+import { procLink, startOf } from './proc.ts';
 
 export type PeerFacts =
   | {
@@ -18,10 +18,8 @@ export type PeerFacts =
       readonly pid: number;
       /** When the process began, in the kernel's ticks since boot: with the pid it names one process. */
       readonly startTicks?: string;
-      /** Absent where the kernel doesn't tell: another user's or a non-dumpable process. */
+      /** Absent where the kernel doesn't tell: another user's or a non-dumpable process. For the log: see program.ts. */
       readonly executable?: string;
-      /** The parent's name as the kernel keeps it (15 characters); any program can choose its own. */
-      readonly parent?: string;
     }
   | { readonly kind: 'unverified' };
 
@@ -81,57 +79,14 @@ function unreadable(): KeyturnError {
 function withProcess(peer: Credentials): PeerFacts {
   // pid 0: the peer lives in a pid namespace that this process can't see.
   if (peer.pid <= 0) return { kind: 'verified', ...peer };
-  const executable = attempt(() => readlinkSync(`/proc/${peer.pid}/exe`));
-  const fields = statFields(peer.pid);
-  const startTicks = fields?.[19];
-  const parent = nameOf(fields?.[1]);
+  const executable = procLink(peer.pid, 'exe');
+  const startTicks = startOf(peer.pid);
   return {
     kind: 'verified',
     ...peer,
     ...(startTicks ? { startTicks } : {}),
     ...(executable ? { executable } : {}),
-    ...(parent ? { parent } : {}),
   };
-}
-
-/** The numbers of /proc/PID/stat from the process's state on: its parent's pid is at 1, its beginning at 19. */
-function statFields(pid: number | string): string[] | undefined {
-  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  // The name in parentheses may hold anything, so the fields are counted from the last parenthesis.
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
-}
-
-function nameOf(pid: string | undefined): string | undefined {
-  return attempt(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trimEnd());
-}
-
-/** Shells within shells: from a program to the desktop there are rarely more than five. */
-const mostParents = 8;
-
-/**
- * Names of the processes above a peer, the nearest first, up to init and to eight. For display only:
- * any program chooses its own name, and a parent may end at any moment.
- */
-export function parentsOf(peer: PeerFacts): string[] {
-  const names: string[] = [];
-  if (peer.kind === 'unverified' || peer.pid <= 0) return names;
-  let pid = statFields(peer.pid)?.[1];
-  while (pid !== undefined && Number(pid) > 1 && names.length < mostParents) {
-    const name = nameOf(pid);
-    if (name === undefined) break;
-    names.push(name);
-    pid = statFields(pid)?.[1];
-  }
-  return names;
-}
-
-/** A fact that can't be read is absent; the process may have ended or may belong to someone else. */
-function attempt(read: () => string): string | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -144,10 +99,10 @@ export function processOf(peer: PeerFacts): string | undefined {
 }
 
 /**
- * True when two readings show one process running one program. Two unverified peers are the same:
- * there is nothing to tell them apart by.
+ * True when two readings show one process: a pid alone is used again. Two unverified peers are the same: there is
+ * nothing to tell them apart by.
  */
-export function samePeer(a: PeerFacts, b: PeerFacts): boolean {
+export function sameProcess(a: PeerFacts, b: PeerFacts): boolean {
   if (a.kind === 'unverified' || b.kind === 'unverified') return a.kind === b.kind;
-  return a.pid === b.pid && a.uid === b.uid && a.startTicks === b.startTicks && a.executable === b.executable;
+  return a.pid === b.pid && a.uid === b.uid && a.startTicks === b.startTicks;
 }

@@ -91,11 +91,32 @@ const permission = z.object({
 /** Path of an executable. */
 const executable = z.string().max(4096);
 
-/** Who asks, as the kernel attests it. `verified` false: this system doesn't tell. For display. */
+/** Who can change a file, or put another in its place, besides the administrator. */
+const changer = z.literal(['you', 'group', 'others']);
+
+/** Longer than any argument that is shown (claim.ts) and than any name of a unit (enclosure.ts). */
+const claimedText = z.string().max(256);
+
+/** What an interpreter says it runs. */
+const claim = z.object({
+  script: claimedText.optional(),
+  arguments: z.array(claimedText).max(longest.id),
+  isCut: z.boolean(),
+  folder: claimedText.optional(),
+});
+
+/** Who asks, as the kernel tells it. `verified` false: this system doesn't tell. For display. */
 const asker = z.object({
   verified: z.boolean(),
   pid: z.int().positive().optional(),
   executable: executable.optional(),
+  /** What is known of the file at that path; absent: nothing. */
+  file: z.literal(['attested', 'interpreter', 'elsewhere', 'unreadable']).optional(),
+  changeableBy: changer.optional(),
+  claim: claim.optional(),
+  enclosures: z
+    .array(z.object({ kind: z.literal(['flatpak', 'snap', 'container', 'unit']), name: claimedText }))
+    .optional(),
   /** Names of the processes above it, the nearest first. */
   parents: z.array(z.string().max(longest.id)).optional(),
 });
@@ -114,6 +135,8 @@ const localClient = z.object({
   lastUsedAt: instant.optional(),
   /** As the kernel told it at the pairing; for display. */
   executable: executable.optional(),
+  /** What that says: of an interpreter not which program it ran. */
+  file: z.literal(['attested', 'interpreter']).optional(),
   permissions: z.array(heldPermission),
 });
 

@@ -38,10 +38,12 @@ describe('a permission for this run', () => {
       verified: true,
       pid: process.pid,
       executable: realpathSync(process.execPath),
+      file: 'interpreter',
     });
-    expect(await home.ok(['pending'])).toContain(
-      `asked by ${question.asker?.executable} (pid ${process.pid})`,
-    );
+    const told = await home.ok(['pending']);
+    expect(told).toContain(`asked by ${question.asker?.executable} (pid ${process.pid})`);
+    expect(told).toContain('an interpreter: the kernel does not tell which script it runs');
+    expect(told).toContain('it claims to run: ');
     await home.ok(['answer', question.id, 'yes', '--this-run', '--for', '30m']);
     const token = await asked;
     expect((await second.getToken({ resource })).tokenId).toBe(token.tokenId);

@@ -7,7 +7,7 @@ import path from 'node:path';
 
 import { expect, onTestFinished, test } from 'vitest';
 
-import { loadPeerReader, type PeerFacts, samePeer } from '../../src/ipc/peer.ts';
+import { loadPeerReader, type PeerFacts, sameProcess } from '../../src/ipc/peer.ts';
 import { temporaryFolder } from './rig.ts';
 
 const onLinux = test.runIf(process.platform === 'linux');
@@ -48,7 +48,7 @@ onLinux('names our own process, and its parent', async () => {
     pid: process.pid,
     executable: realpathSync(process.execPath),
   });
-  expect(samePeer(peer, peer)).toBe(true);
+  expect(sameProcess(peer, peer)).toBe(true);
 });
 
 onLinux('names another process by pid and start, and knows two apart', async () => {
@@ -66,7 +66,7 @@ onLinux('names another process by pid and start, and knows two apart', async () 
     await once(child, 'exit');
   }
   const [first, second] = peers;
-  expect(first && second && samePeer(first, second)).toBe(false);
+  expect(first && second && sameProcess(first, second)).toBe(false);
 });
 
 onLinux('refuses to guess about a connection that is gone', async () => {

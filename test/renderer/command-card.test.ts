@@ -26,7 +26,16 @@ const timerHeld = (page: Page): Promise<void> =>
   expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
 
 describe('the card of a command', () => {
-  const asker = { verified: true, pid: 7, executable: '/usr/bin/node', parents: ['zsh'] };
+  const asker = {
+    verified: true,
+    pid: 7,
+    executable: '/usr/bin/node',
+    file: 'interpreter' as const,
+    claim: { script: 'bin.js', arguments: ['bin.js', 'allow'], isCut: true, folder: '/home/anna' },
+    enclosures: [{ kind: 'unit' as const, name: 'app-terminal.scope' }],
+    changeableBy: 'group' as const,
+    parents: ['zsh'],
+  };
   const common = { id: 'q1', kind: 'command' as const, asker, createdAt: exampleNow, state: 'open' };
 
   const changes = [
@@ -108,9 +117,12 @@ describe('the card of a command', () => {
       await page.evaluate(`location.hash = "card/q${at}"`);
       await page.getByText(parts[0]).waitFor();
       const text = (await page.locator('.question').innerText()).toLowerCase();
-      for (const part of [...parts, '/usr/bin/node', 'attested by the system', 'process 7']) {
+      const who = ['/usr/bin/node', 'interpreter', 'process 7', 'claims', 'bin.js allow …', '/home/anna'];
+      const more = ['the unit app-terminal.scope', 'other users, of a group, can change'];
+      for (const part of [...parts, ...who, ...more]) {
         expect(text, command).toContain(part.toLowerCase());
       }
+      expect(text, command).not.toContain('attested');
     }
   });
 

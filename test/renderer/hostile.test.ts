@@ -7,7 +7,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Envelope } from '../../electron/channels.ts';
 import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
-import { differingIndex, emptyStatus as status, examplePreferences } from '../support/example-desk.ts';
+import { attestedEditor, differingIndex, hostileAsker } from '../support/example-desk.ts';
+import { emptyStatus as status, examplePreferences } from '../support/example-desk.ts';
 import { accessibilityFaults, type Answer, openWindow, overflowing, type PageWindow } from './page-window.ts';
 
 let profile: BrowserProfile;
@@ -135,7 +136,7 @@ const hostileLists: Lists = {
         client: text,
         resource: text,
         scope: scopeOf(text),
-        asker: { verified: true, executable: text, parents: [text, 'sh'], pid: 7 },
+        asker: hostileAsker(text),
       }),
     ),
   },
@@ -388,12 +389,7 @@ describe('a card', () => {
   it('has the facts of who asks on the card, and a changed issuer on the one of a sign-in', async () => {
     const interactions = [
       question({
-        asker: {
-          verified: true,
-          executable: '/usr/bin/editor',
-          pid: 4711,
-          parents: ['bash', 'tmux', 'systemd'],
-        },
+        asker: attestedEditor,
       }),
       question({
         id: 'q2',

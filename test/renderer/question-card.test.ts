@@ -76,9 +76,14 @@ describe('the card of a program that asks for access', () => {
     const { page, desk } = await asked();
     await armed(page);
     const text = await page.locator('.question').innerText();
-    for (const part of ['editor', process.execPath, 'attested by the system', desk.resource, 'notes:read']) {
+    for (const part of ['editor', process.execPath, 'interpreter', desk.resource, 'notes:read']) {
       expect(text).toContain(part);
     }
+    // The very process of this test asks, and node tells nothing of what it runs.
+    expect(text).toContain('The program claims this');
+    expect(text).not.toContain('attested');
+    const name = page.locator('.question .party-name').first();
+    expect(await name.innerText()).toBe('editor');
     expect(text).toContain('Named when you sign in there');
     expect(desk.shownCards).toEqual([await questionId(desk.owner, 'allow')]);
   });
@@ -132,7 +137,7 @@ describe('the card of a program that asks for access', () => {
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     await releaseTimers(page);
     await armed(page);
-    expect(await page.locator('.question').innerText()).toContain('attested by the system');
+    expect(await page.locator('.question').innerText()).toContain('interpreter');
   });
 
   it('allows nothing "as before" once what was before is revoked, and says so', async () => {

@@ -143,7 +143,7 @@ describe('Programs', () => {
       .getByRole('button', { name: /^Undo denial/ })
       .click();
     await card('reader').getByText('Nothing: it has no permission.').waitFor();
-    expect(await card('reader').innerText()).toContain('attested');
+    expect(await card('reader').innerText()).toContain('interpreter');
 
     await card('reader')
       .getByRole('button', { name: /^Remove/ })

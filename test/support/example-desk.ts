@@ -94,6 +94,7 @@ const clients: ResultOn<'client.list'>['clients'] = [
     pairedAt: ago(64 * day),
     lastUsedAt: ago(4 * minute),
     executable: '/opt/quill/bin/quill',
+    file: 'attested',
     permissions: [
       { resource: notes, scope: 'notes:read notes:write', decision: 'allow' },
       { resource: calendar, scope: 'openid calendar.read', decision: 'allow', until: ahead(5 * hour) },
@@ -105,6 +106,7 @@ const clients: ResultOn<'client.list'>['clients'] = [
     pairedAt: ago(2 * day),
     lastUsedAt: ago(11 * minute),
     executable: '/home/anna/.local/bin/helm-agent',
+    file: 'attested',
     permissions: [
       {
         resource: tickets,
@@ -128,8 +130,11 @@ const asker = {
   verified: true,
   pid: 48_213,
   executable: '/home/anna/.local/bin/helm-agent',
+  file: 'attested',
+  changeableBy: 'you',
+  enclosures: [{ kind: 'unit', name: 'app-wezterm-4711.scope' }],
   parents: ['zsh', 'wezterm', 'systemd'],
-};
+} satisfies Question['asker'];
 
 export const exampleQuestions = {
   allow: {
@@ -150,6 +155,7 @@ export const exampleQuestions = {
       verified: true,
       pid: 50_118,
       executable: '/opt/ledger/ledger',
+      file: 'attested',
       parents: ['bash', 'gnome-terminal'],
     },
     code: '402917',
@@ -164,7 +170,19 @@ export const exampleQuestions = {
     resource: notes,
     scope: 'notes:read notes:write',
     until: ahead(8 * hour),
-    asker: { verified: true, pid: 50_320, executable: '/usr/bin/node', parents: ['zsh', 'wezterm'] },
+    asker: {
+      verified: true,
+      pid: 50_320,
+      executable: '/usr/bin/node',
+      file: 'interpreter',
+      claim: {
+        script: '/usr/lib/node_modules/keyturn/bin.js',
+        arguments: ['/usr/lib/node_modules/keyturn/bin.js', 'allow', 'notes-backup', notes],
+        isCut: false,
+        folder: '/home/anna',
+      },
+      parents: ['zsh', 'wezterm'],
+    },
     createdAt: ago(10),
     state: 'open',
   },
@@ -356,3 +374,25 @@ export function exampleAnswer(other: typeof answers = {}): Answer {
     return { ok: true, value: channels[channel].result.parse(known[channel] ?? {}) };
   };
 }
+
+/** An asker whose file, arguments and names are all this text. */
+export function hostileAsker(text: string): Question['asker'] {
+  const claimed = text.slice(0, 256);
+  return {
+    verified: true,
+    pid: 7,
+    executable: text,
+    file: 'interpreter',
+    claim: { script: claimed, arguments: [claimed], isCut: true, folder: claimed },
+    enclosures: [{ kind: 'unit', name: claimed }],
+    parents: [text, 'sh'],
+  };
+}
+
+export const attestedEditor: Question['asker'] = {
+  verified: true,
+  pid: 4711,
+  executable: '/usr/bin/editor',
+  file: 'attested',
+  parents: ['bash', 'tmux', 'systemd'],
+};

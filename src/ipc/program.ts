@@ -1,0 +1,137 @@
+/**
+ * Which program a process runs, as far as the kernel tells: for cards and lists, read when one is shown.
+ *
+ * Invariant: `file` is `attested` only where the kernel says which file runs, the file at the path that is shown is
+ * that very file, and it is no interpreter. Names, arguments and folders are the process's own to choose and are
+ * never more than claimed.
+ */
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { claimOf } from './claim.ts';
+import type { Claim } from './claim.ts';
+import { enclosuresOf } from './enclosure.ts';
+import type { Enclosure } from './enclosure.ts';
+import type { PeerFacts } from './peer.ts';
+import { identityOf, procLink, procText, startOf, statFields } from './proc.ts';
+
+/**
+ * `interpreter`: what it does is in a script, which the kernel doesn't name. `elsewhere`: the file at this path isn't
+ * the one that runs. `unreadable`: the kernel doesn't tell which file runs.
+ */
+export type FileStanding = 'attested' | 'interpreter' | 'elsewhere' | 'unreadable';
+
+/** Who can change the file, or put another in its place, besides the administrator. Each can do so more easily than the one before it. */
+export type Changer = 'you' | 'group' | 'others';
+
+export interface ProgramFacts {
+  readonly file: FileStanding;
+  /** Path of the executable, as its process sees it. */
+  readonly executable?: string;
+  readonly changeableBy?: Changer;
+  /** Of an interpreter: what it says it runs. */
+  readonly claim?: Claim;
+  /** The nearest first. */
+  readonly enclosures: readonly Enclosure[];
+  /** Names of the processes above it, the nearest first, as they chose them. */
+  readonly parents: readonly string[];
+}
+
+/**
+ * Programs that run what somebody else wrote, by the name of their file. The dynamic loader is one of them: it runs
+ * whatever file is its argument. A copy under another name isn't known by it; then the path says so.
+ */
+const interpreters =
+  /^(?:node(?:js)?|deno|bun|electron|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|php[\d.]*|lua(?:jit)?[\d.]*|tclsh[\d.]*|wish[\d.]*|guile[\d.]*|java|dotnet|mono|julia|gjs|Rscript|R|sh|bash|dash|zsh|fish|ksh[\d.]*|mksh|tcsh|csh|busybox|toybox|[gmn]?awk|osascript|pwsh|wine(?:64)?(?:-preloader)?|qemu-[\w-]+|ld(?:-[\w.-]+)?\.so[\d.]*)(?:\.exe)?$/;
+
+/** Whether the file of that path is known to run scripts. */
+export function isInterpreter(executable: string): boolean {
+  return interpreters.test(path.posix.basename(executable));
+}
+
+/** Names the very file that a process runs. Undefined where the kernel doesn't tell. */
+export function imageOf(peer: PeerFacts): string | undefined {
+  if (peer.kind === 'unverified' || peer.pid <= 0) return undefined;
+  const image = identityOf(`/proc/${peer.pid}/exe`);
+  // The pid may be another process's by now.
+  return isStill(peer) ? image : undefined;
+}
+
+/** Reads all of it now. */
+export function programOf(peer: PeerFacts): ProgramFacts {
+  const nothing: ProgramFacts = { file: 'unreadable', enclosures: [], parents: [] };
+  if (peer.kind === 'unverified' || peer.pid <= 0) return nothing;
+  const { pid } = peer;
+  const facts = { ...fileOf(pid), enclosures: enclosuresOf(pid), parents: parentsOf(pid) };
+  return isStill(peer) ? facts : nothing;
+}
+
+function isStill({ pid, startTicks }: PeerFacts & { readonly kind: 'verified' }): boolean {
+  return startTicks !== undefined && startOf(pid) === startTicks;
+}
+
+/** What the kernel appends to a path whose file has no name any more. */
+const unlinked = / \(deleted\)$/;
+
+function fileOf(pid: number): Omit<ProgramFacts, 'enclosures' | 'parents'> {
+  const image = identityOf(`/proc/${pid}/exe`);
+  const link = procLink(pid, 'exe');
+  if (image === undefined || link === undefined) return { file: 'unreadable' };
+  const isThere = identityOf(link) === image;
+  const executable = isThere ? link : link.replace(unlinked, '');
+  const claim = isInterpreter(executable) ? claimOf(pid) : undefined;
+  // In a container or a mount namespace of its own the same path is another file.
+  if (!isThere) return { file: 'elsewhere', executable, ...(claim && { claim }) };
+  const changeableBy = changerOf(executable);
+  return {
+    file: claim ? 'interpreter' : 'attested',
+    executable,
+    ...(changeableBy && { changeableBy }),
+    ...(claim && { claim }),
+  };
+}
+
+const weakest = ['you', 'group', 'others'] as const;
+
+/** Who may write the file or a folder above it. A folder with the sticky bit lets nobody replace what isn't theirs. */
+function changerOf(file: string): Changer | undefined {
+  const changers = [file, ...foldersAbove(file)].flatMap((place) => changersOf(place));
+  return weakest.toReversed().find((changer) => changers.includes(changer));
+}
+
+function foldersAbove(file: string): string[] {
+  const folder = path.posix.dirname(file);
+  return folder === file ? [] : [folder, ...foldersAbove(folder)];
+}
+
+const sticky = 0o1000;
+
+function changersOf(place: string): readonly Changer[] {
+  try {
+    const { uid, gid, mode } = statSync(place);
+    const own = process.getuid?.();
+    const owner: readonly Changer[] = uid === 0 ? [] : uid === own ? ['you'] : ['others'];
+    if ((mode & sticky) !== 0) return owner;
+    const group: readonly Changer[] = (mode & 0o020) !== 0 && gid !== 0 ? ['group'] : [];
+    return [...owner, ...group, ...((mode & 0o002) === 0 ? [] : (['others'] as const))];
+  } catch {
+    // What can't be looked at is not taken for safe.
+    return ['others'];
+  }
+}
+
+/** Shells within shells: from a program to the desktop there are rarely more than five. */
+const mostParents = 8;
+
+/** Up to init, and to eight. A parent may end at any moment. */
+function parentsOf(pid: number): string[] {
+  const names: string[] = [];
+  let above = statFields(pid)?.[1];
+  while (above !== undefined && Number(above) > 1 && names.length < mostParents) {
+    // 15 characters at most.
+    const name = procText(above, 'comm')?.trimEnd();
+    if (name === undefined) break;
+    names.push(name);
+    above = statFields(above)?.[1];
+  }
+  return names;
+}

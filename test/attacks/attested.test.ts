@@ -1,0 +1,168 @@
+/** Attack: a process makes the broker attest that it is another program than it is. With real processes. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AskerView } from '../../src/broker/asker.ts';
+import { attested } from '../../src/daemon/askers.ts';
+import { loadPeerReader } from '../../src/ipc/peer.ts';
+import { temporaryFolder } from '../ipc/rig.ts';
+import { until } from '../support/home.ts';
+
+/** A program that connects, keeps its connection, and becomes another program when a line comes in. */
+const changeling = `
+use Socket; $^F = 255; $| = 1;
+socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die; connect($s, pack_sockaddr_un($ARGV[0])) or die;
+<STDIN>; exec $ARGV[1], '-e', 'sleep 60';
+`;
+
+const connectsOnly = `require('node:net').connect(process.argv.at(-1)); setInterval(() => {}, 1000);`;
+
+/** Starts a program that connects to the socket, and what the broker is told of it then. */
+async function asker(
+  start: (socket: string) => ChildProcess,
+): Promise<{ child: ChildProcess; view: AskerView }> {
+  const readPeer = await loadPeerReader();
+  const socket = path.join(temporaryFolder(), 's');
+  const server = net.createServer({ pauseOnConnect: true });
+  server.listen(socket);
+  await once(server, 'listening');
+  const connected = once(server, 'connection') as Promise<[net.Socket]>;
+  const child = start(socket);
+  const [connection] = await connected;
+  onTestFinished(async () => {
+    connection.destroy();
+    server.close();
+    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
+  });
+  const { signal } = new AbortController();
+  return { child, view: attested({ peerNow: () => readPeer(connection), signal }) };
+}
+
+const perl = realpathSync(spawnSync('sh', ['-c', 'command -v perl']).stdout.toString().trim());
+
+/** A program of the attacker's own, at a path that sounds harmless. */
+function programAt(file: string): string {
+  copyFileSync(perl, file);
+  return file;
+}
+
+const ownMounts = spawnSync('unshare', ['-Urm', 'true']).status === 0;
+
+describe.runIf(process.platform === 'linux')('a process that asks', () => {
+  it('is not the one that was shown once it runs another file under the same path', async () => {
+    const editor = programAt(path.join(temporaryFolder(), 'editor'));
+    const { child, view } = await asker((socket) =>
+      spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),
+    );
+    expect(view).toMatchObject({ verified: true, pid: child.pid, executable: editor });
+    expect(view.standing()).toBe('same');
+    renameSync(programAt(`${editor}.new`), editor);
+    child.stdin?.end('\n');
+    await until('it is another program', () =>
+      readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').includes('sleep 60'),
+    );
+    expect(view.standing()).toBe('changed');
+  });
+
+  it('stays the one that was shown when its file is replaced on the disk, as an update does', async () => {
+    const editor = programAt(path.join(temporaryFolder(), 'editor'));
+    const { view } = await asker((socket) =>
+      spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),
+    );
+    renameSync(programAt(`${editor}.new`), editor);
+    expect(view.standing()).toBe('same');
+  });
+
+  it.runIf(ownMounts)(
+    'has no attested path where it mounted its own file over another program’s',
+    async () => {
+      const folder = temporaryFolder();
+      const evil = programAt(path.join(folder, 'evil'));
+      const editor = path.join(folder, 'editor');
+      writeFileSync(editor, 'an honest program');
+      const disguise = 'mount --bind "$0" "$1" && exec "$1" -e "$2" "$3" none';
+      const { view } = await asker((socket) =>
+        spawn('unshare', ['-Urm', 'sh', '-c', disguise, evil, editor, changeling, socket], {
+          stdio: ['pipe', 'ignore', 'inherit'],
+        }),
+      );
+      expect(view).toMatchObject({ executable: editor, file: 'elsewhere' });
+    },
+  );
+
+  it('has a path that is only claimed where its file was replaced before it asked', async () => {
+    const editor = programAt(path.join(temporaryFolder(), 'editor'));
+    const { view } = await asker((socket) => {
+      const child = spawn(editor, ['-e', changeling, socket, editor], {
+        stdio: ['pipe', 'ignore', 'inherit'],
+      });
+      renameSync(programAt(`${editor}.new`), editor);
+      return child;
+    });
+    expect(view).toMatchObject({ executable: editor, file: 'elsewhere' });
+  });
+
+  it('is not attested as a program by the name that a script gives itself', async () => {
+    const script = path.join(temporaryFolder(), 'keyturn');
+    writeFileSync(script, `process.title = 'keyturn'; ${connectsOnly}`);
+    const { view } = await asker((socket) =>
+      spawn(process.execPath, [script, socket], { argv0: '/usr/bin/keyturn', stdio: 'ignore' }),
+    );
+    expect(view).toMatchObject({ executable: realpathSync(process.execPath), file: 'interpreter' });
+    const { claim: _claimed, standing: _, ...facts } = view;
+    expect(JSON.stringify(facts)).not.toContain('keyturn');
+  });
+
+  it('is told as an interpreter however it rewrites its arguments', async () => {
+    const rewriting = `$0 = '/usr/bin/editor'; ${changeling}`;
+    const { child, view } = await asker((socket) =>
+      spawn(perl, ['-e', rewriting, socket, perl], { stdio: ['pipe', 'ignore', 'inherit'] }),
+    );
+    expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).toContain('/usr/bin/editor');
+    expect(view).toMatchObject({ executable: perl, file: 'interpreter', claim: { isCut: false } });
+  });
+
+  it('shows no secret of its arguments on a card', async () => {
+    const script = path.join(temporaryFolder(), 'agent.js');
+    writeFileSync(script, connectsOnly);
+    const { child, view } = await asker((socket) =>
+      spawn(process.execPath, [script, '--token', 'hunter2-aaaa', '--password=hunter2-bbbb', socket], {
+        stdio: 'ignore',
+      }),
+    );
+    expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).toContain('hunter2');
+    expect(view.claim).toMatchObject({ script, folder: process.cwd(), isCut: false });
+    expect(view.claim?.arguments.slice(1, -1)).toEqual(['--token', '…', '--password=…']);
+    expect(JSON.stringify(view)).not.toContain('hunter2');
+  });
+
+  it('is told whether other programs could have changed its file', async () => {
+    const editor = programAt(path.join(temporaryFolder(), 'editor'));
+    spawnSync('chmod', ['o+w', editor]);
+    const { view } = await asker((socket) =>
+      spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),
+    );
+    expect(view).toMatchObject({ executable: editor, file: 'attested', changeableBy: 'others' });
+  });
+});
+
+describe('a process identifier', () => {
+  it('that names another process by the time of the answer voids the question', () => {
+    const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid } as const;
+    const starts = ['100', '200'];
+    const { signal } = new AbortController();
+    const view = attested({ peerNow: () => ({ ...peer, startTicks: starts.shift() ?? '' }), signal });
+    expect(view.standing()).toBe('changed');
+  });
+
+  it('of a process that has ended tells nothing of the one that has it now', () => {
+    const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid, startTicks: '1' } as const;
+    const { signal } = new AbortController();
+    const { standing: _, ...facts } = attested({ peerNow: () => peer, signal });
+    expect(facts).toMatchObject({ verified: true, file: 'unreadable' });
+    expect(facts).not.toHaveProperty('executable');
+  });
+});
