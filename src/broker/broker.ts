@@ -174,6 +174,7 @@ export class Broker {
       await this.#signInFor(way, grant);
       return undefined;
     }
+    if (!this.parts.refresher.isHeld(grant.id)) await this.parts.refresher.refuseUnheld(grant.id);
     if (!isWithin(wanted.scope, grant.scope)) {
       await this.#stepUp(way, grant);
       return undefined;

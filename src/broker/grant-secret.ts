@@ -20,6 +20,7 @@ import { Vouching } from './grant-vouching.ts';
 import type { VouchingParts } from './grant-vouching.ts';
 import { grantVaultId } from './grant.ts';
 import type { Grant } from './grant.ts';
+import type { Registrations } from './registrations.ts';
 
 const tokenSchema = z.object({
   value: z.string(),
@@ -74,6 +75,8 @@ export function keptSuperseded(tokens: readonly Superseded[], now: number): Supe
 
 export interface SecretsParts extends VouchingParts {
   readonly vault: Vault;
+  /** In a vault that was exchanged for another nothing is missed, and nothing is noted. */
+  readonly registrations: Pick<Registrations, 'verify'>;
 }
 
 export class GrantSecrets {
@@ -117,6 +120,7 @@ export class GrantSecrets {
       await this.write(grantId, unsaved);
       return unsaved;
     }
+    await this.#parts.registrations.verify();
     await this.open();
     const secret = await this.#bound(grantId, await this.#item(grantId));
     await this.index.hold(grantId, secret);

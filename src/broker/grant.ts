@@ -134,7 +134,7 @@ export class Grants {
   }
 
   byId(id: string): Grant | undefined {
-    return this.all().find((grant) => grant.id === id);
+    return this.#log.byId(id);
   }
 
   /** Grants that serve an endpoint, newest first, the revoked ones too. */

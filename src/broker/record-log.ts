@@ -72,6 +72,10 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     return this.#items;
   }
 
+  byId(id: string): Item | undefined {
+    return this.#known().get(id);
+  }
+
   get isLoaded(): boolean {
     return this.#records !== undefined;
   }

@@ -56,6 +56,8 @@ export class Refresher {
   #isVaultInTrouble = false;
   /** The tail of each grant's queue: refreshes for different scope sets follow one another. */
   readonly #queues = new Map<string, Promise<unknown>>();
+  /** Turns that change no token. */
+  readonly #quiet = new WeakSet<Promise<unknown>>();
 
   constructor(parts: RefresherParts) {
     this.#parts = parts;
@@ -69,12 +71,13 @@ export class Refresher {
   }
 
   isRefreshing(grantId: string): boolean {
-    return this.#queues.has(grantId);
+    const last = this.#queues.get(grantId);
+    return last !== undefined && !this.#quiet.has(last);
   }
 
   /** True while anybody refreshes, keeps or revokes a grant's tokens. */
   get isBusy(): boolean {
-    return this.#queues.size > 0;
+    return this.#queues.values().some((last) => !this.#quiet.has(last));
   }
 
   /**
@@ -98,8 +101,13 @@ export class Refresher {
    */
   async vouch(grants: readonly Grant[]): Promise<void> {
     for (const { id } of grants) {
-      if (!this.isVouched(id)) await this.exclusive(id, () => this.secrets.vouch(id));
+      if (!this.isVouched(id)) await this.#quietly(id, () => this.secrets.vouch(id));
     }
+  }
+
+  /** For an active grant that the vault doesn't vouch for. Resolves where that has changed; else throws why. */
+  async refuseUnheld(grantId: string): Promise<void> {
+    await this.#quietly(grantId, () => this.secrets.read(grantId));
   }
 
   isVouched(grantId: string): boolean {
@@ -127,6 +135,14 @@ export class Refresher {
     } finally {
       if (this.#queues.get(grantId) === turn) this.#queues.delete(grantId);
     }
+  }
+
+  /** A turn in which tokens are only looked at: nobody takes it for a refresh, and no lock waits for it. */
+  async #quietly(grantId: string, work: () => Promise<unknown>): Promise<void> {
+    const turn = this.exclusive(grantId, work);
+    const last = this.#queues.get(grantId);
+    if (last) this.#quiet.add(last);
+    await turn;
   }
 
   async #run(grantId: string, scope: readonly string[] | undefined): Promise<AccessToken> {

@@ -10,6 +10,7 @@ import { Broker } from '../broker/broker.ts';
 import type { Grant } from '../broker/grant.ts';
 import { every } from '../broker/every.ts';
 import type { BrokerParts } from '../broker/parts.ts';
+import { IndexSweep } from '../broker/index-sweep.ts';
 import { lookPeriod, RevocationQueue } from '../broker/revocation-queue.ts';
 import { abandonRevocation, isPending } from '../broker/revoker.ts';
 import { Upkeep } from '../broker/upkeep.ts';
@@ -20,6 +21,7 @@ import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server.ts';
 import { after, deskCapability, versionCapability } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
 import { syncFolder } from '../private-file.ts';
+import type { VaultWatcher } from '../vault/first-use.ts';
 import type { SpawnWorker } from '../vault/keychain-process.ts';
 import { assemble, clock, openRecords } from './assembly.ts';
 import { Approvals } from './approvals.ts';
@@ -117,9 +119,9 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   const settings = book.current;
   const isDesk = options.desk === true;
   log.level = settings.logLevel;
-  let queue: RevocationQueue | undefined;
+  let queue: VaultWatcher | undefined;
   const now = clock.wall;
-  const waiting = (): RevocationQueue | undefined => queue;
+  const waiting = (): VaultWatcher | undefined => queue;
   const secrets = await openSecrets({
     home,
     settings,
@@ -146,10 +148,23 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);
   const broker = new Broker(parts);
   const revocations = new RevocationQueue(parts);
-  queue = revocations;
+  const sweep = new IndexSweep(parts);
+  queue = both(sweep, revocations);
   const changed = (): void => subscribers.tell('status.changed');
   const desk = new LockDesk({ secrets, broker: parts, settings, changed, log: log.write });
-  const built = { options, opened, broker, secrets, net, records, authority, subscribers, revocations, desk };
+  const built = {
+    options,
+    opened,
+    broker,
+    secrets,
+    net,
+    records,
+    authority,
+    subscribers,
+    revocations,
+    sweep,
+    desk,
+  };
   return serve(built, new Keys({ home, master, ...parts }));
 }
 
@@ -164,11 +179,20 @@ interface Built {
   readonly authority: Authority;
   readonly subscribers: Subscribers;
   readonly revocations: RevocationQueue;
+  readonly sweep: IndexSweep;
   readonly desk: LockDesk;
 }
 
+/** Both wait for a vault that answers. */
+function both(...watchers: readonly VaultWatcher[]): VaultWatcher {
+  return {
+    answered: () => watchers.forEach((watcher) => watcher.answered()),
+    failed: () => watchers.forEach((watcher) => watcher.failed()),
+  };
+}
+
 async function serve(built: Built, keys: Keys): Promise<Daemon> {
-  const { options, opened, broker, desk, revocations } = built;
+  const { options, opened, broker, desk, revocations, sweep } = built;
   const { home, book } = opened;
   const { log } = options;
   const door: { server?: BrokerServer } = {};
@@ -177,6 +201,7 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
   const quiet = (): void => {
     desk.stop();
     upkeep.stop();
+    void sweep.end();
     ticking.abort();
   };
   const ending = endingOf(built, () => door.server, quiet);
@@ -219,9 +244,9 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
 type ServerNow = () => BrokerServer | undefined;
 
 function endingOf(built: Built, server: ServerNow, quiet: () => void): Ending {
-  const { options, opened, broker, secrets, net, revocations } = built;
+  const { options, opened, broker, secrets, net, revocations, sweep } = built;
   const close = async (): Promise<void> => {
-    await revocations.settled();
+    await Promise.all([revocations.settled(), sweep.end()]);
     await Promise.allSettled([secrets.vault.close(), net.close()]);
   };
   return new Ending({ broker, server, quiet, close, unlock: opened.unlock, log: options.log.write, after });

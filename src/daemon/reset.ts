@@ -36,6 +36,7 @@ export async function resetHome(
   { withoutVault = false }: ParamsOf<'home.reset'>,
 ): Promise<ResultOf<'home.reset'>> {
   const { broker, records } = parts;
+  if (records.grants.isLoaded) await vouchAll(broker);
   const grants = records.grants.isLoaded ? records.grants.items : [];
   const open = grants.filter((grant) => grant.state.kind !== 'revoked' || isPending(grant));
   if (!withoutVault) await requireVault(parts, open);
@@ -80,6 +81,17 @@ async function requireVault({ broker, service }: ResetParts, open: readonly Gran
           `no issuer is told to end ${open.length === 1 ? 'the grant' : `the ${open.length} grants`}${left}.`,
       },
     );
+  }
+}
+
+/** What ends here is what the vault holds: a line that was changed, or is missing, keeps no token alive. */
+async function vouchAll({ parts: { refresher, registrations, grants } }: Broker): Promise<void> {
+  try {
+    await registrations.verify();
+    await refresher.secrets.open();
+    await refresher.vouch(grants.all());
+  } catch {
+    // Whether the vault is needed is judged below, and what it can't do is said there.
   }
 }
 

@@ -221,6 +221,18 @@ describe('an older line of a grant', () => {
 });
 
 describe('a line in the index for a grant that the vault does not know', () => {
+  it('asks for none of its scopes at a sign-in', async () => {
+    const { rig, restarted } = await ground();
+    await rig.login({ scope: ['read'] });
+    const real = rig.grant();
+    appendFileSync(indexOf(rig), `${JSON.stringify({ remove: real.id })}\n`);
+    forge(rig, real, { id: 'f'.repeat(16), scope: [], requestedScope: ['admin'] });
+    await rig.vault.remove(`grant.${real.id}`);
+    const after = await restarted();
+    expect(await refused(after.ask({ scope: ['write'] }))).toMatchObject({ reason: 'vault_unreadable' });
+    expect(after.pages).toEqual([]);
+  });
+
   it('gives nothing, and does not hide the real grant', async () => {
     const { rig, restarted } = await ground();
     await rig.login();

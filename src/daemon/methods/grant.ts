@@ -35,6 +35,9 @@ export const grantMethods: Pick<
   },
 
   'grant.revoke': async ({ broker }, caller, params) => {
+    // That a grant is over is believed once the vault has said so; the others end at once.
+    const over = namedGrants(broker, caller, params).filter(isOver);
+    await broker.parts.refresher.vouch(over).catch(() => undefined);
     const grants = namedGrants(broker, caller, params).filter((grant) => !isOver(grant));
     const revoked: ResultOf<'grant.revoke'>['revoked'] = [];
     for (const grant of grants) {
