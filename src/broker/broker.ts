@@ -11,12 +11,12 @@
  */
 import { reasonOf } from '../errors.ts';
 import type { KeyturnError } from '../errors.ts';
-import { canonicalResource, resourceCovers } from '../oauth/resource.ts';
+import { canonicalResource } from '../oauth/resource.ts';
 import { isWithin, union } from '../oauth/scope.ts';
 import { Consent } from './consent.ts';
 import { stillNames } from './destination.ts';
 import type { Wanted } from './consent.ts';
-import { accountLabel } from './grant.ts';
+import { accountLabel, endpointsWithin } from './grant.ts';
 import type { Grant } from './grant.ts';
 import { StepUpLimit } from './limits.ts';
 import type { BrokerParts } from './parts.ts';
@@ -385,8 +385,7 @@ export class Broker {
   /** DESIGN invariant 4, once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the vault's own list. */
   #refuseOutside(endpoint: string, { id }: Grant): void {
     const grant = this.parts.grants.byId(id);
-    const isInside = grant?.endpoints.includes(endpoint) && resourceCovers(grant.resource, endpoint);
-    if (!grant || !isInside) throw refusals.outsideGrant(endpoint, id);
+    if (!grant || !endpointsWithin(grant).has(endpoint)) throw refusals.outsideGrant(endpoint, id);
   }
 
   #stillPending(clientId: string | undefined, endpoint: string): KeyturnError {

@@ -10,6 +10,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../errors.ts';
+import { resourceCovers } from '../oauth/resource.ts';
 import type { RecordLog } from './record-log.ts';
 
 const revokedSchema = z.object({
@@ -107,6 +108,17 @@ export const defaultAccount = 'default';
 /** The label that another sign-in of this account can ask for; `default` is only our word for "nobody named one". */
 export function accountLabel({ account }: Grant): string | undefined {
   return account === defaultAccount ? undefined : account;
+}
+
+const within = new WeakMap<Grant, ReadonlySet<string>>();
+
+/** The grant's endpoints that its resource covers (RFC 9728 §3.3). Judged once a record, since no record changes. */
+export function endpointsWithin(grant: Grant): ReadonlySet<string> {
+  const known = within.get(grant);
+  if (known) return known;
+  const judged = new Set(grant.endpoints.filter((endpoint) => resourceCovers(grant.resource, endpoint)));
+  within.set(grant, judged);
+  return judged;
 }
 
 /** Every name by which the owner may have set something for the servers of a grant. */

@@ -112,6 +112,22 @@ describe('a line in the index that names another endpoint', () => {
     expect(mended(after)).toEqual([victim.id]);
   });
 
+  it('gets no token outside the resource, even where vault and index list it', async () => {
+    const { rig, restarted } = await ground();
+    await rig.login();
+    const victim = rig.grant();
+    const harmless = 'https://harmless.example/mcp';
+    const endpoints = [...victim.endpoints, harmless];
+    await rig.allow('game', undefined, harmless);
+    const item = JSON.parse(await rig.vault.read(`grant.${victim.id}`)) as { binding: object };
+    const listed = { ...item, binding: { ...item.binding, endpoints } };
+    await rig.vault.write(`grant.${victim.id}`, JSON.stringify(listed));
+    forge(rig, victim, { endpoints });
+    const after = await restarted();
+    const asked = after.ask({ clientId: 'game', resource: harmless, interaction: 'never' });
+    expect(await refused(asked)).toMatchObject({ reason: 'resource_mismatch' });
+  });
+
   it('is forgotten at the next sign-in, too', async () => {
     const { rig, restarted } = await ground();
     await rig.login();
