@@ -11,7 +11,7 @@ import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../errors.ts';
 import { deviceGrant } from './authorization-server.ts';
 import type { TokenServer } from './authorization-server.ts';
 import type { OAuthClient } from './client-authentication.ts';
-import { isTransient, unreachableReply } from './http.ts';
+import { isSuccess, isTransient, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
 import { clientConfiguration, libraryRefusal } from './oauth-client.ts';
 import { answerFields, oauthError, shownError } from './oauth-error.ts';
@@ -120,10 +120,10 @@ type Answer = z.infer<typeof answerSchema>;
 function readAnswer(server: TokenServer, url: string, reply: Reply, http: Http): Answer {
   const error = oauthError(reply);
   const parsed = answerSchema.safeParse(answerFields(reply));
-  if (reply.status === 200 && parsed.success) return parsed.data;
+  if (isSuccess(reply.status) && parsed.success) return parsed.data;
   const isRefusal = error !== undefined && !isTransient(reply.status);
   if (isRefusal) throw refused(server, reply, http);
-  if (reply.status === 200 && answerFields(reply) !== undefined) throw malformed(server);
+  if (isSuccess(reply.status) && answerFields(reply) !== undefined) throw malformed(server);
   const endpoint = { url, what: 'the device authorization endpoint' };
   throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable');
 }

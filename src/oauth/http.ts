@@ -133,6 +133,11 @@ async function boundedText(body: FetchResponse['body']): Promise<string | undefi
   }
 }
 
+/** True for every 2xx. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
 /** True for answers that say "not now": 408, 425, 429 and every 5xx. */
 export function isTransient(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
@@ -166,8 +171,8 @@ export function unreachableReply(
   problem = `answered with status ${reply.status}`,
 ): Unreachable {
   const retryAfter = retryAfterSeconds(reply.headers, http.wall());
-  // A page in place of the answer, with status 200, may hide an answer that was given.
-  const isLost = lostByGateway.includes(reply.status) || reply.status === 200;
+  // A page in place of the answer, with a status of success, may hide an answer that was given.
+  const isLost = lostByGateway.includes(reply.status) || isSuccess(reply.status);
   return new (isLost ? AnswerLost : Unreachable)(reason, `${name(outgoing)} ${problem}.`, {
     hint: isSignInPage(reply)
       ? signInPageHint

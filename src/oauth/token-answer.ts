@@ -52,7 +52,7 @@ const answerSchema = z.object({
   issued_token_type: optionalText,
   expires_in: z.unknown().optional(),
   refresh_token: optionalText,
-  scope: optionalText,
+  scope: z.unknown().optional(),
   id_token: optionalText,
 });
 
@@ -84,7 +84,7 @@ export function processTokenFields(
   const claims = jwtClaims(fields.access_token);
   requireAudience(claims, expected, policy);
   const lifetime = statedLifetime(fields, expected);
-  const scope = statedScope(fields, claims);
+  const scope = statedScope(fields, claims, expected);
   const expiresIn = lifetime ?? assumedLifetime;
   return {
     accessToken: fields.access_token,
@@ -130,15 +130,32 @@ function decimal(value: unknown): number {
   return typeof value === 'string' && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : Number.NaN;
 }
 
-/** The answer's own word, else the token's (RFC 9068 §2.2.3). */
-function statedScope(fields: TokenFields, claims: Claims | undefined): readonly string[] | undefined {
-  const stated = fields.scope || claims?.scope;
-  return stated ? readScope(stated) : undefined;
+/**
+ * The answer's own word, else the token's (RFC 9068 §2.2.3). What can't be read is refused: taken for
+ * absent it would mean all that was asked for.
+ */
+function statedScope(
+  fields: TokenFields,
+  claims: Claims | undefined,
+  expected: Expected,
+): readonly string[] | undefined {
+  const stated = scopeText(fields.scope);
+  if (stated === undefined) throw unusable(expected, 'its scope is not a text', 'RFC 6749 §5.1 (scope)');
+  const text = stated || scopeText(claims?.scope);
+  return text ? readScope(text) : undefined;
+}
+
+/** '' where nothing is stated. Some servers write a list of texts in place of a text. */
+function scopeText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string') return value;
+  const isList = Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
+  return isList ? value.join(' ') : undefined;
 }
 
 const claimsSchema = z.object({
   aud: z.unknown().optional(),
-  scope: z.string().optional().catch(undefined),
+  scope: z.unknown().optional(),
 });
 
 type Claims = z.infer<typeof claimsSchema>;

@@ -6,7 +6,7 @@
  */
 import { KeyturnError, quoted } from '../errors.ts';
 import type { TokenServer } from './authorization-server.ts';
-import { isTransient, unreachableReply } from './http.ts';
+import { isSuccess, isTransient, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
 import { oauthError, shownError } from './oauth-error.ts';
 import type { OAuthError } from './oauth-error.ts';
@@ -138,7 +138,7 @@ function unreachable(server: TokenServer, reply: Reply, http: Http, error?: OAut
 
 function problem(reply: Reply, error: OAuthError | undefined): string {
   if (error !== undefined) return `answered with status ${reply.status}: ${shownError(error)}`;
-  if (reply.status === 200) return 'answered with something that is not a token answer';
+  if (isSuccess(reply.status)) return 'answered with something that is not a token answer';
   // A redirected request would carry a code, token or secret to another place.
   if (reply.status >= 300 && reply.status < 400) return 'redirects, which is never followed with a secret';
   return `answered with status ${reply.status}`;

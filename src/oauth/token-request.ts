@@ -9,6 +9,7 @@ import { genericGrantRequest } from 'openid-client';
 import type { KeyturnError } from '../errors.ts';
 import type { TokenServer } from './authorization-server.ts';
 import type { OAuthClient } from './client-authentication.ts';
+import { isSuccess } from './http.ts';
 import type { Http, Reply } from './http.ts';
 import { clientConfiguration, libraryRefusal } from './oauth-client.ts';
 import { readTokenFields } from './token-answer.ts';
@@ -37,7 +38,8 @@ export interface Outcome {
 export async function requestToken(client: OAuthClient, http: Http, request: TokenRequest): Promise<Outcome> {
   const answer: { fields?: TokenFields } = {};
   const judge = (reply: Reply): Response => {
-    const fields = reply.status === 200 ? readTokenFields(reply) : undefined;
+    // RFC 6749 §5.1 says 200; a rotation that came with another status of success must not be lost.
+    const fields = isSuccess(reply.status) ? readTokenFields(reply) : undefined;
     if (fields === undefined) throw request.failure(client.server, reply, http);
     answer.fields = fields;
     return forLibrary(fields);

@@ -147,7 +147,6 @@ describe('the scope', () => {
     [undefined, ['a', 'b'], false],
     [null, ['a', 'b'], false],
     ['', ['a', 'b'], false],
-    [7, ['a', 'b'], false],
     ['a', ['a'], true],
     ['a b more', ['a', 'b', 'more'], true],
     ['more', ['more'], true],
@@ -234,3 +233,48 @@ describe('a redirect of a token request', () => {
     expect(site.asked.map(({ path }) => path)).toEqual(['/token', '/token']);
   });
 });
+
+describe('an answer with another status of success', () => {
+  it.each([201, 202, 203])('counts with %d, and its rotated refresh token is kept', async (status) => {
+    site.lay('/token', { status, body: { ...good, refresh_token: 'n3xt' } });
+    const rotated: string[] = [];
+    expect(await refreshed((token) => rotated.push(token))).toMatchObject({ accessToken: 'acc3ss' });
+    expect(rotated).toEqual(['n3xt']);
+    expect(await exchanged()).toMatchObject({ accessToken: 'acc3ss' });
+  });
+
+  it.each([201, 204])('may pass where it is no token answer: %d', async (status) => {
+    site.lay('/token', { status, body: status === 204 ? '' : { ok: true } });
+    expect(await refusalOf(refreshed)).toBeInstanceOf(Unreachable);
+  });
+});
+
+describe('a scope that is no text', () => {
+  it('is read where it is a list of texts', async () => {
+    site.lay('/token', { body: { ...good, scope: ['b', 'c d'] } });
+    expect(await refreshed()).toMatchObject({ scope: ['b', 'c', 'd'], scopeStated: true });
+    site.lay('/token', { body: { ...good, access_token: jwt({ scope: ['b'] }) } });
+    expect(await refreshed()).toMatchObject({ scope: ['b'], scopeStated: true });
+  });
+
+  it.each([[[]], [[1]], [{}], [7], [true]])('never means all that was asked for: %j', async (scope) => {
+    site.lay('/token', { body: { ...good, scope, refresh_token: 'n3xt' } });
+    const rotated: string[] = [];
+    const refusal = await refusalOf(() => refreshed((token) => rotated.push(token)));
+    expect(refusal).toMatchObject({
+      reason: 'token_invalid',
+      rule: expect.stringContaining('RFC 6749 §5.1'),
+    });
+    expect(rotated).toEqual(['n3xt']);
+  });
+
+  it.each([null, ''])('is not there where it is %j', async (scope) => {
+    site.lay('/token', { body: { ...good, scope } });
+    expect(await refreshed()).toMatchObject({ scope: ['a', 'b'], scopeStated: false });
+  });
+});
+
+function jwt(claims: object): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'RS256' })}.${part(claims)}.c2ln`;
+}
