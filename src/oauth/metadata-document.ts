@@ -130,7 +130,12 @@ function readDocument(url: URL, reply: Reply): JsonObject {
   const json = parseJsonObject(reply.text);
   if (json === undefined) throw invalid(url, 'is not a JSON object');
   if (!isShallow(json)) throw invalid(url, `nests deeper than ${deepestNesting} levels`);
-  return json;
+  return withoutNulls(json);
+}
+
+/** Some servers write null for what they don't have. */
+function withoutNulls(json: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
 }
 
 /** The object that `text` holds, or undefined if it holds anything else. */

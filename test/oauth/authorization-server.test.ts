@@ -96,6 +96,24 @@ describe('a document', () => {
     });
   });
 
+  it('has nothing where it says null, as some servers write for what they lack', async () => {
+    const empty = {
+      registration_endpoint: null,
+      revocation_endpoint: null,
+      scopes_supported: null,
+      grant_types_supported: null,
+      token_endpoint_auth_methods_supported: null,
+      authorization_response_iss_parameter_supported: null,
+    };
+    site.lay(oauthLocation, document(empty));
+    const server = await discover();
+    expect(server).toMatchObject({ issuer: site.origin, issParameterSupported: false });
+    expect(server).not.toHaveProperty('registrationEndpoint');
+    expect(Object.values(server?.metadata ?? {})).not.toContain(null);
+    site.lay(oauthLocation, document({ code_challenge_methods_supported: null }));
+    expect((await refusalOf(discover)).reason).toBe('pkce_unsupported');
+  });
+
   it('is asked for without the header of the earlier revision', async () => {
     site.lay(oauthLocation, document());
     const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' };
