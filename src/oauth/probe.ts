@@ -28,7 +28,7 @@ const probeTimeLimit = 10_000;
 const accept = 'application/json, text/event-stream';
 
 /** What servers answer that know no GET here, before they think of authorization. */
-const unknownMethod: readonly number[] = [400, 404, 405, 406, 415];
+const unknownMethod: readonly number[] = [400, 404, 405, 406, 415, 501];
 
 /**
  * Unauthenticated requests, to see the server's challenge. GET first: it changes nothing. Where GET is
@@ -62,7 +62,9 @@ interface ProbeRequest {
 async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
   const outgoing = { ...request, what: 'the protected server', signal: deadline(http, probeTimeLimit) };
   const reply = await sendForHead(http, outgoing, unreachable);
-  if (isTransient(reply.status)) throw unreachableReply(http, reply, outgoing, unreachable);
+  // RFC 9110 §15.6.2: 501 says that the method isn't known here, and won't pass by itself.
+  if (isTransient(reply.status) && reply.status !== 501)
+    throw unreachableReply(http, reply, outgoing, unreachable);
   return { status: reply.status, ...challengeOf(reply) };
 }
 

@@ -51,6 +51,15 @@ describe('probe', () => {
     expect(await probe(endpoint, site.http)).toEqual({ status });
   });
 
+  it('takes a 501 for an answer, and asks by POST after it', async () => {
+    site.lay('/mcp', ({ method }) =>
+      method === 'GET' ? { status: 501 } : { status: 401, headers: challenge },
+    );
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+    site.lay('/mcp', { status: 501 });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 501 });
+  });
+
   it('does not wait for the end of a stream', async () => {
     site.lay('/mcp', { headers: { 'content-type': 'text/event-stream' }, body: ':\n\n', hangs: true });
     expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
