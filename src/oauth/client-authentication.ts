@@ -60,8 +60,9 @@ function requireSecret({ server, clientSecret }: OAuthClient): string {
 }
 
 /**
- * RFC 6749 §2.3.1, the form encoding as URLs have it. The library's own also escapes "-", "." and
- * "_", and servers that forget to decode then don't know a client whose id is a UUID.
+ * RFC 6749 §2.3.1 has both halves form-encoded. Only what would be read as something else is escaped: every
+ * decoder reads the rest as it stands, and so do servers that forget to decode, whose ids are UUIDs and
+ * whose secrets hold a "/".
  */
 function basicAuthentication(clientSecret: string): ClientAuth {
   return (_server, client, _body, headers) => {
@@ -71,7 +72,7 @@ function basicAuthentication(clientSecret: string): ClientAuth {
 }
 
 function formEncoded(text: string): string {
-  return new URLSearchParams({ '': text }).toString().slice(1);
+  return text.toWellFormed().replace(/[^\x21-\x7e]|[%+:]/gu, encodeURIComponent);
 }
 
 /** RFC 7523 §3 (private_key_jwt): signed anew for each request, valid for a minute, `aud` the issuer. */

@@ -57,6 +57,28 @@ function assertion(index = 0) {
 
 const pssSalt = { padding: 6, saltLength: 32 };
 
+describe('client_secret_basic', () => {
+  const basic = async (clientId: string, secret: string): Promise<string> => {
+    await request({ clientId, tokenEndpointAuthMethod: 'client_secret_basic' }, secret);
+    const header = String(site.asked.at(-1)?.headers['authorization']);
+    return Buffer.from(header.replace(/^Basic /, ''), 'base64').toString();
+  };
+
+  it('escapes only what would be read as something else', async () => {
+    const plain = 'aZ09-._~/=!*()$&,;@?#[]{}|^"<>\\`\'';
+    expect(await basic('urn:client/1', plain)).toBe(`urn%3Aclient/1:${plain}`);
+    expect(await basic('c', 'a%b+c:d e\u00e9\n')).toBe('c:a%25b%2Bc%3Ad%20e%C3%A9%0A');
+  });
+
+  it('is read back by a server that decodes as RFC 6749 says', async () => {
+    const secret = 'p%41+q:r/s t\u00e9=&';
+    const [id = '', proof = ''] = (await basic('a:b+c', secret)).split(':');
+    const decoded = (text: string): string | null =>
+      new URLSearchParams(`v=${text.replaceAll('&', '%26')}`).get('v');
+    expect([decoded(id), decoded(proof)]).toEqual(['a:b+c', secret]);
+  });
+});
+
 describe('private_key_jwt', () => {
   it.each<[SigningAlg, { privateKey: KeyObject; publicKey: KeyObject }, object, string | null]>([
     ['ES256', ec, { dsaEncoding: 'ieee-p1363' }, 'sha256'],

@@ -100,7 +100,7 @@ describe('the requests', () => {
     site.lay('/token', { body: good });
     const basic = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
     await refreshed({ registration: basic, clientSecret: 's:c r-t' });
-    const expected = Buffer.from('client-1.a_b:s%3Ac+r-t').toString('base64');
+    const expected = Buffer.from('client-1.a_b:s%3Ac%20r-t').toString('base64');
     expect(site.asked[0]?.headers['authorization']).toBe(`Basic ${expected}`);
     expect(sent()).not.toHaveProperty('client_secret');
     site.asked.length = 0;
