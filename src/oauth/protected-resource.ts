@@ -45,6 +45,7 @@ export async function discoverProtectedResource(
   challenge: BearerChallenge | undefined,
   http: Http,
 ): Promise<ProtectedResource | undefined> {
+  if (challenge?.isUnreadable) throw unreadable(endpoint);
   const named = challenge?.resourceMetadata;
   const found =
     named === undefined
@@ -70,6 +71,18 @@ async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
     {
       rule: 'RFC 9728 §5.1',
       hint: 'The server names the wrong document. Tell whoever runs it.',
+    },
+  );
+}
+
+/** What names metadata is never taken for a server that has none. */
+function unreadable(endpoint: string): RuleRefusal {
+  return new RuleRefusal(
+    'metadata_invalid',
+    `The challenge of ${quoted(withoutQuery(endpoint))} names its metadata in a form that can't be read.`,
+    {
+      rule: 'RFC 9728 §5.1, RFC 9110 §11.6.1',
+      hint: 'The server has to write resource_metadata="URL", with quotes and commas. Tell whoever runs it.',
     },
   );
 }

@@ -187,6 +187,54 @@ describe('bearerChallenge', () => {
     });
   });
 
+  const metadata = 'https://server.example/.well-known/oauth-protected-resource/mcp';
+
+  it.each([
+    ['an unquoted URL', `Bearer resource_metadata=${metadata}, scope="a"`],
+    ['an unquoted URL at the end', `Bearer scope="a", resource_metadata=${metadata}`],
+    ['no comma', `Bearer scope="a" resource_metadata="${metadata}"`],
+    ['neither comma nor quotes', `Bearer scope=a resource_metadata=${metadata}`],
+    ['semicolons', `Bearer scope="a"; resource_metadata="${metadata}"`],
+    ['semicolons and no quotes', `Bearer scope=a;resource_metadata=${metadata};error=e`],
+    ['no comma before the next scheme', `Basic realm="x" Bearer scope="a", resource_metadata="${metadata}"`],
+  ])('reads metadata and scope with %s', (_what, header) => {
+    expect(bearerChallenge(header)).toMatchObject({ resourceMetadata: metadata, scope: ['a'] });
+  });
+
+  it.each([
+    ['an unfinished quote', `Bearer resource_metadata="${metadata}`],
+    ['no equals sign', `Bearer resource_metadata "${metadata}"`],
+    ['nothing', 'Bearer resource_metadata='],
+    ['an empty text', 'Bearer resource_metadata=""'],
+    ['brackets', `Bearer resource_metadata=<${metadata}>`],
+    ['another sign', `Bearer resource_metadata:"${metadata}"`],
+    [
+      'more room than a header has',
+      `Bearer resource_metadata="${metadata}", realm="${'x'.repeat(16 * 1024)}"`,
+    ],
+    ['no scheme', `resource_metadata="${metadata}"`],
+  ])('says that metadata is named and can’t be read: %s', (_what, header) => {
+    expect(bearerChallenge(header)).toMatchObject({ isUnreadable: true });
+    expect(bearerChallenge(header)).not.toHaveProperty('resourceMetadata');
+  });
+
+  it.each([
+    `Bearer realm="say resource_metadata=${metadata}"`,
+    `DPoP resource_metadata="${metadata}", Bearer scope="a"`,
+    'Bearer',
+  ])('says nothing of metadata that no Bearer challenge names: %s', (header) => {
+    expect(bearerChallenge(header)).not.toHaveProperty('isUnreadable');
+  });
+
+  it('reads a second Bearer challenge for what the first lacks', () => {
+    const header = `Bearer realm="x", Basic realm="y", Bearer error="insufficient_scope", scope="b", Bearer scope="c"`;
+    expect(bearerChallenge(header)).toEqual({ error: 'insufficient_scope', scope: ['b'] });
+    expect(bearerChallenge(`Bearer scope="a", Bearer scope="b", resource_metadata="${metadata}"`)).toEqual({
+      resourceMetadata: metadata,
+      scope: ['b'],
+    });
+  });
+
   it('prefers the challenge that names the metadata', () => {
     expect(bearerChallenge('Bearer realm="x", Bearer resource_metadata="https://server.example/m"')).toEqual({
       resourceMetadata: 'https://server.example/m',

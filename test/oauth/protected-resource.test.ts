@@ -157,6 +157,15 @@ describe('discoverProtectedResource', () => {
     expect(await discover()).toMatchObject({ resource: endpoint });
   });
 
+  it('has nothing where it says null', async () => {
+    site.lay(pathSpecific, document({ resource: null, scopes_supported: null, jwks_uri: null }));
+    const found = await discover();
+    expect(found).toMatchObject({ resource: endpoint });
+    expect(found).not.toHaveProperty('scopesSupported');
+    site.lay(pathSpecific, document({ authorization_servers: null }));
+    expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
+  });
+
   it.each([
     { authorization_servers: [] },
     { authorization_servers: undefined },

@@ -32,6 +32,34 @@ describe('the document that a challenge names', () => {
     expect(rig.pages).toEqual([]);
   });
 
+  it('is read from a challenge without quotes or commas', async () => {
+    const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
+    const url = protectedServer.settings.metadataUrl ?? '';
+    for (const header of [
+      `Bearer realm="x" resource_metadata=${url}`,
+      `Bearer realm=x; resource_metadata="${url}"`,
+    ]) {
+      protectedServer.bend.challenge = () => header;
+      expect((await rig.login()).resource).toBe(protectedServer.url);
+    }
+  });
+
+  it('is an error where it can’t be read: the server is not taken for one of the earlier revision', async () => {
+    const { rig, protectedServer, authorizationServer } = await ground({
+      oneOrigin: true,
+      protection: { metadataAt: [] },
+    });
+    protectedServer.bend.challenge = () => 'Bearer resource_metadata=<https://server.example/metadata>';
+    const refusal = await refused(rig.ask());
+    expect(refusal).toMatchObject({
+      reason: 'metadata_invalid',
+      rule: expect.stringContaining('RFC 9728 §5.1'),
+    });
+    expect(refusal.message).toContain("can't be read");
+    expect(authorizationServer.counts.registrations).toBe(0);
+    expect(rig.pages).toEqual([]);
+  });
+
   it('may lie on another https origin', async () => {
     const { rig, world, protectedServer } = await ground();
     const other = await world.openServer();
