@@ -17,7 +17,7 @@ import type { Question } from './summary.ts';
 import type { OurWindow, Windows } from './windows.ts';
 
 export interface DeedParts {
-  readonly owner: Pick<DeskOwner, 'call' | 'widens'>;
+  readonly owner: Pick<DeskOwner, 'call' | 'widens' | 'endsRefusal'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
   readonly windows: Pick<Windows, 'answers'>;
@@ -129,6 +129,10 @@ function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
         signInPages.clicked(params.resource);
       }
       return owner.call('permission.set', params);
+    },
+    'permission.end': async ({ guard }, params) => {
+      if (await owner.endsRefusal(params)) guard.approve();
+      return owner.call('permission.end', params);
     },
     'override.set': ({ guard }, params) => {
       if (params.on) guard.approve();

@@ -73,6 +73,8 @@ function commandWords(question: Question): string {
   switch (command) {
     case 'allow':
       return `allow ${shown(client)} ${serverName(resource)}`;
+    case 'endDenial':
+      return `end the denial of ${shown(client)} at ${serverName(resource)}`;
     case 'register':
       return `enter a client for ${serverName(issuer)}`;
     case 'login':

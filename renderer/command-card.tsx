@@ -61,6 +61,7 @@ export function CommandCard({ question, onDone }: CommandCardProps) {
 function Change({ question }: { readonly question: Question }) {
   const { client, resource, server, issuer, registration, override, until } = question;
   const isPermission = question.command === 'allow';
+  const isDenial = question.command === 'endDenial';
   return (
     <Facts>
       {client !== undefined && (
@@ -97,6 +98,11 @@ function Change({ question }: { readonly question: Question }) {
         </Fact>
       )}
       {isPermission && <Reach question={question} />}
+      {isDenial && question.scope !== undefined && (
+        <Fact name={strings.servers.scopes}>
+          <Scopes names={scopeNames(question.scope)} />
+        </Fact>
+      )}
       {until !== undefined && (
         <Fact name={words.until}>
           <WhenExactly at={until} />

@@ -602,6 +602,7 @@ export const strings = {
   command: {
     titles: {
       allow: 'May a command allow a program this?',
+      endDenial: 'May a command end what you denied?',
       register: 'May a command enter a client?',
       login: 'May a command sign in?',
       override: 'May a command waive a rule?',
@@ -612,6 +613,7 @@ export const strings = {
     },
     whats: {
       allow: 'The program could then get tokens without asking you here.',
+      endDenial: 'What you may have allowed the program there ends too. It can then ask you again.',
       register: 'Keyturn would sign in at this issuer as this client from then on.',
       login:
         'Whoever then signs in on that page decides whose account it is. Programs that you allowed there may get that account’s tokens.',

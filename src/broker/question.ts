@@ -28,6 +28,15 @@ export type CommandWish =
       readonly replaces: boolean;
     }
   | {
+      readonly command: 'endDenial';
+      readonly clientName: string;
+      readonly endpoint: string;
+      /** The scopes that were refused; absent: everything was. */
+      readonly scope?: readonly string[];
+      /** When the denial would end, in milliseconds since the epoch; absent: now. */
+      readonly until?: number;
+    }
+  | {
       readonly command: 'login';
       readonly endpoint: string;
       readonly method: SignInMethod;

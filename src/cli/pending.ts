@@ -80,6 +80,8 @@ function wishIn(question: Question): string {
       const end = until === undefined ? '' : ` until ${when(until)}`;
       return `allow ${client} ${resource}${scope ? ` with ${scope}` : ''}${end}`;
     }
+    case 'endDenial':
+      return `end what you denied ${client} at ${resource}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
     case 'register':
       return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
     case 'login':

@@ -21,6 +21,7 @@ import { isInterpreter } from '../ipc/program.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
 import { formatScope } from '../oauth/scope.ts';
+import { spelled } from './spelling.ts';
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
@@ -265,16 +266,16 @@ export function interactionAnswer(
       return {
         ...common,
         resource: question.endpoint,
-        issuer: question.issuer,
+        issuer: spelled(question.issuer),
         ...(question.account === undefined ? {} : { account: question.account }),
         ...(mayFinish ? { url: question.url } : {}),
-        ...(question.formerIssuer === undefined ? {} : { formerIssuer: question.formerIssuer }),
+        ...(question.formerIssuer === undefined ? {} : { formerIssuer: spelled(question.formerIssuer) }),
       };
     case 'device':
       return {
         ...common,
         resource: question.endpoint,
-        issuer: question.issuer,
+        issuer: spelled(question.issuer),
         ...(question.account === undefined ? {} : { account: question.account }),
         ...(mayFinish ? { code: question.userCode, url: question.completeUrl ?? question.url } : {}),
       };
@@ -287,6 +288,7 @@ function wishAnswer(wish: CommandWish): Partial<InteractionAnswer> {
   const { command } = wish;
   switch (command) {
     case 'allow':
+    case 'endDenial':
       return {
         command,
         client: wish.clientName,

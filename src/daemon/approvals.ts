@@ -89,6 +89,7 @@ export class Approvals {
 function placeOf(wish: CommandWish): { client?: string; endpoint?: string; issuer?: string } {
   switch (wish.command) {
     case 'allow':
+    case 'endDenial':
       return { client: wish.clientName, endpoint: wish.endpoint };
     case 'login':
       return { endpoint: wish.endpoint, ...(wish.issuer === undefined ? {} : { issuer: wish.issuer }) };

@@ -1,8 +1,9 @@
 /**
  * What a request of the owner's would widen, as the person at the desk is to see it.
  *
- * Invariants: what can't be done is refused here, before anybody is asked. A wish holds no secret. Nothing
- * is asked where a request is clearly no more than what stands.
+ * Invariants: what can't be done is refused here, before anybody is asked. A wish holds no secret, and its
+ * addresses have one spelling, whatever the command typed. Nothing is asked where a request is clearly no more
+ * than what stands.
  */
 import type { Broker } from '../broker/broker.ts';
 import { hostOrigin, privateAddress } from '../broker/override.ts';
@@ -15,7 +16,8 @@ import { requireSecureUrl } from '../oauth/secure-url.ts';
 import { checkRegistration, enteredFor } from './registration-entry.ts';
 import type { CheckedSetting } from './settings-book.ts';
 import { withoutPassword } from './settings-book.ts';
-import { widens } from './widening.ts';
+import { spelled } from './spelling.ts';
+import { refusalOf, widens } from './widening.ts';
 
 export interface WishParts {
   readonly broker: Broker;
@@ -31,17 +33,20 @@ type Wishes = {
 const wishes: Wishes = {
   'permission.set': ({ broker }, params) => permissionWish(broker, params),
 
+  'permission.end': ({ broker }, { client, resource }) =>
+    denialWish(broker, broker.parts.clients.resolve(client), broker.canonical(resource)),
+
   'registration.set': ({ broker }, entry) => {
     checkRegistration(broker.parts, entry);
     const { issuer, clientId, grant, authMethod, redirectUri, idp } = entry;
     return {
       command: 'register',
-      issuer,
+      issuer: spelled(issuer),
       registration: clientId,
       ...(grant === undefined ? {} : { grant }),
       ...(authMethod === undefined ? {} : { authMethod }),
-      ...(redirectUri === undefined ? {} : { redirectUri }),
-      ...(idp === undefined ? {} : { idp: idp.issuer }),
+      ...(redirectUri === undefined ? {} : { redirectUri: spelled(redirectUri) }),
+      ...(idp === undefined ? {} : { idp: spelled(idp.issuer) }),
       replaces: enteredFor(broker.parts, issuer).length > 0,
     };
   },
@@ -52,7 +57,7 @@ const wishes: Wishes = {
       command: 'login',
       endpoint: broker.canonical(resource),
       method,
-      ...(issuer === undefined ? {} : { issuer }),
+      ...(issuer === undefined ? {} : { issuer: spelled(issuer) }),
       ...(account === undefined ? {} : { account }),
       ...(scope === undefined ? {} : { scope: parseScope(scope) }),
     };
@@ -60,7 +65,7 @@ const wishes: Wishes = {
 
   'override.set': ({ broker }, { server, name, on }) => {
     const canonical = broker.canonical(server);
-    const shown = name === privateAddress ? hostOrigin(canonical) : server;
+    const shown = name === privateAddress ? hostOrigin(canonical) : canonical;
     return on ? { command: 'override', server: shown, override: name } : undefined;
   },
 
@@ -96,12 +101,31 @@ function permissionWish(broker: Broker, params: ParamsOf<'permission.set'>): Com
   const endpoint = broker.canonical(params.resource);
   const scope = params.scope === undefined ? undefined : parseScope(params.scope);
   if (!widens(broker, params)) return undefined;
+  if (params.decision === 'deny') return denialWish(broker, clientId, endpoint, params.until);
   return {
     command: 'allow',
     clientName: clients.nameOf(clientId),
     endpoint,
     ...(scope === undefined ? {} : { scope }),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
+  };
+}
+
+/** `until`, in seconds: the denial would end then; absent: now. */
+function denialWish(
+  broker: Broker,
+  clientId: string,
+  endpoint: string,
+  until?: number,
+): CommandWish | undefined {
+  const refused = refusalOf(broker, clientId, endpoint);
+  if (!refused) return undefined;
+  return {
+    command: 'endDenial',
+    clientName: broker.parts.clients.nameOf(clientId),
+    endpoint,
+    ...(refused.scope === undefined ? {} : { scope: refused.scope }),
+    ...(until === undefined ? {} : { until: until * 1000 }),
   };
 }
 

@@ -51,8 +51,7 @@ import { storesOf, statusOf } from './status.ts';
 import { Subscribers } from './subscribers.ts';
 import { takeLock } from './single-instance.ts';
 import { version } from './version.ts';
-import { widens } from './widening.ts';
-import type { PermissionParams } from './widening.ts';
+import { endsRefusal, widens } from './widening.ts';
 
 export interface DaemonOptions {
   readonly paths: HomePaths;
@@ -219,12 +218,15 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
   void every(clock, lookPeriod, () => revocations.look(), ticking.signal);
   upkeep.start();
   log.write(`started: version ${version}, pid ${process.pid}, vault ${book.current.vault}`);
-  const judging = async (params: PermissionParams): Promise<boolean> => {
-    await host.verifyRecords();
-    return widens(broker, params);
-  };
+  const judging =
+    <P>(judge: (broker: Broker, params: P) => boolean) =>
+    async (params: P): Promise<boolean> => {
+      await host.verifyRecords();
+      return judge(broker, params);
+    };
+  const judges = { widens: judging(widens), endsRefusal: judging(endsRefusal) };
   const owner = (heard: (method: string) => void): DeskOwner =>
-    deskOwner({ dispatch: answer, widens: judging }, heard);
+    deskOwner({ dispatch: answer, ...judges }, heard);
   const resumed = (): void => {
     upkeep.resumed();
     desk.resumed();

@@ -9,7 +9,7 @@ import { methods } from '../ipc/protocol.ts';
 import type { MethodName } from '../ipc/protocol.ts';
 import type { Caller, ServerDeps } from '../ipc/server.ts';
 import { ownerId } from '../ipc/wire.ts';
-import type { PermissionParams } from './widening.ts';
+import type { EndParams, PermissionParams } from './widening.ts';
 
 /** The methods that an owner may call; those of local clients hand out tokens. */
 export type OwnersMethod = {
@@ -21,13 +21,18 @@ export interface DeskOwner {
   call(method: OwnersMethod, params: unknown): Promise<unknown>;
   /** Whether such a permission is more than what stands. Throws KeyturnError. */
   widens(params: PermissionParams): Promise<boolean>;
+  /** Whether a refusal would end with such a permission. Throws KeyturnError. */
+  endsRefusal(params: EndParams): Promise<boolean>;
   /** Ends the subscription, and what waits for this owner. */
   close(): void;
 }
 
 /** `heard` gets the names of the notifications. */
 export function deskOwner(
-  { dispatch, widens }: { readonly dispatch: ServerDeps['dispatch'] } & Pick<DeskOwner, 'widens'>,
+  {
+    dispatch,
+    ...judging
+  }: { readonly dispatch: ServerDeps['dispatch'] } & Pick<DeskOwner, 'widens' | 'endsRefusal'>,
   heard: (method: string) => void,
 ): DeskOwner {
   const over = new AbortController();
@@ -52,7 +57,7 @@ export function deskOwner(
       if ((methods[method].who as 'any' | 'owner' | 'client') === 'client') throw notAtTheDesk(method);
       return dispatch(caller, method, params);
     },
-    widens,
+    ...judging,
     close: () => over.abort(closed()),
   };
 }

@@ -44,6 +44,12 @@ const handlers: Handlers = {
   ...resetMethods,
 };
 
+/** What a local client does instead. */
+const ownersHints: Partial<Record<MethodName, string>> = {
+  'grant.revoke':
+    'Other programs may use the grant. permission.release ends this program’s own permission; the person revokes with: keyturn revoke RESOURCE',
+};
+
 /** Answers one authenticated request. Throws KeyturnError with a stable reason. */
 export async function dispatch(
   host: Host,
@@ -58,7 +64,7 @@ export async function dispatch(
   }
   if (methods[method].who === 'owner' && caller.role !== 'owner') {
     throw new KeyturnError('not_permitted', `${method} is for the owner of this home.`, {
-      hint: 'Use the keyturn command.',
+      hint: ownersHints[method] ?? 'Use the keyturn command.',
     });
   }
   host.desk.admit(caller, method);

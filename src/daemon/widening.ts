@@ -1,5 +1,6 @@
 /**
- * Which permissions give a program more than it had: asked by the broker of commands, by the app of its windows.
+ * Which permissions, and which ends of one, give a program more than it had: asked by the broker of commands, by
+ * the app of its windows.
  *
  * Invariants: what isn't clearly less is more. It is compared with what stands on disk, not with the lists,
  * which don't show all that a permission is held to.
@@ -7,9 +8,35 @@
 import type { Broker } from '../broker/broker.ts';
 import type { Permission } from '../broker/permission.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
-import { isWithin, parseScope } from '../oauth/scope.ts';
+import { isWithin, parseScope, union } from '../oauth/scope.ts';
 
 export type PermissionParams = ParamsOf<'permission.set'>;
+export type EndParams = ParamsOf<'permission.end'>;
+
+/** What the person refused a program at an endpoint. */
+export interface Refusal {
+  /** Single scopes; absent: everything. */
+  readonly scope?: readonly string[];
+  /** Milliseconds since the epoch; absent: until the person ends it. */
+  readonly until?: number;
+}
+
+/** Undefined: nothing. Reads records, which are verified by then. */
+export function refusalOf({ parts }: Broker, clientId: string, endpoint: string): Refusal | undefined {
+  const now = parts.clock.wall();
+  const held = parts.permissions.find(clientId, endpoint, now);
+  const until = held?.until === undefined ? {} : { until: held.until };
+  if (held?.decision === 'deny') return until;
+  const leased = parts.leases.of(clientId, now).filter(({ permission }) => permission.endpoint === endpoint);
+  const scope = union(held?.refused ?? [], ...leased.map(({ permission }) => permission.refused ?? []));
+  return scope.length > 0 ? { scope, ...until } : undefined;
+}
+
+/** True where a refusal would end as well: the program could then ask again. Throws what `permission.end` would throw. */
+export function endsRefusal(broker: Broker, { client, resource }: EndParams): boolean {
+  const clientId = broker.parts.clients.resolve(client);
+  return refusalOf(broker, clientId, broker.canonical(resource)) !== undefined;
+}
 
 /**
  * True unless the client has such a permission already, and it reaches as far as the new one and lasts as long.
@@ -21,14 +48,15 @@ export function widens(broker: Broker, params: PermissionParams): boolean {
   const clientId = clients.resolve(client);
   const endpoint = broker.canonical(resource);
   const wanted = scope === undefined ? undefined : parseScope(scope);
-  if (decision !== 'allow') return false;
+  const refused = refusalOf(broker, clientId, endpoint);
+  if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
   const held = permissions.find(clientId, endpoint, clock.wall());
   if (held?.decision !== 'allow' || Object.keys(more).length > 0) return true;
   return (
     !reachesOnly(wanted, held.scope) ||
     !endsBy(until, held.until) ||
     isOpenEnded(broker, held) ||
-    undoesRefusal(wanted, held)
+    undoesRefusal(wanted, refused)
   );
 }
 
@@ -55,6 +83,11 @@ function isOpenEnded({ parts }: Broker, { endpoint, resource, fixAtFirstToken }:
 }
 
 /** The person refused single scopes on a card; a permission for all of them names each. */
-function undoesRefusal(wanted: readonly string[] | undefined, { refused = [] }: Permission): boolean {
-  return refused.some((name) => wanted === undefined || wanted.includes(name));
+function undoesRefusal(wanted: readonly string[] | undefined, refused: Refusal | undefined): boolean {
+  return refused?.scope?.some((name) => wanted === undefined || wanted.includes(name)) ?? false;
+}
+
+/** A denial with an end, in place of a refusal that lasts longer. `wanted` in seconds, `has` in milliseconds. */
+function isOverSooner(wanted: number | undefined, has: number | undefined): boolean {
+  return wanted !== undefined && (has === undefined || wanted < Math.floor(has / 1000));
 }

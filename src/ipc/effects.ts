@@ -21,7 +21,7 @@ export const effects = {
   'client.list': 'reads',
   'client.remove': 'narrows',
   'permission.set': 'widens',
-  'permission.end': 'narrows',
+  'permission.end': 'widens',
   'registration.set': 'widens',
   'registration.list': 'reads',
   'registration.remove': 'narrows',

@@ -201,7 +201,7 @@ const interaction = z.object({
   kind: z.literal(['allow', 'pair', 'login', 'device', 'command']),
   /** Of the kind `command`: what it would widen, and below what of it the person has to know. */
   command: z
-    .literal(['allow', 'register', 'login', 'override', 'settings', 'unlock', 'passphrase'])
+    .literal(['allow', 'endDenial', 'register', 'login', 'override', 'settings', 'unlock', 'passphrase'])
     .optional(),
   client: name.optional(),
   asker: asker.optional(),
@@ -383,7 +383,7 @@ export const methods = {
     params: grantNamed,
     result: z.object({ grants: z.array(explanation) }),
   },
-  'grant.revoke': { who: 'any', params: grantNamed, result: z.object({ revoked: z.array(receipt) }) },
+  'grant.revoke': { who: 'owner', params: grantNamed, result: z.object({ revoked: z.array(receipt) }) },
   'client.list': { who: 'owner', params: empty, result: z.object({ clients: z.array(localClient) }) },
   'client.remove': { who: 'owner', params: z.object({ client }), result: empty },
   'permission.set': { who: 'owner', params: permission.extend({ client }), result: empty },

@@ -107,11 +107,18 @@ describe('keyturn allow at a desk', () => {
   });
 });
 
+/** A server that the command line is denied. */
+const denied = 'https://denied.example';
+
 /** A request of each method that widens, and what its card has to show. */
 const widening: Readonly<Record<string, readonly [params: object, shown: object]>> = {
   'permission.set': [
     { client: 'cli', resource, decision: 'allow' },
     { command: 'allow', client: 'cli', resource },
+  ],
+  'permission.end': [
+    { client: 'cli', resource: denied },
+    { command: 'endDenial', client: 'cli', resource: denied },
   ],
   'registration.set': [
     { issuer: 'https://login.example', clientId: 'abc', clientSecret: 'aClientSecret-0815' },
@@ -153,7 +160,8 @@ describe('the owner’s key at a desk', () => {
   it('widens nothing by itself: each such method has its card, with no secret on it', async () => {
     const all = Object.entries(effects).flatMap(([method, effect]) => (effect === 'widens' ? [method] : []));
     expect(all.toSorted()).toEqual([...Object.keys(widening), 'interaction.answer'].toSorted());
-    const { line, cards, card, answer } = await openDesk(newHome());
+    const { line, owner, cards, card, answer } = await openDesk(newHome());
+    await owner.call('permission.set', { client: 'cli', resource: denied, decision: 'deny' });
     const before = await line.request('settings.get');
     for (const [method, [params, shown]] of Object.entries(widening)) {
       const asking = line.request(method, params).catch((error: { reason: string }) => error.reason);
@@ -231,10 +239,10 @@ describe('the owner’s key at a desk', () => {
       await home.ok(command);
     }
     expect(await permissions()).toMatchObject([{ scope: 'read' }]);
-    await home.ok(['deny', 'cli', resource]);
-    expect(await permissions()).toMatchObject([{ decision: 'deny' }]);
     await home.ok(['end', 'cli', resource]);
     expect(await permissions()).toEqual([]);
+    await home.ok(['deny', 'cli', resource]);
+    expect(await permissions()).toMatchObject([{ decision: 'deny' }]);
   });
 
   it('says yes to nobody: not to a program, not to a pairing, not to itself; "no" and "later" count', async () => {

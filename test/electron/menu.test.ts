@@ -142,6 +142,7 @@ describe('the menu', () => {
 
   it.each([
     [{ command: 'allow' }, '"editor" "notes.example/mcp"'],
+    [{ command: 'endDenial' }, 'end the denial of "editor" at "notes.example/mcp"'],
     [{ command: 'register' }, 'enter a client for "login.example"'],
     [{ command: 'login' }, 'sign in to "notes.example/mcp"'],
     [{ command: 'override', server: 'https://notes.example/mcp' }, 'waive a rule for "notes.example/mcp"'],

@@ -76,6 +76,15 @@ describe('the card of a command', () => {
       ['For itself, without a person', 'This client gives tokens without anybody being asked'],
     ],
     [
+      { command: 'endDenial', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:write' },
+      [
+        'May a command end what you denied',
+        'editor',
+        'https://notes.example/mcp',
+        'It can then ask you again',
+      ],
+    ],
+    [
       {
         command: 'login',
         resource: 'https://notes.example/mcp',

@@ -1,10 +1,13 @@
 /** The methods by which a local client gets, rejects and gives up tokens. */
+import type { Broker } from '../../broker/broker.ts';
 import type { ClientChallenge } from '../../broker/token-request.ts';
+import { KeyturnError } from '../../errors.ts';
 import { bearerChallenge } from '../../oauth/challenge.ts';
 import { parseScope } from '../../oauth/scope.ts';
 import { tokenAnswer } from '../answers.ts';
 import { brokerClientId } from '../host.ts';
 import type { Handlers } from '../host.ts';
+import { refusalOf } from '../widening.ts';
 import { endPermission } from './client.ts';
 
 /** How long `token.get` waits for the user unless told otherwise, in seconds. */
@@ -42,10 +45,21 @@ export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permis
   },
 
   'permission.release': async ({ broker }, caller, { resource }) => {
-    await endPermission(broker, brokerClientId(caller), broker.canonical(resource), 'released');
+    const clientId = brokerClientId(caller);
+    const endpoint = broker.canonical(resource);
+    if (refusalOf(broker, clientId, endpoint)) throw refusedByPerson(broker, clientId, endpoint);
+    await endPermission(broker, clientId, endpoint, 'released');
     return {};
   },
 };
+
+function refusedByPerson({ parts }: Broker, clientId: string, endpoint: string): KeyturnError {
+  const name = parts.clients.nameOf(clientId);
+  return new KeyturnError('not_permitted', `The user refused ${name} something at ${endpoint}.`, {
+    rule: 'A denial is remembered until the user ends it, and would end with the permission',
+    hint: `The user ends both with: keyturn end ${name} ${endpoint}`,
+  });
+}
 
 function challengeFrom({
   status,

@@ -1,0 +1,103 @@
+/** A program that was denied wants to be asked about again, or to take from others what they use. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connect, connectAsOwner } from '../../src/client/connect.ts';
+import type { Connection } from '../../src/client/connection.ts';
+import { pair } from '../../src/client/pair.ts';
+import { homeInBentWorld } from '../support/bent-home.ts';
+import { type Desk, openDesk } from '../support/desk-home.ts';
+import { newHome } from '../support/home.ts';
+
+const resource = 'https://notes.example/mcp';
+
+/** A paired program at a desk, and another one with the owner's key. */
+async function deskWithEditor(home = newHome()) {
+  const desk = await openDesk(home);
+  const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
+  await desk.answer((await desk.card()).id, 'yes');
+  await pairing;
+  const editor = closing(await connect({ name: 'editor', env: home.env }));
+  const attacker = closing(await connectAsOwner({ env: home.env, paths: home.paths }));
+  return { ...desk, editor, attacker };
+}
+
+function closing(connection: Connection): Connection {
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+const deny = ({ owner }: Desk): Promise<unknown> =>
+  owner.call('permission.set', { client: 'editor', resource, decision: 'deny' });
+
+/** The program's next request opens no question. */
+async function isStillDenied({ cards }: Desk, editor: Connection): Promise<void> {
+  const asking = editor.getToken({ resource, interaction: 'allow', timeout: 1 });
+  await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
+  expect(await cards()).toEqual([]);
+}
+
+describe('a denial at a desk', () => {
+  it.each([
+    ['is ended', 'permission.end', {}],
+    ['is given an end', 'permission.set', { decision: 'deny', until: Math.floor(Date.now() / 1000) + 1 }],
+  ])('%s by the owner’s key only after a yes in the window', async (_what, method, more) => {
+    const desk = await deskWithEditor();
+    await deny(desk);
+    const ending = desk.attacker.request(method, { client: 'editor', resource: `${resource}/`, ...more });
+    ending.catch(() => undefined);
+    const { id, ...card } = await Promise.race([
+      desk.card(),
+      ending.then(() => Promise.reject(new Error('ended'))),
+    ]);
+    expect(card).toMatchObject({ kind: 'command', command: 'endDenial', client: 'editor', resource });
+    await desk.answer(id, 'no');
+    await expect(ending).rejects.toMatchObject({ reason: 'consent_denied' });
+    await isStillDenied(desk, desk.editor);
+  });
+
+  it('of single scopes is ended by the owner’s key only after a yes in the window', async () => {
+    const desk = await deskWithEditor();
+    await desk.owner.call('permission.set', { client: 'editor', resource, decision: 'allow', scope: 'read' });
+    const asking = desk.editor.getToken({ resource, scope: 'write', interaction: 'allow' });
+    asking.catch(() => undefined);
+    await desk.answer((await desk.card()).id, 'no');
+    await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
+    const ending = desk.attacker.request('permission.end', { client: 'editor', resource });
+    ending.catch(() => undefined);
+    const { id, ...card } = await Promise.race([
+      desk.card(),
+      ending.then(() => Promise.reject(new Error('ended'))),
+    ]);
+    expect(card).toMatchObject({ command: 'endDenial', client: 'editor', resource, scope: 'write' });
+    await desk.answer(id, 'yes');
+    await ending;
+    expect(await desk.permissions()).toEqual([]);
+  });
+});
+
+describe('a denied program', () => {
+  it('doesn’t end its denial by giving up its permission', async () => {
+    const desk = await deskWithEditor();
+    await deny(desk);
+    const released = desk.editor.request('permission.release', { resource });
+    await expect(released).rejects.toMatchObject({ reason: 'not_permitted' });
+    await isStillDenied(desk, desk.editor);
+  });
+});
+
+describe('a program with a permission', () => {
+  it('revokes no grant that others use', async () => {
+    const { home, world, url } = await homeInBentWorld();
+    const { owner, card, editor } = await deskWithEditor(home);
+    const signingIn = owner.call('login.start', { resource: url });
+    await (await world.fetch((await card()).url ?? '')).body?.cancel();
+    await signingIn;
+    await owner.call('permission.set', { client: 'editor', resource: url, decision: 'allow' });
+    const revoking = editor.request('grant.revoke', { resource: url });
+    await expect(revoking).rejects.toMatchObject({
+      reason: 'not_permitted',
+      hint: expect.stringContaining('permission.release') as string,
+    });
+    expect(await owner.call('grant.list', {})).toMatchObject({ grants: [{ state: 'active' }] });
+    await editor.request('permission.release', { resource: url });
+  });
+});
