@@ -18,6 +18,9 @@ import { readPrivate, syncFolder, unreadableFile } from '../private-file.ts';
 
 export const formats = { authority: 3, grants: 2, home: 1, settings: 1 } as const;
 
+/** The files of authority, by their names without `.json`. */
+export const authorityFiles = ['registrations', 'clients', 'permissions', 'overrides'] as const;
+
 const versionSchema = z.object({ version: z.int() });
 
 /** Throws `file_unreadable` where `value`, the file's JSON, names a format beyond `known`. */

@@ -69,7 +69,13 @@ export function openRecords({ home, vault, master, log }: RecordParts): {
   const authority: Authority =
     vault.kind === 'memory'
       ? new PassingAuthority()
-      : new HomeAuthority({ folder, homeId: home.homeId, master: () => master.key(), epochs });
+      : new HomeAuthority({
+          folder,
+          homeId: home.homeId,
+          master: () => master.key(),
+          isMasterNew: () => master.isNew,
+          epochs,
+        });
   return { authority, records: recordsOf(folder, authority, log) };
 }
 

@@ -2,12 +2,14 @@
  * The home's master secret M: 32 random bytes, one vault item, from which every local client's key derives.
  *
  * Invariant: read at the first connection that needs it, never at start-up; made only where the home
- * says that it never was.
+ * says that it never was, and no file of the home shows that there was one.
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { quoted } from '../errors.ts';
 import { VaultError } from '../vault/trouble.ts';
 import type { Vault } from '../vault/vault.ts';
+import { provenFile } from './home-traces.ts';
 import type { Home } from './home.ts';
 
 /** The vault's item. */
@@ -17,10 +19,16 @@ export class Master {
   readonly #vault: Vault;
   readonly #home: Home;
   #key: Promise<KeyObject> | undefined;
+  #isNew = false;
 
   constructor(vault: Vault, home: Home) {
     this.#vault = vault;
     this.#home = home;
+  }
+
+  /** True where this broker made it: the vault held nothing of this home before. */
+  get isNew(): boolean {
+    return this.#isNew;
   }
 
   /** Throws what the vault throws; a failure is not remembered. */
@@ -44,13 +52,33 @@ export class Master {
     if (this.#home.hasMaster && this.#vault.kind !== 'memory') {
       return keyFrom(await this.#vault.read(masterItem));
     }
-    const found = await this.#vault.find(masterItem);
-    const secret = found ?? randomBytes(32).toString('base64url');
-    if (found === undefined) await this.#vault.write(masterItem, secret);
+    const secret = (await this.#vault.find(masterItem)) ?? (await this.#make());
     // What a memory vault holds is no reason to miss it later, in another vault.
     if (this.#vault.kind !== 'memory') await this.#home.masterWritten();
     return keyFrom(secret);
   }
+
+  async #make(): Promise<string> {
+    // Whoever writes home.json can say there that no secret was ever made.
+    const proven = this.#vault.kind === 'memory' ? undefined : await provenFile(this.#home.paths.state);
+    if (proven !== undefined) throw lost(proven);
+    const secret = randomBytes(32).toString('base64url');
+    await this.#vault.write(masterItem, secret);
+    this.#isNew = true;
+    return secret;
+  }
+}
+
+function lost(proven: string): VaultError {
+  return new VaultError(
+    'damaged',
+    `the vault doesn't hold this home's master secret, under which ${quoted(proven)} was written`,
+    {
+      item: masterItem,
+      rule: 'vault: an item that our records name is unreadable, never absent',
+      hint: 'check that the right keyring is open, or restore the vault. Where it is lost, `keyturn reset --yes` begins a new home',
+    },
+  );
 }
 
 /** 32 bytes, base64url. Anything else would be another key, and every program's proof would fail without a word why. */

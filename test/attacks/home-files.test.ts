@@ -1,0 +1,79 @@
+/**
+ * Another program of the same user writes, deletes or puts back home.json, daemon.lock or the vault's file,
+ * so that the home would begin anew with what that program left there.
+ */
+import { readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { takeLock } from '../../src/daemon/single-instance.ts';
+import { temporaryFolder } from '../broker/rig.ts';
+import { intruder, lastingVault, startOn } from '../support/authority-home.ts';
+
+const forged = (items: object[]): string => JSON.stringify({ version: 1, items });
+
+const client = { id: 'mine', name: 'mine', generation: 1, pairedAt: 0, confirmed: true };
+const permission = {
+  clientId: 'mine',
+  endpoint: 'https://notes.example/mcp',
+  decision: 'allow',
+  createdAt: 0,
+};
+
+/** A home that was used: its vault holds the master secret, and home.json says so. */
+async function usedHome() {
+  const [folder, vault] = [temporaryFolder(), lastingVault()];
+  const broker = await startOn(folder, vault);
+  await broker.clients.add('editor', 0);
+  const homeFile = path.join(folder, 'state', 'home.json');
+  const home = JSON.parse(readFileSync(homeFile, 'utf8')) as { hasMaster: boolean };
+  expect(home.hasMaster).toBe(true);
+  const attacker = intruder(folder);
+  return { folder, vault, attacker, forget: () => attacker.writes('home.json', forgetful(home)) };
+}
+
+const forgetful = (home: object): string => JSON.stringify({ ...home, hasMaster: false });
+
+describe('home.json that says no master secret was ever made', () => {
+  it('makes no new one where the vault holds one', async () => {
+    const { folder, vault, forget } = await usedHome();
+    const before = await vault.read('master');
+    forget();
+    await startOn(folder, vault);
+    expect(await vault.read('master')).toBe(before);
+  });
+
+  it('makes no new one where the vault shows none and a file was written under one', async () => {
+    const { folder, forget } = await usedHome();
+    forget();
+    const emptied = lastingVault();
+    await expect(startOn(folder, emptied)).rejects.toMatchObject({
+      reason: 'vault_unreadable',
+      message: expect.stringContaining("doesn't hold this home's master secret"),
+      hint: expect.stringContaining('keyturn reset --yes'),
+    });
+    expect(await emptied.find('master')).toBeUndefined();
+  });
+
+  it('lets no file without a MAC count where the vault was emptied too', async () => {
+    const { folder, attacker, forget } = await usedHome();
+    forget();
+    attacker.writes('clients.json', forged([client]));
+    attacker.writes('permissions.json', forged([permission]));
+    const broker = await startOn(folder, lastingVault());
+    expect(() => broker.clients.usable('mine', 0)).toThrow(/no proof/);
+    expect(() => broker.permissions.find('mine', permission.endpoint, 0)).toThrow(/no proof/);
+    expect(broker.troubles()).toHaveLength(2);
+  });
+});
+
+describe('daemon.lock that was deleted', () => {
+  it('lets no second broker of the home start', async () => {
+    const folder = temporaryFolder();
+    const unlock = await takeLock(folder);
+    rmSync(path.join(folder, 'daemon.lock'));
+    await expect(takeLock(folder)).rejects.toMatchObject({ reason: 'broker_running' });
+    unlock();
+    const again = await takeLock(folder);
+    again();
+  });
+});
