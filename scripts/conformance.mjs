@@ -1,12 +1,12 @@
-// The tables of proofs, docs/conformance.md and docs/reliability.md, against a run of the tests: which
-// proofs they name did not pass.
+// The tables of proofs, docs/conformance.md, docs/reliability.md and the state files of SECURITY.md, against a
+// run of the tests: which proofs they name did not pass.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const proofPattern = /(test\/[\w./-]+\.test\.ts) › (.*?)(?=<br>| \||$)/g;
 
 /** Pages whose tables name proofs. */
-const pages = ['conformance.md', 'reliability.md'];
+const pages = ['docs/conformance.md', 'docs/reliability.md', 'SECURITY.md'];
 
 /** Every `test file › test title` that the table names. */
 export function proofsIn(markdown) {
@@ -30,9 +30,9 @@ export function unproven(root, report) {
     ),
   );
   return pages.flatMap((page) =>
-    proofsIn(readFileSync(path.join(root, 'docs', page), 'utf8'))
+    proofsIn(readFileSync(path.join(root, page), 'utf8'))
       .map(({ file, title }) => `${file} › ${title}`)
       .filter((proof) => !passed.has(proof))
-      .map((proof) => `docs/${page} names a proof that did not pass: ${proof}`),
+      .map((proof) => `${page} names a proof that did not pass: ${proof}`),
   );
 }

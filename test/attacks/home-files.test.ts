@@ -66,6 +66,28 @@ describe('home.json that says no master secret was ever made', () => {
   });
 });
 
+describe('a key file', () => {
+  it('of the owner that was deleted or written anew changes nothing that programs were given', async () => {
+    const { folder, vault } = await usedHome();
+    const before = await startOn(folder, vault);
+    const [paired] = before.clients.all();
+    rmSync(path.join(folder, 'config', 'owner.key'));
+    const after = await startOn(folder, vault);
+    expect(after.clients.all()).toEqual([paired]);
+    expect(after.troubles()).toEqual([]);
+  });
+
+  it('of a removed program opens nothing, though one of the same name was paired since', async () => {
+    const { folder, vault } = await usedHome();
+    const { clients } = await startOn(folder, vault);
+    const old = clients.resolve('editor');
+    await clients.remove(old);
+    await clients.add('editor', 0);
+    const next = await startOn(folder, vault);
+    expect(next.clients.usable(old, 0)).toBeUndefined();
+  });
+});
+
 describe('daemon.lock that was deleted', () => {
   it('lets no second broker of the home start', async () => {
     const folder = temporaryFolder();

@@ -3,6 +3,8 @@
  * so that what the person took away would count again.
  */
 import { describe, expect, it } from 'vitest';
+import { Registrations } from '../../src/broker/registrations.ts';
+import { registrationAt } from '../oauth/parties.ts';
 import { refusal, temporaryFolder } from '../broker/rig.ts';
 import { intruder, lastingVault, startOn } from '../support/authority-home.ts';
 import type { AuthorityBroker } from '../support/authority-home.ts';
@@ -106,6 +108,17 @@ describe('an older copy of a file of authority', () => {
     attacker.restores('overrides.json');
     const next = await restart();
     expect(() => next.overrides.for(endpoint)).toThrow(/older copy/);
+  });
+
+  it('does not bring back a client that was removed at an issuer', async () => {
+    const { broker, vault, attacker, restart } = await scene();
+    const registrations = new Registrations(broker.records.registrations, vault);
+    const record = await registrations.add(registrationAt('https://i.example'), undefined);
+    attacker.keeps('registrations.json');
+    await registrations.remove(record);
+    attacker.restores('registrations.json');
+    const next = new Registrations((await restart()).records.registrations, vault);
+    expect(() => next.for('https://i.example', 0)).toThrow(/older copy/);
   });
 
   it('does not count beside newer files', async () => {

@@ -33,6 +33,55 @@ describe('docs/reliability.md', () => {
   });
 });
 
+describe('the state files of SECURITY.md', () => {
+  const text = readFileSync(path.join(root, 'SECURITY.md'), 'utf8');
+  const [, section = ''] = text.split(/^\| file \| by writing it .*$/m);
+  const [body = ''] = section.split(/^$/m);
+  const cells = body
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .map((cell) => cell.trim())
+        .slice(1, -1),
+    );
+
+  it('are all files of a home, each with what can be won in three ways', () => {
+    const named = cells.map(([file = '']) => file.replaceAll('`', ''));
+    expect(named).toEqual([
+      'grants.jsonl',
+      'clients.json',
+      'permissions.json',
+      'overrides.json',
+      'registrations.json',
+      'settings.json',
+      'home.json',
+      'owner.key',
+      'clients/NAME.key',
+      'vault.sealed',
+      'audit.jsonl, audit-NNNNNN.jsonl',
+      'daemon.lock',
+      'daemon.log',
+    ]);
+    expect(cells.filter((row) => row.length !== 5 || row.includes(''))).toEqual([]);
+  });
+
+  it('name tests that try it, in files that have them', () => {
+    for (const [file = '', , , , proof = ''] of cells) {
+      const proofs = proofsIn(`| ${proof} |`);
+      expect(proofs.length, file).toBeGreaterThan(0);
+      expect(proofs.filter((one) => !hasTitle(one))).toEqual([]);
+    }
+  });
+
+  /** A title that a table of cases fills in is found by a full run only. */
+  function hasTitle({ file, title }: { readonly file: string; readonly title: string }): boolean {
+    const source = readFileSync(path.join(root, file), 'utf8');
+    return source.includes(title) || /%s|_name/.test(source);
+  }
+});
+
 describe('docs/conformance.md', () => {
   it('has no empty cell', () => {
     expect(rows.length).toBeGreaterThan(90);
