@@ -39,6 +39,22 @@ async function rig() {
   return { approvals, parts, clock, texts, asker, command, answer, question };
 }
 
+describe('a private host that is confirmed', () => {
+  it('stands on the card as the host that it is for, without port or path', async () => {
+    const { approvals, question } = await rig();
+    const gone = new AbortController();
+    const caller = { signal: gone.signal } as Caller;
+    const params = { server: 'https://TOOLS.intern.example.:8443/mcp', name: 'private-address' };
+    const approved = approvals.require(caller, 'override.set', { ...params, on: true });
+    approved.catch(() => undefined);
+    expect((await question('command')).question).toMatchObject({
+      wish: { command: 'override', server: 'https://tools.intern.example', override: 'private-address' },
+    });
+    gone.abort();
+    await approvals.require(caller, 'override.set', { ...params, on: false });
+  });
+});
+
 describe('a permission that is set anew', () => {
   const held = { clientId: 'cli', endpoint: nowhere.endpoint, decision: 'allow', createdAt: 0 } as const;
   const same = { client: 'cli', resource: nowhere.endpoint, decision: 'allow' };
