@@ -36,8 +36,8 @@ export type Preferences = z.infer<typeof preferences>;
 
 /** With what this system can do of them. */
 const shownPreferences = preferences.extend({
-  /** False: the system tells nobody that the screen was locked. */
-  canLockWithScreen: z.boolean(),
+  /** Whether a lock of the screen is heard, and why it isn't: see screen-lock.ts. */
+  screenLock: z.literal(['listening', 'starting', 'noProgram', 'noBus', 'ended']),
 });
 
 export type ShownPreferences = z.infer<typeof shownPreferences>;

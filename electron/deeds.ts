@@ -21,7 +21,7 @@ export interface DeedParts {
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
   readonly windows: Pick<Windows, 'answers'>;
-  readonly screenLock: Pick<ScreenLock, 'isHeard'>;
+  readonly screenLock: Pick<ScreenLock, 'hearing'>;
   readonly signInPages: SignInPages;
   /** Puts a text on the clipboard. */
   readonly copy: (text: string) => Promise<void>;
@@ -73,7 +73,7 @@ function ownDeeds(parts: DeedParts): Special {
   const all = async (): Promise<ShownPreferences> => ({
     ...preferences.choices(),
     openAtLogin: await loginItem.isOn(),
-    canLockWithScreen: screenLock.isHeard,
+    screenLock: screenLock.hearing,
   });
   return {
     'audit.export': (window, { format }) => parts.exportAudit(window, format),
@@ -86,7 +86,9 @@ function ownDeeds(parts: DeedParts): Special {
       return {};
     },
     'preferences.get': all,
-    'preferences.set': async (_window, { openAtLogin, ...choices }) => {
+    'preferences.set': async ({ guard }, { openAtLogin, ...choices }) => {
+      // The vault would stay open behind a locked screen: no page decides that by itself.
+      if (choices.lockWithScreen === false && locksWithScreen(preferences)) guard.approve();
       // The system's to remember: it must work where our own file can't be read.
       if (openAtLogin !== undefined) await loginItem.set(openAtLogin);
       if (Object.values(choices).some((choice) => choice !== undefined)) preferences.choose(choices);
@@ -99,6 +101,15 @@ function ownDeeds(parts: DeedParts): Special {
 /** What the person said yes to may open one page of that server, without another press. */
 function leadsToPage({ kind, command, method }: Partial<Question> = {}): boolean {
   return kind === 'allow' || (kind === 'command' && command === 'login' && method === 'browser');
+}
+
+/** A choice that can't be read counts as made, as it does where the screen is locked. */
+function locksWithScreen(preferences: PreferenceFile): boolean {
+  try {
+    return preferences.choices().lockWithScreen;
+  } catch {
+    return true;
+  }
 }
 
 /** What widens, depending on its params; and what a click may open a page for. */

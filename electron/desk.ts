@@ -164,6 +164,12 @@ export class Desk {
     void this.#lockWithScreen().catch((error: unknown) => this.#failed(error));
   }
 
+  /** Locks of the screen are no longer heard: the vault is locked as if the screen had been. */
+  screenLockLost(): void {
+    this.#parts.log('desk: locks of the screen are not heard any more');
+    this.screenLocked();
+  }
+
   async #lockWithScreen(): Promise<void> {
     if (this.#choices().lockWithScreen) await this.lock();
   }

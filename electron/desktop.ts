@@ -159,7 +159,14 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
   const preferences = new PreferenceFile(paths.config);
   const windows = new Windows({ preferences, preload: preloadFile, now });
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
-  const screenLock = hearScreenLock(powerMonitor, { env: options.env, locked: () => desk.screenLocked() });
+  // There is none yet when the listener starts, and never where the desk can't be made.
+  const made: { desk?: Desk } = {};
+  const screenLock = hearScreenLock(powerMonitor, {
+    env: options.env,
+    locked: () => made.desk?.screenLocked(),
+    lost: () => made.desk?.screenLockLost(),
+    changed: () => made.desk?.changed('preferences.changed'),
+  });
   const desk = new Desk({
     owner,
     windows,
@@ -171,6 +178,7 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
     online: () => daemon.resumed(),
     log: log.write,
   });
+  made.desk = desk;
   const deeds = deedsOf({
     owner,
     windows,

@@ -3,7 +3,7 @@
  * saver says so on the session's bus.
  *
  * Invariant: it only listens. Whoever may send on that bus may also lie, which locks the vault and opens
- * nothing. Where there is no bus or no dbus-monitor, nothing is heard, and `isHeard` says so.
+ * nothing. Where there is no bus or no dbus-monitor, nothing is heard, and `ended` says why.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -30,31 +30,37 @@ export interface ScreenSaverPlace {
   /** Of the desktop session: it says where the bus is. */
   readonly env: NodeJS.ProcessEnv;
   readonly locked: () => void;
+  /** It is on the bus. */
+  readonly heard?: () => void;
 }
 
+/** Why nothing is heard: no dbus-monitor, no bus that answers, or it listened and has ended. */
+export type Deafness = 'noProgram' | 'noBus' | 'ended';
+
 export class ScreenSaver {
-  /** No such program, no bus, the bus is gone, or `close`. */
-  readonly ended: Promise<void>;
+  /** No such program, no bus, the bus is gone, somebody ended it, or `close`. */
+  readonly ended: Promise<Deafness>;
   readonly #child: ChildProcess;
   #isHeard = false;
 
-  constructor({ env, locked }: ScreenSaverPlace) {
+  constructor({ env, locked, heard }: ScreenSaverPlace) {
     const { PATH, DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = env;
     const child = spawn('dbus-monitor', ['--session', ...ofTheirs], {
       env: { PATH, DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     this.#child = child;
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<Deafness>();
     this.ended = promise;
-    const end = (): void => {
+    const end = (why: Deafness): void => {
       this.#isHeard = false;
-      resolve();
+      resolve(why);
     };
-    child.on('error', end).on('close', end);
+    child.on('error', () => end('noProgram')).on('close', () => end(this.#isHeard ? 'ended' : 'noBus'));
     let isTheirs = false;
     createInterface({ input: child.stdout }).on('line', (line) => {
       // Its first lines are the bus's own, once it listens.
+      if (!this.#isHeard) heard?.();
       this.#isHeard = true;
       if (isTheirs && isActive.test(line)) locked();
       isTheirs = head.test(line);

@@ -43,9 +43,15 @@ export function Settings() {
 
 const switches = ['openAtLogin', 'notifications', 'lockWithScreen'] as const;
 
-/** What the system can't do is not offered. */
+/** What the system can't do is not offered, but what is on stays there: it says why it doesn't work. */
 const isOffered = (name: (typeof switches)[number], shown: ShownPreferences | undefined): boolean =>
-  name !== 'lockWithScreen' || shown?.canLockWithScreen === true;
+  name !== 'lockWithScreen' || shown?.screenLock === 'listening' || shown?.lockWithScreen === true;
+
+function hintOf(name: (typeof switches)[number], shown: ShownPreferences | undefined): string {
+  const what = words[`${name}What`];
+  if (name !== 'lockWithScreen' || shown === undefined || shown.screenLock === 'listening') return what;
+  return `${what} ${words.notListening[shown.screenLock]}`;
+}
 
 function AppSettings() {
   const { value, refusal } = useList('preferences.get');
@@ -65,7 +71,7 @@ function AppSettings() {
           <Switch
             key={name}
             label={words[name]}
-            hint={words[`${name}What`]}
+            hint={hintOf(name, value)}
             isOn={value?.[name] ?? false}
             onSwitch={(isOn) => change({ [name]: isOn })}
           />

@@ -343,6 +343,15 @@ export const strings = {
     notificationsWhat: 'For questions, and for refreshes that failed.',
     lockWithScreen: 'Lock with the screen',
     lockWithScreenWhat: 'Lock the vault when the screen is locked.',
+    notListening: {
+      starting: 'Not listening yet: it was started a moment ago.',
+      noProgram:
+        'Not listening: dbus-monitor is not installed. It is looked for again; if that fails, the vault is locked.',
+      noBus:
+        'Not listening: the bus of this desktop session doesn’t answer. It is tried again; if that fails, the vault is locked.',
+      ended:
+        'Not listening: its listener was ended. It is started again; if that fails, the vault is locked.',
+    },
     vault: 'Vault',
     vaultKind: 'Secrets rest in',
     vaultKinds: {

@@ -317,7 +317,7 @@ describe('the host', () => {
     const opened = await openApp(newHome({ env }));
     const page = await onlyPage(opened);
     const preferences = async () => valueOf(await ask(page, 'preferences.get', {}));
-    await until('the screen is listened to', async () => (await preferences()).canLockWithScreen);
+    await until('the screen is listened to', async () => (await preferences()).screenLock === 'listening');
     expect(await preferences()).toMatchObject({ lockWithScreen: false });
     let isSaid = false;
     const other = new ScreenSaver({ env: { ...process.env, ...env }, locked: () => (isSaid = true) });
@@ -330,6 +330,17 @@ describe('the host', () => {
     say('org.gnome.ScreenSaver', false);
     say('org.gnome.ScreenSaver', true);
     await iconShows(opened, 'locked');
+    // The page alone can't end it; the main process saw no press.
+    expect(await ask(page, 'preferences.set', { lockWithScreen: false })).toMatchObject({
+      refusal: { reason: 'not_permitted' },
+    });
+    expect(await preferences()).toMatchObject({ lockWithScreen: true });
+    // A press counts once the window was in front for half a second.
+    await until('a press counts', async () => {
+      await page.keyboard.press('Shift');
+      return (await ask(page, 'preferences.set', { lockWithScreen: false })).ok;
+    });
+    expect(await preferences()).toMatchObject({ lockWithScreen: false });
   });
 
   it('looks at what is pending when the machine wakes up, and when the network is back', async () => {

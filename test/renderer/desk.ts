@@ -81,7 +81,7 @@ export async function openDesk(): Promise<Desk> {
     openAtLogin: false,
     notifications: true,
     lockWithScreen: true,
-    canLockWithScreen: true,
+    screenLock: 'listening',
     isWelcomed: true,
   };
   const shownCards: string[] = [];

@@ -224,7 +224,10 @@ describe('Settings', () => {
     await expect.poll(() => desk.preferences.notifications).toBe(false);
     const withScreen = page.getByLabel('Lock with the screen');
     await withScreen.waitFor();
-    desk.preferences.canLockWithScreen = false;
+    desk.preferences.screenLock = 'ended';
+    await change();
+    await page.getByText('Not listening: its listener was ended.').waitFor();
+    desk.preferences.lockWithScreen = false;
     await change();
     await withScreen.waitFor({ state: 'detached' });
     await page

@@ -347,7 +347,7 @@ export const examplePreferences: ShownPreferences = {
   openAtLogin: true,
   notifications: true,
   lockWithScreen: true,
-  canLockWithScreen: true,
+  screenLock: 'listening',
   isWelcomed: true,
 };
 

@@ -1,0 +1,115 @@
+/** Attack: another program ends what hears that the screen was locked. A real bus, a real listener. */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { PowerMonitor } from 'electron';
+import { expect, it, onTestFinished } from 'vitest';
+import { hearScreenLock } from '../../electron/screen-lock.ts';
+import type { ScreenLock } from '../../electron/screen-lock.ts';
+import { until } from '../support/home.ts';
+import { screenSession } from '../support/screen-saver.ts';
+
+interface Alarm {
+  readonly in: number;
+  readonly run: () => void;
+  isOver?: boolean;
+}
+
+interface Heard {
+  readonly lock: ScreenLock;
+  readonly alarms: Alarm[];
+  locked: number;
+  lost: number;
+}
+
+/** With timers that the test runs; what is due at once runs at once. */
+function listen(env: NodeJS.ProcessEnv): Heard {
+  const alarms: Alarm[] = [];
+  const heard = { alarms, locked: 0, lost: 0 };
+  const lock = hearScreenLock({} as PowerMonitor, {
+    env,
+    platform: 'linux',
+    locked: () => (heard.locked += 1),
+    lost: () => (heard.lost += 1),
+    changed: () => undefined,
+    after: (milliseconds, run) => {
+      if (milliseconds === 0) setImmediate(run);
+      const alarm: Alarm = { in: milliseconds, run, isOver: milliseconds === 0 };
+      alarms.push(alarm);
+      return () => (alarm.isOver = true);
+    },
+  });
+  onTestFinished(() => lock.close());
+  return Object.assign(heard, { lock });
+}
+
+/** The newest pause before a start; runs it. */
+async function passPause({ alarms }: Heard): Promise<number> {
+  const alarm = await until('it waits', () => alarms.findLast(({ isOver }) => !isOver));
+  alarm.isOver = true;
+  alarm.run();
+  return alarm.in;
+}
+
+/** The one dbus-monitor that this process started. */
+function listener(): number {
+  const found = readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      return stat.includes('(dbus-monitor) S') && stat.split(') ')[1]?.split(' ')[1] === String(process.pid);
+    } catch {
+      return false;
+    }
+  });
+  return Number(found[0]);
+}
+
+it('hears the next lock although its listener was killed', async () => {
+  const { env, say } = await screenSession();
+  const heard = listen({ ...process.env, ...env });
+  await until('it listens', () => heard.lock.hearing === 'listening');
+  const killed = listener();
+  process.kill(killed, 'SIGKILL');
+  await until(
+    'another listens',
+    () => heard.lock.hearing === 'listening' && listener() !== killed && listener() > 0,
+  );
+  say('org.gnome.ScreenSaver', true);
+  await until('the lock is heard', () => heard.locked > 0);
+  expect(heard.lost).toBe(0);
+});
+
+it('tells that it is lost when it is killed again and again, and hears again once it is left alone', async () => {
+  const { env, say } = await screenSession();
+  const heard = listen({ ...process.env, ...env });
+  for (let times = 0; times < 6; times += 1) {
+    await until('it listens', () => heard.lock.hearing === 'listening' && listener() > 0);
+    process.kill(listener(), 'SIGKILL');
+    await until('it is noticed', () => heard.lock.hearing === 'ended' || times === 0);
+    if (times > 0) await passPause(heard);
+  }
+  expect(heard.lost).toBe(1);
+  await until('it listens', () => heard.lock.hearing === 'listening');
+  say('org.gnome.ScreenSaver', true);
+  await until('the lock is heard', () => heard.locked > 0);
+});
+
+it.each([
+  ['noBus', { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' }],
+  ['noProgram', { PATH: '/nonexistent' }],
+] as const)('says %s and that it is lost, once, and tries on at long intervals', async (why, env) => {
+  const heard = listen({ ...process.env, ...env });
+  const pauses: number[] = [];
+  while (pauses.length < 6) pauses.push(await passPause(heard));
+  expect(pauses).toEqual([1000, 2000, 4000, 8000, 300_000, 300_000]);
+  expect(heard).toMatchObject({ lost: 1, locked: 0 });
+  expect(heard.lock.hearing).toBe(why);
+});
+
+it('starts nothing any more once it was closed', async () => {
+  const heard = listen({ ...process.env, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' });
+  await passPause(heard);
+  heard.lock.close();
+  const started = heard.alarms.length;
+  await until('its listener is gone', () => Number.isNaN(listener()));
+  expect(heard.alarms.length).toBe(started);
+});
