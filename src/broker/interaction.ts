@@ -74,8 +74,9 @@ export class Interactions {
     this.#open.set(id, open);
     const withdraw = (): void => reject(signal.reason);
     signal.addEventListener('abort', withdraw, { once: true });
-    this.#changed();
     try {
+      // Where nobody can be told of it the question is refused, and none stays open.
+      this.#changed();
       return await promise;
     } finally {
       signal.removeEventListener('abort', withdraw);

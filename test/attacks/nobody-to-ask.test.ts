@@ -1,0 +1,151 @@
+/** Where a person must be asked and nobody can, nothing is given: for every kind of question that there is. */
+import { createSecretKey } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { Interactions, questionPatience } from '../../src/broker/interaction.ts';
+import type { Question } from '../../src/broker/interaction.ts';
+import { signInPatience } from '../../src/broker/page-sign-in.ts';
+import { Approvals } from '../../src/daemon/approvals.ts';
+import type { Askers } from '../../src/daemon/askers.ts';
+import type { Home } from '../../src/daemon/home.ts';
+import { Keys } from '../../src/daemon/keys.ts';
+import type { Master } from '../../src/daemon/master.ts';
+import { KeyturnError } from '../../src/errors.ts';
+import { PairingDesk } from '../../src/ipc/pairing.ts';
+import { methods } from '../../src/ipc/protocol.ts';
+import type { Caller } from '../../src/ipc/server.ts';
+import { type Rig, refusal, turnOfEvents } from '../broker/rig.ts';
+import { ground } from '../rules/ground.ts';
+
+type Kind = Question['kind'];
+
+interface Case {
+  /** Asks for what needs the person. Resolves only where it is given. */
+  readonly start: (rig: Rig) => Promise<unknown>;
+  /** Milliseconds after which nobody has answered. */
+  readonly patience: number;
+  readonly question: Question;
+}
+
+const facts = { verified: false, run: 'r', standing: () => 'same' as const };
+const never = new AbortController().signal;
+const endpoint = 'https://notes.example/mcp';
+const issuer = 'https://login.example';
+const hour = 3_600_000;
+
+/** One row a kind: the compiler asks for each. */
+const cases: Readonly<Record<Kind, Case>> = {
+  allow: {
+    start: (rig) => rig.ask({ clientId: 'reader', timeout: hour }),
+    patience: questionPatience,
+    question: { kind: 'allow', clientId: 'a', clientName: 'A', endpoint },
+  },
+  pair: {
+    start: (rig) => pairing(rig),
+    patience: 120_000,
+    question: { kind: 'pair', clientName: 'reader', code: '123456' },
+  },
+  login: {
+    start: (rig) => rig.login({ timeout: hour }),
+    patience: signInPatience,
+    question: { kind: 'login', endpoint, issuer, url: issuer, paste: () => undefined },
+  },
+  device: {
+    start: (rig) => rig.login({ method: 'device', timeout: signInPatience }),
+    patience: signInPatience,
+    question: { kind: 'device', endpoint, issuer, userCode: 'ABCD', url: issuer },
+  },
+  command: {
+    start: (rig) => command(rig),
+    patience: questionPatience,
+    question: { kind: 'command', wish: { command: 'unlock' }, asker: facts },
+  },
+};
+
+function pairing({ parts, clock }: Rig): Promise<unknown> {
+  const home = { homeId: 'A'.repeat(22) } as Home;
+  const master = { key: async () => createSecretKey(Buffer.alloc(32, 7)) } as Master;
+  const keys = new Keys({ ...parts, home, master });
+  const desk = new PairingDesk({
+    pair: (request) => keys.pair(request),
+    now: () => clock.now(),
+    after: (milliseconds, work) => {
+      const off = new AbortController();
+      clock.sleep(milliseconds, off.signal).then(work, () => undefined);
+      return () => off.abort();
+    },
+  });
+  const peer = { kind: 'unverified' } as const;
+  return desk.ask({ name: 'reader', peer, peerNow: () => peer }, never, () => undefined);
+}
+
+function command({ broker }: Rig): Promise<unknown> {
+  const approvals = new Approvals({
+    broker,
+    // Who asks is told by the socket, and there is none here.
+    askers: { of: () => ({ run: 'r', look: () => facts }) } as unknown as Askers,
+    checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
+  });
+  return approvals.require({ signal: never } as Caller, 'settings.set', { name: 'logLevel', value: 'debug' });
+}
+
+const kinds = Object.keys(cases) as Kind[];
+
+/** What a yes would have given. */
+function given({ parts }: Rig): object {
+  const { permissions, grants, clients, interactions, leases } = parts;
+  return {
+    permissions: permissions.of('reader', 0),
+    leases: leases.of('reader', 0),
+    grants: grants.all(),
+    clients: clients.all().filter(({ name }) => name === 'reader'),
+    open: interactions.list(),
+  };
+}
+
+const nothing = { permissions: [], leases: [], grants: [], clients: [], open: [] };
+
+async function asked(kind: Kind) {
+  const { rig } = await ground({ authorization: { deviceAuthorization: true } });
+  rig.person.isThere = false;
+  const outcome = refusal(cases[kind].start(rig));
+  await rig.question(kind);
+  return { rig, outcome };
+}
+
+describe('a question that nobody can answer', () => {
+  it('has a row here for every kind that the wire knows', () => {
+    const { kind } = methods['interaction.list'].result.shape.interactions.element.shape;
+    expect([...kind.values].toSorted()).toEqual(kinds.toSorted());
+  });
+
+  it.each(kinds)('of the kind %s is refused when its time is over', async (kind) => {
+    const { rig, outcome } = await asked(kind);
+    for (let left = cases[kind].patience; left > 0; left -= 1000) {
+      rig.clock.advance(Math.min(left, 1000));
+      if (kind === 'device') await turnOfEvents();
+    }
+    expect(await outcome).toBeInstanceOf(KeyturnError);
+    expect(given(rig)).toEqual(nothing);
+  });
+
+  it.each(kinds)('of the kind %s is refused when the app ends', async (kind) => {
+    const { rig, outcome } = await asked(kind);
+    await rig.broker.end();
+    expect(await outcome).toMatchObject({ reason: kind === 'pair' ? expect.any(String) : 'broker_stopping' });
+    expect(given(rig)).toEqual(nothing);
+  });
+
+  it.each(kinds)(
+    'of the kind %s is refused, and none stays open, where no window can be told',
+    async (kind) => {
+      const interactions = new Interactions(
+        () => 0,
+        () => {
+          throw new Error('the desktop’s service is missing');
+        },
+      );
+      expect(await refusal(interactions.ask(cases[kind].question, never))).toBeInstanceOf(Error);
+      expect(interactions.list()).toEqual([]);
+    },
+  );
+});
