@@ -314,6 +314,8 @@ export class Broker {
   userActed(endpoint: string): void {
     this.#signIns.userActed(endpoint);
     this.#stepUps.clear(endpoint);
+    // A decision counts though the index can't be read; then no grant is known that was refused.
+    if (!this.parts.grants.isReadable) return;
     for (const { id } of this.parts.grants.forEndpoint(endpoint)) this.#refusals.clear(id);
   }
 
