@@ -48,9 +48,9 @@ export class SignInPages {
     }
   }
 
-  /** The broker has a page to show. */
+  /** The broker has a page to show, which its own address leads on to. */
   async offered(url: string): Promise<void> {
-    const question = (await this.#parts.questions()).find((open) => open.url === url);
+    const question = (await this.#parts.questions()).find((open) => open.startUrl === url);
     if (question?.resource === undefined) return;
     const name = nameOf(question.resource);
     if (this.#takeStart(name) || this.#takeClick(name)) await this.#open(url);
@@ -62,7 +62,7 @@ export class SignInPages {
     if (question?.url === undefined) {
       throw new KeyturnError('not_found', 'This sign-in is over.', { hint: 'Sign in again from the list.' });
     }
-    await this.#open(question.url);
+    await this.#open(question.startUrl ?? question.url);
   }
 
   #takeStart(name: string): boolean {

@@ -9,13 +9,14 @@
  * the file that KEYTURN_DEMO_CA or else NODE_EXTRA_CA_CERTS names. Exit 0: the loopback address
  * answered 2xx. Otherwise 1 and one sentence on stderr.
  *
- * Invariant: forms are filled in over https only, and the sign-in ends at the first http address,
- * which must be a loopback one.
+ * Invariant: forms are filled in over https only, and the sign-in ends at the first http address that doesn't
+ * lead on, which must be a loopback one.
  */
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { Agent, fetch, type Response } from 'undici';
+import { Agent, type Dispatcher, fetch, type Response } from 'undici';
 import { KeyturnError, quoted } from '../src/errors.ts';
+import { withFetchMetadata } from '../src/server/trusting-fetch.ts';
 
 export interface UserAgentOptions {
   /** The name for the sign-in form. */
@@ -34,23 +35,29 @@ export interface LoopbackAnswer {
   readonly page: string;
 }
 
-/** A whole sign-in takes six requests; more than three times that is a loop. */
+/** A whole sign-in takes seven requests; more than three times that is a loop. */
 const mostSteps = 20;
 
+/** What browsers say of a page in a tab. */
+const navigation = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' } as const;
+
 /**
- * Signs in from an authorization URL to the loopback page.
+ * Signs in from an authorization URL, or the address that leads on to it, to the loopback page.
  *
  * @throws KeyturnError `login_failed` when a page refuses or isn't understood, `insecure_url` when
  * the way leads to an http address that isn't loopback.
  */
 export async function signInAt(url: string | URL, options: UserAgentOptions): Promise<LoopbackAnswer> {
   const agent = new Agent({ connect: options.ca === undefined ? {} : { ca: options.ca } });
+  const browser = withFetchMetadata(agent, navigation);
   try {
     const jar = options.jar ?? new CookieJar();
     let next: Step = { url: new URL(url) };
     for (let step = 0; step < mostSteps; step += 1) {
-      const response = await request(next, jar, agent);
-      if (next.url.protocol === 'http:') return { status: response.status, page: await response.text() };
+      const response = await request(next, jar, browser);
+      if (next.url.protocol === 'http:' && !isRedirect(response)) {
+        return { status: response.status, page: await response.text() };
+      }
       next = await nextStep(next.url, response, options);
     }
     throw new KeyturnError('login_failed', `The sign-in did not end within ${mostSteps} pages.`);
@@ -67,7 +74,7 @@ interface Step {
 
 const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
-async function request(step: Step, jar: CookieJar, agent: Agent): Promise<Response> {
+async function request(step: Step, jar: CookieJar, browser: Dispatcher): Promise<Response> {
   const plain = step.url.protocol === 'http:';
   if (plain ? !loopbackHosts.has(step.url.hostname) : step.url.protocol !== 'https:') {
     throw new KeyturnError(
@@ -81,7 +88,7 @@ async function request(step: Step, jar: CookieJar, agent: Agent): Promise<Respon
   if (cookies) headers['cookie'] = cookies;
   const response = await fetch(step.url, {
     redirect: 'manual',
-    dispatcher: agent,
+    dispatcher: browser,
     headers,
     ...(step.form ? { method: 'POST', body: new URLSearchParams(step.form) } : {}),
   });
@@ -89,10 +96,12 @@ async function request(step: Step, jar: CookieJar, agent: Agent): Promise<Respon
   return response;
 }
 
+const isRedirect = ({ status }: Response): boolean => status >= 300 && status < 400;
+
 async function nextStep(current: URL, response: Response, options: UserAgentOptions): Promise<Step> {
   const location = response.headers.get('location');
   const page = await response.text();
-  if (location !== null && response.status >= 300 && response.status < 400) {
+  if (location !== null && isRedirect(response)) {
     return { url: new URL(location, current) };
   }
   if (!response.ok) {

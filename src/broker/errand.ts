@@ -18,7 +18,7 @@ export interface SignInParts extends DestinationParts, RedirectParts, KeepingPar
   readonly vault: Vault;
   readonly overrides: OverrideBook;
   readonly interactions: Interactions;
-  /** Hands the URL to the system browser without a shell. Rejects where there is none. */
+  /** Hands an address of our loopback listener to the system browser without a shell. Rejects where there is none. */
   openBrowser(url: string): Promise<void>;
 }
 

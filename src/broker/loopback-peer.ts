@@ -5,6 +5,7 @@
  * table tells whose browser calls. Invariant: an answer of `own` is proven, never assumed.
  */
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 
 export interface Connection {
   readonly remoteAddress: string;
@@ -24,6 +25,18 @@ export function ownerOf(connection: Connection, uid = process.getuid?.()): PeerO
     if (found !== undefined) return found === uid ? 'own' : 'other';
   }
   return 'unknown';
+}
+
+/** `untold`: this system doesn't say whose browser asks. */
+export type Whose = 'own' | 'other' | 'untold';
+
+/** On Linux a connection without a row is nobody's that we know. */
+export function whoseBrowser({ socket }: Pick<IncomingMessage, 'socket'>): Whose {
+  const { remoteAddress, remotePort, localPort } = socket;
+  if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return 'other';
+  const owner = ownerOf({ remoteAddress, remotePort, localPort });
+  if (owner !== 'unknown') return owner;
+  return process.platform === 'linux' ? 'other' : 'untold';
 }
 
 /** The uid column of the row whose local end is the peer's, i.e. the peer's own socket. */

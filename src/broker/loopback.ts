@@ -1,18 +1,21 @@
 /**
- * The loopback redirect receiver (RFC 8252 §7.3): a listener that exists only during one sign-in.
+ * The loopback redirect receiver (RFC 8252 §7.3): a listener that exists only during one sign-in. The browser
+ * starts there as well: it is given an address of ours, which leads on to the authorization URL, since every user
+ * of the machine can read the arguments of the browser's command.
  *
  * Invariant: it listens on 127.0.0.1 and [::1] literally, and nothing but the one right reply ends
- * it. Any other method, path, Host, state or user of the machine gets 400 and the listener goes on,
- * so that neither a web page nor another session can end or feed a sign-in. A reply counts only at the
- * redirect URI of its own sign-in, also where several sign-ins share the port.
+ * it. Any other method, path, Host, state or user of the machine, and what is no page in a tab of its own, gets 400
+ * and the listener goes on, so that neither a web page nor another session can end or feed a sign-in. A reply counts
+ * only at the redirect URI of its own sign-in, also where several sign-ins share the port.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { anyPort, closeDoor, listenAnywhere, listenOn, portOf } from './loopback-doors.ts';
 import type { Door } from './loopback-doors.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
 import type { Page } from './loopback-page.ts';
-import { ownerOf } from './loopback-peer.ts';
+import { whoseBrowser } from './loopback-peer.ts';
+import type { Whose } from './loopback-peer.ts';
 
 /** The path in our client ID metadata document, and of the registrations that older versions made. */
 export const sharedPath = '/callback';
@@ -24,7 +27,9 @@ const pathBytes = 16;
  * A path that no other registration has, so that an answer shows by its place which issuer it is for
  * (RFC 9700 §4.4.2). The random part comes first: some servers accept every path below a registered one.
  */
-export const ownPath = (): string => `/${randomBytes(pathBytes).toString('base64url')}${sharedPath}`;
+export const ownPath = (): string => `/${unguessable()}${sharedPath}`;
+
+const unguessable = (): string => randomBytes(pathBytes).toString('base64url');
 
 /** A redirect URI for a client that the user registers by hand. Whether its port is free shows at the sign-in. */
 export const freshRedirect = (): string => `http://127.0.0.1:${anyPort()}${ownPath()}`;
@@ -43,6 +48,8 @@ export interface Receiver {
   readonly redirectUri: string;
   /** The first reply with this state. Rejects when the signal aborts. */
   receive(state: string, signal: AbortSignal): Promise<Reply>;
+  /** An address of ours that leads this user's browser on to `url` until the signal aborts. */
+  leadTo(url: string, signal: AbortSignal): string;
   close(): Promise<void>;
 }
 
@@ -58,12 +65,24 @@ interface Listener {
   readonly doors: readonly Door[];
   /** By state. */
   readonly expected: Map<string, Expected>;
+  /** By path: authorization URLs that the browser is led on to. */
+  readonly leads: Map<string, string>;
   users: number;
+}
+
+export interface LoopbackParts {
+  /** Whose browser asks. */
+  readonly whose: (request: IncomingMessage) => Whose;
 }
 
 export class Loopback {
   readonly #listeners = new Map<number, Listener>();
+  readonly #parts: LoopbackParts;
   #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: LoopbackParts = { whose: whoseBrowser }) {
+    this.#parts = parts;
+  }
 
   /**
    * Listens for a redirect. With `redirectUri` on exactly its port (`redirect_port_taken` when another
@@ -95,9 +114,11 @@ export class Loopback {
       return shared;
     }
     const doors = wanted === undefined ? await listenAnywhere() : await listenOn(wanted);
-    const listener: Listener = { port: portOf(doors[0]), doors, expected: new Map(), users: 1 };
+    const port = portOf(doors[0]);
+    const listener: Listener = { port, doors, expected: new Map(), leads: new Map(), users: 1 };
+    const { whose } = this.#parts;
     for (const { server } of doors)
-      server.on('request', (request, response) => answer(listener, request, response));
+      server.on('request', (request, response) => answer(listener, whose, request, response));
     this.#listeners.set(listener.port, listener);
     return listener;
   }
@@ -108,6 +129,7 @@ export class Loopback {
     return {
       redirectUri,
       receive: (state, signal) => receive(listener, target, state, signal),
+      leadTo: (url, signal) => leadTo(listener, url, signal),
       close: async () => {
         if (!isOpen) return;
         isOpen = false;
@@ -139,17 +161,57 @@ async function receive(
   }
 }
 
-function answer({ expected }: Listener, request: IncomingMessage, response: ServerResponse): void {
+function leadTo({ leads, port }: Listener, url: string, signal: AbortSignal): string {
+  signal.throwIfAborted();
+  const path = `/${unguessable()}`;
+  leads.set(path, url);
+  signal.addEventListener('abort', () => leads.delete(path), { once: true });
+  return new URL(path, originOf(port)).href;
+}
+
+const originOf = (port: number): string => new URL(`http://127.0.0.1:${port}`).origin;
+
+type Ask = (request: IncomingMessage) => Whose;
+
+function answer(listener: Listener, whose: Ask, request: IncomingMessage, response: ServerResponse): void {
+  const { expected } = listener;
+  const onward = leadFor(listener, whose, request);
+  if (onward !== undefined) {
+    // RFC 9700 §4.12: 303, so that the browser goes on with a GET. Nothing stores or repeats this address.
+    response.writeHead(303, { ...pageHeaders, location: onward });
+    response.end();
+    return;
+  }
   const state = expectedState(request, expected);
   const wanted = state === undefined ? undefined : expected.get(state);
   const url = wanted && matching(request, wanted.target);
-  if (!url || state === undefined) {
+  if (!url || state === undefined || whose(request) === 'other') {
     end(response, 400, 'unexpected');
     return;
   }
   expected.delete(state); // one reply only: a reload or a second tab changes nothing
   wanted.resolve({ url, show: (page) => end(response, page === 'done' ? 200 : 400, page) });
 }
+
+/**
+ * Where this browser is led on to. Again and again while the sign-in waits, so that a reload or a prefetch uses
+ * nothing up; once where the system doesn't tell whose browser asks, since another user's may ask after it.
+ */
+function leadFor({ leads, port }: Listener, whose: Ask, request: IncomingMessage): string | undefined {
+  const { method, url = '', headers } = request;
+  const path = [...leads.keys()].find((one) => isSame(url, one));
+  if (path === undefined || method !== 'GET') return undefined;
+  // DNS rebinding: a page under a foreign name reaches us only with that name in Host.
+  if (headers.host !== new URL(originOf(port)).host) return undefined;
+  const owner = whose(request);
+  if (owner === 'other' || (owner === 'untold' && isAhead(headers))) return undefined;
+  const onward = leads.get(path);
+  if (owner === 'untold') leads.delete(path);
+  return onward;
+}
+
+/** A browser that loads a page before anybody wants to see it. */
+const isAhead = (headers: IncomingHttpHeaders): boolean => headers['sec-purpose'] !== undefined;
 
 /** RFC 6749 §10.12: exactly one state, equal to one that we wait for; compared in constant time. */
 function expectedState(
@@ -163,24 +225,22 @@ function expectedState(
   return [...expected.keys()].find((state) => isSame(given, state));
 }
 
-/** The redirect's URL when method, Host, path and the peer's user are right. */
+/** The redirect's URL when method, Host and path are right, and a tab of its own asks for it. */
 function matching(request: IncomingMessage, target: URL): URL | undefined {
-  if (request.method !== 'GET') return undefined;
+  if (request.method !== 'GET' || !isTopLevel(request.headers)) return undefined;
   // DNS rebinding: a page under a foreign name reaches us only with that name in Host.
   if (request.headers.host !== target.host) return undefined;
   const path = request.url ?? '';
   if (!URL.canParse(path, target.origin)) return undefined;
   const url = new URL(path, target.origin);
   // RFC 9700 §4.4.2: at the redirect URI of this very sign-in, not of another one at this port.
-  if (url.origin !== target.origin || url.pathname !== target.pathname) return undefined;
-  return isOurUser(request) ? url : undefined;
+  return url.origin === target.origin && url.pathname === target.pathname ? url : undefined;
 }
 
-function isOurUser({ socket }: IncomingMessage): boolean {
-  const { remoteAddress, remotePort, localPort } = socket;
-  if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return false;
-  const owner = ownerOf({ remoteAddress, remotePort, localPort });
-  return owner === 'own' || (owner === 'unknown' && process.platform !== 'linux');
+/** Fetch Metadata: a page in a tab. A frame, an image or a script of another page says otherwise. Older browsers say nothing. */
+function isTopLevel(headers: IncomingHttpHeaders): boolean {
+  const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination = 'document' } = headers;
+  return mode === 'navigate' && destination === 'document' && !isAhead(headers);
 }
 
 function isSame(given: string, wanted: string): boolean {

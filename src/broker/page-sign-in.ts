@@ -103,12 +103,14 @@ async function visit(
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
   const pasted = Promise.withResolvers<Reply>();
+  const startUrl = request.method === 'browser' ? redirect.receiver.leadTo(url, either) : undefined;
   const question = {
     kind: 'login',
     endpoint: request.endpoint,
     issuer: server.issuer,
     url,
     ...askedFor(request),
+    ...(startUrl === undefined ? {} : { startUrl }),
     ...(formerIssuer === undefined ? {} : { formerIssuer }),
     paste: (address: string) => pasted.resolve({ url: pastedReply(address, attempt), show: () => undefined }),
   } as const;
@@ -123,7 +125,7 @@ async function visit(
   try {
     // Without a browser the person still has the URL: the question carries it. Not waited for: one
     // that takes long to start must not keep a program that went away from calling the sign-in off.
-    if (request.method === 'browser') parts.openBrowser(url).catch(() => undefined);
+    if (startUrl !== undefined) parts.openBrowser(startUrl).catch(() => undefined);
     return await Promise.race([reply, pasted.promise, refused, tooLate]);
   } finally {
     over.abort();

@@ -83,6 +83,8 @@ export type Question =
       readonly kind: 'login';
       /** The authorization URL, for a person whose browser did not open. */
       readonly url: string;
+      /** Our own address that leads on to it, for the browser here; absent: the page opens elsewhere. */
+      readonly startUrl?: string;
       /** The issuer that the protected server named before, where it names another now. */
       readonly formerIssuer?: string;
       /** Takes the address that a browser elsewhere ended at. Throws `state_mismatch`, `invalid_request`. */

@@ -269,6 +269,7 @@ export function interactionAnswer(
         issuer: spelled(question.issuer),
         ...(question.account === undefined ? {} : { account: question.account }),
         ...(mayFinish ? { url: question.url } : {}),
+        ...(mayFinish && question.startUrl !== undefined ? { startUrl: question.startUrl } : {}),
         ...(question.formerIssuer === undefined ? {} : { formerIssuer: spelled(question.formerIssuer) }),
       };
     case 'device':

@@ -35,7 +35,7 @@ export const settingsSchema = z.object({
   vaultKey: z.enum(['passphrase', 'keychain']).default('passphrase'),
   /** Seconds without a request by a local program after which the vault is locked; absent: never. */
   lockAfter: z.int().min(1).max(longestIdle).optional(),
-  /** Command that gets the authorization URL as its last argument. */
+  /** Command that gets the address to open as its last argument. */
   browser: z.string().min(1).optional(),
   /** PEM file with further certificate authorities. */
   extraAuthorities: z.string().min(1).optional(),

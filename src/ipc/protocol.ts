@@ -234,6 +234,8 @@ const interaction = z.object({
   code: z.string().max(longest.id).optional(),
   /** The page to open; an authorization URL has challenge and state in it, and no secret. */
   url: z.string().max(longest.challenge).optional(),
+  /** The broker's own address that leads on to that page, for a browser on this machine. */
+  startUrl: url.optional(),
   createdAt: instant,
   state,
 });

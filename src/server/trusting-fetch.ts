@@ -3,7 +3,7 @@
  *
  * Invariant: trust is local to this fetch; the process' own list of authorities stays as it is.
  */
-import { Agent, fetch as undiciFetch } from 'undici';
+import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici';
 
 export interface TrustingFetch {
   readonly fetch: typeof globalThis.fetch;
@@ -14,10 +14,25 @@ export interface TrustingFetch {
 /** @param ca PEM text of the authority. */
 export function trustingFetch(ca: string): TrustingFetch {
   const agent = new Agent({ connect: { ca } });
+  const dispatcher = withFetchMetadata(agent, {});
   // undici's types and the global ones describe the same objects under two names.
   const untyped = undiciFetch as unknown as (input: unknown, init: object) => Promise<Response>;
   return {
-    fetch: async (input, init) => untyped(input, { ...init, dispatcher: agent }),
+    fetch: async (input, init) => untyped(input, { ...init, dispatcher }),
     close: async () => agent.destroy(),
   };
+}
+
+/**
+ * The same dispatcher with these Sec-Fetch headers in place of undici's: its fetch says of every request that a script
+ * of a page made it.
+ */
+export function withFetchMetadata(
+  dispatcher: Dispatcher,
+  metadata: Readonly<Record<string, string>>,
+): Dispatcher {
+  return dispatcher.compose((dispatch) => (options, handler) => {
+    const { 'sec-fetch-mode': _mode, ...headers } = { ...(options.headers as Record<string, string>) };
+    return dispatch({ ...options, headers: { ...headers, ...metadata } }, handler);
+  });
 }

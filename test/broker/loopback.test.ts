@@ -1,48 +1,18 @@
 /** The loopback redirect: what it takes for the one right reply, and everything else for a 400. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { request } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Loopback } from '../../src/broker/loopback.ts';
 import type { Receiver } from '../../src/broker/loopback.ts';
 import { freePort } from '../support/port.ts';
+import { rawGet as send, statusForNobody } from '../support/raw-get.ts';
+import type { Sent } from '../support/raw-get.ts';
 import { refusal } from './rig.ts';
 
 async function opened(loopback = new Loopback(), redirectUri?: string): Promise<Receiver> {
   const receiver = await loopback.open(redirectUri);
   onTestFinished(() => receiver.close());
   return receiver;
-}
-
-interface Sent {
-  readonly method?: string;
-  readonly headers?: Record<string, string>;
-  /** The address to connect to, if not the URL's. */
-  readonly address?: string;
-}
-
-interface Got {
-  readonly status: number | undefined;
-  readonly headers: Record<string, unknown>;
-  readonly page: string;
-}
-
-/** Not fetch: that one sets Host by itself. */
-async function send(url: URL | string, { method = 'GET', headers = {}, address }: Sent = {}): Promise<Got> {
-  const target = new URL(url);
-  const outgoing = request({
-    host: address ?? target.hostname,
-    port: target.port,
-    path: target.pathname + target.search,
-    method,
-    headers: { host: target.host, ...headers },
-  });
-  outgoing.end();
-  const [response] = await once(outgoing, 'response');
-  let page = '';
-  for await (const chunk of response.setEncoding('utf8')) page += chunk;
-  return { status: response.statusCode, headers: response.headers, page };
 }
 
 function withQuery(receiver: Receiver, query: string): string {
@@ -141,7 +111,7 @@ describe('the listener', () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const url = withQuery(receiver, 'code=c&state=right');
-    const answer = spawnAsNobody(url);
+    const answer = statusForNobody(url);
     expect(await answer).toBe('400');
     const own = send(url);
     (await awaited).show('done');
@@ -149,15 +119,83 @@ describe('the listener', () => {
   });
 });
 
-/** The status that user 65534 gets. A shell's /dev/tcp: whatever that user may execute, it is there. */
-async function spawnAsNobody(url: string): Promise<string> {
-  const { hostname, port, pathname, search, host } = new URL(url);
-  const script = `exec 3<>/dev/tcp/${hostname}/${port}; printf 'GET ${pathname}${search} HTTP/1.1\\r\\nHost: ${host}\\r\\n\\r\\n' >&3; head -1 <&3`;
-  const child = spawn('/bin/bash', ['-c', script], { uid: 65_534, gid: 65_534, cwd: '/' });
-  let out = '';
-  for await (const chunk of child.stdout.setEncoding('utf8')) out += chunk;
-  return out.split(' ')[1] ?? out;
-}
+describe('an address that leads the browser on', () => {
+  const page = 'https://issuer.example/authorize?state=right&code_challenge=c';
+
+  async function leading(loopback = new Loopback()) {
+    const receiver = await opened(loopback);
+    const over = new AbortController();
+    return { receiver, over, address: receiver.leadTo(page, over.signal) };
+  }
+
+  it('is unguessable, says nothing of where it leads, and is not stored or repeated', async () => {
+    const { receiver, address } = await leading();
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
+    expect(new URL(address).port).toBe(new URL(receiver.redirectUri).port);
+    const { status, headers } = await send(address);
+    expect(status).toBe(303);
+    expect(headers).toMatchObject({
+      location: page,
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+    });
+  });
+
+  it('leads on again after a reload and a prefetch, until the sign-in stops waiting', async () => {
+    const { over, address } = await leading();
+    for (const headers of [{}, { 'sec-purpose': 'prefetch;prerender' }, {}] as Record<string, string>[]) {
+      expect((await send(address, { headers })).status).toBe(303);
+    }
+    over.abort();
+    expect((await send(address)).status).toBe(400);
+  });
+
+  it('leads on once where the system does not tell whose browser asks; a prefetch uses it up no more than a stranger', async () => {
+    const { address } = await leading(new Loopback({ whose: () => 'untold' }));
+    expect((await send(address, { headers: { 'sec-purpose': 'prefetch' } })).status).toBe(400);
+    expect((await send(address, { headers: { host: 'evil.example' } })).status).toBe(400);
+    expect((await send(address)).status).toBe(303);
+    expect((await send(address)).status).toBe(400);
+  });
+
+  it.each<[string, Sent, string?]>([
+    ['another method', { method: 'POST' }],
+    ['HEAD', { method: 'HEAD' }],
+    ['a foreign Host (DNS rebinding)', { headers: { host: 'evil.example' } }],
+    ['a Host that is localhost', { headers: { host: 'localhost' } }],
+    ['a longer path', {}, '/more'],
+    ['a query', {}, '?x=1'],
+  ])('leads nobody on who comes with %s', async (_what, sent, more = '') => {
+    const { address } = await leading();
+    const { status, headers } = await send(`${address}${more}`, sent);
+    expect([status, headers.location]).toEqual([400, undefined]);
+    expect((await send(address)).status).toBe(303);
+  });
+});
+
+describe('a reply that is no page in a tab of its own', () => {
+  it.each<[string, Record<string, string>]>([
+    ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
+    ['a script’s request', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
+    ['a script’s request without a destination', { 'sec-fetch-mode': 'no-cors' }],
+    ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
+    ['a plug-in', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'embed' }],
+    ['a page that is loaded ahead', { 'sec-fetch-mode': 'navigate', 'sec-purpose': 'prefetch;prerender' }],
+  ])('is refused: %s; the page itself is taken after it', async (_what, headers) => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const url = withQuery(receiver, 'code=c&state=right');
+    expect((await send(url, { headers })).status).toBe(400);
+    const tab = {
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+      'sec-fetch-site': 'cross-site',
+    };
+    const answer = send(url, { headers: tab });
+    (await awaited).show('done');
+    expect((await answer).status).toBe(200);
+  });
+});
 
 describe('two sign-ins with one redirect URI', () => {
   it('share the port; each gets the reply with its own state', async () => {

@@ -6,6 +6,7 @@
  */
 import type { Fetch } from '../../src/oauth/http.ts';
 import type { Asked, Page, Site } from '../oauth/site.ts';
+import { pageBehind, rawGet } from '../support/raw-get.ts';
 import type { Surroundings } from './rig.ts';
 
 export interface OddServer extends Surroundings {
@@ -70,8 +71,9 @@ export function oddServer(site: Site, { scopesSupported, revocation = true }: Od
     answer: (_form, usual) => usual,
     beforeVisit: async () => undefined,
     async visit(url) {
-      await server.beforeVisit(url);
-      return fetch(redirectOf(url));
+      const page = await pageBehind(url);
+      await server.beforeVisit(page);
+      return rawGet(redirectOf(page));
     },
   };
   site.lay('/token', ({ body }: Asked) => {

@@ -84,6 +84,8 @@ export interface Rig {
   readonly readUp: string[];
   /** Authorization URLs that were shown. */
   readonly pages: string[];
+  /** Addresses that the browser was given, which lead on to them. */
+  readonly opened: string[];
   readonly person: Person;
   /** Resolves when all visits to pages have ended. */
   readonly visited: () => Promise<void>;
@@ -135,6 +137,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
   const fetched: string[] = [];
   const readUp: string[] = [];
   const pages: string[] = [];
+  const opened: string[] = [];
   const person: Person = { account: 'alice', deny: false, isThere: true };
   const visits: Promise<unknown>[] = [];
   const changes = new EventTarget();
@@ -154,7 +157,8 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
     },
     changed: () => void changes.dispatchEvent(new Event('change')),
     openBrowser: async (url) => {
-      pages.push(url);
+      opened.push(url);
+      pages.push(...parts.interactions.list().flatMap(({ question }) => pageOf(question, url)));
       if (person.isThere) visits.push(surroundings.visit(url, { ...person }));
     },
   });
@@ -178,6 +182,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
     fetched,
     readUp,
     pages,
+    opened,
     person,
     visited,
     ask: (request = {}) =>
@@ -216,6 +221,11 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
       ),
     texts: () => readdirSync(folder).map((name) => readFileSync(path.join(folder, name), 'utf8')),
   };
+}
+
+/** The authorization URL that an address of ours leads on to. */
+function pageOf(question: Question, address: string): string[] {
+  return question.kind === 'login' && question.startUrl === address ? [question.url] : [];
 }
 
 type Body = Awaited<ReturnType<Fetch>>['body'];

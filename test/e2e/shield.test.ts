@@ -167,7 +167,7 @@ describe('a broker that would show its secrets', () => {
 });
 
 describe('arguments and environment', () => {
-  it('of broker, worker, command and browser hold no secret; the browser gets state and challenge only', async () => {
+  it('of broker, worker, command and browser hold no secret; the browser gets an address of ours', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-told-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = path.join(folder, 'browser.json');
@@ -186,8 +186,8 @@ describe('arguments and environment', () => {
     held.release();
     expect((await asking.ended).code).toBe(0);
     const browser = readFileSync(file, 'utf8');
-    expect(browser).toMatch(/state=[\w-]+/);
-    expect(browser).toContain('code_challenge=');
+    expect(browser).toMatch(/http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}"/);
+    expect(browser).not.toMatch(/state=|code_challenge|client_id|authorize/);
     expect(secretsKnown()).toBeGreaterThan(3);
     expect(told(secretsIn('a process', JSON.stringify(facts)))).toBe('');
     expect(told(secretsIn('the browser', browser))).toBe('');

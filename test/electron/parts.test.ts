@@ -201,12 +201,20 @@ describe('the preferences', () => {
 });
 
 describe('a sign-in’s page', () => {
-  const url = 'https://login.example/authorize?x=1';
+  const url = 'http://127.0.0.1:61234/an-address-of-ours';
   const resource = 'https://notes.example/mcp';
   const setUp = (page = url) => {
     const opened: string[] = [];
     let now = 0;
-    const question = { id: 'q1', kind: 'login' as const, resource, url: page, createdAt: 0, state: 'open' };
+    const question = {
+      id: 'q1',
+      kind: 'login' as const,
+      resource,
+      url: 'https://login.example/authorize?x=1',
+      startUrl: page,
+      createdAt: 0,
+      state: 'open',
+    };
     const pages = new SignInPages({
       questions: () => Promise.resolve([question]),
       open: (address) => Promise.resolve(void opened.push(address)),

@@ -35,12 +35,20 @@ if (url === undefined || !URL.canParse(url) || caFile === undefined) {
 }
 
 async function visit(target: string, ca: string, person: Person): Promise<LastPage> {
-  const browser = await openBrowserProfile({ ca, origins: [target] });
+  const browser = await openBrowserProfile({ ca, origins: [await firstPage(target)] });
   try {
     return await browser.open(target, person);
   } finally {
     await browser.close();
   }
+}
+
+/** The page that the address leads on to: its server's certificate has to be trusted before the browser starts. */
+async function firstPage(target: string): Promise<string> {
+  if (new URL(target).protocol !== 'http:') return target;
+  const response = await fetch(target, { redirect: 'manual' });
+  await response.body?.cancel();
+  return response.headers.get('location') ?? target;
 }
 
 function end(sentence: string): void {
