@@ -1,12 +1,11 @@
 /** `keyturn audit tail|verify|export`: who got what when, and whether the log was tampered with. */
-import { once } from 'node:events';
 import { tailRows } from './audit-rows.ts';
 import { exitCodes, KeyturnError } from '../errors.ts';
 import { homePaths } from '../paths.ts';
 import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
-import { print, printJson, say } from './output.ts';
+import { print, printJson, printPiece, say } from './output.ts';
 
 const help = `Usage: keyturn audit tail|verify|export [OPTION]...
 Look at the audit log: who got what when. It holds no token.
@@ -82,10 +81,7 @@ async function verify(isJson: boolean): Promise<number> {
 async function exportLog(format: string): Promise<number> {
   if (format !== 'jsonl' && format !== 'csv') throw usage('--format takes jsonl or csv', 'audit');
   const { exportTrail } = await import('../daemon/audit-trail.ts');
-  const write = async (text: string): Promise<void> => {
-    if (!process.stdout.write(text)) await once(process.stdout, 'drain');
-  };
-  const rows = await exportTrail(homePaths(), write, format);
+  const rows = await exportTrail(homePaths(), printPiece, format);
   if (process.stderr.isTTY) say(`keyturn: ${rows} rows`);
   return exitCodes.ok;
 }

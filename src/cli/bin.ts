@@ -12,6 +12,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
   );
   process.exitCode = 1;
 } else {
+  (await import('./output.ts')).guardOutput();
   const [command, ...args] = process.argv.slice(2);
   const exitCode =
     command === 'token'

@@ -7,6 +7,32 @@
  * No server's text reaches the terminal as a command to it: control characters are shown as escapes.
  */
 import { exitCodes, KeyturnError, reasons } from '../errors.ts';
+import { systemCode } from '../private-file.ts';
+
+/**
+ * Without it Node ends the process where an output can't be written. A reader that has enough (`| head`) closes
+ * the pipe: the command ends as it would have. Any other failure of stdout lost the answer, and is refused at the end.
+ */
+export function guardOutput(): void {
+  // There is nobody left to tell.
+  process.stderr.on('error', () => undefined);
+  let isTold = false;
+  process.stdout.on('error', (error) => {
+    if (isTold || systemCode(error) === 'EPIPE') return;
+    isTold = true;
+    const exitCode = refuse(lostAnswer(error));
+    process.once('exit', () => {
+      process.exitCode = exitCode;
+    });
+  });
+}
+
+function lostAnswer(error: Error): KeyturnError {
+  return new KeyturnError('file_unreadable', `Standard output can't be written (${systemCode(error)}).`, {
+    rule: 'A command whose answer was not written does not end with 0',
+    hint: 'See that the disk of the file it goes to has room, and run the command again. What it changed is changed.',
+  });
+}
 
 /** Prints a refusal and returns its exit code. */
 export function refuse(error: unknown): number {
@@ -37,6 +63,11 @@ function sayLines(text: string): void {
 /** One line of the answer. */
 export function print(line: string): void {
   process.stdout.write(`${visible(line)}\n`);
+}
+
+/** A piece of a long answer, as it is. Resolves when it was written, or can't be: `guardOutput` says so then. */
+export async function printPiece(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()));
 }
 
 /** Control characters, line breaks and direction overrides as escapes, which JSON takes too. */
