@@ -7,16 +7,20 @@
  */
 import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
+import { requireAuthorizationEndpoint } from '../oauth/authorization.ts';
 import type { BearerChallenge } from '../oauth/challenge.ts';
+import { requireDeviceEndpoint } from '../oauth/device.ts';
 import { discoverResource } from '../oauth/discovery.ts';
 import type { DiscoveredResource } from '../oauth/discovery.ts';
 import type { Http } from '../oauth/http.ts';
 import { probe } from '../oauth/probe.ts';
+import type { Registration } from '../oauth/registration.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
 import type { Grant, Grants, ServerPlace } from './grant.ts';
 import { canRegister } from './redirect.ts';
 import type { Registrations } from './registrations.ts';
+import type { SignInMethod } from './starter.ts';
 
 export interface DestinationParts {
   readonly network: (endpoint: string) => Http;
@@ -28,14 +32,19 @@ export interface DestinationParts {
   readonly clientMetadataUrl: string | undefined;
 }
 
-export interface DestinationRequest {
+export interface ResourceRequest {
   readonly endpoint: string;
   readonly challenge?: BearerChallenge;
   /** Scopes a permission allows at most; absent: the user asks in person. */
   readonly bound?: readonly string[];
+}
+
+export interface DestinationRequest extends ResourceRequest {
   readonly account?: string;
   /** The user's choice. */
   readonly issuer?: string;
+  /** How the person would sign in. */
+  readonly method: SignInMethod;
 }
 
 export interface Destination {
@@ -82,7 +91,7 @@ interface AskedResource {
   readonly challengedScope?: readonly string[];
 }
 
-async function askResource(parts: DestinationParts, request: DestinationRequest): Promise<AskedResource> {
+async function askResource(parts: DestinationParts, request: ResourceRequest): Promise<AskedResource> {
   const http = parts.network(request.endpoint);
   const own = await probe(request.endpoint, http);
   const challenge = countingChallenge(own.challenge, request);
@@ -96,7 +105,7 @@ async function askResource(parts: DestinationParts, request: DestinationRequest)
 /** Our own, unless only the client's names a metadata document, and that of the same origin. */
 function countingChallenge(
   own: BearerChallenge | undefined,
-  { challenge: hinted, endpoint }: DestinationRequest,
+  { challenge: hinted, endpoint }: ResourceRequest,
 ): BearerChallenge | undefined {
   if (own?.resourceMetadata !== undefined) return own;
   const url = hinted?.resourceMetadata;
@@ -115,7 +124,7 @@ async function chooseServer(
     const place = { revision: 'current', identifier } as const;
     try {
       const server = await parts.servers.discover(request.endpoint, place);
-      if (offered.length > 1) canRegister(parts, server);
+      if (offered.length > 1) requireUsable(parts, request, server);
       return { server, place };
     } catch (error) {
       // What the first one did wrong says more than what a fallback did.
@@ -123,6 +132,28 @@ async function chooseServer(
     }
   }
   throw refusal;
+}
+
+/** We are known there, or can be, and get tokens there with or without a person. Throws where not. */
+function requireUsable(
+  parts: DestinationParts,
+  { method }: DestinationRequest,
+  server: AuthorizationServer,
+): void {
+  const { registrations, servers } = parts;
+  if (registrations.for(server.issuer, servers.timeAt(server.issuer))?.grant !== undefined) return;
+  requireSignIn(parts, server, method);
+}
+
+/** Refuses what no page could mend. Throws `registration_required` or `metadata_invalid`. */
+export function requireSignIn(
+  parts: DestinationParts,
+  server: AuthorizationServer,
+  method: SignInMethod,
+): void {
+  if (method === 'device') requireDeviceEndpoint(server);
+  else requireAuthorizationEndpoint(server);
+  canRegister(parts, server);
 }
 
 function inOrder(
@@ -141,9 +172,16 @@ function inOrder(
   const granted = grants
     .forEndpoint(endpoint, account)
     .map((grant) => grant.server?.identifier ?? grant.issuer);
-  const known = offered.filter((one) => granted.includes(one) || registrations.for(one, servers.timeAt(one)));
-  // Something known settles it: a mishap there is told, not hidden by going elsewhere.
-  return known.length > 0 ? known.slice(0, 1) : offered;
+  const registrationAt = (one: string): Registration | undefined =>
+    registrations.for(one, servers.timeAt(one))?.registration;
+  const settled = offered.find(
+    (one) => granted.includes(one) || registrationAt(one)?.source === 'preregistered',
+  );
+  // A grant or an entered client settles it: a mishap there is told, not hidden by going elsewhere.
+  if (settled !== undefined) return [settled];
+  // A registration of our own only comes first: the sign-in that it was made for may have come to nothing.
+  const ours = offered.filter((one) => registrationAt(one) !== undefined);
+  return [...ours, ...offered.filter((one) => !ours.includes(one))];
 }
 
 /** The protected server used to name another authorization server: the sign-in says so. */
@@ -168,7 +206,7 @@ function isNamed({ issuer, server }: Grant, offered: readonly string[]): boolean
  */
 export async function stillNames(
   parts: DestinationParts,
-  request: DestinationRequest,
+  request: ResourceRequest,
   grant: Grant,
 ): Promise<'yes' | 'no' | 'unknown'> {
   try {
@@ -179,10 +217,7 @@ export async function stillNames(
   }
 }
 
-async function namedIssuers(
-  parts: DestinationParts,
-  request: DestinationRequest,
-): Promise<readonly string[]> {
+async function namedIssuers(parts: DestinationParts, request: ResourceRequest): Promise<readonly string[]> {
   const { found } = await askResource(parts, request);
   if (found.kind === 'protected') return found.resource.authorizationServers;
   const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;

@@ -10,14 +10,13 @@ import { KeyturnError, Unreachable } from '../errors.ts';
 import { requireRegistrationIssuer } from '../oauth/registration.ts';
 import { selectScope, union } from '../oauth/scope.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
-import { findDestination, namesOf } from './destination.ts';
+import { findDestination, namesOf, requireSignIn } from './destination.ts';
 import type { Destination } from './destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
 import type { Errand, Issued, Keep, OnPage, SignInParts, SignInRequest } from './errand.ts';
 import { keepGrant } from './grant-keeping.ts';
 import type { Grant } from './grant.ts';
 import { signInByPage } from './page-sign-in.ts';
-import { canRegister } from './redirect.ts';
 import { serverResting, unreachableUntil } from './refusals.ts';
 import type { RegistrationRecord } from './registrations.ts';
 import { requestUnattended, unattendedRecord } from './unattended.ts';
@@ -39,8 +38,7 @@ export async function signIn(
   if (record) return keep({ record, answer: await askUnattended(parts, errand, record) });
   if (request.isUnattended) throw needsPerson(request.endpoint);
   refuseMovedClient(parts, destination);
-  // Refuses here what no page could mend.
-  canRegister(parts, server);
+  requireSignIn(parts, server, request.method);
   const way = request.method === 'device' ? signInByDevice : signInByPage;
   return onPage((opened) => way(parts, errand, keep, opened, signal));
 }

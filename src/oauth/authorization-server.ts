@@ -10,7 +10,7 @@ import { z } from 'zod';
 
 import { quoted, quotedWithheld, RuleRefusal } from '../errors.ts';
 import type { Http } from './http.ts';
-import { firstMetadata } from './metadata-document.ts';
+import { firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
 import type { Overrides } from './overrides.ts';
 import { readScope } from './scope.ts';
@@ -59,13 +59,13 @@ const authorizationServerSchema = z.looseObject({
   registration_endpoint: z.string().optional(),
   revocation_endpoint: z.string().optional(),
   device_authorization_endpoint: z.string().optional(),
-  grant_types_supported: z.array(z.string()).optional(),
-  authorization_grant_profiles_supported: z.array(z.string()).optional(),
-  scopes_supported: z.array(z.string()).optional(),
-  code_challenge_methods_supported: z.array(z.string()).optional(),
-  token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
+  grant_types_supported: textList.optional(),
+  authorization_grant_profiles_supported: textList.optional(),
+  scopes_supported: textList.optional(),
+  code_challenge_methods_supported: textList.optional(),
+  token_endpoint_auth_methods_supported: textList.optional(),
   // Read by the OAuth library when an ID token comes.
-  id_token_signing_alg_values_supported: z.array(z.string()).optional(),
+  id_token_signing_alg_values_supported: textList.optional(),
   authorization_response_iss_parameter_supported: z.boolean().optional(),
   client_id_metadata_document_supported: z.boolean().optional(),
 });

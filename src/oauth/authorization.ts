@@ -8,6 +8,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 
 import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
+import { offersDeviceGrant } from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { shownError } from './oauth-error.ts';
 import { resourceParameter } from './overrides.ts';
@@ -76,8 +77,7 @@ export async function buildAuthorizationRequest(
 function authorizationUrl(server: AuthorizationServer, parameters: Readonly<Record<string, string>>): string {
   // Checked with its metadata already; looked at once more, since this one goes to the browser.
   const lastLook = { allowInsecureLoopback: true };
-  if (server.authorizationEndpoint === undefined) throw noAuthorizationEndpoint(server);
-  const url = requireSecureUrl(server.authorizationEndpoint, 'the authorization endpoint', lastLook);
+  const url = requireSecureUrl(requireAuthorizationEndpoint(server), 'the authorization endpoint', lastLook);
   requireFreeParameters(server, url, Object.keys(parameters));
   for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
   return url.href;
@@ -247,9 +247,13 @@ function requireCode(server: AuthorizationServer, answer: URLSearchParams): stri
   );
 }
 
-function noAuthorizationEndpoint(server: AuthorizationServer): RuleRefusal {
-  return new RuleRefusal('metadata_invalid', `${quoted(server.issuer)} has no page to sign in at.`, {
+/** Where the person signs in. Throws metadata_invalid for a server that has no such page. */
+export function requireAuthorizationEndpoint(server: AuthorizationServer): string {
+  if (server.authorizationEndpoint !== undefined) return server.authorizationEndpoint;
+  throw new RuleRefusal('metadata_invalid', `${quoted(server.issuer)} has no page to sign in at.`, {
     rule: 'RFC 8414 §2 (authorization_endpoint)',
-    hint: 'Its metadata names no authorization endpoint. It may be for clients without a person: keyturn register --help',
+    hint: offersDeviceGrant(server)
+      ? 'It takes a sign-in by a code on another device: keyturn login RESOURCE --device'
+      : 'Its metadata names no authorization endpoint. It may be for clients without a person: keyturn register --help',
   });
 }

@@ -94,8 +94,7 @@ export async function startDeviceAuthorization(
   http: Http,
 ): Promise<DeviceAuthorization> {
   const { server, resource, scope, overrides } = request;
-  const url = server.deviceAuthorizationEndpoint;
-  if (url === undefined) throw notOffered(server);
+  const url = requireDeviceEndpoint(server);
   const answered: { authorization?: DeviceAuthorization } = {};
   const judge = (reply: Reply): Response => {
     const fields = readAnswer(server, url, reply, http);
@@ -214,8 +213,10 @@ function expired(server: TokenServer): KeyturnError {
   });
 }
 
-function notOffered(server: TokenServer): KeyturnError {
-  return new KeyturnError(
+/** Where such a sign-in starts. Throws metadata_invalid for a server that offers none. */
+export function requireDeviceEndpoint(server: TokenServer): string {
+  if (server.deviceAuthorizationEndpoint !== undefined) return server.deviceAuthorizationEndpoint;
+  throw new KeyturnError(
     'metadata_invalid',
     `${quoted(server.issuer)} offers no sign-in on another device.`,
     {

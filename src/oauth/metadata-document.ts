@@ -6,6 +6,7 @@
  * is none of them. Only "absent" everywhere lets a caller go on without the document.
  */
 import type { JsonObject } from 'openid-client';
+import { z } from 'zod';
 
 import { quoted, RuleRefusal } from '../errors.ts';
 import type { KeyturnError } from '../errors.ts';
@@ -42,6 +43,13 @@ const mostRedirects = 3;
 
 /** 16 levels: the documents of RFC 8414, RFC 9728 and OpenID Connect need three; extensions may nest. */
 const deepestNesting = 16;
+
+/** A list of texts. Entries that are none are left out: one malformed entry doesn't spoil a document. */
+export const textList = z
+  .array(z.unknown())
+  .transform((entries) =>
+    entries.filter((entry) => typeof entry === 'string').filter((entry) => entry !== ''),
+  );
 
 /** GET `url`, with `headers` of the caller's. Throws insecure_url, metadata_invalid (RuleRefusal), or Unreachable with `reason`. */
 export async function fetchMetadata(

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { quoted, RuleRefusal } from '../errors.ts';
 import type { BearerChallenge } from './challenge.ts';
 import type { Http } from './http.ts';
-import { fetchMetadata, firstMetadata } from './metadata-document.ts';
+import { fetchMetadata, firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
 import { canonicalResource, resourceCovers } from './resource.ts';
 import { readScope } from './scope.ts';
@@ -31,8 +31,8 @@ export interface ProtectedResource {
 
 const protectedResourceSchema = z.looseObject({
   resource: z.string().min(1).optional(),
-  authorization_servers: z.tuple([z.string().min(1)], z.string().min(1)),
-  scopes_supported: z.array(z.string()).optional(),
+  authorization_servers: textList.pipe(z.tuple([z.string()], z.string())),
+  scopes_supported: textList.optional(),
 });
 
 /**

@@ -114,6 +114,21 @@ describe('a document', () => {
     expect((await refusalOf(discover)).reason).toBe('pkce_unsupported');
   });
 
+  it('is read though an entry of one of its lists is malformed', async () => {
+    const odd = {
+      scopes_supported: ['a', 7, null, 'b'],
+      grant_types_supported: [{}, 'authorization_code'],
+      code_challenge_methods_supported: [null, 'S256'],
+      token_endpoint_auth_methods_supported: ['none', ['none']],
+    };
+    site.lay(oauthLocation, document(odd));
+    expect(await discover()).toMatchObject({
+      scopesSupported: ['a', 'b'],
+      grantTypesSupported: ['authorization_code'],
+      tokenEndpointAuthMethods: ['none'],
+    });
+  });
+
   it('is asked for without the header of the earlier revision', async () => {
     site.lay(oauthLocation, document());
     const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' };

@@ -166,6 +166,15 @@ describe('discoverProtectedResource', () => {
     expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
   });
 
+  it('is read though an entry of one of its lists is malformed', async () => {
+    const servers = [7, null, '', 'https://issuer.example'];
+    site.lay(pathSpecific, document({ authorization_servers: servers, scopes_supported: ['a', {}, 'b'] }));
+    expect(await discover()).toMatchObject({
+      authorizationServers: ['https://issuer.example'],
+      scopesSupported: ['a', 'b'],
+    });
+  });
+
   it.each([
     { authorization_servers: [] },
     { authorization_servers: undefined },

@@ -27,10 +27,46 @@ describe('of several authorization servers', () => {
       (server: BentAuthorizationServer) =>
         (server.bend.metadata = ({ code_challenge_methods_supported: _left, ...rest }) => rest),
     ],
+    [
+      'has no page to sign in at',
+      (server: BentAuthorizationServer) =>
+        (server.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => rest),
+    ],
+    [
+      'can’t be reached',
+      (server: BentAuthorizationServer) => void server.server.on('*', '*', () => 'destroy' as const),
+    ],
   ])('one that %s is passed over', async (_what, spoil) => {
     const { rig, authorizationServer, second } = await two();
     spoil(authorizationServer);
     expect((await rig.ask()).issuer).toBe(second.issuer);
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+
+  it('one that registered us before is passed over too, where it can’t be used any more', async () => {
+    const { rig, authorizationServer, second } = await two();
+    authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
+    await refused(rig.login());
+    expect(authorizationServer.counts.registrations).toBe(1);
+    authorizationServer.settings.metadataAt = [];
+    expect((await rig.login()).issuer).toBe(second.issuer);
+  });
+
+  it('entries that name no server are passed over', async () => {
+    const { rig, protectedServer, second } = await two();
+    const odd = ['', 'not a URL', null, 7, {}, 'https://issuer.example/?query', second.issuer];
+    protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: odd });
+    expect((await rig.ask()).issuer).toBe(second.issuer);
+  });
+
+  it('one that a code of another device can’t be had from is passed over for such a sign-in', async () => {
+    const { rig, authorizationServer, second } = await two();
+    second.settings.deviceAuthorization = true;
+    const login = rig.login({ method: 'device' });
+    const { question } = await rig.question('device');
+    second.approveDevice(question.kind === 'device' ? question.userCode : '');
+    rig.clock.advance(1000);
+    expect((await login).issuer).toBe(second.issuer);
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
@@ -64,6 +100,29 @@ describe('of several authorization servers', () => {
     const third = await world.openAuthorizationServer();
     expect(await refused(rig.login({ issuer: third.issuer }))).toMatchObject({ reason: 'issuer_mismatch' });
     expect(third.server.requests).toEqual([]);
+  });
+});
+
+describe('an authorization server without a page to sign in at', () => {
+  it('is refused before anything is registered there', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => rest;
+    expect(await refused(rig.login())).toMatchObject({
+      reason: 'metadata_invalid',
+      message: expect.stringContaining('no page to sign in at'),
+    });
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+
+  it('signs in by a code on another device, and the refusal names that way', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => rest;
+    expect(await refused(rig.login())).toMatchObject({ hint: expect.stringContaining('--device') });
+    const login = rig.login({ method: 'device' });
+    const { question } = await rig.question('device');
+    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
+    rig.clock.advance(1000);
+    expect((await login).state).toEqual({ kind: 'active' });
   });
 });
 
