@@ -66,6 +66,8 @@ export const channels = {
     }),
     result: methods['settings.set'].result,
   },
+  /** Gives the home free for brokers without a window, or takes that back. No method of the wire does so. */
+  'home.release': { params: z.object({ isReleased: z.boolean() }), result: empty },
   'audit.tail': methods['audit.tail'],
   'audit.verify': methods['audit.verify'],
   'vault.lock': methods['vault.lock'],

@@ -17,7 +17,7 @@ import type { Question } from './summary.ts';
 import type { OurWindow, Windows } from './windows.ts';
 
 export interface DeedParts {
-  readonly owner: Pick<DeskOwner, 'call' | 'widens' | 'endsRefusal'>;
+  readonly owner: Pick<DeskOwner, 'call' | 'release' | 'widens' | 'endsRefusal'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
   readonly windows: Pick<Windows, 'answers'>;
@@ -144,6 +144,11 @@ function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
     'permission.end': async ({ guard }, params) => {
       if (await owner.endsRefusal(params)) guard.approve();
       return owner.call('permission.end', params);
+    },
+    'home.release': async ({ guard }, { isReleased }) => {
+      if (isReleased) guard.approve();
+      await owner.release(isReleased);
+      return {};
     },
     'override.set': ({ guard }, params) => {
       if (params.on) guard.approve();

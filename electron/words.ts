@@ -59,6 +59,8 @@ export function questionWords(question: Question): string {
   switch (kind) {
     case 'command':
       return `A command wants to ${commandWords(question)}`;
+    case 'settings':
+      return 'Settings were changed outside Keyturn';
     case 'allow':
       return `${shown(client)} asks for ${serverName(resource)}`;
     case 'pair':

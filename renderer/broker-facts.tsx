@@ -7,6 +7,7 @@ import { Address, Foreign } from './foreign.tsx';
 import { Notice } from './notice.tsx';
 import { NextStart } from './setting-choice.tsx';
 import { strings } from './strings.ts';
+import { UnconfirmedFacts } from './settings-card.tsx';
 import type { SettingDetail, Status } from './views.ts';
 import { number, settingText } from './words.ts';
 
@@ -24,6 +25,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
       <h3 id="broker-title">{words.broker}</h3>
       {insecureLoopback && <Notice kind="warn">{words.insecure}</Notice>}
       {unreadable.length > 0 && <Unreadable files={unreadable} />}
+      <HomeNotice home={status.homeState} />
       {index.differences.length > 0 && <Differences index={index} />}
       <Facts>
         <Fact name={words.version}>
@@ -54,6 +56,28 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
         </Facts>
       </details>
     </section>
+  );
+}
+
+/** What was written past Keyturn, and why nothing is served. */
+function HomeNotice({ home: { state, why = '', differing } }: { readonly home: Status['homeState'] }) {
+  return (
+    <>
+      {state === 'strange' && (
+        <Notice kind="bad">
+          <p>{words.strange}</p>
+          <p>
+            <Foreign text={why} bound={longestPath} />
+          </p>
+        </Notice>
+      )}
+      {differing.length > 0 && (
+        <Notice kind="warn">
+          <p>{words.unconfirmed}</p>
+          <UnconfirmedFacts settings={differing} />
+        </Notice>
+      )}
+    </>
   );
 }
 

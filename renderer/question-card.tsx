@@ -21,6 +21,7 @@ import { nothingOffered, useOffer } from './offer.ts';
 import type { Offer } from './offer.ts';
 import { Refused } from './refused.tsx';
 import { scopeNames, Scopes } from './scopes.tsx';
+import { SettingsCard } from './settings-card.tsx';
 import { ScrollBox } from './scroll-box.tsx';
 import { SignInCard } from './sign-in-card.tsx';
 import { SpanChoice } from './span-choice.tsx';
@@ -51,6 +52,8 @@ function CardOfKind({ question, onDone }: CardProps) {
       return <SignInCard question={question} onDone={onDone} />;
     case 'command':
       return <CommandCard question={question} onDone={onDone} />;
+    case 'settings':
+      return <SettingsCard question={question} onDone={onDone} />;
     case 'pair':
       return <PairCard question={question} onDone={onDone} />;
     case 'allow':

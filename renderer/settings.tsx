@@ -7,6 +7,7 @@ import { Switch } from './field.tsx';
 import { ListFrame } from './list-frame.tsx';
 import { OverrideSettings } from './override-settings.tsx';
 import { Refused } from './refused.tsx';
+import { ReleaseSettings } from './release-settings.tsx';
 import { SettingChoice } from './setting-choice.tsx';
 import { useList } from './store.ts';
 import { strings } from './strings.ts';
@@ -33,6 +34,7 @@ export function Settings() {
             <QuestionSettings details={details} />
             <ClientSettings details={details} />
             <OverrideSettings status={status.value} />
+            <ReleaseSettings home={status.value.homeState} />
             <BrokerFacts status={status.value} details={details} />
           </>
         )}

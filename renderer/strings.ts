@@ -43,6 +43,7 @@ export const strings = {
     answer: 'Answer…',
     allow: (program: string, server: string) => `${program} asks for access to ${server}`,
     pair: (program: string) => `${program} wants to be paired`,
+    settings: 'Settings were changed outside Keyturn',
     command: 'A command wants to change what may be reached',
     login: (server: string) => `A sign-in for ${server} is under way`,
     device: (server: string) => `A sign-in for ${server} waits for a code`,
@@ -405,6 +406,13 @@ export const strings = {
     clientMetadataUrl: 'URL of the client metadata document',
     clientMetadataHint:
       'Issuers that take client ID metadata documents read it instead of registering Keyturn. Leave it empty for none.',
+    release: 'Without this window',
+    released: 'Let a broker without a window act as you',
+    releasedWhat:
+      'While this is off and the app does not run, programs get what you allowed and nobody gets more. Switch it on only ' +
+      'if you use this home without the app: any program of yours could then allow itself more.',
+    strange: 'This home is a strange one. Nothing is served:',
+    unconfirmed: 'These settings were written past Keyturn, and nobody confirmed them:',
     broker: 'Keyturn',
     version: 'Version',
     home: 'Home',
@@ -662,6 +670,21 @@ export const strings = {
     confirm: 'Let it',
     done: 'The command goes on.',
     denied: 'The command was denied.',
+  },
+
+  /** The card about settings that were written past Keyturn. */
+  unconfirmed: {
+    title: 'Shall these settings count?',
+    help: 'Enter denies. After a no Keyturn shows them in its Settings and does not ask again.',
+    what: 'They were written into Keyturn’s settings file, and nobody confirmed them here. Until you say yes they do not count.',
+    danger:
+      'A proxy, an authority or a browser that another program chose could read your sign-ins. Say yes only to settings that you know.',
+    counts: 'Counts now:',
+    content: 'The file has another content than the one that you confirmed. It does not count now.',
+    unset: 'unset: the default',
+    confirm: 'Let them count',
+    done: 'The settings count.',
+    refused: 'The settings do not count.',
   },
 
   signIn: {

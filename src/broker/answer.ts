@@ -67,7 +67,9 @@ function nothingBefore(name: string): KeyturnError {
 
 /** `conflict` for a question whose asker isn't the one that was shown; else undefined. */
 export function changedAsker(question: Question): KeyturnError | undefined {
-  if (question.kind === 'login' || question.kind === 'device') return undefined;
+  // Nobody's process is shown on these.
+  if (question.kind === 'login' || question.kind === 'device' || question.kind === 'settings')
+    return undefined;
   if (question.asker?.standing() !== 'changed') return undefined;
   const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.clientName}`;
   return new KeyturnError('conflict', `What ${who} is no longer the same program.`, {

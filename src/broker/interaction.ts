@@ -40,11 +40,14 @@ export class Interactions {
   readonly #open = new Map<string, Open>();
   readonly #now: () => number;
   readonly #changed: () => void;
+  readonly #mayAsk: (() => Promise<void>) | undefined;
   #ended: KeyturnError | undefined;
 
-  constructor(now: () => number, changed: () => void) {
+  /** `mayAsk` rejects where a yes could not count, because no person can give it; absent: each may. */
+  constructor(now: () => number, changed: () => void, mayAsk?: () => Promise<void>) {
     this.#now = now;
     this.#changed = changed;
+    this.#mayAsk = mayAsk;
   }
 
   list(): Interaction[] {
@@ -62,10 +65,15 @@ export class Interactions {
 
   /**
    * Opens a question and waits for its answer and the terms of it. Rejects with the signal's reason
-   * when it is withdrawn, with `rate_limited` when too many stand open, and with what `end` was given.
+   * when it is withdrawn, with `rate_limited` when too many stand open, with what `end` was given, and
+   * where a yes could not count.
    */
   async reply(question: Question, signal: AbortSignal): Promise<Reply> {
     signal.throwIfAborted();
+    if (this.#mayAsk) {
+      await this.#mayAsk();
+      signal.throwIfAborted();
+    }
     if (this.#ended) throw this.#ended;
     this.#refuseTooMany(question);
     const id = randomBytes(4).toString('hex');
@@ -130,7 +138,7 @@ interface Share {
   readonly what: keyof typeof mostOpen;
   /** Questions of the same word count together. */
   readonly counted: string;
-  /** Undefined for who has no name that counts: a program that isn't paired yet, the windows. */
+  /** Undefined for who has no name that counts: a program that isn't paired yet, the windows, the broker itself. */
   readonly whose: string | undefined;
 }
 
@@ -146,6 +154,7 @@ function shareOf(question: Question): Share {
       return { what: 'cards', counted: 'cards', whose: 'command' };
     case 'allow':
       return { what: 'cards', counted: 'cards', whose: `client ${question.clientId}` };
+    case 'settings':
     case 'pair':
       return { what: 'cards', counted: 'cards', whose: undefined };
   }

@@ -53,6 +53,17 @@ export type CommandWish =
     }
   | { readonly command: 'unlock' | 'passphrase' };
 
+/** A setting that was written past Keyturn, as it may be shown. */
+export interface WrittenSetting {
+  readonly name: string;
+  /** Absent: it was unset. */
+  readonly value?: string | number | boolean;
+  /** What counts in its place; absent: nothing. */
+  readonly held?: string | number | boolean;
+  /** The value is the same, and the file that it names has another content. */
+  readonly isContent?: true;
+}
+
 /** What the card of a sign-in shows, however the person reaches the issuer. */
 interface SignInQuestion extends Asked {
   readonly endpoint: string;
@@ -98,6 +109,11 @@ export type Question =
       /** The same with the code in it. */
       readonly completeUrl?: string;
     })
+  | {
+      /** Settings that the vault doesn't vouch for: shall they count? */
+      readonly kind: 'settings';
+      readonly settings: readonly WrittenSetting[];
+    }
   | {
       readonly kind: 'command';
       readonly wish: CommandWish;

@@ -51,6 +51,12 @@ function describe(question: Question, isDesk: boolean): string[] {
     case 'login':
     case 'device':
       return [...signInLines(question), end];
+    case 'settings':
+      return [
+        `${id}  Settings were written that nobody confirmed. Shall they count?`,
+        ...(question.settings ?? []).map((setting) => `  ${settingWords(setting)}`),
+        ...answer,
+      ];
     case 'command':
       return [
         `${id}  May a command ${wishIn(question)}?`,
@@ -70,6 +76,13 @@ function signInLines({ id, kind, resource, issuer, account, code, url }: Questio
 
 const accountWords = (account: string | undefined): string =>
   account === undefined ? '' : ` as ${quoted(account)}`;
+
+type Unconfirmed = NonNullable<Question['settings']>[number];
+
+function settingWords({ name, value, isContent }: Unconfirmed): string {
+  if (isContent) return `${name}: the file ${quoted(String(value))} has another content`;
+  return value === undefined ? `${name}: unset` : `${name}: ${quoted(String(value))}`;
+}
 
 /** What a command would do, as the end of a sentence. */
 function wishIn(question: Question): string {

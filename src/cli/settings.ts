@@ -12,7 +12,9 @@ Show the settings, or one of them; with a VALUE, change it.
       --json        print them as JSON
   -h, --help        show this
 
-A line says when a change is in force, if that isn't at once.
+A line says when a change is in force, if that isn't at once. Another one says
+what was written past Keyturn and does not count, and whether this is the home
+of a desk.
 
 Examples:
   keyturn settings logLevel debug
@@ -35,10 +37,13 @@ export const command: Command = {
       return change(values.unset, null);
     }
     if (name !== undefined && value !== undefined) return change(name, value);
-    const { details } = await ask('settings.get', {});
+    const { details, desk } = await ask('settings.get', {});
     if (name !== undefined) showOne(found(details, name), values.json === true);
     else if (values.json) printJson(details);
-    else printTable(['SETTING', 'VALUE', 'UNLESS SET', 'FROM'], details.map(row));
+    else {
+      printTable(['SETTING', 'VALUE', 'UNLESS SET', 'FROM'], details.map(row));
+      for (const line of [...details.flatMap(unconfirmedLine), ...deskLines[desk]]) print(line);
+    }
     return exitCodes.ok;
   },
 };
@@ -63,6 +68,24 @@ function found(details: readonly Detail[], name: string): Detail {
 function showOne(detail: Detail, isJson: boolean): void {
   if (isJson) printJson(detail);
   else if (detail.value !== undefined) print(shown(detail.value));
+}
+
+type Desk = Awaited<ReturnType<typeof ask<'settings.get'>>>['desk'];
+
+/** What the home is to a broker without a window. */
+const deskLines: Readonly<Record<Desk, readonly string[]>> = {
+  unknown: ['Whether this is a desk’s home is not known yet: the vault was not needed since the start.'],
+  none: [],
+  here: [
+    'This is a desk’s home: a broker without a window widens nothing here. Its Settings can release it.',
+  ],
+  closed: ['This is a desk’s home, and its app does not run: nothing can be widened. Start the app.'],
+  released: ['This desk’s home is released: a broker without a window acts here as elsewhere.'],
+};
+
+function unconfirmedLine({ name, written, isUnconfirmed }: Detail): string[] {
+  if (!isUnconfirmed) return [];
+  return [`${name}: ${shown(written)} was written past Keyturn and does not count.`];
 }
 
 function row(detail: Detail): string[] {

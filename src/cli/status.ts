@@ -55,6 +55,7 @@ function lines(status: Status): string[] {
     ...Object.entries(status.settings)
       .filter(([name]) => !['vault', 'browser', 'insecureLoopback'].includes(name))
       .map(([name, value]) => `setting    ${name} = ${String(value)}`),
+    ...homeLines(status.homeState),
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
     `grants     ${status.grants}`,
     `index      ${indexNote(status)}`,
@@ -79,6 +80,34 @@ function indexNote({ grants, index }: Status): string {
   if (index.checked === 0) return 'not checked yet: no grant was needed since the start';
   return `${index.checked} of ${Math.max(grants, index.checked)} grants compared with the vault`;
 }
+
+const deskWords: Readonly<Record<Status['homeState']['desk'], readonly string[]>> = {
+  unknown: ['desk       not checked yet: the vault has not been needed'],
+  none: [],
+  here: [],
+  closed: ['DESK       its app does not run: what is allowed is served, and nothing is widened'],
+  released: ['desk       released for brokers without a window'],
+};
+
+function homeLines({ state, desk, isWaiting, why, differing }: Status['homeState']): string[] {
+  const counts = desk === 'here' || desk === 'closed';
+  return [
+    ...(state === 'strange' ? [`STRANGE    ${why ?? 'the files of this home do not belong together'}`] : []),
+    ...(state === 'strange' ? [] : deskWords[desk]),
+    ...(isWaiting ? ['WAITING    nothing goes out until you answer about the settings below'] : []),
+    ...differing.map(({ name, value, held, isContent }) => {
+      const what = isContent ? `the file ${String(value)} has another content` : `= ${plain(value)}`;
+      const outcome = counts
+        ? `does not count; ${plain(isContent ? undefined : held)} does`
+        : 'changed, and counts';
+      return `WRITTEN    ${name} ${what}: ${outcome}`;
+    }),
+  ];
+}
+
+type Written = Status['homeState']['differing'][number]['value'];
+
+const plain = (value: Written): string => (value === undefined ? '(unset)' : String(value));
 
 function vaultNote({ vault, vaultKey }: Status): string {
   if (vault === 'memory') return ' (forgets everything when the broker stops)';

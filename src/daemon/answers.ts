@@ -218,9 +218,12 @@ function permissionAnswer(permission: Permission): ClientAnswer['permissions'][n
 }
 
 /** By name, as far as they have a value; and each with where it comes from. */
-export function settingAnswer(details: ResultOf<'settings.get'>['details']): ResultOf<'settings.get'> {
+export function settingAnswer(
+  details: ResultOf<'settings.get'>['details'],
+  desk: ResultOf<'settings.get'>['desk'],
+): ResultOf<'settings.get'> {
   const set = details.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const]));
-  return { settings: Object.fromEntries(set), details };
+  return { settings: Object.fromEntries(set), details, desk };
 }
 
 /** Without what it does: the facts alone go over the wire. */
@@ -280,6 +283,8 @@ export function interactionAnswer(
         ...(question.account === undefined ? {} : { account: question.account }),
         ...(mayFinish ? { code: question.userCode, url: question.completeUrl ?? question.url } : {}),
       };
+    case 'settings':
+      return { ...common, settings: question.settings.map((setting) => ({ ...setting })) };
     case 'command':
       return { ...common, asker: askerAnswer(question.asker), ...wishAnswer(question.wish) };
   }

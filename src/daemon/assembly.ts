@@ -99,6 +99,10 @@ export interface Assembly {
   readonly isDesk: boolean;
   /** Gets lines for the broker's log. */
   readonly log: (line: string) => void;
+  /** Before something goes out, or a browser opens. Throws what keeps it here. */
+  readonly settled: () => Promise<void>;
+  /** Before the person is asked, where nobody sits at this broker. */
+  readonly mayAsk?: () => Promise<void>;
   /** Tell the owner's connections that the open questions changed, and the grants. */
   readonly questionsChanged: () => void;
   readonly grantsChanged: () => void;
@@ -113,11 +117,17 @@ export function assemble({
   openBrowser,
   isDesk,
   log,
+  settled,
+  mayAsk,
   questionsChanged,
   grantsChanged,
 }: Assembly): BrokerParts {
-  const urlPolicy = { allowInsecureLoopback: settings.insecureLoopback };
-  const protocolVersion = { header: settings.protocolVersionHeader, value: settings.protocolVersion };
+  // `settings` changes when the vault's word is known: read at each use.
+  const urlPolicy = {
+    get allowInsecureLoopback() {
+      return settings.insecureLoopback;
+    },
+  };
   const serverClocks = new ServerClocks();
   const overrides = new OverrideBook(records.overrides);
   const network = (endpoint: string): Http => ({
@@ -125,25 +135,48 @@ export function assemble({
     now: clock.now,
     wall: clock.wall,
     serverClocks,
-    protocolVersion,
-    ...urlPolicy,
+    protocolVersion: { header: settings.protocolVersionHeader, value: settings.protocolVersion },
+    allowInsecureLoopback: settings.insecureLoopback,
   });
   const grants = new Grants(records.grants, grantsChanged);
   const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
   const cache = new TokenCache();
-  const shared = { network, clock, overrides, vault, grants, registrations, servers, cache, audit };
+  const gated = settledFirst(vault, settled);
+  const shared = { network, clock, overrides, vault: gated, grants, registrations, servers, cache, audit };
   return {
     ...shared,
     urlPolicy,
-    clientMetadataUrl: settings.clientMetadataUrl,
+    get clientMetadataUrl() {
+      return settings.clientMetadataUrl;
+    },
     refresher: new Refresher({ ...shared, report: log }),
-    interactions: new Interactions(clock.wall, questionsChanged),
+    interactions: new Interactions(clock.wall, questionsChanged, mayAsk),
     loopback: new Loopback(),
     clients: new LocalClients(records.clients),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
     isDesk,
-    openBrowser: (url) => openBrowser(url, settings.browser),
+    openBrowser: async (url) => {
+      await settled();
+      await openBrowser(url, settings.browser);
+    },
+  };
+}
+
+/** Refreshes and sign-ins ask first whether a token could be kept: they begin with no settings that nobody confirmed. */
+function settledFirst(vault: Vault, settled: () => Promise<void>): Vault {
+  return {
+    kind: vault.kind,
+    find: (id) => vault.find(id),
+    read: (id) => vault.read(id),
+    write: (id, secret) => vault.write(id, secret),
+    remove: (id) => vault.remove(id),
+    probe: async () => {
+      await settled();
+      await vault.probe();
+    },
+    destroy: (ids) => vault.destroy(ids),
+    close: () => vault.close(),
   };
 }

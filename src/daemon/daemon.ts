@@ -7,12 +7,10 @@
  */
 import type { Authority } from '../broker/authority.ts';
 import { Broker } from '../broker/broker.ts';
-import type { Grant } from '../broker/grant.ts';
 import { every } from '../broker/every.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { IndexSweep } from '../broker/index-sweep.ts';
 import { lookPeriod, RevocationQueue } from '../broker/revocation-queue.ts';
-import { abandonRevocation, isPending } from '../broker/revoker.ts';
 import { Upkeep } from '../broker/upkeep.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
@@ -21,19 +19,25 @@ import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server.ts';
 import { after, deskCapability, versionCapability } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';
 import { syncFolder } from '../private-file.ts';
+import { both } from '../vault/first-use.ts';
 import type { VaultWatcher } from '../vault/first-use.ts';
 import type { SpawnWorker } from '../vault/keychain-process.ts';
 import { assemble, clock, openRecords } from './assembly.ts';
 import { Approvals } from './approvals.ts';
 import { Askers } from './askers.ts';
 import type { Records } from './assembly.ts';
+import { widensHere } from './closed-desk.ts';
 import { deskOwner } from './desk-owner.ts';
 import type { DeskOwner } from './desk-owner.ts';
 import { Ending } from './ending.ts';
-import { daemonFetch } from './fetch.ts';
 import type { DaemonFetch, ProxyFor } from './fetch.ts';
 import { checkFiles, openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
+import type { Difference } from './confirmed-settings.ts';
+import { fault } from './fault.ts';
+import { openGates } from './gates.ts';
+import type { Gates } from './gates.ts';
+import type { HomeWord, SettingsVerdict } from './home-word.ts';
 import { Keys } from './keys.ts';
 import { clearLeftovers } from './leftovers.ts';
 import { LockDesk } from './lock-desk.ts';
@@ -46,8 +50,11 @@ import { openSecrets, serviceOf } from './secrets.ts';
 import type { Secrets } from './secrets.ts';
 import { changeSetting, checkSetting } from './setting-change.ts';
 import { SettingsBook } from './settings-book.ts';
+import { askAboutSettings } from './settings-question.ts';
 import { socketDoor, windowDoor } from './starters.ts';
-import { storesOf, statusOf } from './status.ts';
+import { statusOf } from './status.ts';
+import { startRecords } from './start-records.ts';
+import { strangeness, wasOpened } from './strange-home.ts';
 import { Subscribers } from './subscribers.ts';
 import { takeLock } from './single-instance.ts';
 import { version } from './version.ts';
@@ -96,9 +103,18 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const unshielded = await options.shield();
     for (const fact of unshielded) options.log.write(`not shielded: ${fact}`, 'warn');
     const home = await openHome(paths);
-    const book = new SettingsBook({ paths, env, isNewHome: home.isNew, autoStarted: options.autoStarted });
+    const book = new SettingsBook({
+      paths,
+      env,
+      isNewHome: home.isNew,
+      // Recorded settings win in the app: what a desktop session happens to set is nobody's decision.
+      autoStarted: options.autoStarted || options.desk === true,
+    });
     if (home.isNew) await syncFolder(paths.config);
-    return await run(options, { home, book, unlock, unshielded });
+    const isOpened = await wasOpened(home);
+    const strange = strangeness(home, book.written, isOpened);
+    if (strange) options.log.write(strange.message, 'error');
+    return await run(options, { home, book, isOpened, strange, unlock, unshielded });
   } catch (error) {
     unlock();
     throw error;
@@ -108,63 +124,82 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 interface Opened {
   readonly home: Home;
   readonly book: SettingsBook;
+  /** A vault of this home was opened before, as far as its files tell. */
+  readonly isOpened: boolean;
+  /** Why nothing is served. */
+  readonly strange: KeyturnError | undefined;
   readonly unlock: () => void;
   readonly unshielded: readonly string[];
 }
 
 async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
-  const { env, log, openBrowser, spawnWorker, proxyFor } = options;
+  const { env, log, spawnWorker, proxyFor } = options;
   const { home, book } = opened;
   const settings = book.current;
   const isDesk = options.desk === true;
   log.level = settings.logLevel;
   let queue: VaultWatcher | undefined;
-  const now = clock.wall;
-  const waiting = (): VaultWatcher | undefined => queue;
+  let parts: BrokerParts | undefined;
   const secrets = await openSecrets({
     home,
     settings,
     env,
     spawnWorker,
-    now,
+    now: clock.wall,
     log: log.write,
-    queue: waiting,
+    queue: () => queue,
   });
-  const { vault, master, trail } = secrets;
-  const net = daemonFetch({ ...settings, proxyFor });
-  const { records, authority } = openRecords({ home, vault, master, log: log.write });
+  const { vault, master } = secrets;
   const subscribers = new Subscribers();
-  const told = {
-    questionsChanged: () => subscribers.tell('interaction.changed'),
-    grantsChanged: () => subscribers.tell('grant.changed'),
-  };
-  const audit = trail.file;
-  const line = (text: string): void => log.write(text, 'warn');
-  const parts = assemble({ settings, vault, net, records, audit, openBrowser, isDesk, log: line, ...told });
-  authority.beside(() => parts.refresher.secrets.open());
-  await loadRecords(records, log.write);
-  // A record of grants that can't be read stays as it is, and refuses its own requests only.
-  if (vault.kind === 'memory' && records.grants.isLoaded) await forgetMemoryVault(parts);
+  const changed = (): void => subscribers.tell('status.changed');
+  const stopping = new AbortController();
+  const ask = async (different: readonly Difference[]): Promise<SettingsVerdict> =>
+    parts ? askAboutSettings(parts, different, stopping.signal) : 'later';
+  const { word, net, gates } = openGates({
+    ...opened,
+    secrets,
+    isDesk,
+    proxyFor,
+    ask,
+    changed,
+    log: log.write,
+  });
+  const { records, authority } = openRecords({ home, vault, master, log: log.write });
+  // First of all: of a strange home nothing else is asked.
+  authority.beside(() => word.verify());
+  const assembled = partsOf({ options, opened, secrets, records, net, subscribers, gates });
+  parts = assembled;
+  authority.beside(() => assembled.refresher.secrets.open());
+  await startRecords(records, parts, { log: log.write, isStrange: opened.strange !== undefined });
   const broker = new Broker(parts);
   const revocations = new RevocationQueue(parts);
   const sweep = new IndexSweep(parts);
-  queue = both(sweep, revocations);
-  const changed = (): void => subscribers.tell('status.changed');
+  queue = both({ answered: () => word.learnSoon(), failed: () => undefined }, sweep, revocations);
   const desk = new LockDesk({ secrets, broker: parts, settings, changed, log: log.write });
-  const built = {
-    options,
-    opened,
-    broker,
-    secrets,
+  const asked = { options, opened, broker, secrets, net, records, authority, subscribers };
+  word.begin();
+  const built = { ...asked, revocations, sweep, desk, word, stopping };
+  return serve(built, new Keys({ home, master, ...parts }));
+}
+
+type PartsOf = Pick<Built, 'options' | 'opened' | 'secrets' | 'records' | 'net' | 'subscribers'> &
+  Pick<Gates, 'gates'>;
+
+function partsOf({ options, opened, secrets, records, net, subscribers, gates }: PartsOf): BrokerParts {
+  const { openBrowser, log } = options;
+  return assemble({
+    settings: opened.book.current,
+    vault: secrets.vault,
     net,
     records,
-    authority,
-    subscribers,
-    revocations,
-    sweep,
-    desk,
-  };
-  return serve(built, new Keys({ home, master, ...parts }));
+    openBrowser,
+    isDesk: options.desk === true,
+    ...gates,
+    audit: secrets.trail.file,
+    log: (text) => log.write(text, 'warn'),
+    questionsChanged: () => subscribers.tell('interaction.changed'),
+    grantsChanged: () => subscribers.tell('grant.changed'),
+  });
 }
 
 /** What stands before anybody can ask. */
@@ -180,14 +215,9 @@ interface Built {
   readonly revocations: RevocationQueue;
   readonly sweep: IndexSweep;
   readonly desk: LockDesk;
-}
-
-/** Both wait for a vault that answers. */
-function both(...watchers: readonly VaultWatcher[]): VaultWatcher {
-  return {
-    answered: () => watchers.forEach((watcher) => watcher.answered()),
-    failed: () => watchers.forEach((watcher) => watcher.failed()),
-  };
+  readonly word: HomeWord;
+  /** Aborted when the broker stops. */
+  readonly stopping: AbortController;
 }
 
 async function serve(built: Built, keys: Keys): Promise<Daemon> {
@@ -202,6 +232,7 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
     upkeep.stop();
     void sweep.end();
     ticking.abort();
+    built.stopping.abort();
   };
   const ending = endingOf(built, () => door.server, quiet);
   const host = hostOf(built, ending, () => door.server);
@@ -218,6 +249,7 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
   void every(clock, lookPeriod, () => revocations.look(), ticking.signal);
   upkeep.start();
   log.write(`started: version ${version}, pid ${process.pid}, vault ${book.current.vault}`);
+  const release = (isReleased: boolean): Promise<void> => built.word.release(isReleased);
   const judging =
     <P>(judge: (broker: Broker, params: P) => boolean) =>
     async (params: P): Promise<boolean> => {
@@ -226,7 +258,7 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
     };
   const judges = { widens: judging(widens), endsRefusal: judging(endsRefusal) };
   const owner = (heard: (method: string) => void): DeskOwner =>
-    deskOwner({ dispatch: answer, ...judges }, heard);
+    deskOwner({ dispatch: answer, ...judges, release }, heard);
   const resumed = (): void => {
     upkeep.resumed();
     desk.resumed();
@@ -255,7 +287,7 @@ function endingOf(built: Built, server: ServerNow, quiet: () => void): Ending {
 }
 
 function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
-  const { options, opened, broker, records, authority, subscribers, desk } = built;
+  const { options, opened, broker, records, authority, subscribers, desk, word } = built;
   const { log } = options;
   const { home, book, unshielded } = opened;
   const { trail } = built.secrets;
@@ -267,10 +299,13 @@ function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
     settings: book,
     askers: new Askers((ended) => broker.consent.endRun(ended)),
     signIns: socketDoor(() => parts.isDesk),
-    verifyRecords: () => authority.verify(),
-    status: () => statusOf({ home, book, parts, records, trail, log, desk, unshielded }),
+    refuseStrange: () => word.refuseStrange(),
+    ...openDeskOf(built),
+    // A memory vault has no records of its own to verify.
+    verifyRecords: () => word.verify().then(() => authority.verify()),
+    status: () => statusOf({ home, book, parts, records, trail, log, desk, word, unshielded }),
     changeSetting: async (name, value) => {
-      const change = await changeSetting({ home, book, parts }, name, value);
+      const change = await changeSetting({ home, book, parts, word }, name, value);
       log.level = book.current.logLevel;
       return change;
     },
@@ -278,7 +313,11 @@ function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
     changed: () => subscribers.tell('status.changed'),
     closeConnectionsOf: (clientId) => server()?.closeConnectionsOf(clientId),
     register: (params) => enterRegistration(parts, params),
-    reset: (params) => resetHome({ broker, records, service: serviceOf(home) }, params),
+    reset: (params) =>
+      resetHome(
+        { broker, records, service: serviceOf(home), isStrange: opened.strange !== undefined },
+        params,
+      ),
     stop: async () => {
       await ending.settle();
       // After the answer: it leaves with the connection's last bytes.
@@ -287,10 +326,21 @@ function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
   };
 }
 
+/** Nothing at a desk: there the person is asked. */
+function openDeskOf({ options, opened, broker, word }: Built): Pick<Host, 'requireOpenDesk'> {
+  if (options.desk) return {};
+  return {
+    requireOpenDesk: async (method, params) => {
+      const parts = { broker, settings: opened.book, hasMaster: word.hasMaster };
+      if (widensHere(parts, method, params)) await word.requireOpen();
+    },
+  };
+}
+
 /** Nothing for a host at which nobody sits: there commands act at once. */
-function approvalsOf({ options, opened, broker }: Built, { askers }: Host): Pick<Host, 'approve'> {
+function approvalsOf({ options, opened, broker, word }: Built, { askers }: Host): Pick<Host, 'approve'> {
   if (!options.desk) return {};
-  const change = { ...opened, parts: broker.parts };
+  const change = { ...opened, parts: broker.parts, word };
   const approvals = new Approvals({
     broker,
     askers,
@@ -355,33 +405,3 @@ const eventLevels: Readonly<Record<ServerEvent['event'], Level>> = {
   refused: 'warn',
   unusual: 'warn',
 };
-
-/** A file that can't be read refuses its own requests and is reported; the rest goes on. */
-async function loadRecords(records: Records, log: WriteLog): Promise<void> {
-  for (const store of storesOf(records)) {
-    await store
-      .load()
-      .catch((error: unknown) =>
-        log(error instanceof Error ? error.message : 'a record file failed', 'error'),
-      );
-  }
-}
-
-/** The memory vault starts empty: what it held is gone, and the grants say so. */
-async function forgetMemoryVault(parts: BrokerParts): Promise<void> {
-  const { grants } = parts;
-  const why = 'the memory vault forgot its tokens when the broker stopped';
-  const active = grants.all().filter((grant: Grant) => grant.state.kind === 'active');
-  for (const grant of active) {
-    await grants.change(grant, { state: { kind: 'loginRequired', why }, hasRefreshToken: false });
-  }
-  for (const grant of grants.all().filter(isPending)) await abandonRevocation(parts, grant);
-}
-
-/** A fault of ours, for the log: where it happened, without its message, which may quote anything. */
-function fault(method: string, error: unknown): string {
-  const frames =
-    error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
-  const name = error instanceof Error ? error.name : 'not an Error';
-  return JSON.stringify({ event: 'fault', method, name, at: frames.slice(0, 8).map((line) => line.trim()) });
-}

@@ -23,6 +23,8 @@ export interface DeskOwner {
   widens(params: PermissionParams): Promise<boolean>;
   /** Whether a refusal would end with such a permission. Throws KeyturnError. */
   endsRefusal(params: EndParams): Promise<boolean>;
+  /** Gives the home free for brokers without a window, or takes that back. No method of the wire does so. */
+  release(isReleased: boolean): Promise<void>;
   /** Ends the subscription, and what waits for this owner. */
   close(): void;
 }
@@ -31,8 +33,9 @@ export interface DeskOwner {
 export function deskOwner(
   {
     dispatch,
+    release,
     ...judging
-  }: { readonly dispatch: ServerDeps['dispatch'] } & Pick<DeskOwner, 'widens' | 'endsRefusal'>,
+  }: { readonly dispatch: ServerDeps['dispatch'] } & Pick<DeskOwner, 'widens' | 'endsRefusal' | 'release'>,
   heard: (method: string) => void,
 ): DeskOwner {
   const over = new AbortController();
@@ -58,6 +61,7 @@ export function deskOwner(
       return dispatch(caller, method, params);
     },
     ...judging,
+    release,
     close: () => over.abort(closed()),
   };
 }

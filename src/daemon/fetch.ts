@@ -5,20 +5,21 @@
  * less and no switch to turn verification off. Loopback never goes through a proxy. Each request goes
  * only as far as addresses.ts lets it, and a connection is used again only by requests of the same reach.
  */
-import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 import type { Dispatcher } from 'undici';
 import { lookupFor, reachOf } from '../addresses.ts';
 import type { Reach, Trust } from '../addresses.ts';
-import { KeyturnError } from '../errors.ts';
 import type { Fetch } from '../oauth/http.ts';
+import type { AuthoritiesFile } from './authorities.ts';
 
 export interface FetchOptions {
-  readonly extraAuthorities?: string | undefined;
+  readonly authorities?: AuthoritiesFile | undefined;
   readonly httpsProxy?: string | undefined;
   readonly noProxy?: string | undefined;
   readonly proxyFor?: ProxyFor | undefined;
+  /** The variables of whoever started the broker don't name the system's authorities. */
+  readonly ignoresEnvironment?: boolean;
 }
 
 /**
@@ -41,15 +42,15 @@ const loopbackHosts = '127.0.0.1,localhost,[::1],::1';
 /** Milliseconds to connect: metadata has 10 s in all. */
 const connectTimeout = 10_000;
 
-/** Throws `file_unreadable` when the authorities' file can't be read. The rest waits for the first request. */
-export function daemonFetch(options: FetchOptions): DaemonFetch {
-  const extra = options.extraAuthorities === undefined ? [] : [readAuthorities(options.extraAuthorities)];
+/** `inForce` is asked before each request, and what it throws keeps the request here. */
+export function daemonFetch(inForce: () => Promise<FetchOptions>): DaemonFetch {
   const agents = new Map<string, Dispatcher>();
   // Reading the system's authorities takes tens of milliseconds; start-up need not wait for it.
   const agent = async (reach: Reach, url: string): Promise<Dispatcher> => {
+    const options = await inForce();
     const httpsProxy = reach === 'thisMachine' ? undefined : await proxyOf(options, url);
-    const name = `${reach} ${httpsProxy ?? ''}`;
-    const known = agents.get(name) ?? makeAgent(extra, { ...options, httpsProxy }, reach);
+    const name = JSON.stringify([reach, httpsProxy, options.noProxy, options.authorities?.hash]);
+    const known = agents.get(name) ?? makeAgent({ ...options, httpsProxy }, reach);
     agents.set(name, known);
     return known;
   };
@@ -70,13 +71,17 @@ async function proxyOf({ httpsProxy, proxyFor }: FetchOptions, url: string): Pro
   return httpsProxy ?? (await proxyFor?.(url));
 }
 
-function makeAgent(extra: string[], { httpsProxy, noProxy }: FetchOptions, reach: Reach): Dispatcher {
-  const ca = [...getCACertificates('bundled'), ...getCACertificates('system'), ...extra];
+function makeAgent(options: FetchOptions, reach: Reach): Dispatcher {
+  const { authorities, httpsProxy, noProxy, ignoresEnvironment = false } = options;
+  const extra = authorities ? [authorities.pem] : [];
+  const ca = [...getCACertificates('bundled'), ...systemAuthorities(ignoresEnvironment), ...extra];
+  // Said in so many words: else NODE_TLS_REJECT_UNAUTHORIZED=0 would turn verification off.
+  const tls = { ca, rejectUnauthorized: true };
   return new EnvHttpProxyAgent({
     // Through a proxy names are the proxy's to resolve, and so to guard.
-    connect: { ca, timeout: connectTimeout, lookup: lookupFor(reach) },
-    requestTls: { ca },
-    proxyTls: { ca },
+    connect: { ...tls, timeout: connectTimeout, lookup: lookupFor(reach) },
+    requestTls: tls,
+    proxyTls: tls,
     // '' rather than absent: undici would read the environment by itself.
     httpProxy: '',
     httpsProxy: httpsProxy ?? '',
@@ -84,12 +89,11 @@ function makeAgent(extra: string[], { httpsProxy, noProxy }: FetchOptions, reach
   });
 }
 
-function readAuthorities(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    throw new KeyturnError('file_unreadable', `The certificate authorities in ${file} can't be read.`, {
-      hint: 'NODE_EXTRA_CA_CERTS (or the setting extraAuthorities) must name a readable PEM file.',
-    });
-  }
+/** OpenSSL's variables, by which anybody's file passes for the system's authorities. */
+const opensslVariables = ['SSL_CERT_FILE', 'SSL_CERT_DIR'] as const;
+
+/** The system's authorities. Node reads them once a process. */
+function systemAuthorities(ignoresEnvironment: boolean): string[] {
+  if (ignoresEnvironment) for (const name of opensslVariables) Reflect.deleteProperty(process.env, name);
+  return getCACertificates('system');
 }

@@ -20,6 +20,8 @@ const homeSchema = z.object({
   homeId: z.string().regex(/^[A-Za-z0-9_-]{22}$/),
   /** True once the master secret was written to the vault: from then on its absence is an error. */
   hasMaster: z.boolean(),
+  /** The vault that holds it, with its key; absent in homes of older versions until their vault is opened. */
+  vault: z.string().max(64).optional(),
 });
 
 const ownerKeySchema = z.object({
@@ -37,8 +39,12 @@ export interface Home {
   readonly isNew: boolean;
   /** True once the vault holds the master secret: from then on its absence is an error. */
   readonly hasMaster: boolean;
+  /** The vault that holds it, as strange-home.ts names it; undefined where no broker noted it yet. */
+  readonly vault: string | undefined;
   /** Records that the vault holds the master secret now. */
   masterWritten(): Promise<void>;
+  /** Records which vault the home's secrets are in. */
+  keptIn(vault: string): Promise<void>;
 }
 
 export function homeFile(paths: HomePaths): string {
@@ -80,19 +86,25 @@ export async function openHome(paths: HomePaths): Promise<Home> {
     hasMaster: false,
   };
   if (!existing) await writeJson(file, record);
-  let { hasMaster } = record;
+  let current: z.infer<typeof homeSchema> = record;
+  const change = async (changed: Partial<typeof current>): Promise<void> => {
+    const next = { ...current, ...changed };
+    await writeJson(file, next);
+    current = next;
+  };
   return {
     paths,
     homeId: record.homeId,
     ownerKey: await ownerKey(paths, record.homeId),
     isNew: !existing,
     get hasMaster() {
-      return hasMaster;
+      return current.hasMaster;
     },
-    masterWritten: async () => {
-      await writeJson(file, { ...record, hasMaster: true });
-      hasMaster = true;
+    get vault() {
+      return current.vault;
     },
+    masterWritten: () => change({ hasMaster: true }),
+    keptIn: (vault) => change({ vault }),
   };
 }
 

@@ -17,6 +17,8 @@ export interface Host {
   readonly signIns: SignInDoor;
   readonly desk: Pick<LockDesk, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
   readonly trail: Pick<AuditTrail, 'tail' | 'verify' | 'about'>;
+  /** Throws why nothing is served, where the home is a strange one (strange-home.ts). */
+  readonly refuseStrange: () => void;
   /** Before records of the home confer anything. Throws what the vault throws; does nothing once it has succeeded. */
   verifyRecords(): Promise<void>;
   status(): ResultOf<'status'>;
@@ -30,6 +32,8 @@ export interface Host {
   changed(): void;
   /** The person's word where one is needed; absent: none is. Rejects where there is none. */
   readonly approve?: (caller: Caller, method: MethodName, params: unknown) => Promise<void>;
+  /** Rejects what widens in the home of a desk whose app doesn't run (closed-desk.ts); absent at a desk. */
+  readonly requireOpenDesk?: (method: MethodName, params: unknown) => Promise<void>;
   /** Resolves when every rotated token is in the vault; the socket closes once the answer has left. */
   stop(): Promise<void>;
 }

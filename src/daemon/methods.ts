@@ -17,6 +17,7 @@ import { registrationMethods } from './methods/registration.ts';
 import { resetMethods } from './methods/reset.ts';
 import { tokenMethods } from './methods/token.ts';
 import { vaultMethods } from './methods/vault.ts';
+import { servedAnyway } from './strange-home.ts';
 
 /**
  * What the owner does by records that count. The rest of the owner's methods list and end, and must work
@@ -67,6 +68,7 @@ export async function dispatch(
       hint: ownersHints[method] ?? 'Use the keyturn command.',
     });
   }
+  if (!servedAnyway.has(method)) host.refuseStrange();
   host.desk.admit(caller, method);
   const parsed = methods[method].params.safeParse(params ?? {});
   if (!parsed.success) {
@@ -81,6 +83,7 @@ export async function dispatch(
   }
   // A local client sees and gets by its permissions alone.
   if (caller.role !== 'owner' || usingRecords.has(method)) await host.verifyRecords();
+  await host.requireOpenDesk?.(method, parsed.data);
   await host.approve?.(caller, method, parsed.data);
   // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
   const handler = handlers[method] as (host: Host, caller: Caller, params: unknown) => unknown;

@@ -18,6 +18,7 @@ import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import { receiptAnswer } from './answers.ts';
 import type { Records } from './assembly.ts';
 import { anchorItem } from './audit-trail.ts';
+import { homeItem } from './home-item.ts';
 import { masterItem } from './master.ts';
 
 export interface ResetParts {
@@ -25,6 +26,8 @@ export interface ResetParts {
   readonly records: Records;
   /** What the home's items in the keychain are filed under. */
   readonly service: string;
+  /** The vault that is named isn't this home's own (strange-home.ts). */
+  readonly isStrange: boolean;
 }
 
 /** Issuers asked at the same time: enough that one which doesn't answer doesn't hold up the rest. */
@@ -103,7 +106,7 @@ async function endForGood(broker: Broker, grant: Grant): Promise<ResultOf<'home.
 }
 
 /** Undefined where nothing is left. */
-async function emptyVault({ broker, records, service }: ResetParts): Promise<string | undefined> {
+async function emptyVault({ broker, records, service, isStrange }: ResetParts): Promise<string | undefined> {
   const { vault } = broker.parts;
   const grants = records.grants.isLoaded ? records.grants.items : [];
   const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
@@ -113,11 +116,13 @@ async function emptyVault({ broker, records, service }: ResetParts): Promise<str
     anchorItem,
     recordsItem,
     rosterItem,
+    homeItem,
     masterItem,
   ];
   const unlisted = !records.grants.isLoaded || !records.registrations.isLoaded;
   try {
     await vault.destroy(ids);
+    if (isStrange) return `what this home's own vault holds (in the keychain it is filed under ${service})`;
     if (!unlisted || vault.kind !== 'keychain') return undefined;
     return `items that an unreadable file names, filed under ${service}`;
   } catch (error) {

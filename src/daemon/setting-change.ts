@@ -1,25 +1,31 @@
 /**
  * A change of a setting that the owner asks for.
  *
- * Invariant: the vault can't be changed under what rests in it. Each change is a row of the audit log,
+ * Invariants: the vault can't be changed under what rests in it, and where a setting needs the vault's word that
+ * is written before the file. Each change is a row of the audit log,
  * which names the setting and not its value: a proxy's URL may hold a password.
  */
 import type { BrokerParts } from '../broker/parts.ts';
 import { KeyturnError } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
+import type { HomeWord } from './home-word.ts';
 import type { Home } from './home.ts';
 import type { CheckedSetting, SettingsBook } from './settings-book.ts';
+import { settingsSchema, standing } from './settings.ts';
 import type { SettingName, Settings } from './settings.ts';
 
 export interface ChangeParts {
   readonly home: Home;
   readonly book: SettingsBook;
   readonly parts: BrokerParts;
+  readonly word: Pick<HomeWord, 'vouchFor'>;
 }
+
+type CheckParts = Omit<ChangeParts, 'word'>;
 
 /** Changes nothing. `value` null unsets. Throws `not_found`, `invalid_request`, `conflict`. */
 export function checkSetting(
-  { home, book, parts }: ChangeParts,
+  { home, book, parts }: CheckParts,
   name: string,
   value: unknown,
 ): CheckedSetting {
@@ -30,14 +36,17 @@ export function checkSetting(
   return checked;
 }
 
-/** Throws as `checkSetting`, and `file_unreadable`. */
+/** Throws as `checkSetting` and `HomeWord.vouchFor`, and `file_unreadable`. */
 export async function changeSetting(
   change: ChangeParts,
   name: string,
   value: unknown,
 ): Promise<ResultOf<'settings.set'>> {
-  const { book, parts } = change;
+  const { book, parts, word } = change;
   const checked = checkSetting(change, name, value);
+  if (standing[checked.name] === 'confirmed') {
+    await word.vouchFor(checked.name, checked.value ?? settingsSchema.parse({})[checked.name]);
+  }
   const inForce = book.set(checked.name, checked.value);
   const outcome = `${checked.name} ${checked.value === undefined ? 'unset' : 'set'}`;
   await parts.audit.record({ event: 'settings', outcome });

@@ -7,6 +7,7 @@
  */
 import { KeyturnError, quoted } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
+import type { Difference } from './confirmed-settings.ts';
 import { fromEnvironment, isSettingName, live, openStore, readSettings, settingsSchema } from './settings.ts';
 import type { SettingName, Settings, SettingsSource } from './settings.ts';
 
@@ -21,13 +22,23 @@ export interface CheckedSetting {
 
 export class SettingsBook {
   readonly #source: SettingsSource;
-  /** What this run goes by. Live settings change in it. */
+  /** What this run goes by. Live settings change in it, and all of them once the vault's word is known. */
   readonly current: Settings;
+  /** What file and environment say, whether it counts or not. */
+  readonly written: Settings;
+  #different: readonly Difference[] = [];
 
   /** Reads the settings; a new home's are recorded. Throws as `readSettings`. */
   constructor(source: SettingsSource) {
     this.#source = source;
-    this.current = readSettings(source);
+    this.written = readSettings(source);
+    this.current = { ...this.written };
+  }
+
+  /** The vault's word is known: these settings count, and what was written differs so. */
+  goBy(settings: Settings, different: readonly Difference[]): void {
+    Object.assign(this.current, settings);
+    this.#different = different;
   }
 
   /** Those that stand in the file and aren't the default. */
@@ -44,6 +55,8 @@ export class SettingsBook {
       .filter(isSettingName)
       .map((name) => {
         const written = settingsSchema.shape[name].safeParse(file[name]).data;
+        const different = this.#different.find((difference) => difference.name === name);
+        if (different) return { name, ...heldDetail(different, defaults[name]), live: live[name] };
         const value = name in env ? this.current[name] : written;
         const isSet = written !== defaults[name];
         return {
@@ -80,8 +93,11 @@ export class SettingsBook {
     const store = openStore(this.#source.paths);
     if (value === undefined) store.delete(name);
     else store.set(name, value);
+    const counted = value ?? settingsSchema.parse({})[name];
+    if (!(name in this.#environment())) Object.assign(this.written, { [name]: counted });
+    this.#different = this.#different.filter((difference) => difference.name !== name);
     if (!live[name] || name in this.#environment()) return 'nextStart';
-    Object.assign(this.current, { [name]: value ?? settingsSchema.parse({})[name] });
+    Object.assign(this.current, { [name]: counted });
     return 'now';
   }
 
@@ -90,6 +106,18 @@ export class SettingsBook {
     const { env, autoStarted, isNewHome } = this.#source;
     return autoStarted || isNewHome ? {} : fromEnvironment(env);
   }
+}
+
+/** The vault's value counts, and what was written in its place is shown beside it. */
+function heldDetail({ value, held, isContent }: Difference, fallback: Value): Omit<Detail, 'name' | 'live'> {
+  const counts = isContent ? undefined : held;
+  return {
+    ...(counts === undefined ? {} : { value: withoutPassword(counts) }),
+    ...(fallback === undefined ? {} : { default: fallback }),
+    source: counts === fallback ? 'default' : 'vault',
+    ...(value === undefined ? {} : { written: withoutPassword(value) }),
+    isUnconfirmed: true,
+  };
 }
 
 function isValue(value: unknown): value is NonNullable<Value> {

@@ -3,7 +3,8 @@
  *
  * Invariant: an auto-started broker takes browser, authorities, proxy, vault and insecure loopback
  * from the environment only when it creates the home; afterwards they stand in settings.json and only
- * a settings change alters them. A broker that the user starts takes its environment as it is.
+ * a settings change alters them. A broker that the user starts takes its environment as it is, except at a
+ * desk and in a desk's home: there the table `standing` says what a written value counts for.
  */
 import Conf from 'conf';
 import { z } from 'zod';
@@ -82,6 +83,37 @@ export const live: Readonly<Record<SettingName, boolean>> = {
   defaultLease: true,
   insecureLoopback: false,
   logLevel: true,
+};
+
+/**
+ * What a value counts for that was written into the file or the environment, at a desk and in a desk's home.
+ *
+ * `confirmed`: nothing, until the vault vouches for it (home-word.ts), because it decides where a secret goes, what
+ * runs, or what a person is offered. `home`: it says which vault is asked, so that no vault can vouch for it; a
+ * change makes a strange home (strange-home.ts). `free`: it counts, because it gives nobody anything.
+ */
+export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {
+  vault: 'home',
+  vaultKey: 'home',
+  // A longer time, or none, leaves the vault open.
+  lockAfter: 'confirmed',
+  // A program that is started, and that gets the address of each sign-in.
+  browser: 'confirmed',
+  // Whoever holds one of their keys can pass for every server. The content counts, not only the path.
+  extraAuthorities: 'confirmed',
+  httpsProxy: 'confirmed',
+  // Sends requests past a proxy that the person, or the system, asks for.
+  noProxy: 'confirmed',
+  // The client that issuers know Keyturn by, with its redirect addresses.
+  clientMetadataUrl: 'confirmed',
+  // The name and the value of a header that goes out with requests for metadata.
+  protocolVersionHeader: 'confirmed',
+  protocolVersion: 'confirmed',
+  // What a card proposes first, and so what a quick yes allows.
+  defaultLease: 'confirmed',
+  insecureLoopback: 'confirmed',
+  // No level writes a secret.
+  logLevel: 'free',
 };
 
 export function isSettingName(name: string): name is SettingName {

@@ -6,9 +6,11 @@ import { clocksAnswer } from './answers.ts';
 import type { Records } from './assembly.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Home } from './home.ts';
+import type { HomeWord } from './home-word.ts';
 import type { LockDesk } from './lock-desk.ts';
 import type { Log } from './log.ts';
 import type { SettingsBook } from './settings-book.ts';
+import { shown } from './settings-question.ts';
 import { version } from './version.ts';
 
 export interface StatusParts {
@@ -19,6 +21,7 @@ export interface StatusParts {
   readonly trail: AuditTrail;
   readonly log: Log;
   readonly desk: LockDesk;
+  readonly word: Pick<HomeWord, 'state'>;
   /** What the process could not be shielded from. */
   readonly unshielded: readonly string[];
 }
@@ -32,7 +35,7 @@ function indexAnswer({ refresher }: BrokerParts): ResultOf<'status'>['index'] {
 }
 
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
-  const { home, book, parts, records, trail, log, desk, unshielded } = reported;
+  const { home, book, parts, records, trail, log, desk, word, unshielded } = reported;
   const settings = book.current;
   return {
     version,
@@ -49,6 +52,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
     index: indexAnswer(parts),
     unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
+    homeState: { ...word.state, differing: shown(word.state.differing) },
     settings: book.recorded(),
     log: { level: log.level, ...(log.file === undefined ? {} : { file: log.file }), ok: log.isOk },
     audit: trail.state,

@@ -188,7 +188,11 @@ const setting = z.object({
   /** Absent: not set, and there is no default. A password in a URL is left out. */
   value: settingValue.optional(),
   default: settingValue.optional(),
-  source: z.literal(['file', 'environment', 'default']),
+  /** `vault`: the file says something else, which nobody confirmed. */
+  source: z.literal(['file', 'environment', 'default', 'vault']),
+  /** What the file or a variable says and doesn't count, because the vault doesn't vouch for it. */
+  written: settingValue.optional(),
+  isUnconfirmed: z.literal(true).optional(),
   /** A change is in force at once; else at the broker's next start. */
   live: z.boolean(),
 });
@@ -196,9 +200,20 @@ const setting = z.object({
 /** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
 const signInMethod = z.literal(['browser', 'paste', 'device']);
 
+/** A setting that was written otherwise than the vault has it. Passwords in URLs are left out. */
+const unconfirmed = z.object({
+  name: settingName,
+  /** What was written; absent: it was unset. */
+  value: settingValue.optional(),
+  /** What counts in its place; absent: nothing. */
+  held: settingValue.optional(),
+  /** The value is the same, and the file that it names has another content. */
+  isContent: z.literal(true).optional(),
+});
+
 const interaction = z.object({
   id,
-  kind: z.literal(['allow', 'pair', 'login', 'device', 'command']),
+  kind: z.literal(['allow', 'pair', 'login', 'device', 'command', 'settings']),
   /** Of the kind `command`: what it would widen, and below what of it the person has to know. */
   command: z
     .literal(['allow', 'endDenial', 'register', 'login', 'override', 'settings', 'unlock', 'passphrase'])
@@ -225,6 +240,8 @@ const interaction = z.object({
   server: url.optional(),
   /** Without a value: it would be unset. A password in a URL is left out. */
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
+  /** Of the kind `settings`: what was written past Keyturn, and would count after a yes. */
+  settings: z.array(unconfirmed).optional(),
   /** The issuer that the protected server named before, where it names another now. */
   formerIssuer: url.optional(),
   /**
@@ -316,6 +333,9 @@ const vaultState = z.object({
   hint: settingText.optional(),
 });
 
+/** `here`: the app is the broker. `closed`: a desk's home whose app doesn't run. */
+const deskState = z.literal(['unknown', 'none', 'here', 'closed', 'released']);
+
 const status = z.object({
   version: z.string().max(longest.id),
   pid: z.int().positive(),
@@ -341,6 +361,18 @@ const status = z.object({
   }),
   /** Files that count for nothing, were left as they are, and why. */
   unreadable: z.array(z.object({ file: settingText, why: z.string() })),
+  /** What the vault vouches for of this home. */
+  homeState: z.object({
+    /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
+    state: z.literal(['unchecked', 'checked', 'passing', 'strange']),
+    desk: deskState,
+    /** A card about the settings waits, and nothing goes to the network until it is answered. */
+    isWaiting: z.boolean(),
+    /** Why it is strange. */
+    why: z.string().optional(),
+    /** Settings that were written past the vault. At a desk `held` counts, elsewhere `value`. */
+    differing: z.array(unconfirmed),
+  }),
   /** Settings that were recorded or changed, by name. */
   settings: z.record(settingName, settingValue),
   log: z.object({
@@ -410,7 +442,11 @@ export const methods = {
   'settings.get': {
     who: 'owner',
     params: empty,
-    result: z.object({ settings: z.record(settingName, settingValue), details: z.array(setting) }),
+    result: z.object({
+      settings: z.record(settingName, settingValue),
+      details: z.array(setting),
+      desk: deskState,
+    }),
   },
   'settings.set': {
     who: 'owner',

@@ -14,6 +14,14 @@ export interface VaultWatcher {
   failed(): void;
 }
 
+/** Each is told, in this order. */
+export function both(...watchers: readonly VaultWatcher[]): VaultWatcher {
+  return {
+    answered: () => watchers.forEach((watcher) => watcher.answered()),
+    failed: () => watchers.forEach((watcher) => watcher.failed()),
+  };
+}
+
 export function tellingFirstUse(vault: Vault, watcher: VaultWatcher): Vault {
   let isAnswering = false;
   const told = async <T>(answer: Promise<T>): Promise<T> => {

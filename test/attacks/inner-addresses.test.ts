@@ -11,6 +11,7 @@ import path from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { hostOf } from '../../src/addresses.ts';
+import { readAuthorities } from '../../src/daemon/authorities.ts';
 import { daemonFetch } from '../../src/daemon/fetch.ts';
 import { brokerRig } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
@@ -69,7 +70,7 @@ interface Step {
 
 /** Asks each host in turn, on the way of one endpoint; the reasons of what was refused. */
 async function follow({ endpoint, hosts, confirmed }: Step): Promise<unknown[]> {
-  const net = daemonFetch({ extraAuthorities: caFile });
+  const net = daemonFetch(async () => ({ authorities: readAuthorities(caFile) }));
   onTestFinished(() => net.close());
   const fetch = net.fetchFor(endpoint, confirmed);
   const outcomes: unknown[] = [];
@@ -183,7 +184,7 @@ describe('metadata that names an authorization server in a private network', () 
   async function named(): Promise<Named> {
     const { world, authorizationServer, protectedServer } = await ground();
     const origin = 'https://server.example';
-    const net = daemonFetch({ extraAuthorities: world.caFile });
+    const net = daemonFetch(async () => ({ authorities: readAuthorities(world.caFile) }));
     onTestFinished(() => net.close());
     const way: { rig?: Rig } = {};
     const guarded = net.fetchFor(`${origin}/mcp`, (url) => way.rig?.parts.overrides.isPrivate(url) ?? false);

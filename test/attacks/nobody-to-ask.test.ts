@@ -9,6 +9,7 @@ import type { Askers } from '../../src/daemon/askers.ts';
 import type { Home } from '../../src/daemon/home.ts';
 import { Keys } from '../../src/daemon/keys.ts';
 import type { Master } from '../../src/daemon/master.ts';
+import { askAboutSettings } from '../../src/daemon/settings-question.ts';
 import { KeyturnError } from '../../src/errors.ts';
 import { PairingDesk } from '../../src/ipc/pairing.ts';
 import { methods } from '../../src/ipc/protocol.ts';
@@ -54,6 +55,11 @@ const cases: Readonly<Record<Kind, Case>> = {
     patience: signInPatience,
     question: { kind: 'device', endpoint, issuer, userCode: 'ABCD', url: issuer },
   },
+  settings: {
+    start: (rig) => settings(rig),
+    patience: questionPatience,
+    question: { kind: 'settings', settings: [{ name: 'httpsProxy', value: 'http://proxy.example:3128' }] },
+  },
   command: {
     start: (rig) => command(rig),
     patience: questionPatience,
@@ -76,6 +82,15 @@ function pairing({ parts, clock }: Rig): Promise<unknown> {
   });
   const peer = { kind: 'unverified' } as const;
   return desk.ask({ name: 'reader', peer, peerNow: () => peer }, never, () => undefined);
+}
+
+async function settings({ parts }: Rig): Promise<void> {
+  const verdict = await askAboutSettings(
+    parts,
+    [{ name: 'httpsProxy', value: 'http://proxy.example' }],
+    never,
+  );
+  if (verdict !== 'yes') throw new KeyturnError('consent_pending', verdict);
 }
 
 function command({ broker }: Rig): Promise<unknown> {
@@ -131,7 +146,9 @@ describe('a question that nobody can answer', () => {
   it.each(kinds)('of the kind %s is refused when the app ends', async (kind) => {
     const { rig, outcome } = await asked(kind);
     await rig.broker.end();
-    expect(await outcome).toMatchObject({ reason: kind === 'pair' ? expect.any(String) : 'broker_stopping' });
+    expect(await outcome).toMatchObject({
+      reason: ['pair', 'settings'].includes(kind) ? expect.any(String) : 'broker_stopping',
+    });
     expect(given(rig)).toEqual(nothing);
   });
 

@@ -1,6 +1,8 @@
 /** The daemon's fetch: whom it trusts, and what never goes through a proxy. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readAuthorities } from '../../src/daemon/authorities.ts';
 import { daemonFetch } from '../../src/daemon/fetch.ts';
+import type { FetchOptions } from '../../src/daemon/fetch.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 
 let world: TestWorld;
@@ -13,8 +15,8 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-async function statusWith(options: Parameters<typeof daemonFetch>[0]): Promise<number> {
-  const net = daemonFetch(options);
+async function statusWith(options: FetchOptions): Promise<number> {
+  const net = daemonFetch(async () => options);
   try {
     const signal = new AbortController().signal;
     const fetch = net.fetchFor(world.protectedServer.url);
@@ -28,7 +30,7 @@ async function statusWith(options: Parameters<typeof daemonFetch>[0]): Promise<n
 
 describe('the daemon’s fetch', () => {
   it('trusts an authority that the user named, and no other', async () => {
-    expect(await statusWith({ extraAuthorities: world.caFile })).toBe(200);
+    expect(await statusWith({ authorities: readAuthorities(world.caFile) })).toBe(200);
     await expect(statusWith({})).rejects.toMatchObject({
       cause: { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
     });
@@ -37,14 +39,14 @@ describe('the daemon’s fetch', () => {
   it('never sends a request to this machine through a proxy', async () => {
     // Nothing listens on the discard port: a request that went there would fail.
     const httpsProxy = 'http://127.0.0.1:9';
-    expect(await statusWith({ extraAuthorities: world.caFile, httpsProxy })).toBe(200);
-    expect(await statusWith({ extraAuthorities: world.caFile, httpsProxy, noProxy: 'intern.example' })).toBe(
-      200,
-    );
+    const authorities = readAuthorities(world.caFile);
+    expect(await statusWith({ authorities, httpsProxy })).toBe(200);
+    expect(await statusWith({ authorities, httpsProxy, noProxy: 'intern.example' })).toBe(200);
   });
 
   it('refuses to follow a public server’s documents to an address that is not public', async () => {
-    const net = daemonFetch({ extraAuthorities: world.caFile });
+    const authorities = readAuthorities(world.caFile);
+    const net = daemonFetch(async () => ({ authorities }));
     const fetch = net.fetchFor('https://203.0.113.7.example.invalid/mcp');
     const init = {
       method: 'GET',
@@ -62,7 +64,7 @@ describe('the daemon’s fetch', () => {
   });
 
   it('says at once which file of authorities can’t be read', () => {
-    expect(() => daemonFetch({ extraAuthorities: '/nonexistent/ca.pem' })).toThrow(
+    expect(() => readAuthorities('/nonexistent/ca.pem')).toThrow(
       expect.objectContaining({
         reason: 'file_unreadable',
         message: expect.stringContaining('/nonexistent/ca.pem'),

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readAuthorities } from '../../src/daemon/authorities.ts';
 import { daemonFetch } from '../../src/daemon/fetch.ts';
 import type { FetchOptions } from '../../src/daemon/fetch.ts';
 import { resolveBy } from '../support/resolver.ts';
@@ -17,7 +18,7 @@ const name = 'server.example';
 const url = `https://${name}/token`;
 
 const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-proxy-'));
-const extraAuthorities = path.join(folder, 'ca.pem');
+const caFile = path.join(folder, 'ca.pem');
 const asked: string[] = [];
 let server: https.Server;
 let proxy: http.Server;
@@ -36,7 +37,7 @@ beforeAll(async () => {
     algorithm: 'sha256',
     extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: name }] }],
   });
-  writeFileSync(extraAuthorities, made.cert);
+  writeFileSync(caFile, made.cert);
   server = https.createServer({ key: made.private, cert: made.cert }, (_request, response) => {
     response.end('behind the proxy');
   });
@@ -63,7 +64,7 @@ afterAll(async () => {
 beforeEach(() => asked.splice(0));
 
 async function bodyWith(options: FetchOptions): Promise<string> {
-  const daemon = daemonFetch({ extraAuthorities, ...options });
+  const daemon = daemonFetch(async () => ({ authorities: readAuthorities(caFile), ...options }));
   try {
     const signal = AbortSignal.timeout(10_000);
     const response = await daemon.fetchFor(url)(url, {
@@ -107,7 +108,7 @@ describe('a proxy that the settings name', () => {
     });
     const file = path.join(folder, 'other.pem');
     writeFileSync(file, other.cert);
-    await expect(bodyWith({ httpsProxy, extraAuthorities: file })).rejects.toThrow();
+    await expect(bodyWith({ httpsProxy, authorities: readAuthorities(file) })).rejects.toThrow();
     expect(asked).toEqual([`${name}:443`]);
   });
 

@@ -4,6 +4,7 @@
  *
  * Invariant: a test that uses only this file's `App` runs on both.
  */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
@@ -41,8 +42,37 @@ export interface Tray {
   readonly rows: readonly string[];
 }
 
-/** Starts the app on this home; it ends with the test. */
+/**
+ * Starts the app on this home; it ends with the test. Where the app asks at its start about the settings that the
+ * home is made with, the person says yes.
+ */
 export async function openApp(home: TestHome, args: readonly string[] = []): Promise<App> {
+  const isAsked = asksAtStart(home);
+  const opened = await startApp(home, args);
+  if (isAsked) await confirmSettings(opened);
+  return opened;
+}
+
+/** Variables that a new home records, and that its person has to confirm. */
+const unconfirmed = ['NODE_EXTRA_CA_CERTS', 'KEYTURN_BROWSER', 'KEYTURN_ALLOW_INSECURE_LOOPBACK'];
+
+function asksAtStart({ env, paths }: TestHome): boolean {
+  const isForgotten = env['KEYTURN_VAULT'] === 'memory' || !existsSync(path.join(paths.state, 'home.json'));
+  return isForgotten && unconfirmed.some((name) => env[name] !== undefined);
+}
+
+/** Presses yes on the card about the settings, and sees it go. */
+export async function confirmSettings(opened: App): Promise<void> {
+  await opened.clickNotification('Settings were changed outside Keyturn');
+  const card = await until('the card about the settings', async () =>
+    (await opened.pages()).find((page) => page.url().includes('#card/')),
+  );
+  const here = card.url();
+  await card.getByRole('button', { name: 'Let them count' }).click();
+  await until('the card goes', () => card.isClosed() || card.url() !== here);
+}
+
+async function startApp(home: TestHome, args: readonly string[]): Promise<App> {
   if (binary !== undefined) return openBinary(binary, home, args);
   await startInDouble(home, args);
   if (double.errors.length > 0) throw new Error(`the app did not start: ${double.errors.join(' ')}`);

@@ -1,6 +1,6 @@
 /** The broker behind the app: locked and unlocked, quit in the middle, taken over from another one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type App, iconShows, openApp } from '../electron/rig.ts';
+import { type App, confirmSettings, iconShows, openApp } from '../electron/rig.ts';
 import { verdictOn } from '../support/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
@@ -136,6 +136,8 @@ describe('a headless broker', () => {
     const seat = { ...desk, app: await openApp(desk.home, ['--hidden']) };
     expect((await headless.ended).code).toBe(0);
     await iconShows(seat.app, names.icon.waiting);
+    // Nobody sat at the broker before: its settings are confirmed now.
+    await confirmSettings(seat.app);
     await answerCard(await openCard(seat, names.notice.asking), names.card.allow);
     await world.signIn(await tab(seat, 1));
     const { code, stdout } = await asking.ended;

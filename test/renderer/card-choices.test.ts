@@ -143,7 +143,7 @@ describe('how long it is allowed', () => {
       'client.list': {
         clients: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }],
       },
-      'settings.get': { settings: {}, details: [] },
+      'settings.get': { settings: {}, details: [], desk: 'here' },
     });
     const { page } = await openWindow(profile.page.context(), {
       hash: 'card',
@@ -186,7 +186,7 @@ describe('how long it is allowed', () => {
       answer: async (channel, params) =>
         exampleAnswer({
           'interaction.list': { interactions: [question] },
-          'settings.get': { settings: { defaultLease }, details: [] },
+          'settings.get': { settings: { defaultLease }, details: [], desk: 'here' },
         })(channel, params),
     });
     await armed(page);
@@ -253,7 +253,7 @@ describe('how long it is allowed', () => {
       'interaction.list': { interactions: [question] },
       'client.list': { clients: [{ ...client, permissions: [had] }] },
       'grant.list': { grants: [] as unknown[] },
-      'settings.get': { settings: {}, details: [] },
+      'settings.get': { settings: {}, details: [], desk: 'here' },
     };
     const calls: string[] = [];
     const { page, change } = await openWindow(profile.page.context(), {

@@ -20,7 +20,6 @@ beforeAll(async () => {
 afterAll(() => profile.close());
 
 type Lists = Readonly<Record<string, unknown>>;
-
 const now = Math.floor(Date.now() / 1000);
 const hour = 3600;
 
@@ -33,7 +32,7 @@ const nothing: Lists = {
   'interaction.list': { interactions: [] },
   'audit.tail': { rows: [] },
   'registration.list': { registrations: [] },
-  'settings.get': { settings: {}, details: [] },
+  'settings.get': { settings: {}, details: [], desk: 'here' },
   'preferences.get': examplePreferences,
   'card.shown': {},
   status,
@@ -267,7 +266,11 @@ const troubled: Lists = {
       }),
     ],
   },
-  'settings.get': { settings: {}, details: [{ name: 'lockAfter', source: 'default', live: false }] },
+  'settings.get': {
+    settings: {},
+    details: [{ name: 'lockAfter', source: 'default', live: false }],
+    desk: 'here',
+  },
   status: {
     ...status,
     vault: 'sealed-file',

@@ -1,5 +1,6 @@
 /** Metadata that no client should swallow: too long, endless, from elsewhere, not JSON at all. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { readAuthorities } from '../../src/daemon/authorities.ts';
 import { daemonFetch } from '../../src/daemon/fetch.ts';
 import type { Fetch } from '../../src/oauth/http.ts';
 import { brokerRig } from '../broker/rig.ts';
@@ -134,7 +135,7 @@ describe('a public server’s documents', () => {
   async function publicRig() {
     const { world, authorizationServer, protectedServer } = await ground();
     const origin = 'https://server.invalid';
-    const net = daemonFetch({ extraAuthorities: world.caFile });
+    const net = daemonFetch(async () => ({ authorities: readAuthorities(world.caFile) }));
     onTestFinished(() => net.close());
     const guarded = net.fetchFor(`${origin}/mcp`);
     const fetch: Fetch = (url, init) =>

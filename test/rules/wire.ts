@@ -42,6 +42,7 @@ function hostOf(broker: Host['broker']): Host {
     get settings() {
       return missing();
     },
+    refuseStrange: () => undefined,
     verifyRecords: () => broker.parts.registrations.verify(),
     askers: new Askers(() => undefined),
     signIns: socketDoor(() => broker.parts.isDesk),

@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import type { Daemon } from '../../src/daemon/daemon.ts';
 import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
 import { terminalLog } from '../../src/daemon/log.ts';
 import { methods, type ResultOf } from '../../src/ipc/protocol.ts';
@@ -25,26 +26,76 @@ export interface Desk {
   readonly card: () => Promise<Card>;
   readonly answer: (id: string, answer: 'yes' | 'no' | 'later') => Promise<unknown>;
   readonly permissions: () => Promise<Client['permissions']>;
+  /** The browser commands that pages were given to; undefined for the system's own. */
+  readonly browsers: readonly (string | undefined)[];
+  /** Ends it before the test does. */
+  readonly stop: () => Promise<void>;
 }
 
-/** Starts it on this home. It ends with the test, and opens no page by itself. */
-export async function openDesk(home: TestHome): Promise<Desk> {
+/** A broker in this process that nobody sits at, with the owner's key at hand. */
+export interface Headless {
+  readonly line: Connection;
+  /** The lines of its log. */
+  readonly said: readonly string[];
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a headless broker on this home, as `keyturn daemon` in a terminal with these variables. Ends with the test. */
+export async function openHeadless(home: TestHome, env: NodeJS.ProcessEnv = {}): Promise<Headless> {
+  const said: string[] = [];
+  const { daemon, line } = await started(home, { env: { ...home.env, ...env }, said });
+  return { line, said, stop: () => daemon.stop() };
+}
+
+interface Starting {
+  readonly env: NodeJS.ProcessEnv;
+  readonly desk?: true;
+  readonly said?: string[];
+  readonly browsers?: (string | undefined)[];
+}
+
+async function started(
+  home: TestHome,
+  { env, said = [], browsers = [], ...desk }: Starting,
+): Promise<{ daemon: Daemon; line: Connection }> {
   const daemon = await startDaemon({
     paths: home.paths,
-    env: home.env,
+    env,
     autoStarted: false,
-    desk: true,
-    openBrowser: () => Promise.resolve(),
-    log: terminalLog(() => undefined),
+    ...desk,
+    openBrowser: async (_url, command) => void browsers.push(command),
+    log: terminalLog((entry) => said.push(entry)),
     shield: () => Promise.resolve([]),
   });
   onTestFinished(() => daemon.stop());
-  const heard: string[] = [];
-  const owner = daemon.owner((name) => heard.push(name));
   const line = await connectAsOwner({ env: home.env, paths: home.paths });
   onTestFinished(() => line.close());
+  return { daemon, line };
+}
+
+/**
+ * Starts it on this home. It ends with the test, and opens no page by itself. Where it asks at its start about the
+ * settings that the home is made with, the person says yes, unless `leaves` is given.
+ */
+export async function openDesk(
+  home: TestHome,
+  { leaves = false }: { readonly leaves?: boolean } = {},
+): Promise<Desk> {
+  const browsers: (string | undefined)[] = [];
+  const { daemon, line } = await started(home, { env: home.env, desk: true, browsers });
+  const heard: string[] = [];
+  const owner = daemon.owner((name) => heard.push(name));
   const cards = async (): Promise<Card[]> =>
     methods['interaction.list'].result.parse(await owner.call('interaction.list', {})).interactions;
+  const [first] = await cards();
+  if (first && !leaves) {
+    await owner.call('interaction.answer', { id: first.id, answer: 'yes' });
+    await until('the settings count', async () => {
+      const { homeState } = methods.status.result.parse(await owner.call('status', {}));
+      return !homeState.isWaiting;
+    });
+    heard.splice(0);
+  }
   return {
     home,
     owner,
@@ -57,5 +108,7 @@ export async function openDesk(home: TestHome): Promise<Desk> {
       const { clients } = methods['client.list'].result.parse(await owner.call('client.list', {}));
       return clients.flatMap(({ permissions }) => permissions);
     },
+    browsers,
+    stop: () => daemon.stop(),
   };
 }

@@ -25,7 +25,7 @@ export const homeMethods: Pick<
     return {};
   },
 
-  'settings.get': ({ settings }) => settingAnswer(settings.details()),
+  'settings.get': (host) => settingAnswer(host.settings.details(), host.status().homeState.desk),
 
   'settings.set': (host, _caller, { name, value }) => host.changeSetting(name, value),
 

@@ -1,0 +1,82 @@
+/**
+ * The card about settings that were written past Keyturn: each with its value, and what counts until a yes.
+ *
+ * Invariant: every setting that a yes would confirm stands on the card, with the value as the broker names it.
+ */
+import { announce } from './announcement.ts';
+import { ConsentForm } from './consent-form.tsx';
+import { useDeed } from './deed.ts';
+import { Fact, Facts } from './facts.tsx';
+import { Foreign } from './foreign.tsx';
+import { longestPath } from './asker.tsx';
+import { Notice } from './notice.tsx';
+import { strings } from './strings.ts';
+import type { Question } from './views.ts';
+import { settingText } from './words.ts';
+
+const words = strings.unconfirmed;
+
+type Unconfirmed = NonNullable<Question['settings']>[number];
+
+interface SettingsCardProps {
+  readonly question: Question;
+  readonly onDone: () => void;
+}
+
+export function SettingsCard({ question, onDone }: SettingsCardProps) {
+  const { id, settings = [] } = question;
+  const deed = useDeed();
+  const sentences = { yes: words.done, no: words.refused, later: strings.card.postponed };
+  const answer = async (given: keyof typeof sentences): Promise<void> => {
+    if (!(await deed.run('interaction.answer', { id, answer: given }))) return;
+    announce(sentences[given]);
+    onDone();
+  };
+  return (
+    <ConsentForm
+      id={id}
+      title={words.title}
+      help={words.help}
+      approval={words.confirm}
+      deed={deed}
+      said={JSON.stringify(question)}
+      onAnswer={(given) => void answer(given)}
+      onApprove={() => void answer('yes')}
+    >
+      <div class="parties">
+        <UnconfirmedFacts settings={settings} />
+      </div>
+      <Notice kind="warn">
+        <p>{words.what}</p>
+        <p>{words.danger}</p>
+      </Notice>
+    </ConsentForm>
+  );
+}
+
+/** Each with what was written, and what counts. */
+export function UnconfirmedFacts({ settings }: { readonly settings: readonly Unconfirmed[] }) {
+  return (
+    <Facts>
+      {settings.map(({ name, value, held, isContent }) => (
+        <Fact key={name} name={name}>
+          <Text of={value} />
+          <p class="dim small">
+            {isContent === true ? words.content : words.counts}
+            {isContent !== true && (
+              <>
+                {' '}
+                <Text of={held} />
+              </>
+            )}
+          </p>
+        </Fact>
+      ))}
+    </Facts>
+  );
+}
+
+function Text({ of }: { readonly of: Unconfirmed['value'] }) {
+  if (of === undefined || of === null) return <>{words.unset}</>;
+  return <Foreign text={settingText(of)} bound={longestPath} />;
+}

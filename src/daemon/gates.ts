@@ -1,0 +1,44 @@
+/**
+ * What stands between the broker and the network, the browser and the person, put together.
+ *
+ * Invariant: nothing goes out before the vault's word about this home is known, and at a desk not before the person
+ * confirmed or refused the settings that were written past Keyturn.
+ */
+import { readAuthorities } from './authorities.ts';
+import { daemonFetch } from './fetch.ts';
+import type { DaemonFetch, ProxyFor } from './fetch.ts';
+import { HomeWord } from './home-word.ts';
+import type { HomeWordParts } from './home-word.ts';
+import type { Secrets } from './secrets.ts';
+
+export interface GateParts extends Omit<HomeWordParts, 'vault' | 'master'> {
+  readonly secrets: Pick<Secrets, 'vault' | 'master'>;
+  readonly proxyFor: ProxyFor | undefined;
+}
+
+export interface Gates {
+  readonly word: HomeWord;
+  readonly net: DaemonFetch;
+  readonly gates: {
+    readonly settled: () => Promise<void>;
+    /** Where nobody sits at this broker. */
+    readonly mayAsk?: () => Promise<void>;
+  };
+}
+
+/** Throws `file_unreadable` where the authorities that count at a headless broker can't be read. */
+export function openGates({ secrets, proxyFor, ...parts }: GateParts): Gates {
+  const { book, isDesk } = parts;
+  const { vault, master } = secrets;
+  const { extraAuthorities } = book.written;
+  if (!isDesk && extraAuthorities !== undefined) readAuthorities(extraAuthorities);
+  const word = new HomeWord({ ...parts, vault, master: () => master.key() });
+  const settled = (): Promise<void> => word.settled();
+  const net = daemonFetch(async () => {
+    await settled();
+    const { httpsProxy, noProxy } = book.current;
+    const ignoresEnvironment = isDesk || word.isClosed;
+    return { authorities: word.authorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
+  });
+  return { word, net, gates: { settled, ...(isDesk ? {} : { mayAsk: () => word.requireOpen() }) } };
+}

@@ -1,0 +1,95 @@
+/** Another program of the same user ends the app by the owner's key and starts a broker that asks nobody: it widens nothing. */
+import { describe, expect, it } from 'vitest';
+import { openDesk, openHeadless } from '../support/desk-home.ts';
+import { newHome, type TestHome } from '../support/home.ts';
+import { library } from '../support/program.ts';
+
+const resource = 'https://server.invalid/mcp';
+const other = 'https://other.invalid/mcp';
+
+/** Ended by the owner's key, as `keyturn daemon --stop` does it. */
+async function closedDesk(): Promise<TestHome> {
+  const home = newHome({ vault: 'keychain' });
+  const { owner, line, stop } = await openDesk(home);
+  await owner.call('permission.set', { client: 'cli', resource, decision: 'allow', scope: 'read write' });
+  await owner.call('settings.set', { name: 'lockAfter', value: 600 });
+  await line.request('daemon.stop');
+  await stop();
+  return home;
+}
+
+const widening: readonly (readonly [method: string, params: object])[] = [
+  ['permission.set', { client: 'cli', resource: other, decision: 'allow' }],
+  ['override.set', { server: resource, name: 'no-resource', on: true }],
+  ['settings.set', { name: 'httpsProxy', value: 'http://proxy.invalid:3128' }],
+  ['settings.set', { name: 'lockAfter', value: null }],
+  ['registration.set', { issuer: 'https://login.invalid', clientId: 'abc' }],
+  ['login.start', { resource, method: 'paste', timeout: 1 }],
+  ['vault.passphrase', { current: 'aPassphrase-1234', next: 'anotherPassphrase-5678' }],
+];
+
+describe('a headless broker in a desk’s home', () => {
+  it('refuses whatever widens, and says that the desk is closed and how to open it', async () => {
+    const { line } = await openHeadless(await closedDesk());
+    for (const [method, params] of widening) {
+      const refused = await line.request(method, params).then(
+        () => ({ reason: 'none' }),
+        (error: object) => error,
+      );
+      expect(refused, `${method} ${JSON.stringify(params)}`).toMatchObject({
+        reason: 'not_permitted',
+        message: expect.stringContaining('desk is closed'),
+        hint: expect.stringMatching(/^Start the app.*KEYTURN_HOME.*keyturn reset/),
+      });
+    }
+    expect(await line.request('settings.get')).not.toHaveProperty('settings.httpsProxy');
+  });
+
+  it('pairs nobody, and asks no question that a key could answer', async () => {
+    const home = await closedDesk();
+    const { line } = await openHeadless(home);
+    const { pair } = await library();
+    const pairing = pair({ name: 'evil', env: home.env, onCode: () => undefined });
+    await expect(pairing).rejects.toMatchObject({ reason: expect.stringMatching(/not_permitted|denied/) });
+    const asking = line.request('token.get', { resource: other, interaction: 'allow', timeout: 2 });
+    await expect(asking).rejects.toMatchObject({ reason: 'not_permitted' });
+    const signingIn = line.request('token.get', { resource, interaction: 'allow', timeout: 2 });
+    // Nothing leaves for a page either: the server can't be found here, and no sign-in is asked for.
+    await expect(signingIn).rejects.toMatchObject({
+      reason: expect.stringMatching(/unreachable|not_permitted/),
+    });
+    expect(await line.request('interaction.list')).toEqual({ interactions: [] });
+  });
+
+  it('is released by the person in the window alone', async () => {
+    const home = await closedDesk();
+    const first = await openHeadless(home);
+    await expect(first.line.request('home.release', { isReleased: true })).rejects.toMatchObject({
+      reason: 'method_not_found',
+    });
+    await first.stop();
+    const desk = await openDesk(home);
+    await desk.owner.release(true);
+    await desk.stop();
+    const { line } = await openHeadless(home);
+    await line.request('permission.set', { client: 'cli', resource: other, decision: 'allow' });
+    expect(await line.request('settings.get')).toMatchObject({ desk: 'released' });
+  });
+
+  it('serves what is allowed, shows, and takes away', async () => {
+    const { line } = await openHeadless(await closedDesk());
+    const fewer = { client: 'cli', resource, decision: 'allow', scope: 'read' };
+    await line.request('permission.set', fewer);
+    await line.request('permission.end', { client: 'cli', resource });
+    await line.request('permission.set', { client: 'cli', resource, decision: 'deny' });
+    await expect(line.request('permission.end', { client: 'cli', resource })).rejects.toMatchObject({
+      reason: 'not_permitted',
+    });
+    await line.request('override.set', { server: resource, name: 'no-resource', on: false });
+    await line.request('settings.set', { name: 'logLevel', value: 'debug' });
+    await line.request('settings.set', { name: 'lockAfter', value: 300 });
+    await line.request('vault.lock');
+    await line.request('vault.unlock');
+    await line.request('grant.list');
+  });
+});

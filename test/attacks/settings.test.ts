@@ -1,0 +1,157 @@
+/** Another program of the same user writes settings.json or home.json, or sets variables: nothing of it decides where a desk's secrets go. */
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openDesk, openHeadless } from '../support/desk-home.ts';
+import { newHome, type TestHome } from '../support/home.ts';
+import { proxyEar } from '../support/proxy-ear.ts';
+import { readHomeFile, writeHomeFile, writeSettings } from '../support/settings-file.ts';
+
+const resource = 'https://server.invalid/mcp';
+const issuer = 'https://login.invalid';
+
+/** A home whose app opened the vault once, and ended. */
+async function usedDesk(): Promise<TestHome> {
+  const home = newHome({ vault: 'keychain' });
+  const desk = await openDesk(home);
+  const allow = { client: 'cli', resource, decision: 'allow' };
+  await desk.owner.call('permission.set', allow);
+  // A client that needs no person: a request of a program goes out at once.
+  const client = { clientId: 'abc', clientSecret: 'aClientSecret-0815', grant: 'client_credentials' };
+  await desk.owner.call('registration.set', { issuer, ...client });
+  await desk.stop();
+  return home;
+}
+
+const reasonOf = (error: { reason: string }): string => error.reason;
+
+describe('settings.json, written while the app is closed', () => {
+  it('sends nothing through a proxy that it names, and status tells the difference', async () => {
+    const home = await usedDesk();
+    const proxy = await proxyEar();
+    const authorities = path.join(home.folder, 'evil.pem');
+    writeFileSync(authorities, 'not vouched for');
+    writeSettings(home, { httpsProxy: proxy.url, extraAuthorities: authorities });
+    const { owner, line } = await openDesk(home);
+    const asked = line.request('token.get', { resource }).then(() => 'a token', reasonOf);
+    expect(await asked).toBe('protected_server_unreachable');
+    expect(proxy.asked).toEqual([]);
+    const status = JSON.stringify(await owner.call('status', {}));
+    expect(status).toContain('"differing":[');
+    rmSync(authorities);
+  });
+
+  it('accepts no plain http, and names no browser', async () => {
+    const home = await usedDesk();
+    writeSettings(home, { insecureLoopback: true, browser: 'evil-browser' });
+    const { owner } = await openDesk(home);
+    const plain = owner.call('login.start', { resource: 'http://127.0.0.1:9/mcp', timeout: 1 });
+    await expect(plain).rejects.toMatchObject({ reason: 'invalid_resource' });
+    expect(await owner.call('status', {})).toMatchObject({ insecureLoopback: false });
+    expect(await owner.call('status', {})).not.toHaveProperty('browser');
+  });
+
+  it('moves the home to no other vault: not in the app, and not headless', async () => {
+    const home = await usedDesk();
+    writeSettings(home, { vault: 'memory' });
+    const headless = (): ReturnType<typeof openHeadless> => openHeadless(home, { KEYTURN_VAULT: undefined });
+    for (const open of [headless, () => openDesk(home)]) {
+      const { line, stop } = await open();
+      const allow = { client: 'cli', resource: 'https://other.invalid/mcp', decision: 'allow' };
+      await expect(line.request('permission.set', allow)).rejects.toMatchObject({
+        reason: 'file_unreadable',
+        message: expect.stringContaining('another vault'),
+      });
+      await expect(line.request('token.get', { resource })).rejects.toMatchObject({
+        reason: 'file_unreadable',
+      });
+      expect(JSON.stringify(await line.request('status'))).toContain('"state":"strange"');
+      await stop();
+    }
+  });
+});
+
+describe('the card about settings that nobody confirmed', () => {
+  const env = { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' };
+  const plain = { resource: 'http://127.0.0.1:9/mcp', timeout: 1 };
+
+  it('keeps everything from the network until it is answered, and the owner’s key can’t say yes', async () => {
+    const { owner, line, card } = await openDesk(newHome({ env }), { leaves: true });
+    const { id, settings } = await card();
+    expect(settings).toEqual([{ name: 'insecureLoopback', value: true, held: false }]);
+    await expect(owner.call('login.start', plain)).rejects.toMatchObject({
+      reason: expect.stringMatching(/consent_pending|invalid_resource/),
+    });
+    await expect(owner.call('login.start', { resource, timeout: 1 })).rejects.toMatchObject({
+      reason: 'consent_pending',
+    });
+    await expect(line.request('interaction.answer', { id, answer: 'yes' })).rejects.toMatchObject({
+      reason: 'not_permitted',
+    });
+  });
+
+  it('lets nothing of them count after a no, and shows them', async () => {
+    const { owner, card, answer } = await openDesk(newHome({ env }), { leaves: true });
+    await answer((await card()).id, 'no');
+    await expect(owner.call('login.start', plain)).rejects.toMatchObject({ reason: 'invalid_resource' });
+    expect(await owner.call('status', {})).toMatchObject({
+      insecureLoopback: false,
+      homeState: { differing: [{ name: 'insecureLoopback', value: true }] },
+    });
+  });
+
+  it('is not asked again after a yes, and the vault remembers it', async () => {
+    const home = newHome({ vault: 'keychain', env });
+    const first = await openDesk(home);
+    await first.owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+    await first.stop();
+    const second = await openDesk(home, { leaves: true });
+    await second.owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+    expect(await second.cards()).toEqual([]);
+    expect(await second.owner.call('status', {})).toMatchObject({ insecureLoopback: true });
+  });
+});
+
+describe('home.json, written while the app is closed', () => {
+  it('begins no new home under another id beside the files of the old one', async () => {
+    const home = await usedDesk();
+    const homeId = 'A'.repeat(22);
+    writeHomeFile(home, { homeId, hasMaster: false });
+    const lost = { reason: 'vault_unreadable' };
+    const headless = await openHeadless(home);
+    const setting = { name: 'httpsProxy', value: 'http://proxy.invalid:3128' };
+    await expect(headless.line.request('settings.set', setting)).rejects.toMatchObject(lost);
+    await expect(headless.line.request('token.get', { resource })).rejects.toMatchObject(lost);
+    await headless.stop();
+    const { owner, line } = await openDesk(home);
+    await expect(line.request('token.get', { resource })).rejects.toMatchObject(lost);
+    await expect(owner.call('settings.set', setting)).rejects.toMatchObject(lost);
+    expect(readHomeFile(home)).toMatchObject({ hasMaster: false });
+  });
+});
+
+describe('variables of whoever starts a headless broker in a desk’s home', () => {
+  it('send nothing through their proxy', async () => {
+    const home = await usedDesk();
+    const proxy = await proxyEar();
+    const { line } = await openHeadless(home, { HTTPS_PROXY: proxy.url });
+    const asked = line.request('token.get', { resource }).then(() => 'a token', reasonOf);
+    expect(await asked).toBe('protected_server_unreachable');
+    expect(proxy.asked).toEqual([]);
+  });
+
+  it('name no browser, no plain http and no other vault', async () => {
+    const home = await usedDesk();
+    const { line, stop } = await openHeadless(home, {
+      KEYTURN_BROWSER: 'evil-browser',
+      KEYTURN_ALLOW_INSECURE_LOOPBACK: '1',
+    });
+    await line.request('permission.set', { client: 'cli', resource, decision: 'deny' });
+    expect(await line.request('status')).toMatchObject({ insecureLoopback: false });
+    expect(await line.request('status')).not.toHaveProperty('browser');
+    await stop();
+    const other = await openHeadless(home, { KEYTURN_VAULT: 'memory' });
+    const denied = other.line.request('permission.set', { client: 'cli', resource, decision: 'deny' });
+    await expect(denied).rejects.toMatchObject({ reason: 'file_unreadable' });
+  });
+});
