@@ -29,7 +29,10 @@ describe('a card at a desk', () => {
     [
       'registration.set',
       {
-        ...{ issuer, clientId: 'x', clientSecret: 'aClientSecret-0815', grant: 'id-jag' },
+        issuer,
+        clientId: 'x',
+        clientSecret: 'aClientSecret-0815',
+        grant: 'id-jag',
         idp: { issuer: 'https://IDP.example', clientId: 'x', idTokenFile: '/nowhere/id-token' },
       },
       { issuer: 'https://login.example/tenant', idp: 'https://idp.example' },
