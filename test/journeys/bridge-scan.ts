@@ -38,7 +38,20 @@ export async function scanBridge(home: TestHome): Promise<number> {
 const homeFile = z.object({ homeId: z.string() });
 const grantLine = z.object({ put: z.object({ id: z.string(), hasRefreshToken: z.literal(true) }) });
 
-/** Every text of the home's items that is long enough for a secret. */
+/** The tokens in a grant's item: what stands beside them in it, the windows may be told. */
+const grantItem = z.object({
+  refreshToken: z.string().optional(),
+  accessToken: z.object({ value: z.string() }).optional(),
+  superseded: z.array(z.object({ value: z.string() })).default([]),
+});
+
+function tokensIn(item: string): string[] {
+  const { refreshToken, accessToken, superseded } = grantItem.parse(JSON.parse(item));
+  const values = [accessToken, ...superseded].flatMap((token) => (token ? [token.value] : []));
+  return refreshToken === undefined ? values : [refreshToken, ...values];
+}
+
+/** The master secret, and every token that the home's grants have in the vault. */
 async function learnVault({ paths }: TestHome): Promise<void> {
   const { homeId } = homeFile.parse(JSON.parse(readFileSync(path.join(paths.state, 'home.json'), 'utf8')));
   const vault = keychainVault({ service: serviceOf({ homeId }) });
@@ -46,8 +59,8 @@ async function learnVault({ paths }: TestHome): Promise<void> {
     const master = await vault.find(masterItem);
     if (master !== undefined) keepSecret('master secret', master);
     for (const id of grantIds(path.join(paths.state, 'grants.jsonl'))) {
-      const item = (await vault.find(grantVaultId(id))) ?? '';
-      for (const text of item.match(/[\w.~-]{40,}/g) ?? []) keepSecret('refresh token', text);
+      const item = await vault.find(grantVaultId(id));
+      for (const token of item === undefined ? [] : tokensIn(item)) keepSecret('refresh token', token);
     }
   } finally {
     await vault.close();
