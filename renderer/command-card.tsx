@@ -59,7 +59,7 @@ export function CommandCard({ question, onDone }: CommandCardProps) {
 }
 
 function Change({ question }: { readonly question: Question }) {
-  const { client, resource, server, issuer, registration, override, until } = question;
+  const { client, resource, account, server, issuer, registration, override, until } = question;
   const isPermission = question.command === 'allow';
   const isDenial = question.command === 'endDenial';
   return (
@@ -97,6 +97,12 @@ function Change({ question }: { readonly question: Question }) {
           <p class="small">{strings.settings.overrideDangers[override]}</p>
         </Fact>
       )}
+      {isPermission && account !== undefined && (
+        <Fact name={words.account}>
+          <Foreign text={account} />
+        </Fact>
+      )}
+      {isDenial && <DeniedAccounts accounts={question.accounts} />}
       {isPermission && <Reach question={question} />}
       {isDenial && question.scope !== undefined && (
         <Fact name={strings.servers.scopes}>
@@ -167,6 +173,14 @@ function Reach({ question: { scope, until } }: { readonly question: Question }) 
       {until === undefined && <Fact name={words.until}>{strings.programs.untilRevoked}</Fact>}
     </>
   );
+}
+
+function DeniedAccounts({ accounts = [] }: Pick<Question, 'accounts'>) {
+  return accounts.map((account) => (
+    <Fact key={account} name={words.account}>
+      <Foreign text={account} />
+    </Fact>
+  ));
 }
 
 function NewSetting({ question: { setting } }: { readonly question: Question }) {

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { announce } from './announcement.ts';
 import { useDeed } from './deed.ts';
-import { Address } from './foreign.tsx';
+import { Address, Foreign } from './foreign.tsx';
 import { fitLabel } from './foreign-text.ts';
 import { NarrowDialog } from './narrow-dialog.tsx';
 import { Refused } from './refused.tsx';
@@ -32,6 +32,7 @@ export function PermissionRow({ program, permission }: PermissionRowProps) {
             {isDenied ? words.denied : words.allowed}
           </Mark>
         </p>
+        <Accounts names={permission.accounts} />
         {isDenied && <p class="dim small">{words.deniedWhat}</p>}
         {!isDenied &&
           (scope === undefined ? <p class="dim">{words.anyScope}</p> : <Scopes names={scopeNames(scope)} />)}
@@ -43,6 +44,22 @@ export function PermissionRow({ program, permission }: PermissionRowProps) {
       </div>
       <PermissionActions program={program} permission={permission} />
     </div>
+  );
+}
+
+/** Whose tokens the program gets there. */
+function Accounts({ names = [] }: { readonly names?: Permission['accounts'] }) {
+  if (names.length === 0) return null;
+  return (
+    <p class="dim small">
+      {words.account}{' '}
+      {names.map((name, at) => (
+        <span key={name}>
+          {at > 0 && ', '}
+          <Foreign text={name} />
+        </span>
+      ))}
+    </p>
   );
 }
 

@@ -14,7 +14,7 @@ import { ConsentForm } from './consent-form.tsx';
 import { useDeed } from './deed.ts';
 import { Fact, Facts } from './facts.tsx';
 import { fitLabel } from './foreign-text.ts';
-import { Address, OnCard } from './foreign.tsx';
+import { Address, Foreign, OnCard } from './foreign.tsx';
 import { Icon } from './icon.tsx';
 import { Notice } from './notice.tsx';
 import { nothingOffered, useOffer } from './offer.ts';
@@ -160,7 +160,7 @@ interface WishProps extends Pick<Offer, 'had'> {
 }
 
 function Wish({ question, had, issuers }: WishProps) {
-  const { resource = '', scope, createdAt } = question;
+  const { resource = '', scope, account, createdAt } = question;
   const names = scopeNames(scope);
   return (
     <>
@@ -173,10 +173,16 @@ function Wish({ question, had, issuers }: WishProps) {
             </p>
           </ScrollBox>
           {issuers && <Issuers urls={issuers} />}
-          {had && <p class="small">{words.more}</p>}
+          {had && <p class="small">{question.accounts ? words.anotherAccount : words.more}</p>}
         </div>
       </div>
       <Facts>
+        {account !== undefined && (
+          <Fact name={words.account}>
+            <Foreign text={account} />
+          </Fact>
+        )}
+        <Held accounts={question.accounts} />
         <Fact name={words.scopes}>
           {names.length === 0 ? (
             <span class="dim">{words.scopesNone}</span>
@@ -189,6 +195,20 @@ function Wish({ question, had, issuers }: WishProps) {
         </Fact>
       </Facts>
     </>
+  );
+}
+
+/** The accounts that the program works as now. */
+function Held({ accounts = [] }: Pick<Question, 'accounts'>) {
+  if (accounts.length === 0) return null;
+  return (
+    <Fact name={words.heldAccounts}>
+      {accounts.map((held) => (
+        <p key={held}>
+          <Foreign text={held} />
+        </p>
+      ))}
+    </Fact>
   );
 }
 

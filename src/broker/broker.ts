@@ -5,9 +5,9 @@
  * interaction: challenge → discovery → registration → authorization → token → vault → answer.
  *
  * Invariants: no permission, no token (DESIGN 6). A local client gets a token only if the token's
- * granted scopes lie within its permission, as literal sets (10). A token belongs to (resource,
- * issuer, account) and is found by the endpoint that led there, never by a name (4). A valid token
- * in memory is answered without any I/O.
+ * granted scopes lie within its permission, as literal sets (10). A token belongs to a grant, which is
+ * found by the endpoint that led there, never by a name (4), and goes only to programs whose permission names
+ * that grant. A valid token in memory is answered without any I/O.
  */
 import { reasonOf } from '../errors.ts';
 import type { KeyturnError } from '../errors.ts';
@@ -16,12 +16,14 @@ import { isWithin, union } from '../oauth/scope.ts';
 import { Consent } from './consent.ts';
 import { stillNames } from './destination.ts';
 import type { Wanted } from './consent.ts';
+import { chooseGrant, narrowerThan } from './grant-choice.ts';
 import { accountLabel, endpointsWithin } from './grant.ts';
 import type { Grant } from './grant.ts';
 import { StepUpLimit } from './limits.ts';
 import type { BrokerParts } from './parts.ts';
 import { patience, TimeOver } from './patience.ts';
 import type { Patience } from './patience.ts';
+import { namesGrant } from './permission.ts';
 import type { Permission } from './permission.ts';
 import * as refusals from './refusals.ts';
 import { waitsForUser } from './sibling.ts';
@@ -35,8 +37,8 @@ import { neededScope } from './token-request.ts';
 import type { Token, TokenRequest } from './token-request.ts';
 import { tokenOf } from './token-source.ts';
 
-/** A request looks at its grant anew after each sign-in or lost race; more rounds mean something flaps. */
-const mostRounds = 4;
+/** A request looks at its grant anew after each sign-in, card or lost race; more rounds mean something flaps. */
+const mostRounds = 6;
 
 export interface LoginRequest {
   readonly resource: string;
@@ -75,6 +77,13 @@ interface Asked {
   readonly waiting: Patience;
   /** One sign-in for one request, besides a step-up. */
   hasSignedIn: boolean;
+}
+
+/** What a sign-in is for; `grant` is the one that it should renew. */
+interface SignInFor {
+  readonly scope?: readonly string[];
+  readonly account: string | undefined;
+  readonly grant: Grant | undefined;
 }
 
 /** One round of it, with the permission as it stands. */
@@ -121,9 +130,15 @@ export class Broker {
   async getToken(request: TokenRequest): Promise<Token> {
     const endpoint = this.canonical(request.resource);
     const waiting = patience(this.parts.clock, request.timeout, request.signal);
-    const { clientId, asker, interaction } = request;
-    const who = asker === undefined ? { clientId } : { clientId, asker };
-    const wanted = { ...who, endpoint, scope: neededScope(request), interaction };
+    const { clientId, asker, account, interaction } = request;
+    const wanted = {
+      clientId,
+      ...(asker === undefined ? {} : { asker }),
+      ...(account === undefined ? {} : { account }),
+      endpoint,
+      scope: neededScope(request),
+      interaction,
+    };
     try {
       return await this.#permittedWalk({ request, endpoint, wanted, waiting, hasSignedIn: false });
     } catch (error) {
@@ -168,9 +183,31 @@ export class Broker {
   async #round(asked: Asked): Promise<Token | undefined> {
     const { request, endpoint, wanted, waiting } = asked;
     const permission = this.consent.inForce(wanted);
+    // What the index says of them counts only where the vault says so too.
+    const grants = this.parts.grants.forEndpoint(endpoint);
+    if (!grants.every(({ id }) => this.parts.refresher.isVouched(id))) {
+      await this.parts.refresher.vouch(grants);
+    }
+    const choice = chooseGrant(this.parts, wanted, this.consent.standing(wanted));
+    if (choice.kind === 'ask') {
+      await this.consent.permitted({ ...wanted, grantId: choice.grant.id }, waiting);
+      return undefined;
+    }
+    if (choice.kind === 'lost') {
+      await this.parts.refresher.refuseUnheld(choice.grant.id);
+      return undefined;
+    }
     const way = { request, endpoint, wanted, waiting, asked, permission };
-    const grant = await this.#grantFor(way);
-    if (!grant || grant.state.kind !== 'active') {
+    if (choice.kind === 'signIn') {
+      await this.#signInFor(way, choice.grant);
+      return undefined;
+    }
+    return this.#roundWith({ ...way, permission: choice.permission }, choice.grant);
+  }
+
+  async #roundWith(way: Way, grant: Grant): Promise<Token | undefined> {
+    const { wanted } = way;
+    if (grant.state.kind !== 'active') {
       await this.#signInFor(way, grant);
       return undefined;
     }
@@ -181,19 +218,6 @@ export class Broker {
     }
     const token = await this.#tokenFrom(way, grant);
     return token && this.#handOut(way, grant, token);
-  }
-
-  /** The newest grant that serves, by the vault's word; a revoked one only where there is no other. */
-  async #grantFor({ endpoint, request }: Way): Promise<Grant | undefined> {
-    const { grants: all, refresher } = this.parts;
-    let grants = all.forEndpoint(endpoint, request.account);
-    if (!grants.every(({ id }) => refresher.isVouched(id))) {
-      await refresher.vouch(grants);
-      grants = all.forEndpoint(endpoint, request.account);
-    }
-    const alive = grants.filter((grant) => grant.state.kind !== 'revoked');
-    const active = alive.filter((grant) => grant.state.kind === 'active');
-    return active.find(({ id }) => refresher.isHeld(id)) ?? active[0] ?? alive[0] ?? grants[0];
   }
 
   /** A token for this permission. Undefined: the grant changed, look again. */
@@ -214,12 +238,13 @@ export class Broker {
   /** Undefined where permission or grant changed while the token was on its way. */
   async #handOut(way: Way, grant: Grant, token: AccessToken): Promise<Token | undefined> {
     const { wanted, endpoint, permission } = way;
-    if (this.consent.inForce(wanted) !== permission) return undefined;
+    if (!this.consent.standing(wanted).includes(permission)) return undefined;
     this.#refuseOutside(endpoint, grant);
     if (!isWithin(wanted.scope, token.scope)) throw refusals.notGranted(endpoint, wanted.scope, grant);
-    const bound = await this.consent.bind(permission, grant.resource, token.scope);
+    const bound = await this.consent.bind(permission, grant, token.scope);
     // Read anew: writing it down took time, in which the user may have ended it.
-    if (this.consent.inForce(wanted) !== bound || !this.parts.cache.holds(grant.id, token)) return undefined;
+    if (!this.consent.standing(wanted).includes(bound)) return undefined;
+    if (!this.parts.cache.holds(grant.id, token)) return undefined;
     // DESIGN invariant 10: literal sets, checked on what the server really granted.
     if (bound.scope && !isWithin(token.scope, bound.scope)) throw refusals.notNarrowed(bound, grant);
     this.parts.leases.used(bound);
@@ -245,6 +270,7 @@ export class Broker {
     await this.#startSignIn(way, {
       scope: union(grant.requestedScope, grant.scope, wanted.scope),
       account: accountLabel(grant),
+      grant,
     });
   }
 
@@ -259,6 +285,7 @@ export class Broker {
     await this.#startSignIn(way, {
       ...(scope.length > 0 ? { scope } : {}),
       account: request.account ?? (grant && accountLabel(grant)),
+      grant,
     });
   }
 
@@ -271,10 +298,10 @@ export class Broker {
   }
 
   async #startSignIn(
-    { endpoint, permission, request, waiting, asked }: Way,
-    { scope, account }: { readonly scope?: readonly string[]; readonly account: string | undefined },
+    { endpoint, permission, request, wanted, waiting, asked }: Way,
+    { scope, account, grant }: SignInFor,
   ): Promise<void> {
-    await this.#signIns.automatic(
+    const arrived = await this.#signIns.automatic(
       {
         endpoint,
         ...(scope === undefined ? {} : { scope }),
@@ -286,6 +313,9 @@ export class Broker {
       waiting.signal,
     );
     asked.hasSignedIn = true;
+    if (!grant || arrived.id === grant.id) return;
+    // The server names another issuer now: what came is a grant of its own, which no permission names yet.
+    await this.consent.permitted({ ...wanted, grantId: arrived.id }, waiting);
   }
 
   /** The user signs in on purpose: earlier failures and limits of this endpoint are forgotten. */
@@ -381,6 +411,8 @@ export class Broker {
   /** A permission is for the resource it was verified for; metadata that now names another voids it. */
   #refuseOtherResource(permission: Permission, grant: Grant): void {
     if (permission.resource === undefined || permission.resource === grant.resource) return;
+    // The person named this very grant.
+    if (namesGrant(permission, grant.id)) return;
     throw refusals.otherResource(permission.endpoint, grant);
   }
 
@@ -411,11 +443,4 @@ export class Broker {
     const shown = fingerprint === undefined ? {} : { fingerprint };
     return audit.note({ ...row, grant: id, resource, issuer, scope: given.token.scope, ...shown });
   }
-}
-
-/** The scopes to narrow to; undefined where the permission covers all that the grant has. */
-function narrowerThan(grant: Grant, permission: Permission): string[] | undefined {
-  const { scope } = permission;
-  if (!scope || isWithin(grant.scope, scope)) return undefined;
-  return grant.scope.filter((name) => scope.includes(name));
 }

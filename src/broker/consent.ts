@@ -5,25 +5,35 @@
  * refusal; a denial is remembered, of a program as of single scopes; `later` isn't, and leaves no
  * trace. A card that the user's own command decides is closed by it, and never widens what stands. A
  * lease stands beside what is on disk: when it ends, a permission or denial there is as it was. A program whose
- * card came to nothing waits a growing while before its next one.
+ * card came to nothing waits a growing while before its next one. A yes allows the scopes and the grant
+ * that the card showed, and no more.
  */
-import { KeyturnError, reasonOf } from '../errors.ts';
-import { isWithin, union } from '../oauth/scope.ts';
+import { reasonOf } from '../errors.ts';
+import type { KeyturnError } from '../errors.ts';
+import { union } from '../oauth/scope.ts';
 import type { Reply } from './answer.ts';
 import type { Asker, AskerView } from './asker.ts';
 import type { Audit } from './audit.ts';
 import { CardPauses } from './card-pauses.ts';
 import type { Clock } from './clock.ts';
+import { offerFor } from './consent-offer.ts';
+import type { Served } from './grant-choice.ts';
+import type { Grant, Grants } from './grant.ts';
 import { questionPatience } from './interaction.ts';
 import type { Interactions } from './interaction.ts';
 import type { Leases } from './lease.ts';
 import { cliClientId } from './local-client.ts';
 import type { LocalClients } from './local-client.ts';
 import type { Patience } from './patience.ts';
-import type { Permission, Permissions } from './permission.ts';
+import { carriedOver, covers, isRefused, namesGrant } from './permission.ts';
+import type { Need, Permission, Permissions } from './permission.ts';
+import type { Refresher } from './refresher.ts';
+import * as refusals from './refusals.ts';
 import { SharedWork } from './shared-work.ts';
 
 export interface ConsentParts {
+  readonly grants: Grants;
+  readonly refresher: Pick<Refresher, 'isHeld' | 'isVouched' | 'vouch'>;
   readonly permissions: Permissions;
   readonly leases: Leases;
   readonly clients: LocalClients;
@@ -32,20 +42,21 @@ export interface ConsentParts {
   readonly clock: Clock;
 }
 
-export interface Wanted {
-  readonly clientId: string;
+/** `scope` is empty where the local client named none. */
+export interface Wanted extends Served, Need {
   readonly asker?: Asker;
-  readonly endpoint: string;
-  /** Scopes the local client needs; empty where it named none. */
-  readonly scope: readonly string[];
   readonly interaction: 'never' | 'allow';
 }
 
 /** What the person was shown. */
 interface Card {
   readonly scope: readonly string[];
+  /** Ids of the grants that a yes names. */
+  readonly grants: readonly string[];
   readonly asker: AskerView | undefined;
 }
+
+type Given = Pick<Card, 'scope' | 'grants'>;
 
 /** DESIGN, Authority: any program of the user's can ask as the command line, so a card allows it for one hour (milliseconds). */
 const cliLease = 3_600_000;
@@ -73,7 +84,8 @@ export class Consent {
     if (wanted.interaction === 'never') throw this.#required(wanted);
     // A card is about one process, so that it can be allowed alone. Commands come and go: they share one.
     const run = wanted.clientId === cliClientId ? '' : (wanted.asker?.run ?? '');
-    const key = `${wanted.clientId} ${wanted.endpoint} ${wanted.scope.toSorted().join(' ')} ${run}`;
+    const { clientId, endpoint, scope, account = '', grantId = '' } = wanted;
+    const key = JSON.stringify([clientId, endpoint, scope.toSorted(), run, account, grantId]);
     return this.#questions.join(key, (signal) => this.#ask(wanted, signal), waiting.signal);
   }
 
@@ -84,10 +96,15 @@ export class Consent {
     throw this.#required(wanted);
   }
 
+  /** Every permission and lease that covers it at this moment, what lasts longest first. Throws `consent_denied`. */
+  standing(wanted: Wanted): Permission[] {
+    return this.#standing(wanted).filter((permission) => covers(permission, wanted));
+  }
+
   /** Sets what the user decided, durably, before anybody learns of it; open cards that it decides are closed, leases end. */
   async decide(permission: Permission): Promise<void> {
     this.#parts.leases.end(permission.clientId, permission.endpoint);
-    await this.#keepDecision({ ...permission, ...this.#stillRefused(permission) });
+    await this.#keepDecision({ ...permission, ...carriedOver(this.#find(permission), permission) });
     if (permission.decision === 'allow') this.#pauses.end(permission.clientId);
   }
 
@@ -105,14 +122,16 @@ export class Consent {
   }
 
   /**
-   * Fixes a permission to the resource that discovery verified and, where the card named none, to the
-   * first scopes. Throws `conflict` where the user decided otherwise meanwhile.
+   * Fixes a permission to the grant of its first token, with the resource that discovery verified, and, where
+   * the card named none, to the first scopes. Throws `conflict` where the user decided otherwise meanwhile.
    */
-  async bind(permission: Permission, resource: string, scope: readonly string[]): Promise<Permission> {
+  async bind(permission: Permission, grant: Grant, scope: readonly string[]): Promise<Permission> {
     const open = permission.fixAtFirstToken === true;
-    if (permission.resource === resource && !open) return permission;
+    const { resource = grant.resource, grants = [] } = permission;
+    if (namesGrant(permission, grant.id) && permission.resource !== undefined && !open) return permission;
     const { fixAtFirstToken: _, ...rest } = permission;
-    const bound = { ...rest, resource, ...(open ? { scope: [...scope] } : {}) };
+    const named = { resource, grants: union(grants, [grant.id]) };
+    const bound = { ...rest, ...named, ...(open ? { scope: [...scope] } : {}) };
     await this.#replace(permission, bound);
     return bound;
   }
@@ -150,18 +169,12 @@ export class Consent {
     for (const { id, question } of this.#parts.interactions.list()) {
       if (question.kind !== 'allow') continue;
       if (question.clientId !== permission.clientId || question.endpoint !== permission.endpoint) continue;
-      const scope = question.scope ?? [];
-      if (isRefused(permission, scope) || covers(permission, scope)) {
+      const { scope = [], grant } = question;
+      const need = { scope, grantId: grant?.isAnother ? grant.id : undefined };
+      if (isRefused(permission, need) || covers(permission, need)) {
         this.#parts.interactions.answer(id, 'later');
       }
     }
-  }
-
-  /** What was refused on a card stays so while a newer word, which names scopes, doesn't name it. */
-  #stillRefused({ clientId, endpoint, decision, scope }: Permission): Pick<Permission, 'refused'> {
-    const before = this.#find({ clientId, endpoint });
-    if (decision === 'deny' || scope === undefined || !before?.refused) return {};
-    return { refused: before.refused.filter((name) => !scope.includes(name)) };
   }
 
   #find({ clientId, endpoint }: Pick<Wanted, 'clientId' | 'endpoint'>): Permission | undefined {
@@ -170,23 +183,28 @@ export class Consent {
 
   /** What was allowed: on disk first, then what is leased. Throws `consent_denied` where any of it refuses what is wanted. */
   #standing(wanted: Wanted): Permission[] {
-    const { clientId, endpoint, asker, scope } = wanted;
+    const { clientId, endpoint, asker } = wanted;
     const leased = this.#parts.leases.find(clientId, endpoint, asker, this.#parts.clock.wall());
     const kept = this.#find(wanted);
     const standing = kept ? [kept, ...leased] : leased;
-    if (standing.some((permission) => isRefused(permission, scope))) throw this.#denied(wanted);
+    if (standing.some((permission) => isRefused(permission, wanted))) throw this.#denied(wanted);
     return standing;
   }
 
   #covering(wanted: Wanted): Permission | undefined {
-    return this.#standing(wanted).find((permission) => covers(permission, wanted.scope));
+    return this.#standing(wanted).find((permission) => covers(permission, wanted));
   }
 
   async #ask(wanted: Wanted, signal: AbortSignal): Promise<Permission> {
     this.#refuseTooSoon(wanted);
+    if (!this.#isVouched(wanted)) {
+      const { grants, refresher } = this.#parts;
+      await refresher.vouch(grants.forEndpoint(wanted.endpoint));
+      signal.throwIfAborted();
+    }
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
-    const scope = union(...this.#standing(wanted).map((had) => had.scope ?? []), wanted.scope);
+    const { scope, grants, offered } = offerFor(this.#parts, wanted, this.#standing(wanted));
     const asker = wanted.asker?.look();
     const asked = this.#parts.interactions.reply(
       {
@@ -195,6 +213,7 @@ export class Consent {
         clientName: this.#parts.clients.nameOf(wanted.clientId),
         endpoint: wanted.endpoint,
         ...(scope.length > 0 ? { scope } : {}),
+        ...(offered === undefined ? {} : { grant: offered }),
         ...(asker === undefined ? {} : { asker }),
         isAllowed: () => this.#extendable(wanted) !== undefined,
       },
@@ -209,10 +228,16 @@ export class Consent {
         if (signal.aborted) this.#pauses.cameToNothing(wanted.clientId, wanted.endpoint);
         throw error;
       });
-      return await this.#settle(wanted, { scope, asker }, reply);
+      return await this.#settle(wanted, { scope, grants, asker }, reply);
     } finally {
       over.abort();
     }
+  }
+
+  /** A card shows accounts and scopes: as the vault has them, not as a line of the index says. */
+  #isVouched({ endpoint }: Wanted): boolean {
+    const { grants, refresher } = this.#parts;
+    return grants.forEndpoint(endpoint).every(({ id }) => refresher.isVouched(id));
   }
 
   async #settle(wanted: Wanted, card: Card, reply: Reply): Promise<Permission> {
@@ -223,13 +248,13 @@ export class Consent {
       throw this.#denied(wanted);
     }
     this.#pauses.end(wanted.clientId);
-    if (reply.asBefore) return this.#extend(wanted, reply.scope ?? card.scope);
+    const given = { scope: reply.scope ?? card.scope, grants: card.grants };
+    if (reply.asBefore) return this.#extend(wanted, given);
     const found = this.#find(wanted);
     const before = found?.decision === 'allow' ? found : undefined;
-    const scope = reply.scope ?? card.scope;
     // Decided meanwhile by a command of the owner's.
-    if (before && covers(before, scope)) return this.inForce(wanted);
-    const permission = this.#widened(wanted, before, scope, reply.time);
+    if (before && covers(before, { ...wanted, scope: given.scope })) return this.inForce(wanted);
+    const permission = this.#widened(wanted, before, given, reply.time);
     // A time, a run or a single token must not put an end to what stands without one.
     if (reply.run || reply.once || (before && reply.time !== undefined))
       await this.#lease(permission, card, reply);
@@ -247,15 +272,15 @@ export class Consent {
   }
 
   /**
-   * Adds scopes to what stands at this very moment, which keeps its end. The write itself compares: where it
+   * Adds to what stands at this very moment, which keeps its end. The write itself compares: where it
    * was ended or changed since it was read, the yes is void, and the program has to ask again.
    */
-  async #extend(wanted: Wanted, scope: readonly string[]): Promise<Permission> {
+  async #extend(wanted: Wanted, given: Given): Promise<Permission> {
     const before = this.#extendable(wanted);
-    if (before && covers(before, scope)) return this.inForce(wanted);
-    const after = before && this.#widened(wanted, before, scope, undefined);
+    if (before && covers(before, { ...wanted, scope: given.scope })) return this.inForce(wanted);
+    const after = before && this.#widened(wanted, before, given, undefined);
     if (!before || !after || !(await this.#isReplaced(before, after))) {
-      await this.#record(wanted, 'void', scope);
+      await this.#record(wanted, 'void', given.scope);
       throw this.#required(wanted);
     }
     await this.#record(after, this.#parts.leases.holding(after) ? 'allow for a time' : 'allow', after.scope);
@@ -284,13 +309,7 @@ export class Consent {
 
   #refuseTooSoon({ clientId }: Wanted): void {
     const retryAfter = this.#pauses.left(clientId);
-    if (retryAfter === 0) return;
-    const name = this.#parts.clients.nameOf(clientId);
-    throw new KeyturnError('rate_limited', `A question of ${name} was put off or withdrawn a moment ago.`, {
-      rule: 'Each question that is put off or withdrawn doubles the pause before the program’s next one, from 1 s to 5 min',
-      hint: 'Wait, then ask again; a permission that you give the program yourself ends the pause.',
-      retryAfter,
-    });
+    if (retryAfter > 0) throw refusals.askedTooSoon(this.#parts.clients.nameOf(clientId), retryAfter);
   }
 
   async #lease(permission: Permission, { asker }: Card, { run, once }: Reply): Promise<void> {
@@ -303,73 +322,68 @@ export class Consent {
     leases.set({ permission, run: asker, ...(once ? { once: true } : {}) });
   }
 
-  /** Refusing more scopes takes nothing away that was allowed before. */
+  /** Refusing more scopes, or another account, takes nothing away that was allowed before. */
   async #refuse(wanted: Wanted): Promise<void> {
-    const { clientId, endpoint } = wanted;
+    const { clientId, endpoint, grantId } = wanted;
     const createdAt = this.#parts.clock.wall();
     const [before] = this.#standing(wanted);
     if (!before) return this.#keepDecision({ clientId, endpoint, decision: 'deny', createdAt });
     const more = wanted.scope.filter((name) => !before.scope?.includes(name));
-    await this.#replace(before, { ...before, refused: union(before.refused ?? [], more) });
+    await this.#replace(before, {
+      ...before,
+      ...(grantId === undefined
+        ? { refused: union(before.refused ?? [], more) }
+        : { refusedGrants: union(before.refusedGrants ?? [], [grantId]) }),
+    });
     await this.#record(before, 'deny', more);
   }
 
   /**
    * What stood before keeps its end and its resource, unless the answer names a `time` (milliseconds):
-   * the card asked for scopes, not for more time.
+   * the card asked for scopes or an account, not for more time.
    */
   #widened(
     wanted: Wanted,
     before: Permission | undefined,
-    scope: readonly string[],
+    given: Given,
     time: number | undefined,
   ): Permission {
     const { clientId, endpoint } = wanted;
     const createdAt = this.#parts.clock.wall();
-    const granted = union(before?.scope ?? [], scope);
+    const scope = union(before?.scope ?? [], given.scope);
+    const grants = union(before?.grants ?? [], given.grants);
     // The newer answer counts.
-    const refused = before?.refused?.filter((name) => !granted.includes(name)) ?? [];
+    const refused = before?.refused?.filter((name) => !scope.includes(name)) ?? [];
+    const refusedGrants = before?.refusedGrants?.filter((id) => !grants.includes(id)) ?? [];
+    const { fixAtFirstToken: _, ...stays } = before ?? {};
     return {
       ...(clientId === cliClientId ? { until: createdAt + cliLease } : {}),
-      ...before,
+      ...stays,
       ...(time === undefined ? {} : { until: createdAt + time }),
       refused,
+      ...(refusedGrants.length > 0 ? { refusedGrants } : {}),
       clientId,
       endpoint,
       decision: 'allow',
       createdAt,
-      ...(granted.length > 0 ? { scope: granted } : { fixAtFirstToken: true }),
+      ...(scope.length > 0 ? { scope } : { fixAtFirstToken: true }),
+      ...(grants.length > 0 ? { grants } : {}),
     };
   }
 
-  #denied({ clientId, endpoint }: Wanted): KeyturnError {
-    const name = this.#parts.clients.nameOf(clientId);
-    return new KeyturnError('consent_denied', `The user refused ${name} access to ${endpoint}.`, {
-      rule: 'A denial is remembered until the user changes it',
-      hint: `To change it: keyturn allow ${name} ${endpoint}`,
-    });
+  #denied({ clientId, endpoint, grantId }: Wanted): KeyturnError {
+    const grant = grantId === undefined ? undefined : this.#parts.grants.byId(grantId);
+    return refusals.consentDenied(this.#parts.clients.nameOf(clientId), endpoint, grant);
   }
 
   #required(wanted: Wanted): KeyturnError {
-    const { clientId, endpoint, scope } = wanted;
-    const name = this.#parts.clients.nameOf(clientId);
-    const what =
-      this.#standing(wanted).length > 0
-        ? `more than its permission for ${endpoint} covers`
-        : `a token for ${endpoint}`;
-    const scopes = scope.length > 0 ? ` --scope "${scope.join(' ')}"` : '';
-    return new KeyturnError('consent_required', `${name} asks for ${what}; nobody has allowed that.`, {
-      rule: 'No permission, no token',
-      hint: `Allow it with: keyturn allow ${name} ${endpoint}${scopes}`,
+    const { clientId, endpoint, scope, grantId } = wanted;
+    return refusals.consentRequired({
+      name: this.#parts.clients.nameOf(clientId),
+      endpoint,
+      scope,
+      isMore: this.#standing(wanted).length > 0,
+      grant: grantId === undefined ? undefined : this.#parts.grants.byId(grantId),
     });
   }
-}
-
-function covers(permission: Permission, scope: readonly string[]): boolean {
-  if (permission.decision === 'deny') return false;
-  return permission.scope === undefined || isWithin(scope, permission.scope);
-}
-
-function isRefused(permission: Permission, scope: readonly string[]): boolean {
-  return permission.decision === 'deny' || scope.some((name) => permission.refused?.includes(name));
 }

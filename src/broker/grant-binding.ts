@@ -17,6 +17,7 @@ const boundFields = {
   resource: true,
   issuer: true,
   account: true,
+  purpose: true,
   registrationId: true,
   server: true,
   scope: true,
@@ -40,10 +41,12 @@ export type Binding = Readonly<z.infer<typeof bindingSchema>>;
 type Bound = z.infer<typeof boundSchema>;
 
 function boundOf(of: Bound): Bound {
-  const { endpoints, resource, issuer, account, registrationId, server, scope, requestedScope, createdAt } =
-    of;
+  const { endpoints, resource, issuer, account, registrationId, server, purpose } = of;
+  const { scope, requestedScope, createdAt } = of;
   const place = server === undefined ? {} : { server };
-  return { endpoints, resource, issuer, account, registrationId, ...place, scope, requestedScope, createdAt };
+  const whose = purpose === undefined ? {} : { purpose };
+  const identity = { endpoints, resource, issuer, account, ...whose };
+  return { ...identity, registrationId, ...place, scope, requestedScope, createdAt };
 }
 
 /** What a record of the index says, for an item that has no binding yet. */
@@ -59,10 +62,11 @@ export function bindingOf(grant: Grant): Binding {
 
 /** Recognises what a record says without repeating it: 22 characters, so that many fit one vault item. */
 export function digestOf(grant: Grant, isRevoked = grant.state.kind === 'revoked'): string {
-  const { server, ...rest } = boundOf(grant);
+  const { server, purpose, ...rest } = boundOf(grant);
   const place = server ? [server.revision, server.identifier] : [];
   const said = [rest.endpoints, rest.resource, rest.issuer, rest.account, rest.registrationId, place];
-  const text = JSON.stringify([...said, rest.scope, rest.requestedScope, rest.createdAt, isRevoked]);
+  const facts = [rest.scope, rest.requestedScope, rest.createdAt, isRevoked];
+  const text = JSON.stringify([...said, ...facts, ...(purpose ? [purpose] : [])]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
@@ -96,6 +100,7 @@ export function compared(id: string, record: Grant | undefined, held: Held): Ver
     ...boundOf(binding),
     // A record of an older version has no place: then the binding has none either.
     server: binding.server,
+    purpose: binding.purpose,
     state,
     signedInAt: record?.signedInAt ?? binding.signedInAt,
     // While a revocation waits, the item may have lost the refresh token that the server was told of.

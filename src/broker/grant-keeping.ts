@@ -211,6 +211,7 @@ function newBinding({ createdAt, account, generation }: Grant, { arrived, before
     resource,
     issuer,
     account,
+    ...(before?.binding.purpose === undefined ? {} : { purpose: before.binding.purpose }),
     registrationId,
     server,
     scope: [...answer.scope],

@@ -66,6 +66,14 @@ const attemptSchema = z.object({
 
 export type Attempt = z.infer<typeof attemptSchema>;
 
+/** Whose grant it is: every program's that a permission names it for, or one program's alone. */
+const purposeSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('shared') }),
+  z.object({ kind: z.literal('narrow'), clientId: z.string() }),
+]);
+
+export type Purpose = z.infer<typeof purposeSchema>;
+
 export const grantSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{16}$/),
   /** Canonical endpoints that a user named and whose metadata led to this resource. */
@@ -75,6 +83,8 @@ export const grantSchema = z.object({
   issuer: z.string(),
   /** The subject of an ID token, else the label the user chose, else `default`. */
   account: z.string(),
+  /** Absent: shared. */
+  purpose: purposeSchema.optional(),
   registrationId: z.string(),
   /** Absent in records of older versions: the issuer itself. */
   server: serverPlaceSchema.optional(),
@@ -121,6 +131,13 @@ export function endpointsWithin(grant: Grant): ReadonlySet<string> {
   return judged;
 }
 
+/** False for a grant that is another program's alone. */
+export function isFor({ purpose }: Grant, clientId: string): boolean {
+  return purpose?.kind !== 'narrow' || purpose.clientId === clientId;
+}
+
+export const isLiving = ({ state }: Grant): boolean => state.kind !== 'revoked';
+
 /** Every name by which the owner may have set something for the servers of a grant. */
 export function namesOfServers({ endpoints, issuer, server }: Grant): string[] {
   return [...endpoints, issuer, ...(server ? [server.identifier] : [])];
@@ -157,9 +174,16 @@ export class Grants {
       .toSorted((a, b) => b.createdAt - a.createdAt);
   }
 
-  /** The grants for what a grant is for (DESIGN invariant 4). */
+  /** The shared grants of an account (DESIGN invariant 4); a program's own one of the same account stands beside them. */
   for(resource: string, issuer: string, account: string): Grant[] {
-    return this.all().filter((g) => g.resource === resource && g.issuer === issuer && g.account === account);
+    return this.sharedAt(resource, issuer).filter((grant) => grant.account === account);
+  }
+
+  /** The shared grants for a resource at an issuer, the revoked ones too. */
+  sharedAt(resource: string, issuer: string): Grant[] {
+    return this.all()
+      .filter((grant) => grant.resource === resource && grant.issuer === issuer)
+      .filter(({ purpose }) => purpose?.kind !== 'narrow');
   }
 
   async add(fields: Omit<Grant, 'id' | 'generation'>): Promise<Grant> {

@@ -1,12 +1,14 @@
 /**
  * Permissions: what the user allowed, or refused, one local client.
  *
- * Invariant: nothing is authorized by silence. No record means no token; a denial stays until the
- * user changes it; a lease that ran out counts as no record. Scopes are compared as literal sets.
+ * Invariants: nothing is authorized by silence. No record means no token; a denial stays until the
+ * user changes it; a lease that ran out counts as no record. Scopes are compared as literal sets. A
+ * permission that names grants yields tokens of those grants and of no other.
  */
 import { z } from 'zod';
 import { KeyturnError } from '../errors.ts';
 import type { ChangeRules } from './narrowing.ts';
+import { isWithin, union } from '../oauth/scope.ts';
 import type { AuthorityStore } from './record-store.ts';
 
 export const permissionSchema = z.object({
@@ -15,6 +17,10 @@ export const permissionSchema = z.object({
   endpoint: z.string(),
   /** The canonical resource, once discovery verified it. Another one later voids the permission. */
   resource: z.string().optional(),
+  /** Ids of the grants whose tokens the program may have, in the order in which they came. Absent: the first token names one. */
+  grants: z.array(z.string()).optional(),
+  /** Ids of grants that the user refused on a card; nobody is asked about them again. */
+  refusedGrants: z.array(z.string()).optional(),
   decision: z.enum(['allow', 'deny']),
   /** The fixed set of scopes; absent: any scope that the user consents to at the issuer. */
   scope: z.array(z.string()).optional(),
@@ -31,7 +37,8 @@ export type Permission = z.infer<typeof permissionSchema>;
 
 /** A denial takes away by being there. */
 export const permissionRules: ChangeRules<Permission> = {
-  isDenial: ({ decision, refused = [] }) => decision === 'deny' || refused.length > 0,
+  isDenial: ({ decision, refused = [], refusedGrants = [] }) =>
+    decision === 'deny' || refused.length > 0 || refusedGrants.length > 0,
 };
 
 export class Permissions {
@@ -92,6 +99,56 @@ export class Permissions {
   async endAllOf(clientId: string): Promise<void> {
     await this.#file.change((items) => items.filter((p) => p.clientId !== clientId));
   }
+}
+
+/** What a request needs of a permission. */
+export interface Need {
+  readonly scope: readonly string[];
+  /** The id of the one grant that would serve, where the permission has to name it. */
+  readonly grantId?: string | undefined;
+}
+
+export function covers(permission: Permission, { scope, grantId }: Need): boolean {
+  if (permission.decision === 'deny') return false;
+  if (grantId !== undefined && !namesGrant(permission, grantId)) return false;
+  return permission.scope === undefined || isWithin(scope, permission.scope);
+}
+
+export function isRefused(permission: Permission, { scope, grantId }: Need): boolean {
+  if (permission.decision === 'deny' || scope.some((name) => permission.refused?.includes(name))) return true;
+  return grantId !== undefined && refusesGrant(permission, grantId);
+}
+
+export function namesGrant({ grants = [] }: Permission, grantId: string): boolean {
+  return grants.includes(grantId);
+}
+
+export function refusesGrant({ refusedGrants = [] }: Permission, grantId: string): boolean {
+  return refusedGrants.includes(grantId);
+}
+
+/** False until its first token, and for permissions of older versions until their next one. */
+export function isBound({ grants = [] }: Permission): boolean {
+  return grants.length > 0;
+}
+
+/**
+ * What stays of `before` where the owner decides anew. What was refused on a card stays refused while the newer word,
+ * which names scopes or accounts, doesn't name it; the accounts that the program works as stay what they are.
+ */
+export function carriedOver(
+  before: Permission | undefined,
+  { decision, scope, grants = [] }: Permission,
+): Pick<Permission, 'refused' | 'grants' | 'refusedGrants'> {
+  if (decision === 'deny' || before?.decision !== 'allow') return {};
+  const named = union(before.grants ?? [], grants);
+  const refusedGrants = before.refusedGrants?.filter((id) => !named.includes(id)) ?? [];
+  const refused = scope && before.refused?.filter((name) => !scope.includes(name));
+  return {
+    ...(refused ? { refused } : {}),
+    ...(named.length > 0 ? { grants: named } : {}),
+    ...(refusedGrants.length > 0 ? { refusedGrants } : {}),
+  };
 }
 
 type Place = Pick<Permission, 'clientId' | 'endpoint'>;

@@ -11,6 +11,8 @@ export type CommandWish =
       readonly endpoint: string;
       /** Absent: whatever scopes the user consents to at the issuer. */
       readonly scope?: readonly string[];
+      /** Absent: the accounts that the program works as there stay what they are. */
+      readonly account?: string;
       /** Milliseconds since the epoch; absent: until it is ended. */
       readonly until?: number;
     }
@@ -31,8 +33,9 @@ export type CommandWish =
       readonly command: 'endDenial';
       readonly clientName: string;
       readonly endpoint: string;
-      /** The scopes that were refused; absent: everything was. */
+      /** The scopes and the accounts that were refused; without either everything was. */
       readonly scope?: readonly string[];
+      readonly accounts?: readonly string[];
       /** When the denial would end, in milliseconds since the epoch; absent: now. */
       readonly until?: number;
     }
@@ -52,6 +55,17 @@ export type CommandWish =
       readonly value?: string | number | boolean;
     }
   | { readonly command: 'unlock' | 'passphrase' };
+
+/** Whose tokens a program would get by a yes. */
+export interface OfferedGrant {
+  readonly id: string;
+  readonly issuer: string;
+  readonly account: string;
+  /** Accounts that the program works as there now, without this one. */
+  readonly held: readonly string[];
+  /** The program may reach the server already, and the question is about the account. */
+  readonly isAnother: boolean;
+}
 
 /** A setting that was written past Keyturn, as it may be shown. */
 export interface WrittenSetting {
@@ -76,8 +90,10 @@ export type Question =
       readonly clientId: string;
       readonly clientName: string;
       readonly endpoint: string;
-      /** Absent: the program named no scopes. */
+      /** What a yes allows; absent where the first sign-in will tell. */
       readonly scope?: readonly string[];
+      /** The grant that would serve; a yes names it in the permission. Absent where nobody has signed in yet. */
+      readonly grant?: OfferedGrant;
       /** As it was when it asked. */
       readonly asker?: AskerView;
       /** Whether something is allowed it there now, that a yes "as before" could be held to. */

@@ -8,6 +8,52 @@ import type { Grant } from './grant.ts';
 import type { Interaction } from './interaction.ts';
 import type { Permission } from './permission.ts';
 
+/** A program whose last card came to nothing. `retryAfter` in seconds. */
+export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
+  return new KeyturnError('rate_limited', `A question of ${name} was put off or withdrawn a moment ago.`, {
+    rule: 'Each question that is put off or withdrawn doubles the pause before the program’s next one, from 1 s to 5 min',
+    hint: 'Wait, then ask again; a permission that you give the program yourself ends the pause.',
+    retryAfter,
+  });
+}
+
+/** `grant`: the refusal was about its account alone. */
+export function consentDenied(name: string, endpoint: string, grant: Grant | undefined): KeyturnError {
+  const what = grant ? `the account ${quoted(grant.account)} at ${endpoint}` : `access to ${endpoint}`;
+  return new KeyturnError('consent_denied', `The user refused ${name} ${what}.`, {
+    rule: 'A denial is remembered until the user changes it',
+    hint: `To change it: keyturn allow ${name} ${endpoint}${accountOption(grant)}`,
+  });
+}
+
+/** What nobody has allowed. */
+interface Unallowed {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly scope: readonly string[];
+  /** The program may have something there already. */
+  readonly isMore: boolean;
+  /** The grant that would serve, where it isn't one that the program may use. */
+  readonly grant: Grant | undefined;
+}
+
+export function consentRequired({ name, endpoint, scope, isMore, grant }: Unallowed): KeyturnError {
+  const what = grant
+    ? `a token of the account ${quoted(grant.account)} at ${endpoint}`
+    : isMore
+      ? `more than its permission for ${endpoint} covers`
+      : `a token for ${endpoint}`;
+  const scopes = scope.length > 0 ? ` --scope "${scope.join(' ')}"` : '';
+  return new KeyturnError('consent_required', `${name} asks for ${what}; nobody has allowed that.`, {
+    rule: grant ? 'A permission names the accounts that it is for' : 'No permission, no token',
+    hint: `Allow it with: keyturn allow ${name} ${endpoint}${grant ? accountOption(grant) : scopes}`,
+  });
+}
+
+function accountOption(grant: Grant | undefined): string {
+  return grant ? ` --account ${quoted(grant.account)}` : '';
+}
+
 /** A token that carries more than the permission is never handed out (DESIGN invariant 10). */
 export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
   return new KeyturnError(

@@ -9,10 +9,13 @@ Let a program have tokens for a protected server. CLIENT is a name or id from
 \`keyturn clients\`; the command line itself is "cli": allowing it means that any
 program you run can have this token.
 
-      --scope "A B"  exactly these scopes; without it, whatever scopes you
-                     consent to at the issuer
-      --for TIME     for so long: 90s, 30m, 8h, 2d; without it, until you end it
-  -h, --help         show this
+      --scope "A B"      exactly these scopes; without it, every scope that you
+                         grant at the issuer, now or later
+      --account ACCOUNT  as this account too, where you have several there;
+                         without it, the accounts it works as stay
+      --for TIME         for so long: 90s, 30m, 8h, 2d; without it, until you
+                         end it
+  -h, --help             show this
 
 Examples:
   keyturn allow cli https://notes.example/mcp
@@ -24,7 +27,7 @@ export const command: Command = {
   async run(args) {
     const { values, positionals } = parse(
       args,
-      { scope: { type: 'string' }, for: { type: 'string' } },
+      { scope: { type: 'string' }, account: { type: 'string' }, for: { type: 'string' } },
       { names: ['CLIENT', 'RESOURCE'], command: 'allow' },
     );
     const [client = '', resource = ''] = positionals;
@@ -34,6 +37,7 @@ export const command: Command = {
       resource: resourceFrom(resource),
       decision: 'allow',
       ...scopeFrom(values.scope),
+      ...(values.account === undefined ? {} : { account: values.account }),
       ...(values.for === undefined ? {} : { until: now + durationFrom(values.for, '--for', 'allow') }),
     });
     return exitCodes.ok;

@@ -20,7 +20,7 @@ export const command: Command = {
     if (values.json) printJson(clients);
     else {
       printTable(
-        ['CLIENT', 'ID', 'SERVER', 'DECISION', 'SCOPES', 'UNTIL', 'LAST USED'],
+        ['CLIENT', 'ID', 'SERVER', 'DECISION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
         clients.flatMap((client) => rows(client)),
       );
     }
@@ -32,12 +32,13 @@ type Client = Awaited<ReturnType<typeof ask<'client.list'>>>['clients'][number];
 
 function rows(client: Client): string[][] {
   const used = client.lastUsedAt === undefined ? '-' : when(client.lastUsedAt);
-  if (client.permissions.length === 0) return [[client.name, client.clientId, '-', '-', '-', '-', used]];
+  if (client.permissions.length === 0) return [[client.name, client.clientId, '-', '-', '-', '-', '-', used]];
   return client.permissions.map((permission) => [
     client.name,
     client.clientId,
     permission.resource,
     permission.decision,
+    permission.accounts?.join(', ') ?? '-',
     permission.scope ?? 'any',
     untilOf(permission),
     used,

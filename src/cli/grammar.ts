@@ -109,6 +109,11 @@ export const grammar: readonly CommandGrammar[] = [
     operands: [client, resource],
     flags: [
       { name: 'scope', value: '"A B"', summary: 'exactly these scopes' },
+      {
+        name: 'account',
+        value: 'ACCOUNT',
+        summary: 'as this account too, where you have several there',
+      },
       { name: 'for', value: 'TIME', summary: 'for so long: 90s, 30m, 8h, 2d' },
     ],
   },

@@ -38,7 +38,7 @@ function describe(question: Question, isDesk: boolean): string[] {
   switch (question.kind) {
     case 'allow':
       return [
-        `${id}  May ${client} reach ${resource}${scope ? ` with ${scope}` : ''}?`,
+        `${id}  May ${client} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
         ...askerLines(asker),
         ...answer,
       ];
@@ -77,6 +77,13 @@ function signInLines({ id, kind, resource, issuer, account, code, url }: Questio
 const accountWords = (account: string | undefined): string =>
   account === undefined ? '' : ` as ${quoted(account)}`;
 
+/** Whose tokens a program would get, and whose it may get there now. */
+function offeredWords({ issuer, account, accounts }: Question): string {
+  if (account === undefined) return '';
+  const now = accounts?.length ? `; it works there as ${accounts.map(quoted).join(', ')}` : '';
+  return `${accountWords(account)} at ${issuer}${now},`;
+}
+
 type Unconfirmed = NonNullable<Question['settings']>[number];
 
 function settingWords({ name, value, isContent }: Unconfirmed): string {
@@ -87,14 +94,14 @@ function settingWords({ name, value, isContent }: Unconfirmed): string {
 /** What a command would do, as the end of a sentence. */
 function wishIn(question: Question): string {
   const { client, resource, scope, until, issuer, registration, server, override, setting } = question;
-  const { account, method } = question;
+  const { account, accounts, method } = question;
   switch (question.command) {
     case 'allow': {
       const end = until === undefined ? '' : ` until ${when(until)}`;
-      return `allow ${client} ${resource}${scope ? ` with ${scope}` : ''}${end}`;
+      return `allow ${client} ${resource}${accountWords(account)}${scope ? ` with ${scope}` : ''}${end}`;
     }
     case 'endDenial':
-      return `end what you denied ${client} at ${resource}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
+      return `end what you denied ${client} at ${resource}${accounts ? ` as ${accounts.map(quoted).join(', ')}` : ''}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
     case 'register':
       return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
     case 'login':

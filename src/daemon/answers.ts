@@ -9,10 +9,11 @@ import { toWall } from '../broker/clock.ts';
 import { explainGrant, leftOver, notableSkew } from '../broker/explain.ts';
 import type { NextRefresh } from '../broker/explain.ts';
 import type { StoredRow } from '../broker/audit-row.ts';
+import { reaches } from '../broker/grant-choice.ts';
 import { namesOfServers } from '../broker/grant.ts';
-import type { Grant } from '../broker/grant.ts';
+import type { Grant, Grants } from '../broker/grant.ts';
 import type { Interaction } from '../broker/interaction.ts';
-import type { CommandWish } from '../broker/question.ts';
+import type { CommandWish, OfferedGrant } from '../broker/question.ts';
 import type { Permission } from '../broker/permission.ts';
 import { triedUntil } from '../broker/revoker.ts';
 import type { Receipt } from '../broker/revoker.ts';
@@ -49,6 +50,7 @@ export function grantAnswer(
   const wall = clock.wall();
   const names = grant.endpoints
     .flatMap((endpoint) => [...permissions.shownFor(endpoint, wall), ...leases.forEndpoint(endpoint, wall)])
+    .filter((permission) => reaches(permission, grant))
     .filter((permission) => caller.role === 'owner' || permission.clientId === caller.clientId)
     .map((permission) => clients.nameOf(permission.clientId));
   const expiresAt = Math.max(0, ...cache.of(grant.id).map((token) => token.expiresAt));
@@ -183,7 +185,7 @@ function shownState({ parts }: Broker, grant: Grant): string {
 type ClientAnswer = ResultOf<'client.list'>['clients'][number];
 
 export function clientAnswers({ parts }: Broker): ClientAnswer[] {
-  const { clients, permissions, leases, clock } = parts;
+  const { clients, permissions, leases, clock, grants } = parts;
   const wall = clock.wall();
   return clients.withCli().map((client) => ({
     clientId: client.id,
@@ -192,9 +194,9 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: seconds(client.lastUsedAt) }),
     ...fileAnswer(client.executable),
     permissions: [
-      ...permissions.shownOf(client.id, wall).map(permissionAnswer),
+      ...permissions.shownOf(client.id, wall).map((permission) => permissionAnswer(grants, permission)),
       ...leases.of(client.id, wall).map(({ permission, run, once }) => ({
-        ...permissionAnswer(permission),
+        ...permissionAnswer(grants, permission),
         ...(run === undefined ? {} : { run: askerAnswer(run) }),
         ...(once === undefined ? {} : { once }),
       })),
@@ -208,11 +210,18 @@ function fileAnswer(executable: string | undefined): Pick<ClientAnswer, 'executa
   return { executable, file: isInterpreter(executable) ? 'interpreter' : 'attested' };
 }
 
-function permissionAnswer(permission: Permission): ClientAnswer['permissions'][number] {
+/** None while the index of grants can't be read: `status` tells of that. */
+function accountsOf(index: Grants, { grants = [] }: Permission): string[] {
+  return index.isReadable ? grants.flatMap((id) => index.byId(id)?.account ?? []) : [];
+}
+
+function permissionAnswer(grants: Grants, permission: Permission): ClientAnswer['permissions'][number] {
+  const accounts = accountsOf(grants, permission);
   return {
     resource: permission.endpoint,
     decision: permission.decision,
     ...(permission.scope === undefined ? {} : { scope: formatScope(permission.scope) }),
+    ...(accounts.length > 0 ? { accounts } : {}),
     ...(permission.until === undefined ? {} : { until: seconds(permission.until) }),
   };
 }
@@ -257,6 +266,7 @@ export function interactionAnswer(
         ...(question.asker === undefined ? {} : { asker: askerAnswer(question.asker) }),
         resource: question.endpoint,
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
+        ...offeredAnswer(question.grant),
       };
     case 'pair':
       return {
@@ -290,6 +300,21 @@ export function interactionAnswer(
   }
 }
 
+/** Whose tokens a yes allows. */
+function offeredAnswer(grant: OfferedGrant | undefined): Partial<InteractionAnswer> {
+  if (!grant) return {};
+  const { issuer, account, held, isAnother } = grant;
+  return { issuer, account, ...(isAnother ? { accounts: [...held] } : {}) };
+}
+
+type PermissionWish = Extract<CommandWish, { readonly command: 'allow' | 'endDenial' }>;
+
+/** Which account a permission is for, or which ones a denial is about. */
+function whoseAnswer(wish: PermissionWish): Partial<InteractionAnswer> {
+  if (wish.command === 'allow') return wish.account === undefined ? {} : { account: wish.account };
+  return wish.accounts === undefined ? {} : { accounts: [...wish.accounts] };
+}
+
 function wishAnswer(wish: CommandWish): Partial<InteractionAnswer> {
   const { command } = wish;
   switch (command) {
@@ -300,6 +325,7 @@ function wishAnswer(wish: CommandWish): Partial<InteractionAnswer> {
         client: wish.clientName,
         resource: wish.endpoint,
         ...(wish.scope === undefined ? {} : { scope: formatScope(wish.scope) }),
+        ...whoseAnswer(wish),
         ...(wish.until === undefined ? {} : { until: seconds(wish.until) }),
       };
     case 'register':

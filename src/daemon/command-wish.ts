@@ -107,6 +107,7 @@ function permissionWish(broker: Broker, params: ParamsOf<'permission.set'>): Com
     clientName: clients.nameOf(clientId),
     endpoint,
     ...(scope === undefined ? {} : { scope }),
+    ...(params.account === undefined ? {} : { account: params.account }),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
   };
 }
@@ -125,6 +126,7 @@ function denialWish(
     clientName: broker.parts.clients.nameOf(clientId),
     endpoint,
     ...(refused.scope === undefined ? {} : { scope: refused.scope }),
+    ...(refused.accounts === undefined ? {} : { accounts: refused.accounts }),
     ...(until === undefined ? {} : { until: until * 1000 }),
   };
 }

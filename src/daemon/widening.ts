@@ -6,6 +6,8 @@
  * which don't show all that a permission is held to.
  */
 import type { Broker } from '../broker/broker.ts';
+import { grantsOfAccount } from '../broker/grant-choice.ts';
+import { namesGrant } from '../broker/permission.ts';
 import type { Permission } from '../broker/permission.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
 import { isWithin, parseScope, union } from '../oauth/scope.ts';
@@ -15,8 +17,10 @@ export type EndParams = ParamsOf<'permission.end'>;
 
 /** What the person refused a program at an endpoint. */
 export interface Refusal {
-  /** Single scopes; absent: everything. */
+  /** Single scopes; absent, with no accounts either: everything. */
   readonly scope?: readonly string[];
+  /** Single accounts. */
+  readonly accounts?: readonly string[];
   /** Milliseconds since the epoch; absent: until the person ends it. */
   readonly until?: number;
 }
@@ -28,8 +32,16 @@ export function refusalOf({ parts }: Broker, clientId: string, endpoint: string)
   const until = held?.until === undefined ? {} : { until: held.until };
   if (held?.decision === 'deny') return until;
   const leased = parts.leases.of(clientId, now).filter(({ permission }) => permission.endpoint === endpoint);
-  const scope = union(held?.refused ?? [], ...leased.map(({ permission }) => permission.refused ?? []));
-  return scope.length > 0 ? { scope, ...until } : undefined;
+  const standing = [...(held ? [held] : []), ...leased.map(({ permission }) => permission)];
+  const scope = union(...standing.map(({ refused = [] }) => refused));
+  const ids = union(...standing.map(({ refusedGrants = [] }) => refusedGrants));
+  if (scope.length === 0 && ids.length === 0) return undefined;
+  const accounts = ids.map((id) => parts.grants.byId(id)?.account ?? id);
+  return {
+    ...(scope.length > 0 ? { scope } : {}),
+    ...(accounts.length > 0 ? { accounts } : {}),
+    ...until,
+  };
 }
 
 /** True where a refusal would end as well: the program could then ask again. Throws what `permission.end` would throw. */
@@ -43,15 +55,17 @@ export function endsRefusal(broker: Broker, { client, resource }: EndParams): bo
  * Reads records, which are verified by then. Throws what `permission.set` would throw for such params.
  */
 export function widens(broker: Broker, params: PermissionParams): boolean {
-  const { clients, permissions, clock } = broker.parts;
-  const { client, resource, decision, scope, until, ...more } = params;
+  const { clients, permissions, clock, grants } = broker.parts;
+  const { client, resource, decision, scope, until, account, ...more } = params;
   const clientId = clients.resolve(client);
   const endpoint = broker.canonical(resource);
   const wanted = scope === undefined ? undefined : parseScope(scope);
   const refused = refusalOf(broker, clientId, endpoint);
   if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
   const held = permissions.find(clientId, endpoint, clock.wall());
+  const named = account === undefined ? [] : grantsOfAccount(grants, { clientId, endpoint, account });
   if (held?.decision !== 'allow' || Object.keys(more).length > 0) return true;
+  if (named.some((id) => !namesGrant(held, id))) return true;
   return (
     !reachesOnly(wanted, held.scope) ||
     !endsBy(until, held.until) ||

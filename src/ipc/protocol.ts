@@ -122,6 +122,8 @@ const asker = z.object({
 });
 
 const heldPermission = permission.extend({
+  /** The accounts that the program works as there; absent until its first token. */
+  accounts: z.array(account).optional(),
   /** The permission is for this run of the program only. */
   run: asker.optional(),
   /** And for one token. */
@@ -223,9 +225,11 @@ const interaction = z.object({
   resource: url.optional(),
   issuer: url.optional(),
   scope: scope.optional(),
-  until: instant.optional(),
-  /** Of a sign-in: the label that it was asked for. */
+  /** Of `allow`: whose tokens a yes allows; absent where nobody has signed in yet. Of a sign-in: the label that it was asked for. */
   account: account.optional(),
+  /** Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a denial: those that it is about. */
+  accounts: z.array(account).optional(),
+  until: instant.optional(),
   /** Of a sign-in that a command wants to start. */
   method: signInMethod.optional(),
   registration: clientIdentifier.optional(),
@@ -420,7 +424,11 @@ export const methods = {
   'grant.revoke': { who: 'owner', params: grantNamed, result: z.object({ revoked: z.array(receipt) }) },
   'client.list': { who: 'owner', params: empty, result: z.object({ clients: z.array(localClient) }) },
   'client.remove': { who: 'owner', params: z.object({ client }), result: empty },
-  'permission.set': { who: 'owner', params: permission.extend({ client }), result: empty },
+  'permission.set': {
+    who: 'owner',
+    params: permission.extend({ client, account: account.optional() }),
+    result: empty,
+  },
   'permission.end': { who: 'owner', params: z.object({ client, resource: url }), result: empty },
   'registration.set': {
     who: 'owner',

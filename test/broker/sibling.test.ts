@@ -52,6 +52,8 @@ describe('a grant that the server ended along with a revoked one', () => {
 
   it('opens none although the revoked one was signed in to again', async () => {
     const { rig } = await siblings();
+    // From here on the program works as this account.
+    await askAtHome(rig);
     await rig.login({ account: 'work' });
     rig.clock.advance(hour);
     expect(await refusal(askAtHome(rig))).toMatchObject({ reason: 'login_required' });

@@ -2,6 +2,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Broker } from '../../src/broker/broker.ts';
+import type { Token } from '../../src/broker/token-request.ts';
 import { revokeGrant } from '../../src/broker/revoker.ts';
 import { openSite } from '../oauth/site.ts';
 import type { Site } from '../oauth/site.ts';
@@ -293,6 +294,15 @@ describe('a sign-in that the user starts', () => {
   });
 });
 
+/** A token of the account, once the person said yes to the card that names it. */
+async function allowedAs(rig: Rig, account: string): Promise<Token> {
+  const asked = rig.ask({ account });
+  const { id, question } = await rig.question('allow');
+  expect(question).toMatchObject({ grant: { account, isAnother: true } });
+  rig.parts.interactions.answer(id, 'yes');
+  return asked;
+}
+
 describe('accounts', () => {
   const scope = ['openid', 'notes:read'];
 
@@ -302,8 +312,7 @@ describe('accounts', () => {
     rig.person.account = 'bob';
     await rig.login({ scope });
     expect(rig.parts.grants.all().map(({ account }) => account)).toEqual(['alice', 'bob']);
-    const one = await rig.ask({ account: 'alice' });
-    const other = await rig.ask({ account: 'bob' });
+    const [one, other] = [await allowedAs(rig, 'alice'), await allowedAs(rig, 'bob')];
     expect([one.account, other.account]).toEqual(['alice', 'bob']);
     expect(one.accessToken).not.toBe(other.accessToken);
   });

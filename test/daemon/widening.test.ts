@@ -1,7 +1,7 @@
 /** Which permissions are more than a program had. */
 import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../src/broker/permission.ts';
-import { widens } from '../../src/daemon/widening.ts';
+import { endsRefusal, refusalOf, widens } from '../../src/daemon/widening.ts';
 import { brokerRig } from '../broker/rig.ts';
 
 const endpoint = 'https://notes.example/mcp';
@@ -81,5 +81,41 @@ describe('a permission', () => {
   it('is no wider for what was refused beside it', async () => {
     const { broker } = await brokerWith({ refused: ['admin'] });
     expect(widens(broker, wanted)).toBe(false);
+  });
+});
+
+describe('a permission for an account', () => {
+  const grant = {
+    resource: endpoint,
+    issuer: 'https://issuer.example',
+    account: 'alice',
+    registrationId: 'r',
+    state: { kind: 'active' },
+    hasRefreshToken: true,
+    createdAt: 0,
+  } as const;
+
+  it('is wider unless the program works as that account already', async () => {
+    const { broker, clientId } = await brokerWith();
+    const { id } = await broker.parts.grants.add({
+      ...grant,
+      endpoints: [endpoint],
+      scope: ['read'],
+      requestedScope: [],
+    });
+    const asAlice = { ...wanted, account: 'alice' };
+    expect(widens(broker, asAlice)).toBe(true);
+    const [held] = broker.parts.permissions.of(clientId, 0);
+    await broker.parts.permissions.set({ ...(held ?? expect.fail()), grants: [id] });
+    expect(widens(broker, asAlice)).toBe(false);
+    expect(() => widens(broker, { ...wanted, account: 'bob' })).toThrow(
+      expect.objectContaining({ reason: 'not_found' }),
+    );
+  });
+
+  it('that the person refused ends with the denial, which is asked about', async () => {
+    const { broker, clientId } = await brokerWith({ refusedGrants: ['f'.repeat(16)] });
+    expect(endsRefusal(broker, { client: 'editor', resource: endpoint })).toBe(true);
+    expect(refusalOf(broker, clientId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });
   });
 });

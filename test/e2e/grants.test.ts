@@ -77,9 +77,9 @@ describe('the overviews', () => {
     await home.ok(['allow', 'cli', resource, '--scope', 'notes:read', '--for', '8h']);
     await home.ok(['deny', 'cli', 'https://other.example/mcp']);
     const clients = await home.ok(['clients']);
-    expect(clients).toMatch(/^CLIENT +ID +SERVER +DECISION +SCOPES +UNTIL +LAST USED\n/);
-    expect(clients).toMatch(new RegExp(`\ncli +cli +${resource} +allow +notes:read +\\d{4}-`));
-    expect(clients).toMatch(/\ncli +cli +https:\/\/other\.example\/mcp +deny +any +- /);
+    expect(clients).toMatch(/^CLIENT +ID +SERVER +DECISION +ACCOUNT +SCOPES +UNTIL +LAST USED\n/);
+    expect(clients).toMatch(new RegExp(`\ncli +cli +${resource} +allow +- +notes:read +\\d{4}-`));
+    expect(clients).toMatch(/\ncli +cli +https:\/\/other\.example\/mcp +deny +- +any +- /);
     expect(await home.json('clients')).toMatchObject([
       {
         clientId: 'cli',

@@ -195,6 +195,10 @@ describe('login --issuer and --account', () => {
     expect(first?.query.get('login_hint')).toBe('work');
     const tokenOf = async (account: string): Promise<string> =>
       (await home.ok(['token', url, '--account', account, '--no-interaction'])).trim();
+    const unasked = await home.keyturn(['token', url, '--account', 'work', '--no-interaction']);
+    expect(unasked).toMatchObject({ code: 3, stdout: '' });
+    expect(unasked.stderr).toContain(`keyturn allow cli ${url} --account "work"`);
+    for (const account of ['work', 'private']) await home.ok(['allow', 'cli', url, '--account', account]);
     expect(authorizationServer.verify(await tokenOf('work'))?.subject).toBe('alice');
     expect(authorizationServer.verify(await tokenOf('private'))?.subject).toBe('bob');
     expect(await home.json('list')).toMatchObject([{ account: 'work' }, { account: 'private' }]);

@@ -90,7 +90,7 @@ describe('what a card says', () => {
 
   it('is reached by the keyboard where it is longer than its box, and only there', async () => {
     const { page } = await open('card/allow');
-    const box = page.getByRole('group', { name: 'Asks for' });
+    const box = page.getByRole('group', { name: 'Scopes' });
     await box.focus();
     await page.keyboard.press('End');
     await expect.poll(() => box.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);

@@ -146,6 +146,10 @@ describe('a protected server that names another authorization server', () => {
     const { question } = await rig.question('login');
     expect(question).toMatchObject({ issuer: second.issuer, formerIssuer: authorizationServer.issuer });
     await followed(world, rig.pages.at(-1) ?? '');
+    // Its grant is another one than the program's permission names.
+    const card = await rig.question('allow');
+    expect(card.question).toMatchObject({ grant: { issuer: second.issuer, isAnother: true } });
+    rig.parts.interactions.answer(card.id, 'yes');
     expect((await asked).issuer).toBe(second.issuer);
   });
 
@@ -154,7 +158,9 @@ describe('a protected server that names another authorization server', () => {
     const old = rig.grant();
     const before = authorizationServer.counts.refreshes;
     reject(rig, { tokenId });
-    await rig.ask();
+    const asked = rig.ask();
+    rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');
+    await asked;
     const clients = [...authorizationServer.clients.keys()];
     const secrets = [
       ...authorizationServer.refreshTokens,

@@ -192,6 +192,7 @@ describe('scopes', () => {
   it('never bring consent by force', async () => {
     const { rig } = await ground({ authorization: { scopesSupported: ['read', 'offline_access'] } });
     await rig.login();
+    await rig.ask();
     await rig.login({ account: 'bob' });
     await rig.ask(stepUp('write'));
     expect(rig.pages.map((page) => parameter(page, 'prompt'))).toEqual([undefined, undefined, undefined]);

@@ -1,5 +1,6 @@
 /** The owner's methods about local clients: the paired ones, their permissions, and the questions they raise. */
 import type { Broker } from '../../broker/broker.ts';
+import { grantsOfAccount } from '../../broker/grant-choice.ts';
 import { KeyturnError } from '../../errors.ts';
 import { parseScope } from '../../oauth/scope.ts';
 import { clientAnswers, interactionAnswer } from '../answers.ts';
@@ -30,10 +31,17 @@ export const clientMethods: Pick<
 
   'permission.set': async ({ broker }, _caller, params) => {
     const endpoint = broker.canonical(params.resource);
+    const clientId = broker.parts.clients.resolve(params.client);
+    const { account, decision } = params;
+    const grants =
+      account === undefined || decision === 'deny'
+        ? undefined
+        : grantsOfAccount(broker.parts.grants, { clientId, endpoint, account });
     await broker.consent.decide({
-      clientId: broker.parts.clients.resolve(params.client),
+      clientId,
       endpoint,
-      decision: params.decision,
+      decision,
+      ...(grants === undefined ? {} : { grants }),
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       ...(params.until === undefined ? {} : { until: params.until * 1000 }),
       createdAt: broker.parts.clock.wall(),

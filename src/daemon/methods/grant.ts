@@ -1,5 +1,6 @@
 /** The methods about grants: what there is, its end, and a sign-in that the owner starts. */
 import type { Broker } from '../../broker/broker.ts';
+import { reaches } from '../../broker/grant-choice.ts';
 import type { Grant } from '../../broker/grant.ts';
 import { revokeGrant } from '../../broker/revoker.ts';
 import { KeyturnError } from '../../errors.ts';
@@ -84,8 +85,8 @@ function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
   if (caller.role === 'owner') return grants.all();
   const now = clock.wall();
   const leased = leases.of(caller.clientId, now).map(({ permission }) => permission);
-  const allowed = [...permissions.of(caller.clientId, now), ...leased].filter((p) => p.decision === 'allow');
-  return grants.all().filter((grant) => allowed.some((p) => grant.endpoints.includes(p.endpoint)));
+  const allowed = [...permissions.of(caller.clientId, now), ...leased];
+  return grants.all().filter((grant) => allowed.some((permission) => reaches(permission, grant)));
 }
 
 /** Throws `not_found` where no grant is called so. */
