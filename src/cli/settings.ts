@@ -1,7 +1,7 @@
 /** `keyturn settings`: shows the settings, one of them, or changes one. */
 import { exitCodes, KeyturnError, quoted } from '../errors.ts';
 import { parse, usage } from './arguments.ts';
-import { ask } from './command.ts';
+import { ask, askWhere } from './command.ts';
 import type { Command } from './command.ts';
 import { print, printJson, printTable, say } from './output.ts';
 
@@ -14,7 +14,8 @@ Show the settings, or one of them; with a VALUE, change it.
 
 A line says when a change is in force, if that isn't at once. Another one says
 what was written past Keyturn and does not count, and whether this is the home
-of a desk.
+of a desk. Another vault, in a home that holds nothing yet, restarts a broker
+that runs in the background.
 
 Examples:
   keyturn settings logLevel debug
@@ -49,10 +50,28 @@ export const command: Command = {
 };
 
 async function change(name: string, value: string | null): Promise<number> {
-  const { inForce } = await ask('settings.set', { name, value });
-  if (inForce === 'nextStart') {
-    say(`keyturn: ${name} is in force from the broker's next start: keyturn daemon --restart`);
-  }
+  const { answer, isDesk } = await askWhere('settings.set', { name, value });
+  if (answer.inForce === 'now') return exitCodes.ok;
+  const isVaults = name === 'vault' || name === 'vaultKey';
+  if (isVaults && !isDesk && (await isInBackground())) return restartInto();
+  say(`keyturn: ${name} is in force from the broker's next start: keyturn daemon --restart`);
+  return exitCodes.ok;
+}
+
+/** One that somebody runs in a terminal is theirs to stop. */
+async function isInBackground(): Promise<boolean> {
+  const { log } = await ask('status', {});
+  return log.file !== undefined;
+}
+
+/** Nothing rests in the vault that is left, so nothing is lost; without a start anew the old one would go on refusing. */
+async function restartInto(): Promise<number> {
+  const { restartBroker } = await import('./restart.ts');
+  await restartBroker();
+  const { vault, vaultKey } = await ask('status', {});
+  const next =
+    vault === 'sealed-file' && vaultKey === 'passphrase' ? '; choose its passphrase: keyturn unlock' : '';
+  say(`keyturn: the broker was restarted, with the vault ${vault}${next}`);
   return exitCodes.ok;
 }
 

@@ -55,9 +55,10 @@ export function forkWorker(env: NodeJS.ProcessEnv = process.env): KeychainWorker
 }
 
 /** Hints for the person whose keychain doesn't answer. */
-const tryMemory = 'or set KEYTURN_VAULT=memory to try Keyturn without a keychain';
-const needsKeyring = `install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service), ${tryMemory}`;
-const needsModule = `install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${tryMemory}`;
+const orSealedFile =
+  'or keep the secrets of a new home in a file under a passphrase: keyturn settings vault sealed-file (or "memory", which forgets them when the broker stops)';
+const needsKeyring = `install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service), ${orSealedFile}`;
+const needsModule = `install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${orSealedFile}`;
 
 /** How keychains say, on Linux and macOS, that they are locked or that the person closed their question. */
 const lockedText = /\b(locked|unlock|dismissed|cancell?ed|interaction is not allowed)\b/i;

@@ -58,11 +58,19 @@ describe('the keychain', () => {
       const run = await home.keyturn([...command.split(' '), resource]);
       expect(run, command).toMatchObject({ code: 7, stdout: '' });
       expect(run.stderr).toContain('reason: vault_unavailable');
-      expect(run.stderr).toContain('KEYTURN_VAULT=memory');
+      expect(run.stderr).toContain('keyturn settings vault sealed-file');
     }
     // What can be told without a keychain is.
     expect(await home.ok(['clients'])).toContain('cli');
     expect(world.counts().authorizationServer.signIns).toBe(0);
+
+    // The way that the hint names works, one hint after the other.
+    const { stderr } = await home.keyturn(['settings', 'vault', 'sealed-file']);
+    expect(stderr).toContain('keyturn unlock');
+    expect(await home.json('status')).toMatchObject({ vault: 'sealed-file' });
+    await home.ok(['unlock', '--passphrase-stdin'], { stdin: 'correct horse battery\n' });
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['token', resource]);
   });
 });
 

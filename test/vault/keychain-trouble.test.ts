@@ -146,7 +146,7 @@ describe('a real keyring', () => {
     await expect(gate.probe()).rejects.toMatchObject({ reason: 'vault_unavailable', trouble: 'absent' });
     expect(watch.state).toMatchObject({
       state: 'absent',
-      hint: expect.stringContaining('KEYTURN_VAULT=memory'),
+      hint: expect.stringContaining('keyturn settings vault sealed-file'),
     });
   });
 });

@@ -245,7 +245,7 @@ test('without D-Bus the keychain is unavailable, and the hint says what to do', 
   const vault = closedLater(keychainVault({ service: freshService(), spawnWorker: () => forkWorker(env) }));
   const unavailable = {
     reason: 'vault_unavailable',
-    hint: expect.stringContaining('KEYTURN_VAULT=memory'),
+    hint: expect.stringContaining('keyturn settings vault sealed-file'),
   };
   await expect(vault.find('grant')).rejects.toMatchObject(unavailable);
   await expect(vault.write('grant', 'x')).rejects.toMatchObject(unavailable);
