@@ -36,8 +36,8 @@ export interface HeadOfLog {
   readonly newest: string | undefined;
   /** Whether it holds the record of this tag. */
   holds(tag: string): boolean;
-  /** True where nothing of it can be known: no older value can be taken for a newer one. */
-  readonly isLost: boolean;
+  /** What of it can't be read, as a sentence; undefined where everything can. */
+  readonly damage: string | undefined;
 }
 
 export class SealedHead {
@@ -73,10 +73,11 @@ export class SealedHead {
     const logId = log.id.toString('base64url');
     if (head && head.logId !== logId)
       throw unreadable(name, 'it is another file than the keychain knows', waysOn);
-    if (head && !log.isLost && !head.tags.some((tag) => log.holds(tag)))
+    // However damaged: with the damage cut out, and the next record behind it, an older copy would hold the newest record.
+    if (head && !head.tags.some((tag) => log.holds(tag)))
       throw unreadable(
         name,
-        'it is an older copy: it lacks the newest change that the keychain knows',
+        `it is an older copy${log.damage === undefined ? '' : ', or damaged'}: it lacks the newest change that the keychain knows`,
         waysOn,
       );
     this.#logId = logId;

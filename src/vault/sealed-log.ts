@@ -112,11 +112,6 @@ export class SealedLog {
     return this.#held.has(tag);
   }
 
-  /** True where damage lets nothing of it be known. */
-  get isLost(): boolean {
-    return this.#contents.doubt && this.#contents.items.size === 0;
-  }
-
   /** What can't be read, as a sentence; undefined where everything can. */
   get damage(): string | undefined {
     const lost = [...this.#contents.items].filter(([, item]) => item.state === 'lost').map(([id]) => id);

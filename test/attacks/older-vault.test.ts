@@ -2,7 +2,7 @@
  * Another program of the same user puts back, cuts or deletes vault.sealed, whose key lies in the keychain,
  * so that what the vault forgot or took note of would be undone.
  */
-import { copyFileSync, rmSync } from 'node:fs';
+import { appendFileSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Vault } from '../../src/vault/vault.ts';
@@ -101,6 +101,20 @@ describe('an older copy of vault.sealed', () => {
     await honest.close();
     copyFileSync(branch, file);
     await expectRefused(open(), 'it is an older copy');
+  });
+
+  it('is refused, damaged too: else the damage could be cut out behind the next change', async () => {
+    const { file, keychain, open } = await scene();
+    putBack(file);
+    appendFileSync(file, 'x'.repeat(100));
+    const damaged = readFileSync(file).length;
+    const vault = open();
+    // As the end of a grant does that only a forged line in the index names.
+    await vault.remove('grant.2').catch(() => undefined);
+    await vault.close();
+    const bytes = readFileSync(file);
+    writeFileSync(file, Buffer.concat([bytes.subarray(0, damaged - 100), bytes.subarray(damaged)]));
+    await expectRefused(opened(file, { kind: 'keychain', vault: keychain }), 'it is an older copy');
   });
 
   it('does not bring a removed program back together with older files of authority', async () => {
