@@ -11,12 +11,14 @@
  *
  * Invariants: step 1 waits until the vault has the edition that the file has, so the file is at most one
  * ahead. Of two successors of one edition (a broker was killed after step 1 and its file was put back) only
- * the one that the vault got counts: the id says which. The vault's item is written by one at a time.
+ * the one that the vault got counts: the id says which. The vault's item is written by one at a time, and no
+ * epoch in it goes back, whoever wrote it. It is there before the master secret is made.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { VaultError } from '../vault/trouble.ts';
 import { turns } from '../vault/turns.ts';
+import type { Vault } from '../vault/vault.ts';
 
 /** The vault's item that says: this home has written MACs, and these are the epochs of its files. */
 export const recordsItem = 'records';
@@ -55,6 +57,10 @@ export interface EpochItem {
   write(text: string): Promise<void>;
 }
 
+export function epochItem(vault: Pick<Vault, 'find' | 'write'>): EpochItem {
+  return { read: () => vault.find(recordsItem), write: (text) => vault.write(recordsItem, text) };
+}
+
 export class Epochs {
   readonly #item: EpochItem;
   readonly #turn = turns();
@@ -73,7 +79,7 @@ export class Epochs {
 
   /** Says in the vault that this home writes MACs from now on. Throws what the vault throws. */
   async begin(): Promise<void> {
-    await this.#write({});
+    await this.#turn(recordsItem, () => beginEpochs(this.#item));
   }
 
   /** What the vault has for the file. */
@@ -91,19 +97,50 @@ export class Epochs {
     return epoch > known.epoch + 1 || (epoch === known.epoch + 1 && from === known.id);
   }
 
-  /** The vault has this edition when it resolves; nothing is written where it had. Throws what the vault throws. */
+  /**
+   * The vault has this edition when it resolves; nothing is written where it had. Throws what the vault throws,
+   * and `vault_unreadable` where another broker wrote a later one.
+   */
   async advance(name: string, { epoch, id }: Edition): Promise<void> {
     if (this.of(name).id === id) return;
-    await this.#write({ [name]: { epoch, id } });
-  }
-
-  async #write(changes: Record<string, Known>): Promise<void> {
     await this.#turn(recordsItem, async () => {
-      const epochs = { ...this.#known, ...changes };
-      await this.#item.write(JSON.stringify({ version: 1, epochs }));
+      const newest = await this.#newest();
+      // What we wrote ourselves stands there too where the vault kept it and said that it failed.
+      if (newest[name] !== this.#known[name] && newest[name]?.id !== id) throw writtenByOther();
+      const epochs = { ...newest, [name]: { epoch, id } };
+      await this.#item.write(textOf(epochs));
       this.#known = epochs;
     });
   }
+
+  /**
+   * The later of what we know and what the vault has: another broker may run on a copy of this home, and neither
+   * may undo what the other wrote.
+   */
+  async #newest(): Promise<Record<string, Known>> {
+    const text = await this.#item.read();
+    const found = Object.entries(text === undefined ? {} : epochsIn(text));
+    const later = found.filter(([name, { epoch }]) => epoch > this.of(name).epoch);
+    return { ...this.#known, ...Object.fromEntries(later) };
+  }
+}
+
+/** Writes the item of a home without epochs, where there is none yet. Throws what the vault throws. */
+export async function beginEpochs(item: EpochItem): Promise<void> {
+  const text = await item.read();
+  if (text === undefined || text === firstText) await item.write(textOf({}));
+}
+
+function textOf(epochs: Record<string, Known>): string {
+  return JSON.stringify({ version: 1, epochs });
+}
+
+function writtenByOther(): VaultError {
+  return new VaultError('damaged', 'another broker took something away in this home meanwhile', {
+    item: recordsItem,
+    rule: 'One broker a home: a copy of the home is no home of its own',
+    hint: 'End the broker that runs on a copy of this home, then start this one again.',
+  });
 }
 
 /** True where only a Keyturn that knew neither epochs nor bindings can have written the item, or nobody has. */

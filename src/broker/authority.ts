@@ -4,8 +4,8 @@
  * Invariants: their keys derive from the home's master secret, which the vault holds; start-up touches
  * no vault, so the files are read first and verified when their content is first needed, once. The
  * vault also holds the files' epochs (authority-epochs.ts), which say that this home has written MACs:
- * with them a file without a MAC is refused. Without them, in a vault that held the master secret already,
- * the files are of an older Keyturn and are adopted, all at once.
+ * with them a file without a MAC is refused. Without them, in a vault that holds the master secret, the files
+ * are of an older Keyturn and are adopted, all at once.
  */
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -23,8 +23,6 @@ export interface AuthorityParts {
   readonly homeId: string;
   /** The master secret; asked for at each use, and never kept. Throws what the vault throws. */
   readonly master: () => Promise<KeyObject>;
-  /** True where this broker made the master secret: the vault held nothing of this home before. */
-  readonly isMasterNew: () => boolean;
   /** The epochs in the vault. */
   readonly epochs: EpochItem;
 }
@@ -80,9 +78,8 @@ export class HomeAuthority implements Authority {
     await this.#parts.master();
     for (const check of this.#beside) await check();
     const isFirst = !(await this.#epochs.load());
-    // An older Keyturn left its master secret in the vault. Where the vault was empty, anybody may have put the files there.
-    const mayAdopt = isFirst && !this.#parts.isMasterNew();
-    for (const file of this.#files) await file.judge(mayAdopt);
+    // An older Keyturn left its master secret in the vault without epochs; this one writes epochs before it makes one.
+    for (const file of this.#files) await file.judge(isFirst);
     // Even where a file was in trouble: who could keep one so would keep the way open for files without a MAC.
     if (isFirst) await this.#epochs.begin();
     this.#isDone = true;

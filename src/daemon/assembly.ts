@@ -7,7 +7,7 @@ import path from 'node:path';
 import type { Audit } from '../broker/audit.ts';
 import { HomeAuthority, PassingAuthority } from '../broker/authority.ts';
 import type { Authority } from '../broker/authority.ts';
-import { recordsItem } from '../broker/authority-epochs.ts';
+import { epochItem } from '../broker/authority-epochs.ts';
 import { AuthorizationServers } from '../broker/authorization-servers.ts';
 import { Grants, grantSchema } from '../broker/grant.ts';
 import type { Grant } from '../broker/grant.ts';
@@ -62,10 +62,6 @@ export function openRecords({ home, vault, master, log }: RecordParts): {
   readonly authority: Authority;
 } {
   const folder = home.paths.state;
-  const epochs = {
-    read: () => vault.find(recordsItem),
-    write: (text: string) => vault.write(recordsItem, text),
-  };
   const authority: Authority =
     vault.kind === 'memory'
       ? new PassingAuthority()
@@ -73,8 +69,7 @@ export function openRecords({ home, vault, master, log }: RecordParts): {
           folder,
           homeId: home.homeId,
           master: () => master.key(),
-          isMasterNew: () => master.isNew,
-          epochs,
+          epochs: epochItem(vault),
         });
   return { authority, records: recordsOf(folder, authority, log) };
 }

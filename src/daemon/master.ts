@@ -6,6 +6,7 @@
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { beginEpochs, epochItem } from '../broker/authority-epochs.ts';
 import { quoted } from '../errors.ts';
 import { VaultError } from '../vault/trouble.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -19,16 +20,10 @@ export class Master {
   readonly #vault: Vault;
   readonly #home: Home;
   #key: Promise<KeyObject> | undefined;
-  #isNew = false;
 
   constructor(vault: Vault, home: Home) {
     this.#vault = vault;
     this.#home = home;
-  }
-
-  /** True where this broker made it: the vault held nothing of this home before. */
-  get isNew(): boolean {
-    return this.#isNew;
   }
 
   /** Throws what the vault throws; a failure is not remembered. */
@@ -62,9 +57,10 @@ export class Master {
     // Whoever writes home.json can say there that no secret was ever made.
     const proven = this.#vault.kind === 'memory' ? undefined : await provenFile(this.#home.paths.state);
     if (proven !== undefined) throw lost(proven);
+    // First: a master secret without epochs would be an older Keyturn's, whose files need no MAC.
+    if (this.#vault.kind !== 'memory') await beginEpochs(epochItem(this.#vault));
     const secret = randomBytes(32).toString('base64url');
     await this.#vault.write(masterItem, secret);
-    this.#isNew = true;
     return secret;
   }
 }

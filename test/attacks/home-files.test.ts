@@ -2,10 +2,13 @@
  * Another program of the same user writes, deletes or puts back home.json, daemon.lock or the vault's file,
  * so that the home would begin anew with what that program left there.
  */
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openHome, prepareFolders } from '../../src/daemon/home.ts';
 import { takeLock } from '../../src/daemon/single-instance.ts';
+import { homePaths } from '../../src/paths.ts';
+import type { HomePaths } from '../../src/paths.ts';
 import { temporaryFolder } from '../broker/rig.ts';
 import { intruder, lastingVault, startOn } from '../support/authority-home.ts';
 
@@ -18,6 +21,12 @@ const permission = {
   decision: 'allow',
   createdAt: 0,
 };
+
+function homeOf(folder: string): HomePaths {
+  const paths = homePaths({ KEYTURN_HOME: folder });
+  prepareFolders(paths);
+  return paths;
+}
 
 /** A home that was used: its vault holds the master secret, and home.json says so. */
 async function usedHome() {
@@ -63,6 +72,37 @@ describe('home.json that says no master secret was ever made', () => {
     expect(() => broker.clients.usable('mine', 0)).toThrow(/no proof/);
     expect(() => broker.permissions.find('mine', permission.endpoint, 0)).toThrow(/no proof/);
     expect(broker.troubles()).toHaveLength(2);
+  });
+});
+
+describe('files without a MAC', () => {
+  it('do not count where the broker was killed right after it made the master secret', async () => {
+    const [folder, vault] = [temporaryFolder(), lastingVault()];
+    const made = Promise.withResolvers<void>();
+    const write = async (id: string, secret: string): Promise<void> => {
+      await vault.write(id, secret);
+      if (id !== 'master') return;
+      made.resolve();
+      await new Promise<never>(() => undefined);
+    };
+    void startOn(folder, { ...vault, write });
+    await made.promise;
+    const attacker = intruder(folder);
+    attacker.writes('permissions.json', forged([{ ...permission, clientId: 'cli' }]));
+    const broker = await startOn(folder, vault);
+    expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow(/no proof/);
+  });
+
+  it('do not count where home.json could not be written after the master secret was made', async () => {
+    const [folder, vault] = [temporaryFolder(), lastingVault()];
+    await openHome(homeOf(folder));
+    mkdirSync(path.join(folder, 'state', 'home.json.new'));
+    await expect(startOn(folder, vault)).rejects.toThrow(/home\.json/);
+    rmdirSync(path.join(folder, 'state', 'home.json.new'));
+    const attacker = intruder(folder);
+    attacker.writes('permissions.json', forged([{ ...permission, clientId: 'cli' }]));
+    const broker = await startOn(folder, vault);
+    expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow(/no proof/);
   });
 });
 

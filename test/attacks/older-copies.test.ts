@@ -2,6 +2,8 @@
  * Another program of the same user puts back, mixes or deletes the files of authority while no broker runs,
  * so that what the person took away would count again.
  */
+import { chmodSync, cpSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Registrations } from '../../src/broker/registrations.ts';
 import { registrationAt } from '../oauth/parties.ts';
@@ -191,5 +193,23 @@ describe('a file of authority that is gone', () => {
     const next = await restart();
     expect(next.permissions.find(program, endpoint, now)).toBeUndefined();
     expect(next.troubles()).toEqual([]);
+  });
+});
+
+describe('a copy of the whole home, in which another broker runs,', () => {
+  it('does not make the vault forget what was taken away in the home', async () => {
+    const { folder, vault, broker, program, attacker, restart } = await scene();
+    const { id: decoy } = await broker.clients.add('decoy', now);
+    const copy = temporaryFolder();
+    cpSync(folder, copy, { recursive: true });
+    for (const name of ['config', 'state', 'run']) chmodSync(path.join(copy, name), 0o700);
+    const other = await startOn(copy, vault);
+    attacker.keeps('permissions.json');
+    await broker.permissions.set({ clientId: program, endpoint, decision: 'deny', createdAt: now });
+    // It only takes away, which the owner's key may do everywhere.
+    await other.clients.remove(decoy);
+    attacker.restores('permissions.json');
+    cpSync(path.join(copy, 'state', 'clients.json'), path.join(folder, 'state', 'clients.json'));
+    expect(isAllowed(await restart(), program)).toBe(false);
   });
 });

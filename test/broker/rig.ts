@@ -118,7 +118,6 @@ export function testAuthority(folder: string, parts: Partial<AuthorityParts> = {
     folder,
     homeId: 'A'.repeat(22),
     master: async () => testMaster,
-    isMasterNew: () => false,
     epochs: { read: async () => 'sealed', write: async () => undefined },
     ...parts,
   });
