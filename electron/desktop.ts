@@ -57,8 +57,8 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
   }
   // Files that we create are the user's alone.
   process.umask(0o077);
-  const paths = homePaths(options.env);
   try {
+    const paths = homePaths(options.env);
     refuseExposure(options.env);
     if (!claimInstance(paths)) return;
     protocol.registerSchemesAsPrivileged([pageScheme]);

@@ -7,7 +7,6 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +14,7 @@ import { connectAsOwner } from '../client/connect.ts';
 import type { Connection } from '../client/connection.ts';
 import type { Reason } from '../errors.ts';
 import { homePaths } from '../paths.ts';
+import { systemCode } from '../private-file.ts';
 import { isAbsent, NotStarted } from './connection.ts';
 import { say } from './output.ts';
 
@@ -67,7 +67,7 @@ async function spawnBroker(): Promise<'up' | 'killed'> {
   const bin = fileURLToPath(new URL(`./bin${path.extname(import.meta.url)}`, import.meta.url));
   // Not even before the broker listens for that signal itself can it open an inspector (shield.ts).
   const child = spawn(process.execPath, ['--disable-sigusr1', bin, 'daemon', '--auto-started'], {
-    cwd: homedir(),
+    cwd: workingFolder(process.env),
     env: environmentFor(process.env),
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -98,7 +98,9 @@ async function readiness(
   }, startPatience);
   return new Promise<'up' | 'killed' | { readonly problem: string }>((resolve) => {
     child.stdout?.once('data', () => resolve('up'));
-    child.once('error', (error) => resolve({ problem: error.name }));
+    child.once('error', (error) =>
+      resolve({ problem: `The system starts no process (${systemCode(error)}).` }),
+    );
     child.once('close', (code, signal) => {
       // Another start was faster: that broker serves as well. Any other refusal is what the person must read.
       if (complaint.includes(`reason: ${'broker_running' satisfies Reason}`)) resolve('up');
@@ -114,11 +116,17 @@ function notStarted(problem: string): NotStarted {
   });
 }
 
+/** A folder that stays: the starter's own could be removed, or hold a disk that is to be unmounted. */
+function workingFolder({ HOME = '' }: NodeJS.ProcessEnv): string {
+  return path.isAbsolute(HOME) && existsSync(HOME) ? HOME : path.parse(process.execPath).root;
+}
+
 /** The environment of an auto-started broker. */
 export function environmentFor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const hasHome = existsSync(path.join(homePaths(env).state, 'home.json'));
   const allowed = hasHome ? passed : [...passed, ...recordedAtCreation];
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => allowed.some((pattern) => pattern.test(name))),
-  );
+  const kept = Object.entries(env).filter(([name]) => allowed.some((pattern) => pattern.test(name)));
+  const { KEYTURN_HOME: home, ...rest } = Object.fromEntries(kept);
+  // It runs in another folder, where a relative path would name another home.
+  return home ? { ...rest, KEYTURN_HOME: path.resolve(home) } : rest;
 }

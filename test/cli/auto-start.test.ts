@@ -1,9 +1,12 @@
 /** The environment that a broker gets which nobody started on purpose (DESIGN, Storage). */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { environmentFor } from '../../src/cli/auto-start.ts';
+
+const bin = path.join(import.meta.dirname, '..', '..', 'src', 'cli', 'bin.ts');
 
 let home: string;
 
@@ -48,5 +51,23 @@ describe('an auto-started broker', () => {
     mkdirSync(path.join(home, 'state'));
     writeFileSync(path.join(home, 'state', 'home.json'), '{}');
     expect(environmentFor(env)).toEqual({ ...always, KEYTURN_HOME: home });
+  });
+
+  it('has the home of the command that starts it, also where that one named it relative to its folder', () => {
+    expect(environmentFor({ KEYTURN_HOME: 'here' })).toEqual({ KEYTURN_HOME: path.resolve('here') });
+  });
+
+  it('starts where the folder that HOME names is missing', () => {
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: path.join(home, 'missing'),
+      KEYTURN_HOME: path.join(home, 'k'),
+      KEYTURN_VAULT: 'memory',
+    };
+    const keyturn = (...args: string[]): string =>
+      execFileSync(process.execPath, [bin, ...args], { encoding: 'utf8', env, stdio: 'pipe' });
+    expect(keyturn('list', '--json')).toBe('[]\n');
+    keyturn('daemon', '--stop');
+    expect(readdirSync(home)).toEqual(['k']);
   });
 });

@@ -1,0 +1,26 @@
+/** Where a home lies: never in whichever folder a command runs in. */
+import { describe, expect, it } from 'vitest';
+import { homePaths } from '../src/paths.ts';
+
+describe('the folders of a home', () => {
+  it.each([
+    ['empty', '', /HOME is empty/],
+    ['relative', 'me', /HOME is "me", which is no absolute path/],
+  ])('are not guessed from a HOME that is %s', (_what, HOME, message) => {
+    for (const platform of ['linux', 'darwin'] as const) {
+      const find = (): unknown => homePaths({ HOME }, platform);
+      expect(find).toThrow(message);
+      expect(find).toThrow(expect.objectContaining({ reason: 'invalid_request' }));
+    }
+  });
+
+  it('need no HOME where the environment names each of them', () => {
+    expect(homePaths({ HOME: '', KEYTURN_HOME: '/srv/keyturn' }, 'linux').config).toBe('/srv/keyturn/config');
+    const env = { HOME: '', XDG_CONFIG_HOME: '/etc/me', XDG_STATE_HOME: '/var/me' };
+    expect(homePaths(env, 'linux')).toEqual({
+      config: '/etc/me/keyturn',
+      state: '/var/me/keyturn',
+      run: '/var/me/keyturn/run',
+    });
+  });
+});
