@@ -60,7 +60,7 @@ function Card({ grant }: { readonly grant: Grant }) {
 }
 
 function Standing({ grant }: { readonly grant: Grant }) {
-  const { state, account, expires_at, lastRefreshedAt, clients, overrides } = grant;
+  const { state, account, expires_at, lastRefreshedAt, clients, audience, overrides } = grant;
   return (
     <>
       <Fact name={words.account}>
@@ -85,6 +85,11 @@ function Standing({ grant }: { readonly grant: Grant }) {
       <Fact name={words.usedBy}>
         {clients.length === 0 ? <span class="dim">{words.usedByNobody}</span> : usedBy(clients)}
       </Fact>
+      {audience !== undefined && audience !== 'resource' && (
+        <Fact name={words.audience} isWide>
+          {words.audiences[audience]}
+        </Fact>
+      )}
       {overrides.length > 0 && (
         <Fact name={words.waived} isWide>
           {listed(overrides.map((name) => strings.settings.overrideNames[name] ?? name))}

@@ -17,6 +17,7 @@ const names: readonly OverrideName[] = [
   'issuer-mismatch',
   'no-resource',
   'no-pkce-metadata',
+  'audience',
   'private-address',
 ];
 

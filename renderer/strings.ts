@@ -98,6 +98,11 @@ export const strings = {
     usedByNobody: 'no program may use it',
     more: (count: string) => `${count} more`,
     waived: 'Rules waived',
+    audience: 'Its token is for',
+    audiences: {
+      unbound: 'no server by name: it may be good at other servers too',
+      other: 'another server too: this one could use it there',
+    },
     why: 'Sign in again:',
     trouble: (reason: string) => `No new token: ${reason}.`,
     troubleSince: 'It first failed',
@@ -465,6 +470,7 @@ export const strings = {
       'issuer-mismatch': 'Its metadata may name another issuer',
       'no-resource': 'Ask without the resource parameter',
       'no-pkce-metadata': 'Believe that it checks PKCE though it doesn’t say so',
+      audience: 'Take tokens that name another server',
       'private-address': 'This host may have an address in a private network',
     } as Readonly<Record<string, string>>,
     overrideDangers: {
@@ -473,6 +479,8 @@ export const strings = {
       'no-resource': 'Danger: its tokens may be good at other servers too, so each of those could use yours.',
       'no-pkce-metadata':
         'Danger: if it doesn’t check, another program on this computer that catches the code can use it.',
+      audience:
+        'Danger: this server gets tokens that another server takes too, and can use them there as you.',
       'private-address':
         'Danger: servers can then lead Keyturn to this host, whatever its address is. Say yes only to a host of your own network.',
     } as Readonly<Record<string, string>>,

@@ -60,9 +60,9 @@ export interface Destination {
   readonly formerIssuer?: string;
 }
 
-/** What its issuer calls itself and what the protected server calls it: an owner may have set an override for either. */
-export function namesOf({ server, place }: Destination): [string, string] {
-  return [server.issuer, place.identifier];
+/** What its issuer calls itself, what the protected server calls it, and the resource: an owner may have set an override for each. */
+export function namesOf({ server, place, resource }: Destination): [string, string, string] {
+  return [server.issuer, place.identifier, resource];
 }
 
 export async function findDestination(

@@ -5,6 +5,7 @@
  * Invariant: never a secret; what isn't known is said to be not known. The sentences say what the facts
  * say; instants in them are UTC by the wall clock.
  */
+import { quoted } from '../errors.ts';
 import { attemptSentence, moment } from './attempt.ts';
 import { toWall } from './clock.ts';
 import type { Grant, GrantState } from './grant.ts';
@@ -22,6 +23,8 @@ export interface Explanation {
   readonly refresh?: NextRefresh;
   /** About a refresh whose outcome isn't known. */
   readonly attempt?: string;
+  /** Where its newest token isn't bound to this server. */
+  readonly audience?: string;
   /** How far the issuer's clock is from ours, if that is more than a minute. */
   readonly clock?: string;
 }
@@ -41,6 +44,7 @@ export function explainGrant(parts: BrokerParts, grant: Grant): Explanation {
   return {
     ...sentences(parts, grant),
     ...(attempt === undefined ? {} : { attempt: attemptSentence(attempt) }),
+    ...audienceSentence(grant),
     ...(Math.abs(skew) > notableSkew ? { clock: skewSentence(skew) } : {}),
   };
 }
@@ -122,6 +126,20 @@ function refreshSentence(refresh: NextRefresh): string {
     case 'itself':
       return `It is refreshed by itself about ${moment(refresh.after)}, since a program uses it.`;
   }
+}
+
+/** Of a grant that is over nothing is said: its tokens are handed out no more. */
+function audienceSentence({ state, audience, issuer }: Grant): Pick<Explanation, 'audience'> {
+  if (state.kind !== 'active') return {};
+  if (audience === 'unbound') {
+    return {
+      audience: `The token of ${quoted(issuer)} names no server: it may be good at other servers too.`,
+    };
+  }
+  if (audience !== 'other') return {};
+  return {
+    audience: `The token of ${quoted(issuer)} names another server, and you waived the rule that refuses it: this server could use it there.`,
+  };
 }
 
 function skewSentence(skew: number): string {

@@ -122,6 +122,7 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
       state: { kind: 'active' },
       signedInAt: kept.now,
       liveUntil: liveUntil(clock, grant, arrived.answer),
+      audience: arrived.answer.audience,
       // A refresh that came to nothing was about a token that no longer counts.
       attempt: undefined,
     }),

@@ -105,6 +105,8 @@ export const grantSchema = z.object({
   /** The last end of this grant that the server confirmed; stays when somebody signs in again. */
   confirmedEnd: z.object({ endedAt: z.number(), confirmedAt: z.number() }).optional(),
   attempt: attemptSchema.optional(),
+  /** What its newest access token says of the resource it is for; absent where that can't be seen. */
+  audience: z.enum(['resource', 'unbound', 'other']).optional(),
 });
 
 export type Grant = z.infer<typeof grantSchema>;
@@ -139,8 +141,8 @@ export function isFor({ purpose }: Grant, clientId: string): boolean {
 export const isLiving = ({ state }: Grant): boolean => state.kind !== 'revoked';
 
 /** Every name by which the owner may have set something for the servers of a grant. */
-export function namesOfServers({ endpoints, issuer, server }: Grant): string[] {
-  return [...endpoints, issuer, ...(server ? [server.identifier] : [])];
+export function namesOfServers({ endpoints, resource, issuer, server }: Grant): string[] {
+  return [...endpoints, resource, issuer, ...(server ? [server.identifier] : [])];
 }
 
 export class Grants {

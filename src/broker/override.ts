@@ -13,6 +13,7 @@ const overrideNames = {
   'issuer-mismatch': 'issuerMismatch',
   'no-resource': 'noResource',
   'no-pkce-metadata': 'noPkceMetadata',
+  audience: 'otherAudience',
 } as const satisfies Record<string, keyof Overrides>;
 
 /** Confirms that a host may have a private address (src/addresses.ts). It counts for the host, whatever its port or path. */

@@ -237,6 +237,7 @@ export class Refresher {
         ...granted,
         lastRefreshedAt: clock.wall(),
         liveUntil: Math.max(grant.liveUntil ?? 0, toWall(clock, answer.expiresAt)),
+        audience: answer.audience,
         attempt: undefined,
       });
     // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.

@@ -34,12 +34,23 @@ export const command: Command = {
   },
 };
 
-function show({ grant, signedInAt, now, next, attempt, clock, refusals = [], timeline }: Explanation): void {
+function show({
+  grant,
+  signedInAt,
+  now,
+  next,
+  attempt,
+  audience,
+  clock,
+  refusals = [],
+  timeline,
+}: Explanation): void {
   print(`${grant.id}  ${grant.endpoint}`);
   print(`signed in  ${when(signedInAt)} at ${grant.issuer}, account ${grant.account ?? '-'}`);
   print(`now        ${now}`);
   if (attempt !== undefined) print(`attempt    ${attempt}`);
   print(`next       ${next}`);
+  if (audience !== undefined) print(`audience   ${audience}`);
   if (clock !== undefined) print(`clock      ${clock}`);
   for (const { client, operation, until } of refusals) {
     const use = operation === undefined ? '' : ` for ${operation}`;

@@ -198,7 +198,10 @@ export const grammar: readonly CommandGrammar[] = [
     summary: 'waive one rule for one server that errs',
     operands: [
       { name: 'SERVER' },
-      { name: 'RULE', values: ['issuer-mismatch', 'no-resource', 'no-pkce-metadata', 'private-address'] },
+      {
+        name: 'RULE',
+        values: ['issuer-mismatch', 'no-resource', 'no-pkce-metadata', 'audience', 'private-address'],
+      },
       { name: 'on|off', values: ['on', 'off'] },
     ],
     flags: [],

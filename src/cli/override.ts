@@ -5,7 +5,7 @@ import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 
-const help = `Usage: keyturn override SERVER issuer-mismatch|no-resource|no-pkce-metadata on|off
+const help = `Usage: keyturn override SERVER issuer-mismatch|no-resource|no-pkce-metadata|audience on|off
        keyturn override HOST private-address on|off
 Waive one rule of the specification for one server that errs. SERVER is a
 protected server's endpoint URL, or an issuer. Off by default; \`keyturn list\`
@@ -14,15 +14,17 @@ and \`keyturn status\` show what is on. PKCE itself is never turned off.
   issuer-mismatch   its metadata states another issuer than the one asked for
   no-resource       it refuses the resource parameter, so leave it out
   no-pkce-metadata  its metadata says nothing about PKCE
+  audience          its tokens name another server, which this one could then
+                    use them at
   private-address   this host belongs to your own network: its name may have
                     an address that isn't public, and servers may lead to it
 
   -h, --help  show this
 
-Each of the first three breaks a MUST: ask whoever runs the server to mend it.
+Each of the first four breaks a MUST: ask whoever runs the server to mend it.
 `;
 
-const rules = ['issuer-mismatch', 'no-resource', 'no-pkce-metadata', 'private-address'] as const;
+const rules = ['issuer-mismatch', 'no-resource', 'no-pkce-metadata', 'audience', 'private-address'] as const;
 
 export const command: Command = {
   help,

@@ -63,6 +63,7 @@ export function grantAnswer(
     scope: formatScope(grant.scope),
     state: shownState(broker, grant),
     overrides: broker.parts.overrides.shownFor(...namesOfServers(grant)),
+    ...(grant.audience === undefined ? {} : { audience: grant.audience }),
     ...(grant.state.kind === 'loginRequired' ? { why: grant.state.why } : {}),
     ...receiptOf(broker, grant),
     ...(expiresAt > 0 ? { expires_at: seconds(toWall(clock, expiresAt)) } : {}),

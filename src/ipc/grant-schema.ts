@@ -37,6 +37,8 @@ export const grant = z.object({
   /** Of a revoked grant. */
   ...receiptFields,
   receipt: receiptFields.receipt.optional(),
+  /** What its newest access token says of the resource it is for; absent where that can't be seen. */
+  audience: z.literal(['resource', 'unbound', 'other']).optional(),
   expires_at: instant.optional(),
   lastRefreshedAt: instant.optional(),
   /** The issuer could not give a token since then, and isn't asked before `nextTryAt`. */
@@ -65,6 +67,8 @@ export const explanation = z.object({
   now: sentence,
   next: sentence,
   attempt: sentence.optional(),
+  /** Where a token isn't bound to this server. */
+  audience: sentence.optional(),
   clock: sentence.optional(),
   /** Programs whose refused tokens are not replaced for now; a local client sees its own. */
   refusals: z

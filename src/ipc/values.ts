@@ -27,5 +27,6 @@ export const overrideName = z.literal([
   'issuer-mismatch',
   'no-resource',
   'no-pkce-metadata',
+  'audience',
   'private-address',
 ]);

@@ -5,6 +5,7 @@
  * own credentials are the way to the next token.
  */
 import { KeyturnError, quoted } from '../errors.ts';
+import { noResources } from './audience.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import type { Http } from './http.ts';
 import { resourceParameter } from './overrides.ts';
@@ -43,7 +44,14 @@ export async function requestClientCredentials(
     },
     failure,
   });
-  const expected = { issuer: server.issuer, resource, scope: scope ?? [], requestedAt };
+  const expected = {
+    issuer: server.issuer,
+    resource,
+    noResources: noResources(request),
+    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
+    scope: scope ?? [],
+    requestedAt,
+  };
   // RFC 6749 §4.4.3: a refresh token SHOULD NOT come; one that does is not kept.
   const { refreshToken: _unwanted, ...answer } = processTokenFields(accepted(outcome), expected, http);
   return answer;

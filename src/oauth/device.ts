@@ -8,6 +8,7 @@ import { initiateDeviceAuthorization } from 'openid-client';
 import { z } from 'zod';
 
 import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../errors.ts';
+import { noResources } from './audience.ts';
 import { deviceGrant } from './authorization-server.ts';
 import type { TokenServer } from './authorization-server.ts';
 import type { OAuthClient } from './client-authentication.ts';
@@ -181,6 +182,8 @@ export async function pollDeviceAuthorization(
   const expected = {
     issuer: server.issuer,
     resource,
+    noResources: noResources(request),
+    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
     scope: scope ?? [],
     requestedAt,
     ...subjectOf(outcome),

@@ -16,6 +16,7 @@ import {
   requireIssuer,
 } from './authorization-server.ts';
 import type { AuthorizationServer, TokenServer } from './authorization-server.ts';
+import { noResources } from './audience.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import type { Http } from './http.ts';
 import { firstMetadata } from './metadata-document.ts';
@@ -169,7 +170,14 @@ export async function redeemIdentityAssertion(request: RedemptionRequest, http: 
     },
     failure: redemptionFailed,
   });
-  const expected = { issuer: server.issuer, resource, scope: scope ?? [], requestedAt };
+  const expected = {
+    issuer: server.issuer,
+    resource,
+    noResources: noResources(request),
+    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
+    scope: scope ?? [],
+    requestedAt,
+  };
   // The next token comes from a new assertion, so that the company's word is asked again each time.
   const { refreshToken: _unwanted, ...answer } = processTokenFields(accepted(outcome), expected, http);
   return answer;

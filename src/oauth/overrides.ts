@@ -12,6 +12,8 @@ export interface Overrides {
   readonly noResource?: boolean;
   /** Metadata may be silent about PKCE. A list without S256 is refused all the same. */
   readonly noPkceMetadata?: boolean;
+  /** A token may name another resource as its audience. */
+  readonly otherAudience?: boolean;
 }
 
 /** RFC 8707 §2 and the specification say MUST: sent, byte for byte, unless the owner waived it here. */

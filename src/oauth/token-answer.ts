@@ -1,16 +1,17 @@
 /**
  * A token endpoint's answer: what is taken from it, and what makes it unusable.
  *
- * Invariant: a `TokenAnswer` holds a Bearer token that can stand in a header, whose audience (if it
- * can be seen) includes the resource it was asked for.
+ * Invariant: a `TokenAnswer` holds a Bearer token that can stand in a header and is, as far as it shows
+ * that, for no other resource than the one it was asked for, but for an override.
  */
 import { z } from 'zod';
 
 import { quoted, RuleRefusal } from '../errors.ts';
+import { judgeAudience } from './audience.ts';
+import type { Audience, ExpectedAudience } from './audience.ts';
 import type { Http, Reply } from './http.ts';
 import { parseJsonObject } from './metadata-document.ts';
 import { answerFields } from './oauth-error.ts';
-import { canonicalResource } from './resource.ts';
 import { readScope } from './scope.ts';
 
 export interface TokenAnswer {
@@ -30,6 +31,8 @@ export interface TokenAnswer {
   readonly scope: readonly string[];
   /** False: the server didn't say, so that `scope` repeats the request. */
   readonly scopeStated: boolean;
+  /** What a JWT says of the resource it is for; absent: an opaque token, which doesn't show it. */
+  readonly audience?: Audience;
   /** From a validated ID token. */
   readonly subject?: { readonly issuer: string; readonly subject: string };
 }
@@ -63,9 +66,7 @@ export function readTokenFields(reply: Reply): TokenFields | undefined {
   return answerSchema.safeParse(answerFields(reply)).data;
 }
 
-export interface Expected {
-  readonly issuer: string;
-  readonly resource: string;
+export interface Expected extends ExpectedAudience {
   /** Requested, or for a refresh without scopes, granted before. */
   readonly scope: readonly string[];
   /** Milliseconds, steady. */
@@ -82,7 +83,7 @@ export function processTokenFields(
   requireBearer(fields, expected);
   requireHeaderSafe(fields, expected);
   const claims = jwtClaims(fields.access_token);
-  requireAudience(claims, expected, policy);
+  const audience = claims && judgeAudience(claims.aud, expected, policy);
   const lifetime = statedLifetime(fields, expected);
   const scope = statedScope(fields, claims, expected);
   const expiresIn = lifetime ?? assumedLifetime;
@@ -96,6 +97,7 @@ export function processTokenFields(
     ...(fields.refresh_token ? { refreshToken: fields.refresh_token } : {}),
     scope: scope ?? expected.scope,
     scopeStated: scope !== undefined,
+    ...(audience === undefined ? {} : { audience }),
     ...(expected.subject === undefined ? {} : { subject: expected.subject }),
   };
 }
@@ -180,50 +182,6 @@ export function isSelfContained(token: string): boolean {
 
 function decoded(part: string): string {
   return Buffer.from(part, 'base64url').toString();
-}
-
-/**
- * DESIGN invariant 4, RFC 9068 §4: a JWT that names audiences, but not our resource, is for somebody
- * else. A spelling of the same canonical URI is the same audience. Without `aud` nothing is excluded.
- */
-function requireAudience(
-  claims: Claims | undefined,
-  expected: Expected,
-  policy: Pick<Http, 'allowInsecureLoopback'>,
-): void {
-  if (claims?.aud === undefined || claims.aud === null) return;
-  // RFC 7519 §4.1.3: a string or strings; whatever else stands there names nobody.
-  const audiences = [claims.aud].flat().filter((audience) => typeof audience === 'string');
-  if (audiences.some((audience) => sameResource(audience, expected.resource, policy))) return;
-  throw new RuleRefusal(
-    'audience_mismatch',
-    `${quoted(expected.issuer)} issued a token for ${shownAudiences(audiences)}, not for ${quoted(expected.resource)}.`,
-    {
-      rule: 'RFC 8707 §2, RFC 9068 §4',
-      hint: 'The authorization server ignores the resource parameter. Tell whoever runs it.',
-    },
-  );
-}
-
-function shownAudiences(audiences: readonly string[]): string {
-  return audiences.length === 0 ? 'nobody' : audiences.map(quoted).join(', ').slice(0, mostShown);
-}
-
-/** 400 characters: two long audiences; the rest of a list helps nobody. */
-const mostShown = 400;
-
-function sameResource(
-  audience: string,
-  resource: string,
-  policy: Pick<Http, 'allowInsecureLoopback'>,
-): boolean {
-  if (audience === resource) return true;
-  try {
-    return canonicalResource(audience, policy) === canonicalResource(resource, policy);
-  } catch {
-    // Not a canonical URI at all, such as an identifier of the server's own: then only identity counts.
-    return false;
-  }
 }
 
 export function unusable(expected: Pick<Expected, 'issuer'>, problem: string, rule: string): RuleRefusal {

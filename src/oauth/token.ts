@@ -6,6 +6,7 @@
  * if the rest is refused.
  */
 import { quoted, RuleRefusal } from '../errors.ts';
+import { noResources } from './audience.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { processAuthorizationResponse } from './authorization.ts';
 import type { AuthorizationAttempt } from './authorization.ts';
@@ -58,6 +59,8 @@ export async function exchangeCode(
     {
       issuer: server.issuer,
       resource: attempt.resource,
+      noResources: noResources({ server, registration }),
+      ...(attempt.overrides === undefined ? {} : { overrides: attempt.overrides }),
       scope: attempt.scope ?? [],
       requestedAt,
       ...subjectOf(outcome),
@@ -106,6 +109,8 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
     {
       issuer: server.issuer,
       resource,
+      noResources: noResources(request),
+      ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
       scope: scope ?? request.grantedScope,
       requestedAt,
       ...subjectOf(outcome),

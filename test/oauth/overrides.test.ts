@@ -149,6 +149,11 @@ describe('no-resource', () => {
       grantedScope: [],
       overrides: { noResource: true },
     };
-    expect((await refusalOf(() => refresh(request, site.http))).reason).toBe('audience_mismatch');
+    const refusal = await refusalOf(() => refresh(request, site.http));
+    expect(refusal.reason).toBe('audience_mismatch');
+    expect(refusal.hint).toContain('The override no-resource left out');
+    expect(refusal.hint).toContain(`keyturn override ${resource} no-resource off`);
+    const waived = { ...request, overrides: { noResource: true, otherAudience: true } };
+    expect(await refresh(waived, site.http)).toMatchObject({ accessToken: token, audience: 'other' });
   });
 });

@@ -169,11 +169,20 @@ describe('the audience of a JWT', () => {
     expect(await refreshed()).toMatchObject({ tokenType: 'Bearer' });
   });
 
-  it('excludes us when it names nobody in a form that counts', async () => {
-    for (const aud of [7, true, {}, { resource }, [], [7], [[resource]], ['https://other.example', 7]]) {
+  it('names nobody in a form that doesn’t count', async () => {
+    for (const aud of [7, true, {}, { resource }, [], [7], [[resource]]]) {
       lay(aud);
-      expect((await refusalOf(() => refreshed())).reason).toBe('audience_mismatch');
+      expect(await refreshed()).toMatchObject({ audience: 'unbound' });
     }
+  });
+
+  it('excludes us where it names another resource, and the refusal names the way past it', async () => {
+    lay(['https://other.example', 7]);
+    expect(await refusalOf(() => refreshed())).toMatchObject({
+      reason: 'audience_mismatch',
+      message: expect.stringContaining('"https://other.example"'),
+      hint: expect.stringContaining(`keyturn override ${resource} audience on`),
+    });
   });
 });
 

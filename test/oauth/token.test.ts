@@ -187,19 +187,49 @@ describe('a JWT access token', () => {
     'https://server.example/mcp',
     ['https://other.example', resource],
     'https://SERVER.example:443/mcp/',
-    undefined,
   ])('is accepted for the audience %j', async (aud) => {
     site.lay('/token', { body: { ...good, access_token: jwt({ aud, scope: 'a' }) } });
-    expect(await refreshed()).toMatchObject({ scope: ['a'], scopeStated: true });
+    expect(await refreshed()).toMatchObject({ scope: ['a'], scopeStated: true, audience: 'resource' });
+  });
+
+  it.each([
+    undefined,
+    null,
+    '',
+    [],
+    ['api://default'],
+    'account',
+    'urn:example:api',
+    '6ad6a9b6-2f4e-4bf0-8a9d-0e7b1f8f5f77',
+    'server.example',
+    7,
+    {},
+    [['https://other.example']],
+  ])('is taken as bound to no server for the audience %j', async (aud) => {
+    site.lay('/token', { body: { ...good, access_token: jwt({ aud }) } });
+    expect(await refreshed()).toMatchObject({ audience: 'unbound' });
+  });
+
+  it('is taken as bound to no server where it names the issuer, its userinfo endpoint or our client', async () => {
+    for (const aud of [site.origin, `${site.origin}/`, `${site.origin}/userinfo`, 'client-1.a_b']) {
+      site.lay('/token', { body: { ...good, access_token: jwt({ aud: [aud, 'account'] }) } });
+      const metadata = { userinfo_endpoint: `${site.origin}/userinfo` };
+      expect(await refreshed({ server: serverAt(site.origin, { metadata }) })).toMatchObject({
+        audience: 'unbound',
+      });
+    }
+    const clientId = 'https://keyturn.example/client.json';
+    site.lay('/token', { body: { ...good, access_token: jwt({ aud: clientId }) } });
+    const registration = registrationAt(site.origin, { clientId });
+    expect(await refreshed({ registration })).toMatchObject({ audience: 'unbound' });
   });
 
   it.each([
     'https://other.example',
     'https://server.example',
     'https://server.example/mcpx',
-    [],
-    ['api://default'],
-    '',
+    'HTTP://other.example',
+    ['account', 'https://other.example', 7],
   ])('is refused for the audience %j', async (aud) => {
     const token = jwt({ aud });
     site.lay('/token', { body: { ...good, access_token: token, refresh_token: 'n3xt' } });
@@ -211,13 +241,12 @@ describe('a JWT access token', () => {
     expect(kept).toEqual(['n3xt']);
   });
 
-  it.each(['opaque', 'a.b.c', 'a.b', 'v4.public.eyJhdWQiOiJ4In0', jwt({ aud: null })])(
-    'is not seen in %s',
-    async (token) => {
-      site.lay('/token', { body: { ...good, access_token: token } });
-      expect(await refreshed()).toMatchObject({ accessToken: token });
-    },
-  );
+  it.each(['opaque', 'a.b.c', 'a.b', 'v4.public.eyJhdWQiOiJ4In0'])('is not seen in %s', async (token) => {
+    site.lay('/token', { body: { ...good, access_token: token } });
+    const answer = await refreshed();
+    expect(answer).toMatchObject({ accessToken: token });
+    expect(answer).not.toHaveProperty('audience');
+  });
 });
 
 describe('an ID token', () => {

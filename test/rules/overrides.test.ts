@@ -4,7 +4,7 @@ import { ground, parameter, refused, rigIn, tokenRequests } from './ground.ts';
 import type { Ground } from './ground.ts';
 import { asClient, asOwner } from './wire.ts';
 
-type Name = 'issuer-mismatch' | 'no-resource' | 'no-pkce-metadata';
+type Name = 'issuer-mismatch' | 'no-resource' | 'no-pkce-metadata' | 'audience';
 
 const foreign = 'https://issuer.example';
 
@@ -31,6 +31,14 @@ const errs: Readonly<Record<Name, { readonly reason: string; bend(all: Ground): 
     reason: 'pkce_unsupported',
     bend({ authorizationServer: { bend } }) {
       bend.metadata = ({ code_challenge_methods_supported: _left, ...document }) => document;
+    },
+  },
+  audience: {
+    reason: 'audience_mismatch',
+    bend({ authorizationServer: { bend, settings } }) {
+      settings.resourceRequired = false;
+      settings.accessTokenFormat = 'jwt';
+      bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
     },
   },
 };
@@ -161,6 +169,23 @@ describe('an override', () => {
     authorizationServer.settings.accessTokenFormat = 'jwt';
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
     await set(true);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'audience_mismatch' });
+    expect(await refused(rig.ask())).toMatchObject({
+      reason: 'audience_mismatch',
+      hint: expect.stringContaining('no-resource off'),
+    });
+  });
+
+  it('about the audience may be set by the resource, as the refusal names it, and the grant says so', async () => {
+    const { rig, protectedServer } = await erring('audience');
+    const { origin } = new URL(protectedServer.url);
+    protectedServer.settings.resource = origin;
+    const { hint = '' } = await refused(rig.login());
+    const [, server = ''] = /keyturn override (\S+) audience on/.exec(hint) ?? [];
+    expect(server).toBe(origin);
+    await asOwner(rig)('override.set', { server, name: 'audience', on: true });
+    await rig.login();
+    expect(await asOwner(rig)('grant.list')).toMatchObject({
+      grants: [{ audience: 'other', overrides: ['audience'] }],
+    });
   });
 });

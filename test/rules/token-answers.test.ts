@@ -1,7 +1,10 @@
 /** What a token endpoint may answer, and what makes an answer unusable. */
 import { describe, expect, it } from 'vitest';
+import { explainGrant } from '../../src/broker/explain.ts';
+import type { Rig } from '../broker/rig.ts';
 import { json } from '../support/bent-server.ts';
 import { ground, refused, words } from './ground.ts';
+import { asOwner } from './wire.ts';
 
 /** The answer of the token endpoint with these fields; undefined leaves one out. */
 async function answering(fields: Readonly<Record<string, unknown>>) {
@@ -49,7 +52,7 @@ describe('a token answer', () => {
   it.each([
     ['another server', (_url: string) => 'https://other.example/mcp'],
     ['another path', (url: string) => `${url}-two`],
-    ['the authorization server', (_url: string, issuer: string) => issuer],
+    ['another server among names of its own', () => ['account', 'https://one.example']],
     ['a list without us', () => ['https://one.example', 'https://two.example']],
   ])('for the audience of %s is refused', async (_what, audience) => {
     const { rig, authorizationServer, protectedServer } = await ground({
@@ -57,10 +60,38 @@ describe('a token answer', () => {
     });
     authorizationServer.bend.accessTokenClaims = (claims) => ({
       ...claims,
-      aud: audience(protectedServer.url, authorizationServer.issuer),
+      aud: audience(protectedServer.url),
     });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'audience_mismatch' });
     expect(rig.parts.grants.all()).toEqual([]);
+  });
+
+  it.each([
+    ['the authorization server', (issuer: string) => issuer],
+    ['a name of its own', () => 'account'],
+    ['a urn', () => ['urn:example:api']],
+  ])('for the audience of %s is taken, and shown as bound to no server', async (_what, audience) => {
+    const { rig, authorizationServer, restarted } = await ground({
+      authorization: { accessTokenFormat: 'jwt' },
+    });
+    await rig.ask();
+    const shown = async (one: Rig): Promise<unknown> =>
+      ((await asOwner(one)('grant.list')) as { grants: unknown[] }).grants[0];
+    expect(await shown(rig)).toMatchObject({ audience: 'resource' });
+    const aud = audience(authorizationServer.issuer);
+    authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud });
+    rig.clock.advance(3_600_000);
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(authorizationServer.counts.refreshes).toBe(1);
+    expect(await shown(await restarted())).toMatchObject({ audience: 'unbound' });
+    expect(explainGrant(rig.parts, rig.grant()).audience).toContain('names no server');
+  });
+
+  it('that doesn’t show its audience is said to be neither', async () => {
+    const { rig } = await ground();
+    await rig.ask();
+    expect(rig.grant().audience).toBeUndefined();
+    expect(explainGrant(rig.parts, rig.grant())).not.toHaveProperty('audience');
   });
 
   it('for several audiences with us among them is taken', async () => {
