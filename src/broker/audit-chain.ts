@@ -91,8 +91,9 @@ export function readLink(line: Buffer): LinkedRow | undefined {
   return row && { ...link, row };
 }
 
-/** True when the line's link is the one that `previous` and the key give. */
-export function fits(line: Buffer, link: ChainLink, previous: string, key: KeyObject): boolean {
+/** True when the line's link is the one that `previous` and, of a keyed link, the key give. */
+export function fits(line: Buffer, link: ChainLink, previous: string, key: KeyObject | undefined): boolean {
+  if (link.keyed && !key) return false;
   const ending = (link.keyed ? ',"mac":""}' : ',"hash":""}').length + link.head.length;
   const open = line.subarray(0, line.length - ending);
   return linkOver(previous, open, link.keyed ? key : undefined) === link.head;

@@ -15,6 +15,7 @@ import { LineDigest, linkRow, noRows, peekLink } from './audit-chain.ts';
 import type { ChainHead } from './audit-chain.ts';
 import { fullFiles, fullName, isAbsent, openSnapshot } from './audit-files.ts';
 import type { SnapshotFile } from './audit-files.ts';
+import { provenBytes } from './audit-retention.ts';
 import type { Entry, OwnRow } from './audit-row.ts';
 
 export interface LogLimits {
@@ -129,14 +130,30 @@ export class AuditLog {
   /** The files that are too many, oldest first, as the rows that announce their removal. */
   async #surplus(): Promise<Extract<OwnRow, { outcome: 'removed' }>[]> {
     if (this.#options.awaitsKey && !this.#key) return [];
-    const full = await fullFiles(this.#file);
-    const tooMany = full.slice(0, Math.max(0, full.length + 1 - this.#options.limits.files));
     const rows: Extract<OwnRow, { outcome: 'removed' }>[] = [];
-    for (const { path: file } of tooMany) {
+    for (const { path: file } of await this.#tooMany()) {
       const { sequence, head } = await endOf(file);
       rows.push({ event: 'audit', outcome: 'removed', file: path.basename(file), through: sequence, head });
     }
     return rows;
+  }
+
+  /** Each is full, so behind as many newer ones as are kept there are so many bytes. Fewer proven ones hold every file. */
+  async #tooMany(): Promise<readonly SnapshotFile[]> {
+    const { fileSize, files } = this.#options.limits;
+    if ((await fullFiles(this.#file)).length < files) return [];
+    const snapshot = await openSnapshot(this.#file);
+    try {
+      const full = snapshot.files.filter(({ path: file }) => file !== this.#file);
+      const proven = await provenBytes(full, this.#key);
+      let newer = proven.reduce((sum, bytes) => sum + bytes, 0);
+      return full.filter((_, index) => {
+        newer -= proven[index] ?? 0;
+        return newer >= (files - 1) * fileSize;
+      });
+    } finally {
+      await snapshot.close();
+    }
   }
 
   #ownRows({ at, size, owed }: State, surplus: readonly OwnRow[]): Entry[] {
