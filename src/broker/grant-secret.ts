@@ -163,6 +163,19 @@ export class GrantSecrets {
     await this.write(grantId, secret);
   }
 
+  /** The vault says that it has ended, whether or not the index can follow. Throws as `read`. */
+  async end(grantId: string, revokedAt: number): Promise<void> {
+    await this.#parts.registrations.verify();
+    await this.#roster.open();
+    const secret = this.#unsaved.get(grantId) ?? (await this.#bound(grantId, await this.#item(grantId)));
+    const { binding } = secret;
+    await this.write(grantId, {
+      ...secret,
+      binding: { ...binding, revokedAt: binding.revokedAt ?? revokedAt },
+    });
+    this.index.failed(grantId);
+  }
+
   async remove(grantId: string): Promise<void> {
     await this.#parts.vault.remove(grantVaultId(grantId));
     this.#unsaved.delete(grantId);

@@ -47,7 +47,7 @@ export async function revokeGrant(
   // The turn below reports it; until then it may be rejected without anybody listening.
   ending.catch(() => undefined);
   return parts.refresher.exclusive(named.id, async () => {
-    await ending;
+    await ending.catch((error: unknown) => endInVault(parts, named.id, error));
     await vouched(parts, named.id);
     // Again: a sign-in that was in the queue before us may have revived it, and this came later.
     const { grant, state } = await endHere(parts, named.id);
@@ -101,6 +101,21 @@ async function endHere(parts: RevokerParts, grantId: string): Promise<{ grant: G
   if (grant.state.kind === 'revoked') return { grant, state: grant.state };
   const state: Revoked = { kind: 'revoked', receipt: 'pending', endedAt: parts.clock.wall() };
   return { grant: await parts.grants.change(grant, { state }), state };
+}
+
+/**
+ * Whoever keeps us from writing the index keeps no grant alive: the vault notes the end, the index follows when it
+ * can, and its server is told then. Throws `error`, which says what is wrong with the index.
+ */
+async function endInVault(
+  { refresher, clock }: RevokerParts,
+  grantId: string,
+  error: unknown,
+): Promise<never> {
+  // A vault that doesn't answer either can be told by nobody: the error stands.
+  if (reasonOf(error) === 'file_unreadable')
+    await refresher.secrets.end(grantId, clock.wall()).catch(() => undefined);
+  throw error;
 }
 
 /** The index says what the vault says, where the vault answers. What fails here fails once more when the tokens are read. */
