@@ -33,11 +33,10 @@ import { Ending } from './ending.ts';
 import type { DaemonFetch, ProxyFor } from './fetch.ts';
 import { checkFiles, openHome, prepareFolders } from './home.ts';
 import type { Home } from './home.ts';
-import type { Difference } from './confirmed-settings.ts';
 import { fault } from './fault.ts';
 import { openGates } from './gates.ts';
 import type { Gates } from './gates.ts';
-import type { HomeWord, SettingsVerdict } from './home-word.ts';
+import type { HomeWord } from './home-word.ts';
 import { Keys } from './keys.ts';
 import { clearLeftovers } from './leftovers.ts';
 import { LockDesk } from './lock-desk.ts';
@@ -50,7 +49,6 @@ import { openSecrets, serviceOf } from './secrets.ts';
 import type { Secrets } from './secrets.ts';
 import { changeSetting, checkSetting } from './setting-change.ts';
 import { SettingsBook } from './settings-book.ts';
-import { askAboutSettings } from './settings-question.ts';
 import { socketDoor, windowDoor } from './starters.ts';
 import { statusOf } from './status.ts';
 import { startRecords } from './start-records.ts';
@@ -153,16 +151,15 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   const subscribers = new Subscribers();
   const changed = (): void => subscribers.tell('status.changed');
   const stopping = new AbortController();
-  const ask = async (different: readonly Difference[]): Promise<SettingsVerdict> =>
-    parts ? askAboutSettings(parts, different, stopping.signal) : 'later';
   const { word, net, gates } = openGates({
     ...opened,
     secrets,
     isDesk,
     proxyFor,
-    ask,
     changed,
     log: log.write,
+    parts: () => parts,
+    over: stopping.signal,
   });
   const { records, authority } = openRecords({ home, vault, master, log: log.write });
   // First of all: of a strange home nothing else is asked.
@@ -176,6 +173,7 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   const sweep = new IndexSweep(parts);
   queue = both({ answered: () => word.learnSoon(), failed: () => undefined }, sweep, revocations);
   const desk = new LockDesk({ secrets, broker: parts, settings, changed, log: log.write });
+  book.whenKnown(() => desk.settingsKnown());
   const asked = { options, opened, broker, secrets, net, records, authority, subscribers };
   word.begin();
   const built = { ...asked, revocations, sweep, desk, word, stopping };

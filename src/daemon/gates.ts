@@ -4,16 +4,23 @@
  * Invariant: nothing goes out before the vault's word about this home is known, and at a desk not before the person
  * confirmed or refused the settings that were written past Keyturn.
  */
+import type { BrokerParts } from '../broker/parts.ts';
 import { readAuthorities } from './authorities.ts';
+import type { Difference } from './confirmed-settings.ts';
 import { daemonFetch } from './fetch.ts';
 import type { DaemonFetch, ProxyFor } from './fetch.ts';
 import { HomeWord } from './home-word.ts';
-import type { HomeWordParts } from './home-word.ts';
+import type { HomeWordParts, SettingsVerdict } from './home-word.ts';
 import type { Secrets } from './secrets.ts';
+import { askAboutSettings } from './settings-question.ts';
 
-export interface GateParts extends Omit<HomeWordParts, 'vault' | 'master'> {
+export interface GateParts extends Omit<HomeWordParts, 'vault' | 'master' | 'ask'> {
   readonly secrets: Pick<Secrets, 'vault' | 'master'>;
   readonly proxyFor: ProxyFor | undefined;
+  /** What asks the person; there is nothing before the broker is put together. */
+  readonly parts: () => BrokerParts | undefined;
+  /** Aborted when the broker stops. */
+  readonly over: AbortSignal;
 }
 
 export interface Gates {
@@ -27,12 +34,16 @@ export interface Gates {
 }
 
 /** Throws `file_unreadable` where the authorities that count at a headless broker can't be read. */
-export function openGates({ secrets, proxyFor, ...parts }: GateParts): Gates {
-  const { book, isDesk } = parts;
+export function openGates({ secrets, proxyFor, parts, over, ...rest }: GateParts): Gates {
+  const { book, isDesk } = rest;
   const { vault, master } = secrets;
   const { extraAuthorities } = book.written;
   if (!isDesk && extraAuthorities !== undefined) readAuthorities(extraAuthorities);
-  const word = new HomeWord({ ...parts, vault, master: () => master.key() });
+  const ask = async (different: readonly Difference[], answered: () => void): Promise<SettingsVerdict> => {
+    const asking = parts();
+    return asking ? askAboutSettings(asking, different, over, answered) : 'later';
+  };
+  const word = new HomeWord({ ...rest, ask, vault, master: () => master.key() });
   const settled = (): Promise<void> => word.settled();
   const net = daemonFetch(async () => {
     await settled();

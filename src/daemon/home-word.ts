@@ -43,8 +43,8 @@ export interface HomeWordParts {
   readonly isOpened: boolean;
   /** Why nothing is served, where the files don't belong together. */
   readonly strange: KeyturnError | undefined;
-  /** Asks the person on one card, and writes the answer into the audit log. Never rejects. */
-  readonly ask: (different: readonly Difference[]) => Promise<SettingsVerdict>;
+  /** Asks the person on one card; calls `answered`, then writes the answer into the audit log. Never rejects. */
+  readonly ask: (different: readonly Difference[], answered: () => void) => Promise<SettingsVerdict>;
   /** What `state` answers changed, or the settings in force. */
   readonly changed: () => void;
   readonly log: WriteLog;
@@ -71,6 +71,8 @@ export class HomeWord {
   #authorities: AuthoritiesFile | undefined;
   #learning: Promise<void> | undefined;
   #asking: Promise<void> | undefined;
+  /** From the person's answer until it counts: who comes in between waits. */
+  #answering: Promise<void> | undefined;
 
   constructor(parts: HomeWordParts) {
     this.#parts = parts;
@@ -110,6 +112,7 @@ export class HomeWord {
   /** Before anything goes to the network or to a browser. Throws as `verify`, and `consent_pending`. */
   async settled(): Promise<void> {
     await this.verify();
+    await this.#answering;
     if (!this.#isUndecided) return;
     this.#askOnce();
     throw unanswered(this.#different);
@@ -208,9 +211,8 @@ export class HomeWord {
     const written = toConfirmed(this.#parts.book.written, this.#readWritten());
     if (this.#early === 'no') return { ...item, settings: nothingConfirmed, declined: written };
     if (this.#early) return { ...item, settings: this.#early };
-    return this.#differencesFrom(nothingConfirmed).length === 0
-      ? { ...item, settings: nothingConfirmed }
-      : item;
+    // What only takes away is kept too: a file that loses it gives nothing back.
+    return this.#differencesFrom(nothingConfirmed).length === 0 ? { ...item, settings: written } : item;
   }
 
   /** The vault's settings count. */
@@ -253,9 +255,22 @@ export class HomeWord {
   }
 
   async #askPerson(): Promise<void> {
+    const counted = Promise.withResolvers<void>();
+    try {
+      await this.#askAndCount(() => {
+        this.#answering = counted.promise;
+      });
+    } finally {
+      this.#answering = undefined;
+      counted.resolve();
+    }
+  }
+
+  async #askAndCount(answered: () => void): Promise<void> {
     const authorities = this.#readWritten();
+    const asked = this.#different;
     const shown = toConfirmed(this.#parts.book.written, authorities);
-    const verdict = await this.#parts.ask(this.#different);
+    const verdict = await this.#parts.ask(asked, answered);
     if (verdict === 'later') return;
     const item = this.#item;
     if (!item) {
@@ -263,15 +278,17 @@ export class HomeWord {
       return;
     }
     const { declined: _, ...rest } = item;
-    const answered: HomeItem =
+    const next: HomeItem =
       verdict === 'yes'
-        ? { ...rest, settings: shown }
+        ? { ...rest, settings: withAll(item.settings, asked, authorities) ?? shown }
         : { ...rest, settings: item.settings ?? nothingConfirmed, declined: shown };
     // What the vault didn't take was not answered: the card comes back at the next start.
-    await this.#write(answered).then(
-      () => this.#governBy(answered),
-      () => this.#parts.log('the vault did not take the answer about the settings', 'warn'),
-    );
+    try {
+      await this.#write(next);
+      this.#governBy(next);
+    } catch {
+      this.#parts.log('the vault did not take the answer about the settings', 'warn');
+    }
   }
 
   async #write(item: HomeItem): Promise<void> {
@@ -313,6 +330,16 @@ export class HomeWord {
     const { extraAuthorities } = this.#parts.book.written;
     return extraAuthorities === undefined ? undefined : readIfPossible(extraAuthorities);
   }
+}
+
+/** These settings with what was asked; what was set meanwhile stays. Undefined where nothing was confirmed before. */
+function withAll(
+  before: Confirmed | undefined,
+  asked: readonly Difference[],
+  authorities: AuthoritiesFile | undefined,
+): Confirmed | undefined {
+  if (!before) return undefined;
+  return asked.reduce((held, { name, value }) => withSetting(held, name, value, authorities), before);
 }
 
 /** The file, as long as its content is the one that was confirmed. */

@@ -52,7 +52,9 @@ export class LockDesk {
   readonly #parts: DeskParts;
   readonly #unlocking = new SharedWork<void>({ finishes: true });
   readonly #wrongPassphrases: Backoff;
-  readonly #idle: IdleLock | undefined;
+  #idle: IdleLock | undefined;
+  /** Seconds; what the idle lock runs with. */
+  #lockAfter: number | undefined;
   #isLocked: boolean;
   #locking: Promise<void> | undefined;
   /** How often it was locked: an unlock that a lock overtook opens nothing. */
@@ -61,9 +63,22 @@ export class LockDesk {
   constructor(parts: DeskParts) {
     this.#parts = parts;
     const { clock } = parts.broker;
-    const { lockAfter } = parts.settings;
     this.#isLocked = parts.secrets.door.hasPassphrase;
     this.#wrongPassphrases = new Backoff(() => clock.now());
+    this.#startIdle();
+  }
+
+  /** The vault's word about the settings is known, and may be another one than the file's. */
+  settingsKnown(): void {
+    if (this.#parts.settings.lockAfter === this.#lockAfter) return;
+    this.#idle?.stop();
+    this.#startIdle();
+  }
+
+  #startIdle(): void {
+    const { clock } = this.#parts.broker;
+    const { lockAfter } = this.#parts.settings;
+    this.#lockAfter = lockAfter;
     this.#idle =
       lockAfter === undefined
         ? undefined

@@ -27,6 +27,7 @@ export class SettingsBook {
   /** What file and environment say, whether it counts or not. */
   readonly written: Settings;
   #different: readonly Difference[] = [];
+  #known: (() => void) | undefined;
 
   /** Reads the settings; a new home's are recorded. Throws as `readSettings`. */
   constructor(source: SettingsSource) {
@@ -39,6 +40,12 @@ export class SettingsBook {
   goBy(settings: Settings, different: readonly Difference[]): void {
     Object.assign(this.current, settings);
     this.#different = different;
+    this.#known?.();
+  }
+
+  /** `listener` is called each time that the vault's word has changed what counts. */
+  whenKnown(listener: () => void): void {
+    this.#known = listener;
   }
 
   /** Those that stand in the file and aren't the default. */

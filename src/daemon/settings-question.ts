@@ -14,15 +14,17 @@ import { withoutPassword } from './settings-book.ts';
 
 type QuestionParts = Pick<BrokerParts, 'interactions' | 'audit' | 'clock'>;
 
-/** Never rejects. `over`: the broker stops. */
+/** Never rejects. `over`: the broker stops. `answered` is called at the answer, before it is written down. */
 export async function askAboutSettings(
   { interactions, audit, clock }: QuestionParts,
   different: readonly Difference[],
   over: AbortSignal,
+  answered: () => void = () => undefined,
 ): Promise<SettingsVerdict> {
   const waiting = patience(clock, questionPatience, over);
   try {
     const answer = await interactions.ask({ kind: 'settings', settings: shown(different) }, waiting.signal);
+    answered();
     const verdict = answer === 'yes' || answer === 'no' ? answer : 'later';
     const names = different.map(({ name }) => name).join(', ');
     await audit.record({ event: 'settings', outcome: `written by others: ${verdict}: ${names}` });

@@ -76,7 +76,7 @@ describe('a headless broker in a desk’s home', () => {
     expect(await line.request('settings.get')).toMatchObject({ desk: 'released' });
   });
 
-  it('serves what is allowed, shows, and takes away', async () => {
+  it('serves what is allowed, shows, takes away, and can be reset', async () => {
     const { line } = await openHeadless(await closedDesk());
     const fewer = { client: 'cli', resource, decision: 'allow', scope: 'read' };
     await line.request('permission.set', fewer);
@@ -91,5 +91,6 @@ describe('a headless broker in a desk’s home', () => {
     await line.request('vault.lock');
     await line.request('vault.unlock');
     await line.request('grant.list');
+    expect(await line.request('home.reset')).toMatchObject({ revoked: [] });
   });
 });

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDesk, openHeadless } from '../support/desk-home.ts';
-import { newHome, type TestHome } from '../support/home.ts';
+import { newHome, type TestHome, until } from '../support/home.ts';
 import { proxyEar } from '../support/proxy-ear.ts';
 import { readHomeFile, writeHomeFile, writeSettings } from '../support/settings-file.ts';
 
@@ -49,6 +49,24 @@ describe('settings.json, written while the app is closed', () => {
     await expect(plain).rejects.toMatchObject({ reason: 'invalid_resource' });
     expect(await owner.call('status', {})).toMatchObject({ insecureLoopback: false });
     expect(await owner.call('status', {})).not.toHaveProperty('browser');
+  });
+
+  it('takes no lock away, and a difference counts after a yes on its card', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const first = await openDesk(home);
+    await first.owner.call('settings.set', { name: 'lockAfter', value: 600 });
+    await first.stop();
+    writeSettings(home, { lockAfter: 86_400 });
+    const { owner, card, answer } = await openDesk(home);
+    await owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+    const { id, settings } = await card();
+    expect(settings).toEqual([{ name: 'lockAfter', value: 86_400, held: 600 }]);
+    expect(await owner.call('settings.get', {})).toMatchObject({ settings: { lockAfter: 600 } });
+    await answer(id, 'yes');
+    await until('it counts', async () => {
+      const { settings: now } = (await owner.call('settings.get', {})) as { settings: { lockAfter: number } };
+      return now.lockAfter === 86_400;
+    });
   });
 
   it('moves the home to no other vault: not in the app, and not headless', async () => {

@@ -1,5 +1,7 @@
 /** The daemon's fetch: whom it trusts, and what never goes through a proxy. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readAuthorities } from '../../src/daemon/authorities.ts';
 import { daemonFetch } from '../../src/daemon/fetch.ts';
 import type { FetchOptions } from '../../src/daemon/fetch.ts';
@@ -34,6 +36,30 @@ describe('the daemon’s fetch', () => {
     await expect(statusWith({})).rejects.toMatchObject({
       cause: { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
     });
+  });
+
+  it('verifies servers whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await expect(statusWith({})).rejects.toMatchObject({
+      cause: { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
+    });
+  });
+
+  it('takes no authorities from OpenSSL’s variables where the environment doesn’t count', async () => {
+    const script = `
+      import { daemonFetch } from './src/daemon/fetch.ts';
+      const net = daemonFetch(async () => ({ ignoresEnvironment: process.argv[1] === 'desk' }));
+      const init = { method: 'GET', headers: {}, redirect: 'manual', signal: AbortSignal.timeout(10_000) };
+      console.log(await net.fetchFor('${world.protectedServer.url}')('${url}', init).then(({ status }) => status, () => 'refused'));
+      await net.close();`;
+    const run = async (where: string): Promise<string> => {
+      const args = ['--input-type=module', '--eval', script, '--', where];
+      const env = { ...process.env, SSL_CERT_FILE: world.caFile };
+      return (await promisify(execFile)(process.execPath, args, { env })).stdout.trim();
+    };
+    expect(await run('elsewhere')).toBe('200');
+    expect(await run('desk')).toBe('refused');
   });
 
   it('never sends a request to this machine through a proxy', async () => {

@@ -29,6 +29,7 @@ interface Place {
   readonly watch: VaultWatch;
   readonly master: Master;
   readonly bus: SessionBus;
+  readonly settings: { lockAfter: number | undefined };
   /** Rows of the audit log about the vault, as they lie on the disk. */
   readonly rows: () => string[];
 }
@@ -37,7 +38,7 @@ interface Place {
 async function deskFor({
   door = {},
   lockAfter,
-}: { door?: Partial<Door>; lockAfter?: number } = {}): Promise<Place> {
+}: { door?: Partial<Door>; lockAfter?: number | undefined } = {}): Promise<Place> {
   let gate: Gate | undefined;
   let watch: VaultWatch | undefined;
   const rig = await brokerRig(inWorld(world), {
@@ -53,15 +54,16 @@ async function deskFor({
   const master = new Master(gate, await openHome(paths));
   const bus = new SessionBus({});
   const usual = { ...openVault('memory', { service: 'unused' }), vault: rig.vault };
+  const settings = { lockAfter };
   const desk = new LockDesk({
     secrets: { gate, watch, master, bus, door: { ...usual, ...door } },
     broker: rig.parts,
-    settings: { lockAfter },
+    settings,
     changed: () => undefined,
     log: () => undefined,
   });
   onTestFinished(() => desk.stop());
-  return { rig, desk, watch, master, bus, rows: () => vaultRows(rig) };
+  return { rig, desk, watch, master, bus, settings, rows: () => vaultRows(rig) };
 }
 
 function vaultRows(rig: Rig): string[] {
@@ -263,6 +265,17 @@ describe("a caller's desktop session", () => {
 });
 
 describe('the idle lock', () => {
+  it('goes by the vault’s word once that is known, though the file named no time', async () => {
+    const { desk, rig, watch, settings } = await deskFor();
+    await rig.parts.vault.probe();
+    settings.lockAfter = 60;
+    desk.settingsKnown();
+    rig.clock.advance(60_000);
+    await turnOfEvents();
+    await desk.lock('joins the one under way');
+    expect(watch.state.state).toBe('locked');
+  });
+
   it('locks when no program asks, and not while one does or for an owner who only looks', async () => {
     const { desk, rig, watch, rows } = await deskFor({ lockAfter: 60 });
     const pass = async (seconds: number): Promise<void> => {
