@@ -88,6 +88,8 @@ async function watchOwn(connection: Connection, resource: string, isPasted: bool
     pasteAddress(connection, id, reading.signal).catch(() => undefined);
   };
   // What the person is told must not decide whether the sign-in succeeds.
-  watchQuestions(connection, resource, { earlier, ...(isPasted ? { onPage } : {}) }).catch(() => undefined);
+  watchQuestions(connection, { resource }, { earlier, ...(isPasted ? { onPage } : {}) }).catch(
+    () => undefined,
+  );
   return () => reading?.abort();
 }

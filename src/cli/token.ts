@@ -9,7 +9,7 @@ import { exitCodes, KeyturnError } from '../errors.ts';
 import type { Challenge, TokenGetParams } from '../ipc/wire.ts';
 import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from './arguments.ts';
 import { connect, throughRestart } from './connection.ts';
-import { print, printJson, refuse } from './output.ts';
+import { print, printJson, refuse, say } from './output.ts';
 
 export const help = `Usage: keyturn token RESOURCE [OPTION]...
 Print an access token for a protected server, named by its endpoint URL.
@@ -74,6 +74,8 @@ async function requestFrom(args: string[]): Promise<Asked> {
   const [resource = ''] = positionals;
   const minimumValidity = secondsFrom(values['min-validity'], '--min-validity', 'token');
   const timeout = secondsFrom(values.timeout, '--timeout', 'token');
+  const isRejected = values['rejected-stdin'] === true;
+  if (values.status === '401' && values.challenge === undefined && !isRejected) throw whichToken();
   const challenge = challengeFrom(values.status, values.challenge);
   return {
     params: {
@@ -85,9 +87,17 @@ async function requestFrom(args: string[]): Promise<Asked> {
       ...(challenge === undefined ? {} : { challenge }),
       interaction: values['no-interaction'] === true ? 'never' : 'allow',
     },
-    rejected: values['rejected-stdin'] === true ? await tokenFromStdin() : undefined,
+    rejected: isRejected ? await tokenFromStdin() : undefined,
     json: values.json === true,
   };
+}
+
+/** The broker would answer with the token that was refused: nothing tells it which one that was. */
+function whichToken(): KeyturnError {
+  return new KeyturnError('invalid_request', '--status 401 does not say which token was refused.', {
+    rule: 'A token is replaced once it is known which one its server refused',
+    hint: 'Give that token on standard input: --rejected-stdin. Or name the answer: --challenge TEXT',
+  });
 }
 
 function challengeFrom(status: string | undefined, header: string | undefined): Challenge | undefined {
@@ -132,12 +142,13 @@ async function ask(params: TokenGetParams, rejected: string | undefined, json: b
     }
     const watch = (): void => {
       clearTimeout(watching);
-      if (params.interaction === 'allow') watching = watchLater(connection, params.resource);
+      if (params.interaction === 'allow') watching = watchLater(connection, params);
     };
     watch();
     const token = await connection.getToken(params, { onTakeover: watch });
     if (json) printJson(token);
     else print(token.access_token);
+    if (token.expires_in < (params.minimumValidity ?? 0)) sayShorter(token.expires_in);
     return exitCodes.ok;
   } catch (error) {
     throw await withVersions(error, connection);
@@ -147,6 +158,13 @@ async function ask(params: TokenGetParams, rejected: string | undefined, json: b
     process.off('SIGINT', interrupted);
     process.off('SIGTERM', interrupted);
   }
+}
+
+/** `left` in seconds. The broker has fetched a new one where that would live longer. */
+function sayShorter(left: number): void {
+  say(
+    `keyturn: this token lives ${left} s more, less than --min-validity asks for. Keyturn has none that lives longer.`,
+  );
 }
 
 /** The token that was refused is the one there is. `retryAfter` in seconds. */
@@ -167,11 +185,14 @@ async function withVersions(error: unknown, connection: Connection): Promise<unk
 /** After a moment: a token that comes at once needs no words. Milliseconds. */
 const beforeWatching = 100;
 
-function watchLater(connection: Connection, resource: string): NodeJS.Timeout {
+function watchLater(connection: Connection, params: TokenGetParams): NodeJS.Timeout {
+  const { resource, scope, challenge } = params;
   return setTimeout(() => {
     // What the person is told must not decide whether the token is had.
     void import('./watch.ts')
-      .then(({ watchQuestions }) => watchQuestions(connection, resource))
+      .then(({ watchQuestions }) =>
+        watchQuestions(connection, { resource, scope: challenge ? undefined : scope }),
+      )
       .catch(() => undefined);
   }, beforeWatching);
 }

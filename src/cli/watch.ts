@@ -2,10 +2,12 @@
  * Tells the person at the terminal what a waiting request waits for: a sign-in or a permission.
  *
  * Invariant: goes to stderr, names the issuer's host beside its URL, and shows only what belongs to
- * the request at hand. A device code is shown to who started that sign-in, and to nobody else.
+ * the request at hand: its server's sign-in, and its own permission. A device code is shown to who started that sign-in, and to nobody else.
  */
 import type { Connection } from '../client/connection.ts';
 import { deskCapability } from '../ipc/wire.ts';
+import { canonicalResource } from '../oauth/resource.ts';
+import { parseScope } from '../oauth/scope.ts';
 import { say } from './output.ts';
 
 /** A sign-in that the person starts here, on purpose. */
@@ -16,18 +18,25 @@ export interface OwnLogin {
   readonly onPage?: (id: string) => void;
 }
 
-/** Shows each question about `resource` once, until the connection ends. */
-export async function watchQuestions(
-  connection: Connection,
-  resource: string,
-  own?: OwnLogin,
-): Promise<void> {
+/** What this terminal asks for. */
+export interface Asked {
+  readonly resource: string;
+  /** As it was asked for; absent where no scopes were named, or a server's answer may name some. */
+  readonly scope?: string | undefined;
+}
+
+type Line = Pick<Connection, 'capabilities' | 'request' | 'onNotification'>;
+
+/** Shows each question about what was asked for once, until the connection ends. */
+export async function watchQuestions(connection: Line, asked: Asked, own?: OwnLogin): Promise<void> {
+  const { resource } = asked;
   const shown = new Set<string>(own?.earlier);
   const origin = URL.parse(resource)?.origin;
   const look = async (): Promise<void> => {
     for (const question of await openQuestions(connection)) {
       const id = text(question, 'id');
       if (shown.has(id) || URL.parse(text(question, 'resource'))?.origin !== origin) continue;
+      if (question['kind'] === 'allow' && !isAbout(question, asked)) continue;
       shown.add(id);
       // One that somebody else started in the meantime.
       if (own && isSignIn(question) && text(question, 'url') === '') continue;
@@ -42,8 +51,22 @@ export async function watchQuestions(
   await look();
 }
 
+/**
+ * True for a permission that is no wider than what this terminal asks for: a yes to another one of that server, or
+ * to more scopes, would allow what nobody here wants. One that this process asked for is its own, whatever it names.
+ */
+function isAbout(question: Fields, { resource, scope }: Asked): boolean {
+  if (text(question, 'resource') !== canonicalResource(resource, { allowInsecureLoopback: true }))
+    return false;
+  const asker = question['asker'];
+  if (scope === undefined || (isFields(asker) && asker['pid'] === process.pid)) return true;
+  const wanted = new Set(parseScope(scope));
+  const named = text(question, 'scope');
+  return named !== '' && parseScope(named).every((one) => wanted.has(one));
+}
+
 /** Ids of what waits for the user at this moment. */
-export async function openIds(connection: Connection): Promise<ReadonlySet<string>> {
+export async function openIds(connection: Line): Promise<ReadonlySet<string>> {
   return new Set((await openQuestions(connection)).map((question) => text(question, 'id')));
 }
 
@@ -116,7 +139,7 @@ function text(fields: Fields, name: string): string {
 }
 
 /** The broker is proven; its answer is still read with care, without a schema library in the lean path. */
-async function openQuestions(connection: Connection): Promise<Fields[]> {
+async function openQuestions(connection: Line): Promise<Fields[]> {
   const answer = await connection.request('interaction.list');
   const list = isFields(answer) ? answer['interactions'] : undefined;
   return Array.isArray(list) ? list.filter(isFields) : [];

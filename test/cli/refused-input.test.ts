@@ -51,6 +51,7 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
     ['a lease without a unit that exists', ['allow', 'cli', resource, '--for', '3 weeks']],
     ['a lease of a thousand years', ['allow', 'cli', resource, '--for', '365000d']],
     ['another status than 401 and 403', ['token', resource, '--status', '500']],
+    ['a refused token that nobody named', ['token', resource, '--status', '401']],
     ['an answer that isn’t one', ['answer', 'abcd1234', 'maybe']],
     ['a registration without a client id', ['register', 'https://login.example']],
     ['a flag that doesn’t exist', ['token', resource, '--verbose']],

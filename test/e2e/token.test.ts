@@ -88,8 +88,11 @@ describe('a token that no longer serves', () => {
     const first = await home.ok(['token', resource]);
     expect(await home.ok(['token', resource, '--min-validity', '60'])).toBe(first);
     // More than any token of this server has. Whether it is refreshed once depends on its age, by the clock.
-    const other = await home.ok(['token', resource, '--min-validity', '7200', '--no-interaction']);
-    expect((await verdictOn(world, other.trim())).status).toBe(200);
+    const other = await home.keyturn(['token', resource, '--min-validity', '7200', '--no-interaction']);
+    expect((await verdictOn(world, other.stdout.trim())).status).toBe(200);
+    expect(other.stderr).toMatch(
+      /^keyturn: this token lives 3\d{3} s more, less than --min-validity asks for/,
+    );
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
   });
 });
