@@ -32,7 +32,8 @@ Exit codes: 0 token, 1 internal, 2 usage, 3 you are needed, 4 denied, 5 sign-in
 failed or refused by a rule, 6 server unreachable, 7 locked, 8 no broker, 130 interrupted.
 
 Examples:
-  curl -H "Authorization: Bearer $(keyturn token https://notes.example/mcp)" https://notes.example/mcp
+  printf 'Authorization: Bearer %s' "$(keyturn token https://notes.example/mcp)" |
+    curl -H @- https://notes.example/mcp
   keyturn token https://notes.example/mcp --status 403 --challenge "$header"
 `;
 

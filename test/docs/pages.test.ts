@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { grammar } from '../../src/cli/grammar.ts';
+import { help } from '../../src/cli/token.ts';
 import { anchors, codeBlocks, page, pages, prose, root, section, tableRows } from './pages.ts';
 
 interface Manifest {
@@ -28,7 +29,18 @@ function commandsOf(code: string): string[][] {
 
 const shellCommands = (name: string): string[][] => codeBlocks(page(name), 'sh').flatMap(commandsOf);
 
+/** What would show a token to whoever lists the processes: one in an argument of a command. */
+const tokenInArguments = /(?:-H|--header) "[^"]*\$\(/;
+
+it('keyturn token --help puts no token into an argument', () => {
+  expect(help).not.toMatch(tokenInArguments);
+});
+
 describe.each(all)('%s', (_name, here) => {
+  it('puts no token into an argument', () => {
+    expect(here.text).not.toMatch(tokenInArguments);
+  });
+
   it('links only to what is there', () => {
     const targets = [...prose(here).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
     const broken = targets
