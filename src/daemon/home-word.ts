@@ -122,6 +122,7 @@ export class HomeWord {
   async requireOpen(): Promise<void> {
     if (this.#parts.isDesk) return;
     await this.verify();
+    await this.#lookAgain();
     if (this.isClosed) throw closedDesk();
   }
 
@@ -157,6 +158,7 @@ export class HomeWord {
     // No vault was ever opened: the first use of one will see what the file says then.
     if (!this.#parts.isDesk && !this.hasMaster) return;
     await this.settled();
+    await this.#lookAgain();
     const item = this.#known();
     const authorities =
       name === 'extraAuthorities' && typeof value === 'string' ? readAuthorities(value) : this.#authorities;
@@ -194,6 +196,14 @@ export class HomeWord {
     else if (item.desk === 'marked') this.#governBy(item);
     else await this.#learnHeadless(item);
     if (JSON.stringify(this.state) !== before) changed();
+  }
+
+  /** An app may have opened the vault since: this broker may run on a copy of its home. */
+  async #lookAgain(): Promise<void> {
+    const { isDesk, vault } = this.#parts;
+    if (isDesk || this.isClosed || vault.kind === 'memory') return;
+    const found = await readHomeItem(vault);
+    if (found?.desk === 'marked') this.#governBy(found);
   }
 
   async #learnAtDesk(item: HomeItem, found: HomeItem | undefined): Promise<void> {

@@ -1,0 +1,42 @@
+/** Another program of the same user runs a broker of its own on a copy of the home, beside the app. */
+import { chmodSync, cpSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openDesk, openHeadless } from '../support/desk-home.ts';
+import { newHome } from '../support/home.ts';
+import type { TestHome } from '../support/home.ts';
+
+const allowed = (place: string): object => ({
+  client: 'cli',
+  resource: `https://server.invalid/${place}`,
+  decision: 'allow',
+});
+const evil = allowed('evil');
+const proxy = { name: 'httpsProxy', value: 'http://proxy.invalid:3128' };
+
+function copied(home: TestHome): TestHome {
+  const copy = newHome({ vault: 'keychain' });
+  cpSync(home.folder, copy.folder, { recursive: true });
+  for (const name of ['', 'config', 'state', 'run']) chmodSync(path.join(copy.folder, name), 0o700);
+  return copy;
+}
+
+describe('a headless broker on a copy of the home', () => {
+  it('that runs since before the app opened the vault widens nothing from then on, and takes back no mark', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const early = await openHeadless(home);
+    await early.line.request('permission.set', allowed('early'));
+    await early.stop();
+    const other = await openHeadless(copied(home));
+    await other.line.request('permission.set', allowed('copy'));
+    const desk = await openDesk(home);
+    await desk.owner.call('permission.set', allowed('desk'));
+    const closed = { reason: 'not_permitted', message: expect.stringContaining('desk is closed') };
+    await expect(other.line.request('permission.set', evil)).rejects.toMatchObject(closed);
+    await expect(other.line.request('settings.set', proxy)).rejects.toMatchObject(closed);
+    expect(await other.line.request('settings.get')).toMatchObject({ desk: 'closed' });
+    await desk.stop();
+    const { line } = await openHeadless(home);
+    await expect(line.request('permission.set', evil)).rejects.toMatchObject(closed);
+  });
+});
