@@ -59,7 +59,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
   );
 }
 
-/** What was written past Keyturn, and why nothing is served. */
+/** What was written outside Keyturn, and why nothing is served. */
 function HomeNotice({ home: { state, why = '', differing } }: { readonly home: Status['homeState'] }) {
   return (
     <>

@@ -1,5 +1,5 @@
 /**
- * The card about settings that were written past Keyturn: each with its value, and what counts until a yes.
+ * The card about settings that were written outside Keyturn: each with its value, and what counts until a yes.
  *
  * Invariant: every setting that a yes would confirm stands on the card, with the value as the broker names it.
  */

@@ -418,7 +418,7 @@ export const strings = {
       'While this is off and the app does not run, programs get what you allowed and nobody gets more. Switch it on only ' +
       'if you use this home without the app: any program of yours could then allow itself more.',
     strange: 'This home is a strange one. Nothing is served:',
-    unconfirmed: 'These settings were written past Keyturn, and nobody confirmed them:',
+    unconfirmed: 'These settings were written outside Keyturn, and nobody confirmed them:',
     broker: 'Keyturn',
     version: 'Version',
     home: 'Home',
@@ -458,7 +458,7 @@ export const strings = {
     nextStartWhat: 'A change counts once Keyturn starts again.',
     fromEnvironment: 'set by the environment',
     other: 'All settings',
-    otherHint: 'Change these with `keyturn settings` or in settings.json.',
+    otherHint: 'Change these with `keyturn settings`.',
     unset: 'not set',
     overrides: 'Waived rules',
     overridesHint:
@@ -686,7 +686,7 @@ export const strings = {
     denied: 'The command was denied.',
   },
 
-  /** The card about settings that were written past Keyturn. */
+  /** The card about settings that were written outside Keyturn. */
   unconfirmed: {
     title: 'Shall these settings count?',
     help: 'Enter denies. After a no Keyturn shows them in its Settings and does not ask again.',

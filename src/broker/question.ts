@@ -67,7 +67,7 @@ export interface OfferedGrant {
   readonly isAnother: boolean;
 }
 
-/** A setting that was written past Keyturn, as it may be shown. */
+/** A setting that was written outside Keyturn, as it may be shown. */
 export interface WrittenSetting {
   readonly name: string;
   /** Absent: it was unset. */

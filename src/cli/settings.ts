@@ -13,7 +13,7 @@ Show the settings, or one of them; with a VALUE, change it.
   -h, --help        show this
 
 A line says when a change is in force, if that isn't at once. Another one says
-what was written past Keyturn and does not count, and whether this is the home
+what was written outside Keyturn and does not count, and whether this is the home
 of a desk. Another vault, in a home that holds nothing yet, restarts a broker
 that runs in the background.
 
@@ -104,7 +104,7 @@ const deskLines: Readonly<Record<Desk, readonly string[]>> = {
 
 function unconfirmedLine({ name, written, isUnconfirmed }: Detail): string[] {
   if (!isUnconfirmed) return [];
-  return [`${name}: ${shown(written)} was written past Keyturn and does not count.`];
+  return [`${name}: ${shown(written)} was written outside Keyturn and does not count.`];
 }
 
 function row(detail: Detail): string[] {

@@ -2,7 +2,7 @@
  * What stands between the broker and the network, the browser and the person, put together.
  *
  * Invariant: nothing goes out before the vault's word about this home is known, and at a desk not before the person
- * confirmed or refused the settings that were written past Keyturn.
+ * confirmed or refused the settings that were written outside Keyturn.
  */
 import type { BrokerParts } from '../broker/parts.ts';
 import { readAuthorities } from './authorities.ts';

@@ -1,5 +1,5 @@
 /**
- * The card about settings that were written past Keyturn: one for all of them.
+ * The card about settings that were written outside Keyturn: one for all of them.
  *
  * Invariant: only an explicit yes confirms. Where nobody answers in time, or the question can't be asked, nothing is
  * confirmed. The audit log names the settings and not their values: a proxy's URL may hold a password.

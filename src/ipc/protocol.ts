@@ -244,7 +244,7 @@ const interaction = z.object({
   server: url.optional(),
   /** Without a value: it would be unset. A password in a URL is left out. */
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
-  /** Of the kind `settings`: what was written past Keyturn, and would count after a yes. */
+  /** Of the kind `settings`: what was written outside Keyturn, and would count after a yes. */
   settings: z.array(unconfirmed).optional(),
   /** The issuer that the protected server named before, where it names another now. */
   formerIssuer: url.optional(),
