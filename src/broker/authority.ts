@@ -29,7 +29,7 @@ export interface AuthorityParts {
 
 /** Whose records count once they were verified. */
 export interface Authority {
-  /** The records of `NAME.json`. `rules`: what else narrows but a removal or a change of a record. */
+  /** The records of `NAME.json`. `rules`: what narrows besides a removal or a change of a record, and what doesn't. */
   records<Item>(name: string, schema: z.ZodType<Item>, rules?: ChangeRules<Item>): AuthorityStore<Item>;
   /** `check` is done with every verification, after the master secret was found and before anything counts. */
   beside(check: () => Promise<void>): void;

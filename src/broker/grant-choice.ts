@@ -68,7 +68,7 @@ function firstNamed({ grants = [] }: Permission, living: readonly Grant[]): Gran
   return sameAccount.find(({ state }) => state.kind === 'active') ?? first;
 }
 
-/** Lines of the index that the vault knows nothing of neither serve nor stand in the way of those that it knows. */
+/** The grants that the vault holds; where it holds none, all. A line of the index alone stands in no grant's way. */
 function heldBy(refresher: ChoiceParts['refresher'], living: readonly Grant[]): readonly Grant[] {
   const held = living.filter(({ id }) => refresher.isHeld(id));
   return held.length > 0 ? held : living;

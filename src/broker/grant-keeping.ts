@@ -59,14 +59,14 @@ export async function keepGrant(parts: KeepingParts, arrived: Arrived): Promise<
   return grant;
 }
 
-/** The grant that this sign-in is for, by the vault's word: a line in the index alone makes none. */
+/** The grant that this sign-in is for, as the vault has it: a line in the index alone makes none. */
 async function vouchedGrant(
   { grants, refresher }: KeepingParts,
   { resource, issuer }: Arrived,
   account: string,
 ): Promise<Grant | undefined> {
   await refresher.vouch(grants.for(resource, issuer, account));
-  // Again: what the vault says may differ. Tokens of nobody knows where are neither used nor written over.
+  // Again: what the vault says may differ. Tokens of an item that nothing vouches for are neither used nor overwritten.
   return grants
     .for(resource, issuer, account)
     .find(({ id }) => refresher.secrets.index.standing(id) !== 'strange');
@@ -204,7 +204,7 @@ function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
   return { accessToken: { value, issuedAt, expiresAt, scope: [...scope] }, ...rest };
 }
 
-/** By the sign-in, and by what the vault had. Of the index it takes what nobody gains by: when the grant began. */
+/** Made of the sign-in and of what the vault had. Of the index it takes only when the grant began, which gives nobody anything. */
 function newBinding({ createdAt, account, generation }: Grant, { arrived, before, now }: Kept): Binding {
   const { endpoint, resource, issuer, registrationId, server, requestedScope, answer } = arrived;
   return {

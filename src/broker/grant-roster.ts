@@ -2,8 +2,9 @@
  * The vault's item `grants`: which grants this home has, and what the index said of those that older versions made.
  *
  * Invariants: it is made of the index once, at the first opening of a vault that certainly has neither it nor
- * epochs of this version (authority-epochs.ts); from then on a grant's item without a binding counts only where the index still says what it said then. A grant stands
- * here before its tokens are in the vault, so that no line that is missing in the index loses any.
+ * epochs of this version (authority-epochs.ts). From then on a grant's item without a binding counts only where the
+ * index still says what it said then. A grant stands here before its tokens are in the vault, so that a line that is
+ * missing in the index loses no tokens.
  */
 import { z } from 'zod';
 import { VaultError } from '../vault/trouble.ts';
@@ -84,7 +85,7 @@ export class GrantRoster {
     this.#known = this.#durable;
   }
 
-  /** This version writes the item before it writes epochs: where they are there without it, it is missed and not made anew of any index. */
+  /** This version writes the item before it writes epochs. So where there are epochs and no item, the item was lost: no index makes it anew. */
   async #toSeal(): Promise<readonly Grant[]> {
     const isFirst = isBeforeEpochs(await this.#vault.find(recordsItem));
     return isFirst ? this.#grants.all() : [];

@@ -3,8 +3,8 @@
  * binding that says where they may go.
  *
  * Invariants: nobody gets a secret without its binding, nor before the index of grants says what the binding
- * says. An item without one is of an older version, and counts only as `grant-roster.ts` has it. Replacing a refresh token keeps the replaced one of an earlier sign-in until the grant
- * is revoked, so that "disconnect" reaches every token the server still honours; each with the
+ * says. An item without a binding is of an older version, and counts only where `grant-roster.ts` recognises its
+ * grant. Replacing a refresh token keeps the replaced one of an earlier sign-in until the grant is revoked, so that "disconnect" reaches every token the server still honours; each with the
  * registration it was issued under, which alone may revoke it (RFC 7009 §2.1). A rotated token that
  * the vault refused stays in memory, and is what everybody reads from then on; a sign-in replaces it.
  * Whoever writes holds the grant's turn (`Refresher.exclusive`).
@@ -75,7 +75,7 @@ export function keptSuperseded(tokens: readonly Superseded[], now: number): Supe
 
 export interface SecretsParts extends VouchingParts {
   readonly vault: Vault;
-  /** In a vault that was exchanged for another nothing is missed, and nothing is noted. */
+  /** Asked first: where the vault was exchanged for another it throws, before anything is noted as missing. */
   readonly registrations: Pick<Registrations, 'verify'>;
 }
 
@@ -94,7 +94,7 @@ export class GrantSecrets {
     this.#roster = new GrantRoster(parts.vault, parts.grants);
   }
 
-  /** Ids of all grants that the vault has heard of; empty until it was opened. */
+  /** Ids of all grants in the vault's list; empty until it was opened. */
   get known(): readonly string[] {
     return this.#roster.ids;
   }

@@ -1,9 +1,9 @@
 /**
  * Holds the index of grants against the vault, once a grant and run.
  *
- * Invariants: where they differ the vault's word is written into the index before anything uses the grant,
- * and that is told: in the audit log, the broker's log and `status`. Nothing is taken from the index that the
- * vault lacks.
+ * Invariants: where they differ, what the vault says is written into the index before anything uses the grant,
+ * and the difference is told: in the audit log, the broker's log and `status`. What only the index says counts for
+ * nothing.
  */
 import { quoted } from '../errors.ts';
 import type { Audit } from './audit.ts';

@@ -2,8 +2,8 @@
  * Compares every line of the index of grants with the vault, once a run, in the background: a line that nobody
  * asks for is mended too, and a revocation that only the vault knows of goes on.
  *
- * Invariants: it is never the first to open the vault, stops with a vault that doesn't answer, and goes on when
- * that answers again. It takes its turn at each grant, and holds up neither a lock nor a stop for longer.
+ * Invariants: it is never the first to open the vault, stops where the vault doesn't answer, and goes on once the
+ * vault answers again. A lock or a stop waits for one grant at most.
  */
 import type { VaultWatcher } from '../vault/first-use.ts';
 import type { Grants } from './grant.ts';

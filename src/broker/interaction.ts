@@ -27,7 +27,7 @@ interface Open extends Interaction {
 
 /**
  * More open questions than a person can mean; a further one is refused rather than queued. Sign-ins are counted
- * apart from cards, and those of commands apart from the windows' and the programs': none crowds out another.
+ * apart from cards, and sign-ins of commands, windows and programs each by themselves: none crowds out another.
  */
 const mostOpen = { cards: 64, 'sign-ins': 32 } as const;
 /** One asker's part of them: a day's work touches fewer servers, and nobody else is crowded out. The command line counts as one. */

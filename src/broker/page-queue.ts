@@ -48,7 +48,7 @@ export class PageQueue {
 
   #cameToNothing(endpoint: string, signal: AbortSignal): void {
     if (!signal.aborted) this.#failed.add(endpoint);
-    // The person refused nothing. Nor did the program hang up where a sign-in of the person's made the page needless.
+    // The program hung up. Any other reason is the broker's own, such as a sign-in of the person's: it makes no pause.
     else if (reasonOf(signal.reason) === 'interrupted') this.#pauses.cameToNothing(endpoint);
   }
 

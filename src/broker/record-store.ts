@@ -37,8 +37,8 @@ export interface AuthorityStore<Item> extends RecordStore<Item> {
   /**
    * Replaces what counts by what `edit` makes of it; on the disk when it resolves, and where it narrows, in
    * the vault too. `edit` runs once, on the newest records. Throws what it throws, what the vault throws,
-   * and `file_unreadable`; then nothing has changed. Only where vault and disk fail one after the other
-   * does the change stand without the vault, until the next change or start catches up.
+   * and `file_unreadable`; then nothing has changed. One exception: where the vault fails and then the disk
+   * too, the change stands, and the next change or start writes it into the vault.
    */
   change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void>;
 }

@@ -1,11 +1,11 @@
 /**
  * Ends grants: here at once, and at the authorization server by RFC 7009.
  *
- * Invariants: a grant is over on this machine before the server is asked, so that a dead network
- * can't keep it alive: in memory and in the index at once, and marked in the vault before the answer, so that an
- * older line of the index revives nothing. A vault that doesn't answer holds up no end; it gets the mark with the
- * next try. The server that is told is the one that the vault names. Its tokens leave the vault only when the server was told of each or offers no
- * revocation, or when a month of tries came to nothing; the receipt says which.
+ * Invariants: a grant is over on this machine before the server is asked, so that a dead network can't keep it
+ * alive. It ends in memory and in the index at once, and is marked in the vault before the answer, so that an older
+ * line of the index revives nothing. Where the vault doesn't answer the grant ends all the same; the next try writes
+ * the mark. The server that is told is the one that the vault names. The tokens leave the vault only when that server
+ * was told of each or offers no revocation, or when a month of tries came to nothing; the receipt says which.
  */
 import { KeyturnError, quoted, reasonOf } from '../errors.ts';
 import { isSelfContained } from '../oauth/token-answer.ts';
@@ -176,7 +176,7 @@ async function markedSecret(parts: RevokerParts, grant: Grant, revokedAt: number
   if (!read.secret || read.secret.binding.revokedAt !== undefined) return read;
   const binding = { ...read.secret.binding, generation: grant.generation, revokedAt };
   const secret = { ...read.secret, binding };
-  // A vault that reads and doesn't write holds up no server; the item goes, or the mark comes with the next try.
+  // Where the vault can't be written the server is told all the same. Then the item is removed, or the next try marks it.
   await secrets.write(grant.id, secret).catch(() => undefined);
   return { secret };
 }

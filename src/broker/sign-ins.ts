@@ -3,7 +3,8 @@
  *
  * Invariants (DESIGN 5): automatic pages take turns, one in all; when its turn comes a page opens
  * only if somebody still waits for it and some program may still reach the endpoint; one that came to
- * nothing was the last until the user acts, and one that was withdrawn makes the next one wait. When the user signs in, waiting pages for it are withdrawn.
+ * nothing was the last until the user acts, and one that was withdrawn makes the next one wait. When the user
+ * signs in, waiting pages for that endpoint are withdrawn.
  */
 import { KeyturnError } from '../errors.ts';
 import type { Grant } from './grant.ts';

@@ -12,10 +12,10 @@ Show the settings, or one of them; with a VALUE, change it.
       --json        print them as JSON
   -h, --help        show this
 
-A line says when a change is in force, if that isn't at once. Another one says
-what was written outside Keyturn and does not count, and whether this is the home
-of a desk. Another vault, in a home that holds nothing yet, restarts a broker
-that runs in the background.
+A line says when a change is in force, if that isn't at once. The list also says
+which settings were written outside Keyturn and do not count, and whether this is
+the home of a desk. Where you name another vault in a home that holds nothing yet,
+a broker that runs in the background is restarted.
 
 Examples:
   keyturn settings logLevel debug
@@ -64,7 +64,7 @@ async function isInBackground(): Promise<boolean> {
   return log.file !== undefined;
 }
 
-/** Nothing rests in the vault that is left, so nothing is lost; without a start anew the old one would go on refusing. */
+/** The former vault holds nothing, so nothing is lost. Until the restart the broker would go on with that vault. */
 async function restartInto(): Promise<number> {
   const { restartBroker } = await import('./restart.ts');
   await restartBroker();
@@ -96,7 +96,7 @@ const deskLines: Readonly<Record<Desk, readonly string[]>> = {
   unknown: ['Whether this is a desk’s home is not known yet: the vault was not needed since the start.'],
   none: [],
   here: [
-    'This is a desk’s home: a broker without a window widens nothing here. Its Settings can release it.',
+    'This is a desk’s home: a broker without a window widens nothing here. The app’s Settings can release it.',
   ],
   closed: ['This is a desk’s home, and its app does not run: nothing can be widened. Start the app.'],
   released: ['This desk’s home is released: a broker without a window acts here as elsewhere.'],

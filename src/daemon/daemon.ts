@@ -162,7 +162,7 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
     over: stopping.signal,
   });
   const { records, authority } = openRecords({ home, vault, master, log: log.write });
-  // First of all: of a strange home nothing else is asked.
+  // First: where the home is a strange one, nothing else is verified.
   authority.beside(() => word.verify());
   const assembled = partsOf({ options, opened, secrets, records, net, subscribers, gates });
   parts = assembled;

@@ -1,7 +1,7 @@
 /**
  * What the vault vouches for of its home: whose it is, and which settings count.
  *
- * Invariants: learned at the vault's first use, once, and never at start-up. At a desk, and in a desk's home, a
+ * Invariants: it is read at the vault's first use, once, and never at start-up. At a desk, and in a desk's home, a
  * setting of the table `standing` counts as the vault has it, whatever the file says. Where the person at a desk
  * was never asked about what the file says, nothing goes to the network until they answer the card. The vault is
  * written before the file: a crash in between costs no yes, and confers nothing that nobody said yes to.
@@ -35,7 +35,7 @@ export interface HomeWordParts {
   readonly home: Pick<Home, 'homeId' | 'isNew' | 'hasMaster' | 'vault' | 'keptIn'>;
   readonly book: SettingsBook;
   readonly vault: Vault;
-  /** Read first: in a keyring that was exchanged for another it is missed, before a missing word can mislead. */
+  /** Read first. In a keyring that was exchanged for another this throws, before the missing item `home` can mislead. */
   readonly master: () => Promise<unknown>;
   /** The running broker is the tray app. */
   readonly isDesk: boolean;
@@ -80,8 +80,8 @@ export class HomeWord {
   }
 
   /**
-   * At start-up, where no vault can know better: a home that this start made, and a memory vault, which has
-   * forgotten. Opens no vault.
+   * At start-up: asks about the settings of a home that this start made, and with a memory vault, which has
+   * forgotten every answer. Opens no vault.
    */
   begin(): void {
     const { home, vault, isDesk } = this.#parts;
@@ -98,9 +98,9 @@ export class HomeWord {
     await this.#learning;
   }
 
-  /** The vault answered somebody: its word about this home is learned, and said. */
+  /** The vault answered somebody: what it says of this home is read in the background. */
   learnSoon(): void {
-    // Who needs it asks again, and is told what went wrong.
+    // Whoever needs it calls `verify` again, and gets the error.
     void this.verify().catch(() => undefined);
   }
 
@@ -151,11 +151,11 @@ export class HomeWord {
   }
 
   /**
-   * The owner sets it, and where a yes was needed there was one: the vault's word comes before the file's. Throws
+   * The owner sets it, with a yes where one was needed. The vault is written, then the caller writes the file. Throws
    * as `settled`, and `file_unreadable` for authorities that can't be read.
    */
   async vouchFor(name: SettingName, value: Settings[SettingName]): Promise<void> {
-    // No vault was ever opened: the first use of one will see what the file says then.
+    // No vault was ever opened: its first use notes what the file says by then.
     if (!this.#parts.isDesk && !this.hasMaster) return;
     await this.settled();
     await this.#lookAgain();

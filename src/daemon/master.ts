@@ -1,8 +1,8 @@
 /**
  * The home's master secret M: 32 random bytes, one vault item, from which every local client's key derives.
  *
- * Invariant: read at the first connection that needs it, never at start-up; made only where the home
- * says that it never was, and no file of the home shows that there was one.
+ * Invariant: read at the first connection that needs it, never at start-up; made only where home.json says that
+ * there was none yet, and no file of the home shows that there was one.
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';

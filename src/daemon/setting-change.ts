@@ -1,9 +1,9 @@
 /**
  * A change of a setting that the owner asks for.
  *
- * Invariants: the vault can't be changed under what rests in it, and where a setting needs the vault's word that
- * is written before the file. Each change is a row of the audit log,
- * which names the setting and not its value: a proxy's URL may hold a password.
+ * Invariants: the vault can't be changed under what rests in it. A setting that needs the vault's word is written
+ * into the vault before the file. Each change is a row of the audit log, which names the setting and not its value:
+ * a proxy's URL may hold a password.
  */
 import type { BrokerParts } from '../broker/parts.ts';
 import { KeyturnError } from '../errors.ts';

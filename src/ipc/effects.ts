@@ -6,8 +6,8 @@
 import type { MethodName } from './protocol.ts';
 
 /**
- * `reads` shows, `narrows` takes away or ends. `asks` gives only what the person allows on a card, or to who
- * started it. `widens` gives somebody more than they had, or may.
+ * `reads` shows, `narrows` takes away or ends. `asks` gives only what the person allows on a card, or what the caller's
+ * own sign-in brings. `widens` gives somebody more than they had, or may do so.
  */
 export type Effect = 'reads' | 'narrows' | 'asks' | 'widens';
 

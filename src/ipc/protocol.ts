@@ -374,7 +374,7 @@ const status = z.object({
     isWaiting: z.boolean(),
     /** Why it is strange. */
     why: z.string().optional(),
-    /** Settings that were written past the vault. At a desk `held` counts, elsewhere `value`. */
+    /** Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere `value`. */
     differing: z.array(unconfirmed),
   }),
   /** Settings that were recorded or changed, by name. */

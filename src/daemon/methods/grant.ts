@@ -36,7 +36,7 @@ export const grantMethods: Pick<
   },
 
   'grant.revoke': async ({ broker }, caller, params) => {
-    // That a grant is over is believed once the vault has said so; the others end at once.
+    // The index alone may call a grant over: ask the vault about those. The others end at once.
     const over = namedGrants(broker, caller, params).filter(isOver);
     await broker.parts.refresher.vouch(over).catch(() => undefined);
     const grants = namedGrants(broker, caller, params).filter((grant) => !isOver(grant));
