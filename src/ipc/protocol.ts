@@ -7,6 +7,7 @@
  */
 import * as z from 'zod';
 
+import { asker, executable } from './asker-schema.ts';
 import { explanation, grant, grantNamed, receipt, reset } from './grant-schema.ts';
 import {
   authMethod,
@@ -86,39 +87,6 @@ const permission = z.object({
   scope: scope.optional(),
   until: instant.optional(),
   decision: z.literal(['allow', 'deny']),
-});
-
-/** Path of an executable. */
-const executable = z.string().max(4096);
-
-/** Who can change a file, or put another in its place, besides the administrator. */
-const changer = z.literal(['you', 'group', 'others']);
-
-/** Longer than any argument that is shown (claim.ts) and than any name of a unit (enclosure.ts). */
-const claimedText = z.string().max(256);
-
-/** What an interpreter says it runs. */
-const claim = z.object({
-  script: claimedText.optional(),
-  arguments: z.array(claimedText).max(longest.id),
-  isCut: z.boolean(),
-  folder: claimedText.optional(),
-});
-
-/** Who asks, as the kernel tells it. `verified` false: this system doesn't tell. For display. */
-const asker = z.object({
-  verified: z.boolean(),
-  pid: z.int().positive().optional(),
-  executable: executable.optional(),
-  /** What is known of the file at that path; absent: nothing. */
-  file: z.literal(['attested', 'interpreter', 'elsewhere', 'unreadable']).optional(),
-  changeableBy: changer.optional(),
-  claim: claim.optional(),
-  enclosures: z
-    .array(z.object({ kind: z.literal(['flatpak', 'snap', 'container', 'unit']), name: claimedText }))
-    .optional(),
-  /** Names of the processes above it, the nearest first. */
-  parents: z.array(z.string().max(longest.id)).optional(),
 });
 
 const heldPermission = permission.extend({
