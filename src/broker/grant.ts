@@ -72,8 +72,6 @@ const purposeSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('narrow'), clientId: z.string() }),
 ]);
 
-export type Purpose = z.infer<typeof purposeSchema>;
-
 export const grantSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{16}$/),
   /** Canonical endpoints that a user named and whose metadata led to this resource. */

@@ -27,7 +27,7 @@ const pathBytes = 16;
  * A path that no other registration has, so that an answer shows by its place which issuer it is for
  * (RFC 9700 §4.4.2). The random part comes first: some servers accept every path below a registered one.
  */
-export const ownPath = (): string => `/${unguessable()}${sharedPath}`;
+const ownPath = (): string => `/${unguessable()}${sharedPath}`;
 
 const unguessable = (): string => randomBytes(pathBytes).toString('base64url');
 

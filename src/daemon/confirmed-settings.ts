@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import type { AuthoritiesFile } from './authorities.ts';
-import { isSettingName, settingsSchema, standing } from './settings.ts';
+import { defaultSettings, isSettingName, settingsSchema, standing } from './settings.ts';
 import type { SettingName, Settings } from './settings.ts';
 
 export const confirmedSchema = z.object({
@@ -31,10 +31,8 @@ export interface Difference {
   readonly isContent?: true;
 }
 
-const defaults: Settings = settingsSchema.parse({});
-
 /** The names that need the vault's word. */
-export const confirmedNames: readonly SettingName[] = Object.keys(standing)
+const confirmedNames: readonly SettingName[] = Object.keys(standing)
   .filter(isSettingName)
   .filter((name) => standing[name] === 'confirmed');
 
@@ -43,7 +41,7 @@ export function toConfirmed(settings: Settings, authorities: AuthoritiesFile | u
   const values: Confirmed['values'] = {};
   for (const name of confirmedNames) {
     const value = settings[name];
-    if (value !== undefined && value !== defaults[name]) values[name] = value;
+    if (value !== undefined && value !== defaultSettings[name]) values[name] = value;
   }
   const named = settings.extraAuthorities === undefined ? undefined : authorities?.hash;
   return { values, ...(named === undefined ? {} : { authorities: named }) };
@@ -51,7 +49,7 @@ export function toConfirmed(settings: Settings, authorities: AuthoritiesFile | u
 
 /** The value that the vault has; the default where it has none, or one that this Keyturn can't use. */
 function heldValue({ values }: Confirmed, name: SettingName): Settings[SettingName] {
-  return settingsSchema.shape[name].safeParse(values[name]).data ?? defaults[name];
+  return settingsSchema.shape[name].safeParse(values[name]).data ?? defaultSettings[name];
 }
 
 /** What was written and needs a word that the vault doesn't give. */

@@ -11,7 +11,7 @@ import type { ResultOf } from '../ipc/protocol.ts';
 import type { HomeWord } from './home-word.ts';
 import type { Home } from './home.ts';
 import type { CheckedSetting, SettingsBook } from './settings-book.ts';
-import { settingsSchema, standing } from './settings.ts';
+import { defaultSettings, standing } from './settings.ts';
 import type { SettingName, Settings } from './settings.ts';
 
 export interface ChangeParts {
@@ -45,7 +45,7 @@ export async function changeSetting(
   const { book, parts, word } = change;
   const checked = checkSetting(change, name, value);
   if (standing[checked.name] === 'confirmed') {
-    await word.vouchFor(checked.name, checked.value ?? settingsSchema.parse({})[checked.name]);
+    await word.vouchFor(checked.name, checked.value ?? defaultSettings[checked.name]);
   }
   const inForce = book.set(checked.name, checked.value);
   const outcome = `${checked.name} ${checked.value === undefined ? 'unset' : 'set'}`;

@@ -8,7 +8,15 @@
 import { KeyturnError, quoted } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Difference } from './confirmed-settings.ts';
-import { fromEnvironment, isSettingName, live, openStore, readSettings, settingsSchema } from './settings.ts';
+import {
+  defaultSettings,
+  fromEnvironment,
+  isSettingName,
+  live,
+  openStore,
+  readSettings,
+  settingsSchema,
+} from './settings.ts';
 import type { SettingName, Settings, SettingsSource } from './settings.ts';
 
 type Detail = ResultOf<'settings.get'>['details'][number];
@@ -55,7 +63,6 @@ export class SettingsBook {
   }
 
   details(): Detail[] {
-    const defaults: Readonly<Record<string, Value>> = settingsSchema.parse({});
     const file = openStore(this.#source.paths).store;
     const env = this.#environment();
     return Object.keys(live)
@@ -63,13 +70,13 @@ export class SettingsBook {
       .map((name) => {
         const written = settingsSchema.shape[name].safeParse(file[name]).data;
         const different = this.#different.find((difference) => difference.name === name);
-        if (different) return { name, ...heldDetail(different, defaults[name]), live: live[name] };
+        if (different) return { name, ...heldDetail(different, defaultSettings[name]), live: live[name] };
         const value = name in env ? this.current[name] : written;
-        const isSet = written !== defaults[name];
+        const isSet = written !== defaultSettings[name];
         return {
           name,
           ...(value === undefined ? {} : { value: withoutPassword(value) }),
-          ...(defaults[name] === undefined ? {} : { default: defaults[name] }),
+          ...(defaultSettings[name] === undefined ? {} : { default: defaultSettings[name] }),
           source: name in env ? 'environment' : isSet ? 'file' : 'default',
           live: live[name],
         };
@@ -100,7 +107,7 @@ export class SettingsBook {
     const store = openStore(this.#source.paths);
     if (value === undefined) store.delete(name);
     else store.set(name, value);
-    const counted = value ?? settingsSchema.parse({})[name];
+    const counted = value ?? defaultSettings[name];
     if (!(name in this.#environment())) Object.assign(this.written, { [name]: counted });
     this.#different = this.#different.filter((difference) => difference.name !== name);
     if (!live[name] || name in this.#environment()) return 'nextStart';

@@ -68,6 +68,8 @@ export type Settings = z.infer<typeof settingsSchema>;
 
 export type SettingName = keyof Settings;
 
+export const defaultSettings: Readonly<Settings> = settingsSchema.parse({});
+
 /** Settings whose change is in force at once; what rests on the others is built when the broker starts. */
 export const live: Readonly<Record<SettingName, boolean>> = {
   vault: false,
