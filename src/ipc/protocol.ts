@@ -29,6 +29,7 @@ import {
   state,
   url,
 } from './values.ts';
+import { desktopSession, passphrase, vaultState } from './vault-schema.ts';
 import { longest, tokenPattern } from './wire.ts';
 
 const challenge = z.object({
@@ -258,51 +259,6 @@ const loginStart = z.object({
   account: account.optional(),
   issuer: url.optional(),
   timeout: seconds.optional(),
-});
-
-/** A passphrase as it is typed; the vault bounds it too. */
-const passphrase = z.string().min(1).max(1024);
-
-/** Bytes of a Unix socket's address, and some room for what D-Bus writes around it. */
-const busAddress = z
-  .string()
-  .max(256)
-  .regex(/^unix:(path=\/|abstract=)[A-Za-z0-9_./%\\-]+(,guid=[0-9a-f]{32})?$/);
-const absolutePath = z
-  .string()
-  .max(1024)
-  .regex(/^\/[^\p{Cc}]*$/u);
-const displayName = z
-  .string()
-  .max(256)
-  .regex(/^[A-Za-z0-9_.:/-]+$/);
-
-/** The desktop session of the caller, for the keychain's helper process and for nothing else. */
-const desktopSession = z.object({
-  DBUS_SESSION_BUS_ADDRESS: busAddress,
-  DISPLAY: displayName.optional(),
-  WAYLAND_DISPLAY: displayName.optional(),
-  XAUTHORITY: absolutePath.optional(),
-  XDG_RUNTIME_DIR: absolutePath.optional(),
-});
-
-const vaultState = z.object({
-  state: z.literal([
-    'unused',
-    'new',
-    'open',
-    'slow',
-    'locked',
-    'keychainLocked',
-    'waiting',
-    'absent',
-    'crashed',
-    'full',
-    'damaged',
-  ]),
-  since: instant,
-  what: settingText.optional(),
-  hint: settingText.optional(),
 });
 
 /** `here`: the app is the broker. `closed`: a desk's home whose app doesn't run. */
