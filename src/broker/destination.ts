@@ -18,6 +18,7 @@ import type { Registration } from '../oauth/registration.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
 import type { Grant, Grants, ServerPlace } from './grant.ts';
+import { union } from '../oauth/scope.ts';
 import { canRegister } from './redirect.ts';
 import type { Registrations } from './registrations.ts';
 import type { SignInMethod } from './starter.ts';
@@ -63,6 +64,18 @@ export interface Destination {
 /** What its issuer calls itself, what the protected server calls it, and the resource: an owner may have set an override for each. */
 export function namesOf({ server, place, resource }: Destination): [string, string, string] {
   return [server.issuer, place.identifier, resource];
+}
+
+/** What a client of ours is registered for: what is asked for now, and what a step-up may ask for later. */
+export function registeredScope({
+  destination: { scopesSupported = [], server },
+  scope = [],
+}: {
+  readonly destination: Destination;
+  readonly scope: readonly string[] | undefined;
+}): { scope?: readonly string[]; now: readonly string[] } {
+  const all = union(scope, scopesSupported, server.scopesSupported ?? []);
+  return all.length === 0 ? { now: scope } : { scope: all, now: scope };
 }
 
 export async function findDestination(

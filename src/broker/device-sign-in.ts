@@ -8,7 +8,7 @@ import type { DeviceAuthorization } from '../oauth/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../oauth/device.ts';
 import type { DeviceRequest } from '../oauth/device.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
-import { namesOf } from './destination.ts';
+import { namesOf, registeredScope } from './destination.ts';
 import type { Grant } from './grant.ts';
 import { calledOff } from './page-sign-in.ts';
 import { prepareIdentity } from './redirect.ts';
@@ -54,7 +54,10 @@ async function prepare(
 ): Promise<{ readonly record: RegistrationRecord; begin(): Promise<Started> }> {
   const { server, resource } = destination;
   const http = parts.network(request.endpoint);
-  const record = await prepareIdentity(parts, server, http);
+  const record = await prepareIdentity(parts, server, http, {
+    ...registeredScope({ destination, scope }),
+    isDevice: true,
+  });
   const clientSecret = await parts.registrations.secret(record);
   const device: DeviceRequest = {
     server,

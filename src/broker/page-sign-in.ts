@@ -9,7 +9,7 @@ import { buildAuthorizationRequest, processAuthorizationResponse } from '../oaut
 import type { AuthorizationAttempt } from '../oauth/authorization.ts';
 import { exchangeCode } from '../oauth/token.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
-import { namesOf } from './destination.ts';
+import { namesOf, registeredScope } from './destination.ts';
 import type { Grant } from './grant.ts';
 import type { Page } from './loopback-page.ts';
 import type { Reply } from './loopback.ts';
@@ -47,7 +47,12 @@ async function onePage(
   signal: AbortSignal,
 ): Promise<{ grant: Grant } | { rejected: unknown }> {
   const { request, destination } = errand;
-  const redirect = await prepareRedirect(parts, destination.server, parts.network(request.endpoint));
+  const redirect = await prepareRedirect(
+    parts,
+    destination.server,
+    parts.network(request.endpoint),
+    registeredScope(errand),
+  );
   try {
     const { url, attempt } = await authorizationRequest(parts, errand, redirect);
     opened();

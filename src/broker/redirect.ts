@@ -6,11 +6,13 @@
  * of its own (RFC 9700 §4.4.2); what shares its path is known to `mix-up.ts`.
  */
 import { reasonOf } from '../errors.ts';
+import { deviceGrant } from '../oauth/authorization-server.ts';
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
 import { registrationFromMetadataUrl } from '../oauth/client-metadata.ts';
 import type { Http } from '../oauth/http.ts';
 import { chooseRegistration, registerDynamically } from '../oauth/registration.ts';
-import type { RegistrationChoice } from '../oauth/registration.ts';
+import type { DynamicRegistration, RegistrationChoice } from '../oauth/registration.ts';
+import { isWithin } from '../oauth/scope.ts';
 import type { Audit } from './audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
@@ -32,6 +34,12 @@ export interface RedirectParts {
 export interface Redirect {
   readonly receiver: Receiver;
   readonly record: RegistrationRecord;
+}
+
+/** What a client is registered for. */
+export interface Wanted extends Pick<DynamicRegistration, 'scope' | 'isDevice'> {
+  /** Of `scope`, what this sign-in asks for. */
+  readonly now?: readonly string[];
 }
 
 /** The name that consent pages show. */
@@ -92,14 +100,17 @@ export async function prepareRedirect(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
+  wanted: Wanted,
 ): Promise<Redirect> {
   const choice = canRegister(parts, server);
   if (choice.mechanism === 'metadata_document') return fromDocument(parts, server, choice.clientId);
   const existing = knownAs(parts, server);
-  if (!existing) return registered(parts, server, http);
+  if (!existing) return registered(parts, server, http, wanted);
   const { source } = existing.registration;
   const replacement =
-    source === 'dynamic' && !hasOwnPath(existing) ? await replaced(parts, server, http) : undefined;
+    source === 'dynamic' && !(hasOwnPath(existing) && coversScope(existing, wanted))
+      ? await replaced(parts, server, http, wanted)
+      : undefined;
   if (replacement) return replacement;
   try {
     return { receiver: await parts.loopback.open(existing.registration.redirectUri), record: existing };
@@ -107,22 +118,23 @@ export async function prepareRedirect(
     // The old registration stays while grants use it: their refresh tokens belong to it.
     if (source === 'preregistered' || reasonOf(error) !== 'redirect_port_taken') throw error;
     if (source === 'metadata_document') return onAnyPort(parts, existing);
-    return registered(parts, server, http);
+    return registered(parts, server, http, wanted);
   }
 }
 
 /**
- * A registration with a path of its own in place of one of an older version. Undefined where the server
+ * A registration in place of one without a path of its own, or without the scopes that are asked for. Undefined where the server
  * registers nobody any more: the older one is used then, and `mix-up.ts` says when its answer needs `iss`.
  */
 async function replaced(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
+  wanted: Wanted,
 ): Promise<Redirect | undefined> {
   if (server.registrationEndpoint === undefined) return undefined;
   try {
-    return await registered(parts, server, http);
+    return await registered(parts, server, http, wanted);
   } catch (error) {
     const reason = reasonOf(error);
     if (reason === 'registration_failed' || reason === 'authorization_server_unreachable') return undefined;
@@ -135,12 +147,29 @@ export async function prepareIdentity(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
+  wanted: Wanted,
 ): Promise<RegistrationRecord> {
   const existing = knownAs(parts, server);
-  if (existing) return existing;
-  const { receiver, record } = await prepareRedirect(parts, server, http);
+  if (existing && mayBeUsed(existing, wanted)) return existing;
+  if (existing) return withoutListener(await registered(parts, server, http, wanted));
+  return withoutListener(await prepareRedirect(parts, server, http, wanted));
+}
+
+async function withoutListener({ receiver, record }: Redirect): Promise<RegistrationRecord> {
   await receiver.close();
   return record;
+}
+
+/** A server may refuse a client the scopes that it did not register. */
+function coversScope({ registration: { scope } }: RegistrationRecord, { now = [] }: Wanted): boolean {
+  return scope === undefined || isWithin(now, scope);
+}
+
+/** A registration of ours that a page was enough for doesn't serve for another device. */
+function mayBeUsed(existing: RegistrationRecord, wanted: Wanted): boolean {
+  const { source, grantTypes } = existing.registration;
+  if (source === 'dynamic' && !coversScope(existing, wanted)) return false;
+  return !wanted.isDevice || grantTypes === undefined || grantTypes.includes(deviceGrant);
 }
 
 /** The URL is the identity everywhere; what we record of it is only which port we use with it. */
@@ -166,10 +195,15 @@ async function onAnyPort(parts: RedirectParts, record: RegistrationRecord): Prom
   return { receiver: await parts.loopback.openAnywhere(pathname), record };
 }
 
-async function registered(parts: RedirectParts, server: AuthorizationServer, http: Http): Promise<Redirect> {
+async function registered(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  http: Http,
+  wanted: Wanted,
+): Promise<Redirect> {
   const receiver = await parts.loopback.open();
   try {
-    const record = await register(parts, server, receiver.redirectUri, http);
+    const record = await register(parts, server, receiver.redirectUri, http, wanted);
     const { redirectUri } = record.registration;
     if (redirectUri === receiver.redirectUri) return { receiver, record };
     // The server wanted it written with `localhost`: the same port, under the other name.
@@ -187,12 +221,14 @@ async function register(
   server: AuthorizationServer,
   redirectUri: string,
   http: Http,
+  wanted: Wanted,
 ): Promise<RegistrationRecord> {
   // Some servers know loopback only by one of its names.
   const redirectUris = [redirectUri, redirectUri.replace('127.0.0.1', 'localhost')] as const;
+  const { now: _now, ...request } = wanted;
   const { registration, clientSecret } = await registerDynamically(
     server,
-    { redirectUris, clientName },
+    { redirectUris, clientName, ...request },
     http,
   );
   await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });

@@ -8,13 +8,15 @@
 import { z } from 'zod';
 
 import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
-import { deviceGrant, offersDeviceGrant } from './authorization-server.ts';
+import { deviceGrant } from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { deadline, isTransient, send, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
 import { answerFields, oauthError, shownError } from './oauth-error.ts';
 import type { OAuthError } from './oauth-error.ts';
+import { textList } from './metadata-document.ts';
 import { formatScope } from './scope.ts';
+import { isLoopbackHost } from './secure-url.ts';
 
 /** What dynamic registration may end in: a key would have to be ours before, and there is none. */
 const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
@@ -40,6 +42,10 @@ export const registrationSchema = z.object({
   registeredAt: z.number().int().nonnegative(),
   /** Milliseconds since the epoch; absent: never. */
   secretExpiresAt: z.number().int().nonnegative().optional(),
+  /** As it was registered; absent: by an older version, or entered. */
+  grantTypes: z.array(z.string()).optional(),
+  /** As it was registered: some servers refuse every other one. Absent: none was named. */
+  scope: z.array(z.string()).optional(),
   /** RFC 7592: where the registration can be managed. */
   managementUrl: z.string().optional(),
 });
@@ -56,7 +62,13 @@ export interface RegistrationWithSecrets {
 const answerSchema = z.object({
   client_id: z.string().min(1),
   client_secret: z.string().nullish(),
-  client_secret_expires_at: z.number().nonnegative().nullish(),
+  // A number, by the RFC; some servers write it as text. What can't be read is not known.
+  client_secret_expires_at: z
+    .union([z.number(), z.string().transform(Number)])
+    .pipe(z.number().nonnegative())
+    .nullish()
+    .catch(undefined),
+  redirect_uris: textList.nullish().catch(undefined),
   token_endpoint_auth_method: z.string().nullish(),
   registration_access_token: z.string().nullish(),
   registration_client_uri: z.string().nullish(),
@@ -68,7 +80,10 @@ export interface DynamicRegistration {
   /** Tried in order while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
   readonly redirectUris: readonly [string, ...string[]];
   readonly clientName: string;
+  /** What the client may ask for one day: some servers grant a client nothing beyond what it registered. */
   readonly scope?: readonly string[];
+  /** The person signs in on another device. */
+  readonly isDevice?: boolean;
 }
 
 /** 20 s: registration may wait for a database and a mail, but a person waits too. */
@@ -84,10 +99,10 @@ export async function registerDynamically(
   if (endpoint === undefined) throw required(server);
   let refusal: OAuthError | undefined;
   for (const redirectUri of request.redirectUris) {
-    const reply = await sendRegistration(endpoint, registrationBody(server, request, redirectUri), http);
+    const { reply, ...asked } = await ask(server, endpoint, { ...request, redirectUri }, http);
     // RFC 7591 §3.2.1 says 201; some servers answer 200.
     if (reply.status === 201 || reply.status === 200) {
-      return processRegistration(server, redirectUri, reply, http.wall());
+      return processRegistration(server, { redirectUri, ...asked }, reply, http.wall());
     }
     refusal = oauthError(reply);
     if (!refusesRedirect(refusal)) throw failed(server, describe(reply, refusal));
@@ -96,16 +111,46 @@ export async function registerDynamically(
   throw failed(server, `it accepts none of the redirect URIs ${offered}: ${describe(undefined, refusal)}`);
 }
 
+interface OneRegistration extends Omit<DynamicRegistration, 'redirectUris'> {
+  readonly redirectUri: string;
+}
+
+interface Wanted extends Omit<OneRegistration, 'isDevice'> {
+  readonly grantTypes: readonly string[];
+}
+
+interface Asked extends Pick<Wanted, 'grantTypes' | 'scope'> {
+  readonly reply: Reply;
+}
+
+/** Once for all that is wanted; where that is refused, once more for what a sign-in can't do without. */
+async function ask(
+  server: AuthorizationServer,
+  endpoint: string,
+  { isDevice = false, ...request }: OneRegistration,
+  http: Http,
+): Promise<Asked> {
+  const once = async ({ grantTypes, ...wanted }: Wanted): Promise<Asked> => ({
+    reply: await sendRegistration(endpoint, registrationBody(server, { ...wanted, grantTypes }), http),
+    grantTypes,
+    ...(wanted.scope === undefined ? {} : { scope: wanted.scope }),
+  });
+  // Strict servers let a client use no grant that it did not register, and some refuse one that asks for more.
+  const needed = ['authorization_code', ...(isDevice ? [deviceGrant] : [])];
+  const first = await once({ ...request, grantTypes: [...needed, 'refresh_token'] });
+  if (!refusesMetadata(oauthError(first.reply))) return first;
+  const { scope: _refused, ...rest } = request;
+  return once({ ...rest, grantTypes: needed });
+}
+
 function registrationBody(
   server: AuthorizationServer,
-  { clientName, scope }: DynamicRegistration,
-  redirectUri: string,
+  { clientName, scope, redirectUri, grantTypes }: Wanted,
 ): string {
   return JSON.stringify({
     client_name: clientName,
     redirect_uris: [redirectUri],
-    // Strict servers let a client use no grant that it did not register.
-    grant_types: ['authorization_code', 'refresh_token', ...(offersDeviceGrant(server) ? [deviceGrant] : [])],
+    grant_types: grantTypes,
     response_types: ['code'],
     token_endpoint_auth_method: preferredAuthMethod(server),
     // Without it a server assumes "web", which has no loopback redirects.
@@ -131,7 +176,7 @@ async function sendRegistration(url: string, body: string, http: Http): Promise<
 
 function processRegistration(
   server: AuthorizationServer,
-  redirectUri: string,
+  { redirectUri, grantTypes, scope }: Omit<Wanted, 'clientName'>,
   reply: Reply,
   now: number,
 ): RegistrationWithSecrets {
@@ -147,8 +192,10 @@ function processRegistration(
       clientId: answer.client_id,
       source: 'dynamic',
       tokenEndpointAuthMethod,
-      redirectUri,
+      redirectUri: answeredRedirect(server, redirectUri, answer),
       registeredAt: now,
+      grantTypes: [...grantTypes],
+      ...(scope === undefined ? {} : { scope: [...scope] }),
       // RFC 7591 §3.2.1: seconds; 0 is never.
       ...(clientSecret && expiry ? { secretExpiresAt: Math.floor(expiry) * 1000 } : {}),
       ...(answer.registration_client_uri ? { managementUrl: answer.registration_client_uri } : {}),
@@ -171,6 +218,38 @@ function answeredAuthMethod(
   if (method !== 'none' && !answer.client_secret)
     throw failed(server, `it wants ${method} but gave no secret`);
   return method;
+}
+
+/**
+ * RFC 7591 §3.2.1: the server may change what was asked. Ours if it stands there, also without its port; else one
+ * of the same path on a loopback host, since the path tells which issuer an answer is for (RFC 9700 §4.4.2).
+ */
+function answeredRedirect(
+  server: AuthorizationServer,
+  redirectUri: string,
+  { redirect_uris: answered }: Answer,
+): string {
+  if (!answered || answered.length === 0) return redirectUri;
+  const { protocol, port, pathname } = new URL(redirectUri);
+  const fitting = answered.filter((uri) => {
+    const url = URL.parse(uri);
+    return url?.protocol === protocol && url.pathname === pathname && isLoopbackHost(url.hostname);
+  });
+  const portless = new URL(redirectUri);
+  portless.port = '';
+  if (answered.includes(redirectUri) || fitting.includes(portless.href)) return redirectUri;
+  const [other] = fitting;
+  if (other === undefined)
+    throw failed(server, `it registered another redirect URI, ${quoted(answered[0] ?? '')}`);
+  const url = new URL(other);
+  if (url.port === '') url.port = port;
+  return url.href;
+}
+
+/** RFC 7591 §3.2.2: something else than the redirect URI, such as a grant or a scope. */
+function refusesMetadata(error: OAuthError | undefined): boolean {
+  const codes = ['invalid_client_metadata', 'invalid_scope', 'unsupported_grant_type'];
+  return error !== undefined && codes.includes(error.code) && !refusesRedirect(error);
 }
 
 /** RFC 7591 §3.2.2; some servers use the general code and say in words what they mean. */

@@ -33,6 +33,7 @@ describe('registerDynamically', () => {
       tokenEndpointAuthMethod: 'none',
       redirectUri: loopback,
       registeredAt: now,
+      grantTypes: ['authorization_code', 'refresh_token'],
     });
     expect(secrets).toEqual({});
     expect(registrationSchema.parse(registration)).toEqual(registration);
@@ -46,16 +47,77 @@ describe('registerDynamically', () => {
     });
   });
 
-  it('names the device grant at a server that offers it', async () => {
+  it('names the device grant where it is needed, and only there', async () => {
     site.lay('/register', { status: 201, body: { client_id: 'c1' } });
-    const device = { deviceAuthorizationEndpoint: `${site.origin}/device` };
-    await registerDynamically(
-      { ...serverAt(site.origin), ...device },
-      { redirectUris: [loopback], clientName: 'Keyturn' },
-      site.http,
+    const server = serverAt(site.origin, { deviceAuthorizationEndpoint: `${site.origin}/device` });
+    const request = { redirectUris: [loopback], clientName: 'Keyturn' } as const;
+    await registerDynamically(server, request, site.http);
+    await registerDynamically(server, { ...request, isDevice: true }, site.http);
+    const device = 'urn:ietf:params:oauth:grant-type:device_code';
+    expect(sent(0)).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'] });
+    expect(sent(1)).toMatchObject({ grant_types: ['authorization_code', device, 'refresh_token'] });
+  });
+
+  it('names the scopes, and asks once more without what may be refused', async () => {
+    site.lay('/register', ({ body }) =>
+      body.includes('refresh_token') || body.includes('scope')
+        ? { status: 400, body: { error: 'invalid_client_metadata' } }
+        : { status: 201, body: { client_id: 'c1' } },
     );
-    expect(sent()).toMatchObject({
-      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    const request = { redirectUris: [loopback], clientName: 'Keyturn', scope: ['a', 'b'] } as const;
+    const { registration } = await registerDynamically(serverAt(site.origin), request, site.http);
+    expect(sent(0)).toMatchObject({ scope: 'a b' });
+    expect(sent(1)).toMatchObject({ grant_types: ['authorization_code'] });
+    expect(sent(1)).not.toHaveProperty('scope');
+    expect(registration.grantTypes).toEqual(['authorization_code']);
+    expect(site.asked).toHaveLength(2);
+  });
+
+  it.each([
+    ['2000000000', 2_000_000_000_000],
+    [' 2000000000 ', 2_000_000_000_000],
+    ['0', undefined],
+    ['', undefined],
+    ['never', undefined],
+  ])('reads the end of a secret that is written as %j', async (end, expected) => {
+    const body = { client_id: 'c1', client_secret: 's', client_secret_expires_at: end };
+    site.lay('/register', { status: 201, body });
+    expect((await register()).registration.secretExpiresAt).toBe(expected);
+  });
+
+  const used = 'http://127.0.0.1:4711/p4th/callback';
+  it.each([
+    ['its own', [used], used],
+    ['its own among others', ['https://other.example/', used], used],
+    ['its own without the port', ['http://127.0.0.1/p4th/callback'], used],
+    [
+      'another name of the host',
+      ['http://localhost:4711/p4th/callback'],
+      'http://localhost:4711/p4th/callback',
+    ],
+    [
+      'another name without the port',
+      ['http://localhost/p4th/callback'],
+      'http://localhost:4711/p4th/callback',
+    ],
+    ['nothing', [], used],
+    ['what is no list', 'http://127.0.0.1', used],
+  ])('uses the redirect URI that the answer names: %s', async (_what, uris, expected) => {
+    site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: uris } });
+    expect((await register([used])).registration.redirectUri).toBe(expected);
+  });
+
+  it.each([
+    'https://other.example/',
+    'http://127.0.0.1:4711/other',
+    'http://10.0.0.1/p4th/callback',
+    'custom:/p4th',
+  ])('is refused where the answer names %s alone', async (uri) => {
+    site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: [uri] } });
+    const refusal = await refusalOf(() => register([used]));
+    expect(refusal).toMatchObject({
+      reason: 'registration_failed',
+      message: expect.stringContaining('another redirect URI'),
     });
   });
 
@@ -120,7 +182,7 @@ describe('registerDynamically', () => {
   });
 
   it.each([
-    ['an error', { status: 400, body: { error: 'invalid_client_metadata', error_description: '\u202eno' } }],
+    ['an error', { status: 400, body: { error: 'access_denied', error_description: '\u202eno' } }],
     [
       'an error as a form',
       { status: 400, headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'error=denied' },
@@ -151,7 +213,7 @@ describe('registerDynamically', () => {
       body: { error: 'invalid_client_metadata', error_description: 'name' },
     });
     await refusalOf(() => register([loopback, 'http://localhost/callback']));
-    expect(site.asked).toHaveLength(1);
+    expect(site.asked.map(({ body }) => body.includes('localhost'))).toEqual([false, false]);
   });
 
   it('sends every redirect URI exactly as it was given, a fixed port too', async () => {

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { json } from '../support/bent-server.ts';
 import type { AuthMethod } from '../support/bent-authorization-server.ts';
-import { enter, ground, occupy, parameter, refused, rigIn, tokenRequests } from './ground.ts';
+import { enter, ground, occupy, parameter, refused, rigIn, stepUp, tokenRequests } from './ground.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';
 const takesDocuments = {
@@ -148,6 +148,49 @@ describe('a dynamic registration', () => {
     expect(error.reason).toBe('registration_failed');
     expect(error.message).toMatch(/http:\/\/127\.0\.0\.1:\d+.*http:\/\/localhost:\d+/);
     expect(rig.pages).toEqual([]);
+  });
+
+  it('names the scopes of permission and metadata, so that a later step-up is granted', async () => {
+    const { rig, protectedServer } = await ground({ authorization: { scopesByClient: true } });
+    protectedServer.settings.scopesSupported = ['read', 'write'];
+    expect((await rig.ask()).scope).toEqual(['read']);
+    const token = await rig.ask({ scope: ['read', 'write'], ...stepUp('write') });
+    expect(token.scope).toEqual(['read', 'write']);
+  });
+
+  it('is made anew for scopes that it did not name', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { scopesByClient: true } });
+    await rig.ask();
+    const token = await rig.ask({ scope: ['read', 'write'], ...stepUp('write') });
+    expect(token.scope).toEqual(['read', 'write']);
+    expect(authorizationServer.counts.registrations).toBe(2);
+    await rig.login();
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+
+  it('asks for fewer grants where they are refused', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: {
+        deviceAuthorization: true,
+        acceptsGrants: (types) => types.every((type) => type === 'authorization_code'),
+      },
+    });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(2);
+  });
+
+  it('for a page is made anew for a sign-in on another device, whose grant it lacks', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    await rig.login();
+    const [first] = authorizationServer.server.asked('/register', 'POST');
+    expect(first?.body).not.toContain('device_code');
+    const login = rig.login({ method: 'device' });
+    const { question } = await rig.question('device');
+    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
+    rig.clock.advance(1000);
+    expect((await login).state).toEqual({ kind: 'active' });
+    await rig.login({ method: 'browser' });
+    expect(authorizationServer.counts.registrations).toBe(2);
   });
 
   it('is never followed to another place', async () => {

@@ -107,6 +107,8 @@ function defaults(): Settings {
     registrationStatus: 201,
     registeredAuthMethod: undefined,
     acceptsRedirect: () => true,
+    acceptsGrants: () => true,
+    scopesByClient: false,
     authMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
     clientIdMetadataDocuments: false,
     deviceAuthorization: false,

@@ -85,7 +85,10 @@ function mayRedirect({ settings }: Parts, client: BentClient, redirectUri: strin
 
 function newCode(parts: Parts, client: BentClient, request: RecordedRequest): string {
   const { query } = request;
-  const asked = scopesOf(query) ?? parts.settings.defaultScope;
+  const { scopes } = client;
+  const wanted = scopesOf(query) ?? parts.settings.defaultScope;
+  const isBound = parts.settings.scopesByClient && scopes !== undefined;
+  const asked = isBound ? wanted.filter((scope) => scopes.includes(scope)) : wanted;
   const nonce = query.get('nonce');
   const code = randomValue();
   parts.store.codes.set(code, {

@@ -29,6 +29,9 @@ export function answerDeviceRequest(parts: Parts, request: RecordedRequest): Ans
   return answerJson(parts, request, { answer, error }, () => {
     refuseRepeated(request.form);
     const client = authenticate(parts, request);
+    if (client.grantTypes?.includes('urn:ietf:params:oauth:grant-type:device_code') === false) {
+      throw new Refusal('unauthorized_client', 'the client did not register the device grant');
+    }
     const asked = scopesOf(request.form) ?? parts.settings.defaultScope;
     const device: DeviceRequest = {
       deviceCode: randomValue(),

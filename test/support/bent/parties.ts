@@ -20,6 +20,9 @@ export interface BentClient {
   /** For `private_key_jwt`: its public key. */
   readonly jwk?: JsonWebKey;
   readonly name?: string;
+  /** As it registered them; absent: added by a test. */
+  readonly grantTypes?: readonly string[];
+  readonly scopes?: readonly string[];
   /** At an identity provider: how this client is called at the authorization servers of resources. */
   readonly clientIdElsewhere?: string;
 }
@@ -62,6 +65,10 @@ export interface Settings {
   registeredAuthMethod: AuthMethod | undefined;
   /** Which redirect URIs may be registered; others are `invalid_redirect_uri`. */
   acceptsRedirect: (uri: string, request: Json) => boolean;
+  /** Which grants may be registered together; others are `invalid_client_metadata`. */
+  acceptsGrants: (types: readonly string[]) => boolean;
+  /** A client gets the scopes that it registered, and else the default ones, whatever it asks for. */
+  scopesByClient: boolean;
   authMethods: readonly AuthMethod[];
   /** Takes the URL of a document as a client id, without fetching it. */
   clientIdMetadataDocuments: boolean;

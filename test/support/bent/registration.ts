@@ -14,6 +14,7 @@ const registrationRequest = z.looseObject({
   client_name: z.string().optional(),
   redirect_uris: z.array(z.string()).min(1),
   grant_types: z.array(z.string()).default(['authorization_code']),
+  scope: z.string().optional(),
   response_types: z.array(z.string()).default(['code']),
   // RFC 7591 §2: what is meant by a client that says nothing.
   token_endpoint_auth_method: z
@@ -44,6 +45,9 @@ function register(parts: Parts, asked: z.infer<typeof registrationRequest>): Jso
   if (!asked.redirect_uris.every((uri) => settings.acceptsRedirect(uri, asked))) {
     throw new Refusal('invalid_redirect_uri', 'this form of redirect URI is not accepted');
   }
+  if (!settings.acceptsGrants(asked.grant_types)) {
+    throw new Refusal('invalid_client_metadata', 'these grants are not accepted');
+  }
   const authMethod = settings.registeredAuthMethod ?? asked.token_endpoint_auth_method;
   if (!settings.authMethods.includes(authMethod)) {
     throw new Refusal('invalid_client_metadata', `${authMethod} is not offered`);
@@ -57,6 +61,8 @@ function register(parts: Parts, asked: z.infer<typeof registrationRequest>): Jso
     clientId: randomValue(),
     authMethod,
     redirectUris: asked.redirect_uris,
+    grantTypes: asked.grant_types,
+    scopes: asked.scope?.split(' ') ?? settings.defaultScope,
     ...(hasSecret ? { secret: randomValue() } : {}),
     ...(jwk ? { jwk } : {}),
     ...(asked.client_name === undefined ? {} : { name: asked.client_name }),
