@@ -74,6 +74,8 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   #durable: State<Item> = { items: [], edition: firstEdition };
   /** The key for the write that is waiting; dropped when it begins. */
   #key: KeyObject | undefined;
+  /** The write that is waiting begins a new edition, whatever it changes. */
+  #isRenewal = false;
   #trouble: KeyturnError | undefined;
 
   constructor({ file, name, schema, rules, voucher }: FileParts<Item>) {
@@ -157,14 +159,23 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     await this.#queue.written();
   }
 
+  /** The same records under a new edition: no copy made before counts from then on. Only once they were verified. */
+  async renew(): Promise<void> {
+    if (!this.#verified) throw this.#trouble ?? unreadableFile(this.path, 'it was not verified');
+    this.#key = await this.#voucher.key(this.#name);
+    this.#isRenewal = true;
+    await this.#queue.written();
+  }
+
   async #write(): Promise<void> {
-    const [items, key, before] = [this.items, this.#key, this.#durable];
+    const [items, key, before, isRenewal] = [this.items, this.#key, this.#durable, this.#isRenewal];
     this.#key = undefined;
+    this.#isRenewal = false;
     if (!key) throw new Error('nothing has changed');
     const { epochs } = this.#voucher;
     // Where the vault failed at the last change: the file may be one edition ahead, never two.
     await epochs.advance(this.#name, before.edition);
-    const isNarrower = narrows(before.items, items, this.#rules);
+    const isNarrower = isRenewal || narrows(before.items, items, this.#rules);
     const edition = isNarrower ? successorOf(before.edition) : before.edition;
     await this.#store({ items, edition }, key);
     try {
@@ -179,6 +190,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   #takeBack(): void {
     this.#verified = this.#durable.items;
     this.#key = undefined;
+    this.#isRenewal = false;
   }
 
   async #store(state: State<Item>, key: KeyObject): Promise<void> {

@@ -33,15 +33,20 @@ export interface Authority {
   records<Item>(name: string, schema: z.ZodType<Item>, rules?: ChangeRules<Item>): AuthorityStore<Item>;
   /** `check` is done with every verification, after the master secret was found and before anything counts. */
   beside(check: () => Promise<void>): void;
+  /** `step` is done once, after the records were verified and before anybody uses them. It renews by what it is given, not by `renew`, which waits for it. */
+  afterwards(step: (renew: () => Promise<void>) => Promise<void>): void;
   /** Resolves once every record was verified or found to be in trouble. Throws what the vault throws. */
   verify(): Promise<void>;
+  /** No copy of a file made before counts from now on. Throws as `verify`, and the trouble of a file. */
+  renew(): Promise<void>;
 }
 
 export class HomeAuthority implements Authority {
   readonly #parts: AuthorityParts;
   readonly #epochs: Epochs;
-  readonly #files: Pick<AuthorityFile<unknown>, 'judge'>[] = [];
+  readonly #files: Pick<AuthorityFile<unknown>, 'judge' | 'renew'>[] = [];
   readonly #beside: (() => Promise<void>)[] = [];
+  readonly #afterwards: Parameters<Authority['afterwards']>[0][] = [];
   #running: Promise<void> | undefined;
   #isDone = false;
 
@@ -66,6 +71,15 @@ export class HomeAuthority implements Authority {
     this.#beside.push(check);
   }
 
+  afterwards(step: (renew: () => Promise<void>) => Promise<void>): void {
+    this.#afterwards.push(step);
+  }
+
+  async renew(): Promise<void> {
+    await this.verify();
+    await this.#renewFiles();
+  }
+
   /** Once it is done it does nothing: a token from memory waits for no vault. A failure is not remembered. */
   async verify(): Promise<void> {
     if (this.#isDone) return;
@@ -82,7 +96,12 @@ export class HomeAuthority implements Authority {
     for (const file of this.#files) await file.judge(isFirst);
     // Even where a file was in trouble: who could keep one so would keep the way open for files without a MAC.
     if (isFirst) await this.#epochs.begin();
+    for (const step of this.#afterwards) await step(() => this.#renewFiles());
     this.#isDone = true;
+  }
+
+  async #renewFiles(): Promise<void> {
+    for (const file of this.#files) await file.renew();
   }
 
   async #key(name: string): Promise<KeyObject> {
@@ -108,8 +127,16 @@ export class PassingAuthority implements Authority {
     // What an earlier broker wrote is not in this vault.
   }
 
+  afterwards(): void {
+    // Nothing of this broker's outlives it.
+  }
+
   async verify(): Promise<void> {
     // There is nothing that an earlier broker wrote.
+  }
+
+  async renew(): Promise<void> {
+    // There are no copies.
   }
 }
 

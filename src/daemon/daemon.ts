@@ -148,6 +148,7 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
     queue: () => queue,
   });
   const { vault, master } = secrets;
+  const { records, authority } = openRecords({ home, vault, master, log: log.write });
   const subscribers = new Subscribers();
   const changed = (): void => subscribers.tell('status.changed');
   const stopping = new AbortController();
@@ -158,12 +159,13 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
     proxyFor,
     changed,
     log: log.write,
+    renewAuthority: () => authority.renew(),
     parts: () => parts,
     over: stopping.signal,
   });
-  const { records, authority } = openRecords({ home, vault, master, log: log.write });
   // First: where the home is a strange one, nothing else is verified.
   authority.beside(() => word.verify());
+  authority.afterwards((renew) => word.mark(renew));
   const assembled = partsOf({ options, opened, secrets, records, net, subscribers, gates });
   parts = assembled;
   authority.beside(() => assembled.refresher.secrets.open());
@@ -171,7 +173,7 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   const broker = new Broker(parts);
   const revocations = new RevocationQueue(parts);
   const sweep = new IndexSweep(parts);
-  queue = both({ answered: () => word.learnSoon(), failed: () => undefined }, sweep, revocations);
+  queue = both({ answered: () => verifySoon(authority), failed: () => undefined }, sweep, revocations);
   const desk = new LockDesk({ secrets, broker: parts, settings, changed, log: log.write });
   book.whenKnown(() => desk.settingsKnown());
   const asked = { options, opened, broker, secrets, net, records, authority, subscribers };
@@ -198,6 +200,11 @@ function partsOf({ options, opened, secrets, records, net, subscribers, gates }:
     questionsChanged: () => subscribers.tell('interaction.changed'),
     grantsChanged: () => subscribers.tell('grant.changed'),
   });
+}
+
+/** The vault answered somebody. Whoever needs what it says verifies again, and gets the error. */
+function verifySoon(authority: Authority): void {
+  void authority.verify().catch(() => undefined);
 }
 
 /** What stands before anybody can ask. */

@@ -45,6 +45,8 @@ export interface HomeWordParts {
   readonly strange: KeyturnError | undefined;
   /** Asks the person on one card; calls `answered`, then writes the answer into the audit log. Never rejects. */
   readonly ask: (different: readonly Difference[], answered: () => void) => Promise<SettingsVerdict>;
+  /** From now on no copy counts that somebody made of what confers authority. */
+  readonly renewAuthority: () => Promise<void>;
   /** What `state` answers changed, or the settings in force. */
   readonly changed: () => void;
   readonly log: WriteLog;
@@ -96,12 +98,6 @@ export class HomeWord {
     if (this.#item) return;
     this.#learning ??= this.#learn().finally(() => (this.#learning = undefined));
     await this.#learning;
-  }
-
-  /** The vault answered somebody: what it says of this home is read in the background. */
-  learnSoon(): void {
-    // Whoever needs it calls `verify` again, and gets the error.
-    void this.verify().catch(() => undefined);
   }
 
   /** Throws why nothing is served, where the home is a strange one as far as it is known. */
@@ -170,9 +166,27 @@ export class HomeWord {
     this.#different = this.#different.filter((difference) => difference.name !== name);
   }
 
+  /**
+   * The app opened the vault: from now on a headless broker widens nothing here. One may have run on a copy of this
+   * home until now, so what it added there must not count here: `renew` comes first. A home whose files can't be
+   * renewed now is marked at the next start.
+   */
+  async mark(renew: () => Promise<void>): Promise<void> {
+    await this.verify();
+    if (!this.#parts.isDesk || this.#known().desk !== 'none') return;
+    try {
+      await renew();
+      await this.#write({ ...this.#known(), desk: 'marked' });
+    } catch (error) {
+      const why = error instanceof KeyturnError ? error.message : 'a file could not be written';
+      this.#parts.log(`a broker without a window may still widen here: ${why}`, 'warn');
+    }
+  }
+
   /** The person gives the home free for headless brokers, or takes that back. Only for the window of a desk. */
   async release(isReleased: boolean): Promise<void> {
     await this.verify();
+    if (!isReleased) await this.#parts.renewAuthority();
     await this.#write({ ...this.#known(), desk: isReleased ? 'released' : 'marked' });
     this.#parts.changed();
   }
@@ -192,7 +206,7 @@ export class HomeWord {
       throw this.#strange;
     }
     const item = found ?? { version: 1, homeId: home.homeId, desk: 'none' };
-    if (isDesk) await this.#learnAtDesk(item, found);
+    if (isDesk) await this.#learnAtDesk(item);
     else if (item.desk === 'marked') this.#governBy(item);
     else await this.#learnHeadless(item);
     if (JSON.stringify(this.state) !== before) changed();
@@ -206,11 +220,9 @@ export class HomeWord {
     if (found?.desk === 'marked') this.#governBy(found);
   }
 
-  async #learnAtDesk(item: HomeItem, found: HomeItem | undefined): Promise<void> {
-    const marked: HomeItem = item.desk === 'none' ? { ...item, desk: 'marked' } : item;
-    const decided = this.#decided(marked);
-    if (decided !== found) await this.#write(decided);
-    this.#item = decided;
+  async #learnAtDesk(item: HomeItem): Promise<void> {
+    const decided = this.#decided(item);
+    if (decided !== item) await this.#write(decided);
     this.#governBy(decided);
     if (this.#isUndecided || !isDeclined(this.#different, decided.declined)) this.#askOnce();
   }

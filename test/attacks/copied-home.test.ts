@@ -39,4 +39,23 @@ describe('a headless broker on a copy of the home', () => {
     const { line } = await openHeadless(home);
     await expect(line.request('permission.set', evil)).rejects.toMatchObject(closed);
   });
+
+  it('adds nothing that counts at the desk, whenever its file is put back', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const early = await openHeadless(home);
+    await early.line.request('permission.set', allowed('early'));
+    await early.stop();
+    const copy = copied(home);
+    const other = await openHeadless(copy);
+    await other.line.request('permission.set', evil);
+    await other.stop();
+    const desk = await openDesk(home);
+    await desk.owner.call('permission.set', allowed('desk'));
+    await desk.stop();
+    const permissions = path.join('state', 'permissions.json');
+    cpSync(path.join(copy.folder, permissions), path.join(home.folder, permissions));
+    const next = await openDesk(home);
+    const older = { reason: 'file_unreadable', message: expect.stringContaining('permissions.json') };
+    await expect(next.owner.call('permission.set', allowed('next'))).rejects.toMatchObject(older);
+  });
 });
