@@ -58,6 +58,11 @@ export class Interactions {
     return this.#open.get(id);
   }
 
+  /** Before anything is prepared that ends in a question. Rejects where a yes could not count. */
+  async requireAskable(): Promise<void> {
+    await this.#mayAsk?.();
+  }
+
   /** Opens a question and waits for its answer. Rejects as `reply` does. */
   async ask(question: Question, signal: AbortSignal): Promise<Verdict> {
     return (await this.reply(question, signal)).verdict;

@@ -37,6 +37,8 @@ export async function signIn(
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
   if (record) return keep({ record, answer: await askUnattended(parts, errand, record) });
   if (request.isUnattended) throw needsPerson(request.endpoint);
+  // Neither a client nor a page for a sign-in that nobody could be asked about.
+  await parts.interactions.requireAskable();
   refuseMovedClient(parts, destination);
   requireSignIn(parts, server, request.method);
   const way = request.method === 'device' ? signInByDevice : signInByPage;

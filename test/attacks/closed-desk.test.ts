@@ -1,5 +1,6 @@
 /** Another program of the same user ends the app by the owner's key and starts a broker that asks nobody: it widens nothing. */
 import { describe, expect, it } from 'vitest';
+import { homeInBentWorld } from '../support/bent-home.ts';
 import { openDesk, openHeadless } from '../support/desk-home.ts';
 import { newHome, type TestHome } from '../support/home.ts';
 import { library } from '../support/program.ts';
@@ -59,6 +60,18 @@ describe('a headless broker in a desk’s home', () => {
       reason: expect.stringMatching(/unreachable|not_permitted/),
     });
     expect(await line.request('interaction.list')).toEqual({ interactions: [] });
+  });
+
+  it('registers no client and opens no page for a sign-in that nobody could be asked about', async () => {
+    const there = await homeInBentWorld({ vault: 'keychain' });
+    const desk = await openDesk(there.home);
+    await desk.owner.call('permission.set', { client: 'cli', resource: there.url, decision: 'allow' });
+    await desk.stop();
+    const { line, pages } = await openHeadless(there.home);
+    const asking = line.request('token.get', { resource: there.url, interaction: 'allow', timeout: 5 });
+    await expect(asking).rejects.toMatchObject({ reason: 'not_permitted' });
+    expect(there.authorizationServer.counts.registrations).toBe(0);
+    expect(pages).toEqual([]);
   });
 
   it('is released by the person in the window alone', async () => {

@@ -37,14 +37,17 @@ export interface Headless {
   readonly line: Connection;
   /** The lines of its log. */
   readonly said: readonly string[];
+  /** The addresses that a browser was given. */
+  readonly pages: readonly string[];
   readonly stop: () => Promise<void>;
 }
 
 /** Starts a headless broker on this home, as `keyturn daemon` in a terminal with these variables. Ends with the test. */
 export async function openHeadless(home: TestHome, env: NodeJS.ProcessEnv = {}): Promise<Headless> {
   const said: string[] = [];
-  const { daemon, line } = await started(home, { env: { ...home.env, ...env }, said });
-  return { line, said, stop: () => daemon.stop() };
+  const pages: string[] = [];
+  const { daemon, line } = await started(home, { env: { ...home.env, ...env }, said, pages });
+  return { line, said, pages, stop: () => daemon.stop() };
 }
 
 interface Starting {
@@ -52,18 +55,22 @@ interface Starting {
   readonly desk?: true;
   readonly said?: string[];
   readonly browsers?: (string | undefined)[];
+  readonly pages?: string[];
 }
 
 async function started(
   home: TestHome,
-  { env, said = [], browsers = [], ...desk }: Starting,
+  { env, said = [], browsers = [], pages = [], ...desk }: Starting,
 ): Promise<{ daemon: Daemon; line: Connection }> {
   const daemon = await startDaemon({
     paths: home.paths,
     env,
     autoStarted: false,
     ...desk,
-    openBrowser: async (_url, command) => void browsers.push(command),
+    openBrowser: async (url, command) => {
+      browsers.push(command);
+      pages.push(url);
+    },
     log: terminalLog((entry) => said.push(entry)),
     shield: () => Promise.resolve([]),
   });
