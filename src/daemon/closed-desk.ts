@@ -9,9 +9,6 @@ import type { Broker } from '../broker/broker.ts';
 import { KeyturnError } from '../errors.ts';
 import type { WideningMethod } from '../ipc/effects.ts';
 import type { MethodName, ParamsOf } from '../ipc/protocol.ts';
-import { needsWord } from './confirmed-settings.ts';
-import type { SettingsBook } from './settings-book.ts';
-import { standing } from './settings.ts';
 import { endsRefusal, widens } from './widening.ts';
 
 export function closedDesk(): KeyturnError {
@@ -23,30 +20,21 @@ export function closedDesk(): KeyturnError {
   });
 }
 
-interface WideningParts {
-  readonly broker: Broker;
-  readonly settings: Pick<SettingsBook, 'check' | 'current'>;
-  readonly hasMaster: boolean;
-}
-
 /** Methods that start a sign-in, or carry one on: they can put another account behind what was allowed. */
 type SignInMethod = 'login.start' | 'login.answer';
 
 type Table = {
-  readonly [M in WideningMethod | SignInMethod]: (parts: WideningParts, params: ParamsOf<M>) => boolean;
+  readonly [M in WideningMethod | SignInMethod]: (broker: Broker, params: ParamsOf<M>) => boolean;
 };
 
 /** Whether a request gives somebody more than they have. Each throws what its method would throw for such params. */
 const table: Table = {
-  'permission.set': ({ broker }, params) => widens(broker, params),
-  'permission.end': ({ broker }, params) => endsRefusal(broker, params),
+  'permission.set': (broker, params) => widens(broker, params),
+  'permission.end': (broker, params) => endsRefusal(broker, params),
   'registration.set': () => true,
-  'override.set': (_parts, { on }) => on,
-  'settings.set': ({ settings, hasMaster }, params) => {
-    const { name, value } = settings.check(params.name, params.value);
-    // No vault was ever opened here, so that no app can have marked one.
-    return hasMaster && standing[name] === 'confirmed' && needsWord(name, value, settings.current[name]);
-  },
+  'override.set': (_broker, { on }) => on,
+  // Judged by the vault's word when that is known (home-word.ts). What is in force before then was written by anybody.
+  'settings.set': () => false,
   'vault.passphrase': () => true,
   // It is needed to learn whose home this is.
   'vault.unlock': () => false,
@@ -56,9 +44,9 @@ const table: Table = {
 };
 
 /** `params` have passed the method's schema. */
-export function widensHere(parts: WideningParts, method: MethodName, params: unknown): boolean {
+export function widensHere(broker: Broker, method: MethodName, params: unknown): boolean {
   if (!Object.hasOwn(table, method)) return false;
   // The table binds each name to params of its own; the compiler can't follow the lookup.
-  const judge = table[method as keyof Table] as (parts: WideningParts, params: unknown) => boolean;
-  return judge(parts, params);
+  const judge = table[method as keyof Table] as (broker: Broker, params: unknown) => boolean;
+  return judge(broker, params);
 }

@@ -84,6 +84,8 @@ const wishes: Wishes = {
     const isSignIn = kind === 'login' || kind === 'device';
     // A yes to a sign-in calls it off, as any answer does.
     if (answer === 'yes' && kind !== undefined && !isSignIn) throw answeredAtTheDesk();
+    // A no decides as much as a yes: requests would go past the proxy that was written there.
+    if (answer === 'no' && kind === 'settings') throw decidedAtTheDesk();
     return undefined;
   },
 };
@@ -147,5 +149,12 @@ function answeredAtTheDesk(): KeyturnError {
   return new KeyturnError('not_permitted', 'A yes to this question counts in Keyturn’s window only.', {
     rule: 'While the desktop app is the broker, what widens needs the person’s own press',
     hint: 'Answer it in Keyturn’s window. From here "no" and "later" count.',
+  });
+}
+
+function decidedAtTheDesk(): KeyturnError {
+  return new KeyturnError('not_permitted', 'Which settings count is decided in Keyturn’s window only.', {
+    rule: 'At a desk nothing goes to the network before the person confirmed or refused such settings',
+    hint: 'Answer it in Keyturn’s window. From here "later" counts.',
   });
 }

@@ -58,22 +58,26 @@ export function differences(
   confirmed: Confirmed,
   authorities: AuthoritiesFile | undefined,
 ): Difference[] {
-  return confirmedNames.flatMap((name): Difference[] => {
-    const [value, held] = [written[name], heldValue(confirmed, name)];
-    const isContent =
-      name === 'extraAuthorities' && value !== undefined && authorities?.hash !== confirmed.authorities;
-    if (value === held) return isContent ? [{ name, value, isContent: true }] : [];
-    if (!needsWord(name, value, held)) return [];
-    return [{ name, ...(value === undefined ? {} : { value }), ...(held === undefined ? {} : { held }) }];
-  });
+  return confirmedNames.flatMap((name) => differenceOf(name, written[name], confirmed, authorities) ?? []);
+}
+
+/** The same of one setting. `authorities`: of the file that `extraAuthorities` names, as it is now. */
+export function differenceOf(
+  name: SettingName,
+  value: Settings[SettingName],
+  confirmed: Confirmed,
+  authorities: AuthoritiesFile | undefined,
+): Difference | undefined {
+  const held = heldValue(confirmed, name);
+  const isContent =
+    name === 'extraAuthorities' && value !== undefined && authorities?.hash !== confirmed.authorities;
+  if (value === held) return isContent ? { name, value, isContent: true } : undefined;
+  if (!needsWord(name, value, held)) return undefined;
+  return { name, ...(value === undefined ? {} : { value }), ...(held === undefined ? {} : { held }) };
 }
 
 /** False where `value` only takes away from what `held` gives. */
-export function needsWord(
-  name: SettingName,
-  value: Settings[SettingName],
-  held: Settings[SettingName],
-): boolean {
+function needsWord(name: SettingName, value: Settings[SettingName], held: Settings[SettingName]): boolean {
   if (standing[name] !== 'confirmed' || value === held) return false;
   if (name === 'insecureLoopback') return value === true;
   if (name !== 'lockAfter' || typeof value !== 'number') return true;

@@ -332,12 +332,11 @@ function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
 }
 
 /** Nothing at a desk: there the person is asked. */
-function openDeskOf({ options, opened, broker, word }: Built): Pick<Host, 'requireOpenDesk'> {
+function openDeskOf({ options, broker, word }: Built): Pick<Host, 'requireOpenDesk'> {
   if (options.desk) return {};
   return {
     requireOpenDesk: async (method, params) => {
-      const parts = { broker, settings: opened.book, hasMaster: word.hasMaster };
-      if (widensHere(parts, method, params)) await word.requireOpen();
+      if (widensHere(broker, method, params)) await word.requireOpen();
     },
   };
 }

@@ -11,6 +11,7 @@ import type { Vault } from '../vault/vault.ts';
 import { readAuthorities } from './authorities.ts';
 import type { AuthoritiesFile } from './authorities.ts';
 import {
+  differenceOf,
   differences,
   inForce,
   isDeclined,
@@ -147,8 +148,9 @@ export class HomeWord {
   }
 
   /**
-   * The owner sets it, with a yes where one was needed. The vault is written, then the caller writes the file. Throws
-   * as `settled`, and `file_unreadable` for authorities that can't be read.
+   * The owner sets it, with a yes where one was needed. The vault is written, then the caller writes the file. In a
+   * desk's home without its app the vault's settings decide what widens: file and variables may say anything. Throws
+   * as `settled` and `requireOpen`, and `file_unreadable` for authorities that can't be read.
    */
   async vouchFor(name: SettingName, value: Settings[SettingName]): Promise<void> {
     // No vault was ever opened: its first use notes what the file says by then.
@@ -159,10 +161,9 @@ export class HomeWord {
     const authorities =
       name === 'extraAuthorities' && typeof value === 'string' ? readAuthorities(value) : this.#authorities;
     const kept = this.#governs(item) ? 'settings' : 'seen';
-    await this.#write({
-      ...item,
-      [kept]: withSetting(item[kept] ?? nothingConfirmed, name, value, authorities),
-    });
+    const confirmed = item[kept] ?? nothingConfirmed;
+    if (this.isClosed && differenceOf(name, value, confirmed, authorities)) throw closedDesk();
+    await this.#write({ ...item, [kept]: withSetting(confirmed, name, value, authorities) });
     this.#different = this.#different.filter((difference) => difference.name !== name);
   }
 
@@ -231,10 +232,16 @@ export class HomeWord {
   #decided(item: HomeItem): HomeItem {
     if (item.settings) return item;
     const written = toConfirmed(this.#parts.book.written, this.#readWritten());
-    if (this.#early === 'no') return { ...item, settings: nothingConfirmed, declined: written };
+    if (this.#early === 'no') return { ...item, settings: this.#unasked(), declined: written };
     if (this.#early) return { ...item, settings: this.#early };
     // What only takes away is kept too: a file that loses it gives nothing back.
     return this.#differencesFrom(nothingConfirmed).length === 0 ? { ...item, settings: written } : item;
+  }
+
+  /** What counts without anybody's yes: what only takes away. The vault keeps it too, so that no file takes it back. */
+  #unasked(): Confirmed {
+    const { written } = this.#parts.book;
+    return toConfirmed(inForce(written, this.#differencesFrom(nothingConfirmed)), undefined);
   }
 
   /** The vault's settings count. */
@@ -303,7 +310,7 @@ export class HomeWord {
     const next: HomeItem =
       verdict === 'yes'
         ? { ...rest, settings: withAll(item.settings, asked, authorities) ?? shown }
-        : { ...rest, settings: item.settings ?? nothingConfirmed, declined: shown };
+        : { ...rest, settings: item.settings ?? this.#unasked(), declined: shown };
     // What the vault didn't take was not answered: the card comes back at the next start.
     try {
       await this.#write(next);

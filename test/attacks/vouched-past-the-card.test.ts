@@ -1,0 +1,94 @@
+/**
+ * Another program of the same user wants the vault of a desk’s home to vouch for a setting that nobody confirmed, or
+ * to forget one that the person chose.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openDesk, openHeadless } from '../support/desk-home.ts';
+import { newHome, type TestHome } from '../support/home.ts';
+import { writeSettings } from '../support/settings-file.ts';
+
+const resource = 'https://server.invalid/mcp';
+const closed = { reason: 'not_permitted', message: expect.stringContaining('desk is closed') as string };
+
+/** A home whose app opened the vault once, and ended. */
+async function closedDesk(settings: Readonly<Record<string, string>> = {}): Promise<TestHome> {
+  const home = newHome({ vault: 'keychain' });
+  const desk = await openDesk(home);
+  await desk.owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+  for (const [name, value] of Object.entries(settings)) {
+    await desk.owner.call('settings.set', { name, value });
+  }
+  await desk.stop();
+  return home;
+}
+
+/** What counts, and what the app would ask about, once it runs again. */
+async function atTheDesk(home: TestHome): Promise<unknown> {
+  const { owner } = await openDesk(home, { leaves: true });
+  await owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+  return owner.call('settings.get', {});
+}
+
+function takeSettingOut(home: TestHome, name: string): void {
+  const file = path.join(home.paths.config, 'settings.json');
+  const { [name]: _, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  writeFileSync(file, JSON.stringify(rest), { mode: 0o600 });
+}
+
+const proxy = 'http://127.0.0.1:9';
+
+describe('a headless broker in a desk’s home', () => {
+  it('lets no setting be set to what was written into the file, before the vault was asked', async () => {
+    const home = await closedDesk();
+    writeSettings(home, { httpsProxy: proxy });
+    const { line, stop } = await openHeadless(home);
+    const set = line.request('settings.set', { name: 'httpsProxy', value: proxy });
+    await expect(set).rejects.toMatchObject(closed);
+    await stop();
+    expect(await atTheDesk(home)).not.toHaveProperty('settings.httpsProxy');
+  });
+
+  it('takes no other content of the authorities that the person confirmed', async () => {
+    const home = await closedDesk();
+    const file = path.join(home.folder, 'authorities.pem');
+    writeFileSync(file, 'confirmed');
+    const desk = await openDesk(home);
+    await desk.owner.call('settings.set', { name: 'extraAuthorities', value: file });
+    await desk.stop();
+    const { line, stop } = await openHeadless(home);
+    await line.request('permission.set', { client: 'cli', resource, decision: 'deny' });
+    writeFileSync(file, 'of somebody else');
+    const set = line.request('settings.set', { name: 'extraAuthorities', value: file });
+    await expect(set).rejects.toMatchObject(closed);
+    await stop();
+    expect(await atTheDesk(home)).not.toHaveProperty('settings.extraAuthorities');
+  });
+});
+
+describe('a setting that only takes away, written before the app first opened the vault', () => {
+  it('counts on when another program takes it out of the file', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const headless = await openHeadless(home);
+    await headless.line.request('settings.set', { name: 'lockAfter', value: 600 });
+    await headless.stop();
+    const desk = await openDesk(home);
+    await desk.owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+    await desk.stop();
+    takeSettingOut(home, 'lockAfter');
+    expect(await atTheDesk(home)).toMatchObject({ settings: { lockAfter: 600 } });
+  });
+});
+
+describe('the card about settings that nobody confirmed', () => {
+  it('takes no answer of the owner’s key: a no would send requests past the proxy that was written there', async () => {
+    const { owner, line, card } = await openDesk(newHome({ env: { HTTPS_PROXY: proxy } }), { leaves: true });
+    const { id } = await card();
+    await expect(line.request('interaction.answer', { id, answer: 'no' })).rejects.toMatchObject({
+      reason: 'not_permitted',
+    });
+    const signingIn = owner.call('login.start', { resource, timeout: 1 });
+    await expect(signingIn).rejects.toMatchObject({ reason: 'consent_pending' });
+  });
+});
