@@ -26,7 +26,7 @@ import { cliClientId } from './local-client.ts';
 import type { LocalClients } from './local-client.ts';
 import type { Patience } from './patience.ts';
 import { carriedOver, covers, isRefused, namesGrant } from './permission.ts';
-import type { Need, Permission, Permissions } from './permission.ts';
+import type { AsRead, Need, Permission, Permissions } from './permission.ts';
 import type { Refresher } from './refresher.ts';
 import * as refusals from './refusals.ts';
 import { SharedWork } from './shared-work.ts';
@@ -101,10 +101,13 @@ export class Consent {
     return this.#standing(wanted).filter((permission) => covers(permission, wanted));
   }
 
-  /** Sets what the user decided, durably, before anybody learns of it; open cards that it decides are closed, leases end. */
-  async decide(permission: Permission): Promise<void> {
+  /**
+   * Sets what the user decided, durably, before anybody learns of it; open cards that it decides are closed, leases
+   * end. Throws `conflict` where `from` stands there no more.
+   */
+  async decide(permission: Permission, from?: AsRead): Promise<void> {
     this.#parts.leases.end(permission.clientId, permission.endpoint);
-    await this.#keepDecision({ ...permission, ...carriedOver(this.#find(permission), permission) });
+    await this.#keepDecision({ ...permission, ...carriedOver(this.#find(permission), permission) }, from);
     if (permission.decision === 'allow') this.#pauses.end(permission.clientId);
   }
 
@@ -143,8 +146,8 @@ export class Consent {
     else await this.#parts.permissions.replace(before, after);
   }
 
-  async #keepDecision(permission: Permission): Promise<void> {
-    await this.#parts.permissions.set(permission);
+  async #keepDecision(permission: Permission, from?: AsRead): Promise<void> {
+    await this.#parts.permissions.set(permission, from);
     await this.#record(permission, permission.decision, permission.scope);
     this.#closeDecided(permission);
   }

@@ -41,6 +41,11 @@ export const permissionRules: ChangeRules<Permission> = {
     decision === 'deny' || refused.length > 0 || refusedGrants.length > 0,
 };
 
+/** What stood there when a request was judged to give no more: a change made from it counts only while it stands. */
+export interface AsRead {
+  readonly read: Permission | undefined;
+}
+
 export class Permissions {
   readonly #file: AuthorityStore<Permission>;
 
@@ -72,9 +77,17 @@ export class Permissions {
     return this.#file.shown.filter((p) => p.endpoint === endpoint && allows(p, now));
   }
 
-  /** Sets the one permission of (client, endpoint). */
-  async set(permission: Permission): Promise<void> {
-    await this.#file.change((items) => [...others(items, permission), permission]);
+  /** Whether it is in force or not. */
+  asRead(place: Place): AsRead {
+    return { read: recordAt(this.#file.items, place) };
+  }
+
+  /** Sets the one permission of (client, endpoint). Throws `conflict` where `from` stands there no more. */
+  async set(permission: Permission, from?: AsRead): Promise<void> {
+    await this.#file.change((items) => {
+      refuseOther(items, permission, from);
+      return [...others(items, permission), permission];
+    });
   }
 
   /** Writes a change made from `read`. Throws `conflict` where the user decided otherwise since: that must stand. */
@@ -85,10 +98,11 @@ export class Permissions {
     });
   }
 
-  /** Ends a permission. Answers whether there was one. Tells no server. */
-  async end(clientId: string, endpoint: string): Promise<boolean> {
+  /** Ends a permission. Answers whether there was one. Tells no server. Throws `conflict` where `from` stands there no more. */
+  async end(clientId: string, endpoint: string, from?: AsRead): Promise<boolean> {
     let wasThere = false;
     await this.#file.change((items) => {
+      refuseOther(items, { clientId, endpoint }, from);
       const rest = others(items, { clientId, endpoint });
       wasThere = rest.length < items.length;
       return rest;
@@ -153,6 +167,14 @@ export function carriedOver(
 
 type Place = Pick<Permission, 'clientId' | 'endpoint'>;
 
+function recordAt(items: readonly Permission[], { clientId, endpoint }: Place): Permission | undefined {
+  return items.find((p) => p.clientId === clientId && p.endpoint === endpoint);
+}
+
+function refuseOther(items: readonly Permission[], place: Place, from: AsRead | undefined): void {
+  if (from && recordAt(items, place) !== from.read) throw changedMeanwhile(place);
+}
+
 function others(items: readonly Permission[], { clientId, endpoint }: Place): Permission[] {
   return items.filter((p) => p.clientId !== clientId || p.endpoint !== endpoint);
 }
@@ -165,7 +187,7 @@ function allows(permission: Permission, now: number): boolean {
   return permission.decision === 'allow' && isInForce(permission, now);
 }
 
-function changedMeanwhile({ endpoint }: Permission): KeyturnError {
+function changedMeanwhile({ endpoint }: Place): KeyturnError {
   return new KeyturnError('conflict', `The permission for ${endpoint} changed in the meantime.`, {
     hint: 'Try again: the newer decision counts.',
   });

@@ -1,10 +1,12 @@
 /** The owner's methods about local clients: the paired ones, their permissions, and the questions they raise. */
 import type { Broker } from '../../broker/broker.ts';
 import { grantsOfAccount } from '../../broker/grant-choice.ts';
+import type { Permission } from '../../broker/permission.ts';
 import { KeyturnError } from '../../errors.ts';
 import { parseScope } from '../../oauth/scope.ts';
 import { clientAnswers, interactionAnswer } from '../answers.ts';
 import type { Handlers } from '../host.ts';
+import { refusalOf, widens } from '../widening.ts';
 
 export const clientMethods: Pick<
   Handlers,
@@ -37,7 +39,9 @@ export const clientMethods: Pick<
       account === undefined || decision === 'deny'
         ? undefined
         : grantsOfAccount(broker.parts.grants, { clientId, endpoint, account });
-    await broker.consent.decide({
+    // Judged again, at once: what gave no more needed no yes, and must not undo what the person decides meanwhile.
+    const from = widens(broker, params) ? undefined : broker.parts.permissions.asRead({ clientId, endpoint });
+    const decided: Permission = {
       clientId,
       endpoint,
       decision,
@@ -45,7 +49,8 @@ export const clientMethods: Pick<
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       ...(params.until === undefined ? {} : { until: params.until * 1000 }),
       createdAt: broker.parts.clock.wall(),
-    });
+    };
+    await broker.consent.decide(decided, from);
     broker.userActed(endpoint);
     return {};
   },
@@ -74,7 +79,10 @@ export const clientMethods: Pick<
   },
 };
 
-/** Throws `not_found` where there is none. */
+/**
+ * Where the user refused nothing by now, a denial that comes meanwhile stays. Throws `conflict` then, and
+ * `not_found` where there is none.
+ */
 export async function endPermission(
   broker: Broker,
   clientId: string,
@@ -82,8 +90,10 @@ export async function endPermission(
   outcome: string,
 ): Promise<void> {
   const { permissions, leases, audit, clients } = broker.parts;
+  const isRefused = refusalOf(broker, clientId, endpoint) !== undefined;
+  const from = isRefused ? undefined : permissions.asRead({ clientId, endpoint });
   const wasLeased = leases.end(clientId, endpoint);
-  const wasKept = await permissions.end(clientId, endpoint);
+  const wasKept = await permissions.end(clientId, endpoint, from);
   if (!wasLeased && !wasKept) {
     throw new KeyturnError('not_found', `${clients.nameOf(clientId)} has no permission for ${endpoint}.`, {
       hint: '`keyturn clients` shows the permissions there are.',

@@ -1,0 +1,27 @@
+/** Another program with the owner's key asks for what needs no yes, while the person's own decision is on its way. */
+import { describe, expect, it } from 'vitest';
+import { openDesk } from '../support/desk-home.ts';
+import { newHome } from '../support/home.ts';
+
+const place = { client: 'cli', resource: 'https://server.invalid/mcp' };
+const allow = { ...place, decision: 'allow' };
+
+describe('what the person denies right after an unlock, while the vault’s key is read', () => {
+  it.each([
+    ['permission.end', place],
+    ['permission.set', allow],
+  ] as const)(
+    'is not undone by %s of the key',
+    async (method, params) => {
+      const desk = await openDesk(newHome({ vault: 'keychain' }));
+      await desk.owner.call('permission.set', allow);
+      await desk.line.request('vault.lock');
+      await desk.owner.call('vault.unlock', {});
+      const denying = desk.owner.call('permission.set', { ...place, decision: 'deny' });
+      await expect(desk.line.request(method, params)).rejects.toMatchObject({ reason: 'conflict' });
+      await denying;
+      expect(await desk.permissions()).toEqual([{ resource: place.resource, decision: 'deny' }]);
+    },
+    20_000,
+  );
+});
