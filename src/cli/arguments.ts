@@ -28,8 +28,16 @@ export function parse<const O extends Options>(
   try {
     parsed = parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
+    if (!(error instanceof Error)) throw usage('bad arguments', operands.command);
+    const [, flag] = /^Option '(?:-\w, )?(--[\w-]+)[^']*' argument is ambiguous/.exec(error.message) ?? [];
+    if (flag !== undefined) {
+      throw usage(
+        `${flag} has no value; one that begins with a dash is written ${flag}=VALUE`,
+        operands.command,
+      );
+    }
     // Node's message names the flag, never the value of another one.
-    throw usage(error instanceof Error ? firstSentence(error.message) : 'bad arguments', operands.command);
+    throw usage(firstSentence(error.message), operands.command);
   }
   const { names, command, atLeast = names.length } = operands;
   const given = parsed.positionals.length;

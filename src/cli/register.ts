@@ -1,12 +1,13 @@
 /** `keyturn register ISSUER`: client information that the user obtained by registering Keyturn there; and what there is. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { exitCodes } from '../errors.ts';
+import { exitCodes, quoted } from '../errors.ts';
 import { methods } from '../ipc/protocol.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
 import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
+import { grammar } from './grammar.ts';
 import { print } from './output.ts';
 import { listRegistered, removeRegistered } from './registered.ts';
 
@@ -113,8 +114,21 @@ async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'regi
   });
   if (parsed.success) return parsed.data;
   const [field] = parsed.error.issues[0]?.path ?? [];
-  const what = field === 'issuer' ? 'ISSUER' : flagOf(String(field));
-  throw usage(`${what} is missing or has a value that is not known`, 'register');
+  throw usage(
+    field === 'issuer' ? 'ISSUER is no URL of an issuer' : problemOf(String(field), values),
+    'register',
+  );
+}
+
+/** Repeats a value only where those that there are can be listed: another one may be a secret in the wrong place. */
+function problemOf(field: string, values: Values): string {
+  const name = flagOf(field);
+  const { values: known } =
+    grammar.find((entry) => entry.name === 'register')?.flags.find((flag) => `--${flag.name}` === name) ?? {};
+  const given = { alg: values.alg, authMethod: values['auth-method'], grant: values.grant }[field];
+  if (known !== undefined && given !== undefined)
+    return `${name} takes ${known.join(', ')}; not ${quoted(given)}`;
+  return `${name} is missing or has a value of a wrong form`;
 }
 
 /** `authMethod` → `--auth-method`. */

@@ -3,7 +3,7 @@ import { exitCodes } from '../errors.ts';
 import { grantFrom, parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
-import { print, printJson } from './output.ts';
+import { print, printJson, say } from './output.ts';
 import { sayIfSlow } from './progress.ts';
 import { receiptLine } from './receipt.ts';
 
@@ -34,6 +34,7 @@ export const command: Command = {
     });
     const { revoked } = await sayIfSlow('keyturn: waiting for the issuer…', asked);
     if (values.json) printJson(revoked);
+    else if (revoked.length === 0) say('keyturn: nothing was left to revoke there.');
     else for (const receipt of revoked) print(receiptLine(receipt));
     return exitCodes.ok;
   },

@@ -89,7 +89,7 @@ export class Gate implements Vault {
 /** What everybody is told while the vault is locked. */
 export function lockedVault(): VaultError {
   return new VaultError('locked', 'the vault is locked', {
-    rule: 'keyturn lock: nothing is read from the vault until you unlock it',
+    rule: 'vault: while it is locked, nothing is read from it until you unlock it',
     hint: 'keyturn unlock',
   });
 }

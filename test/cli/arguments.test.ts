@@ -56,6 +56,11 @@ describe('a command line', () => {
     expect(parsed.positionals).toEqual(['--odd']);
   });
 
+  it('says how a value is written that begins with a dash', () => {
+    const wrong = (): unknown => parse(['--timeout', '-1'], { timeout: { type: 'string' } }, operands);
+    expect(wrong).toThrow('--timeout has no value; one that begins with a dash is written --timeout=VALUE.');
+  });
+
   it('names an unknown flag, and never the value of another', () => {
     const line = ['--challenge', 'Bearer realm="private"', '--verbos', 'x'];
     const wrong = (): unknown => parse(line, { challenge: { type: 'string' } }, operands);

@@ -68,6 +68,12 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
   });
 });
 
+it('names the values there are where a flag takes one of a list', async () => {
+  const line = ['register', 'https://login.example', '--client-id', 'abc'];
+  expect(await keyturn([...line, '--grant', 'foo'])).toBe(2);
+  expect(stderr).toContain('--grant takes authorization_code, client_credentials, id-jag; not "foo".');
+});
+
 describe('help', () => {
   it('goes to stdout with exit 0, for the whole and for each command', async () => {
     expect(await keyturn(['--help'])).toBe(0);

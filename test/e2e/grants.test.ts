@@ -42,6 +42,12 @@ describe('a grant', () => {
     expect(refused.stderr).toContain('rule: What the user ended, only the user starts again');
     // Nothing is left to end; saying so twice is no failure.
     expect(await home.ok(['revoke', resource, '--json'])).toBe('[]\n');
+    const again = await home.keyturn(['revoke', resource]);
+    expect(again).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('nothing was left to revoke'),
+    });
 
     await home.ok(['login', resource]);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
