@@ -6,7 +6,7 @@
  */
 import { KeyturnError, reasonOf, RuleRefusal } from '../errors.ts';
 import { buildAuthorizationRequest, processAuthorizationResponse } from '../oauth/authorization.ts';
-import type { AuthorizationAttempt } from '../oauth/authorization.ts';
+import type { Ambiguity, AuthorizationAttempt } from '../oauth/authorization.ts';
 import { exchangeCode } from '../oauth/token.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
 import { namesOf, registeredScope } from './destination.ts';
@@ -54,10 +54,12 @@ async function onePage(
     registeredScope(errand),
   );
   try {
+    // Kept while the page is open: a client that is removed here meanwhile still gets answers from its issuer.
+    const ambiguity = ambiguityOf(parts.registrations.all(), redirect.record);
     const { url, attempt } = await authorizationRequest(parts, errand, redirect);
     opened();
     const reply = await visit(parts, errand, { url, attempt, redirect }, signal);
-    return await finish(parts, errand, keep, { attempt, record: redirect.record, reply });
+    return await finish(parts, { ...errand, ambiguity }, keep, { attempt, record: redirect.record, reply });
   } finally {
     await redirect.receiver.close();
   }
@@ -154,6 +156,11 @@ function pastedReply(address: string, attempt: AuthorizationAttempt): URL {
   });
 }
 
+interface OpenedErrand extends Errand {
+  /** What could be mixed up with it when its page opened. */
+  readonly ambiguity: Ambiguity | undefined;
+}
+
 interface Arrival {
   readonly attempt: AuthorizationAttempt;
   readonly record: RegistrationRecord;
@@ -162,7 +169,7 @@ interface Arrival {
 
 async function finish(
   parts: SignInParts,
-  errand: Errand,
+  errand: OpenedErrand,
   keep: Keep,
   { attempt, record, reply }: Arrival,
 ): Promise<{ grant: Grant } | { rejected: unknown }> {
@@ -187,14 +194,14 @@ function pageFor(error: unknown): Page {
 
 async function redeem(
   parts: SignInParts,
-  { request, destination }: Errand,
+  { request, destination, ambiguity: before }: OpenedErrand,
   arrival: Arrival,
 ): Promise<TokenAnswer> {
   const { attempt, record, reply } = arrival;
   const { server } = destination;
   const clientSecret = await parts.registrations.secret(record);
   // Asked anew: what else this home knows may have changed while the page was open.
-  const ambiguity = ambiguityOf(parts.registrations.all(), record);
+  const ambiguity = before ?? ambiguityOf(parts.registrations.all(), record);
   requireUnchanged(parts, arrival);
   processAuthorizationResponse(attempt, server, reply.url, ambiguity);
   return exchangeCode(

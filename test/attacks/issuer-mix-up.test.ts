@@ -190,6 +190,23 @@ describe('with clients that the user entered', () => {
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
+  it('refuses it also where the client of the honest one is removed here while the page is open', async () => {
+    const all = await mixed();
+    const clientId = 'at-the-honest-one';
+    await enter(all.rig, all.honest, { clientId }, { clientId });
+    await enter(all.rig, all.hostile);
+    sendsOn(all, clientId);
+    all.rig.person.isThere = false;
+    const asked = refused(all.rig.ask());
+    await all.rig.question('login');
+    const { registrations } = all.rig.parts;
+    const [honest] = registrations.all().filter((record) => record.registration.clientId === clientId);
+    if (honest) await registrations.remove(honest);
+    await followed(all.world, all.rig.pages[0] ?? '');
+    expect(await asked).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9700 §4.4.2' });
+    expect(tokenRequests(all.hostile)).toEqual([]);
+  });
+
   it('takes an answer that names its issuer, at a path that two of them share', async () => {
     const all = await entered({ hostile: { issInResponse: true }, honest: { issInResponse: true } });
     expect((await all.rig.ask()).issuer).toBe(all.hostile.issuer);
