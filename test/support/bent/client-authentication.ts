@@ -66,8 +66,9 @@ function credentialsOf(parts: Parts, { headers, form }: RecordedRequest): Creden
   return found[0] ?? { method: 'none', clientId: form.get('client_id') ?? '', proof: '' };
 }
 
+/** As servers decode one value: an `&` or `=` that stands as it is ends nothing. */
 function formDecoded(text: string): string {
-  return new URLSearchParams(`v=${text}`).get('v') ?? '';
+  return decodeURIComponent(text.replaceAll('+', ' '));
 }
 
 /** The client whose key signed the assertion; '' for nobody's. */
