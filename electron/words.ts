@@ -59,6 +59,8 @@ export function questionWords(question: Question): string {
   switch (kind) {
     case 'command':
       return `A command wants to ${commandWords(question)}`;
+    case 'account':
+      return `Another account signed in to ${serverName(resource)} at ${serverName(issuer)}`;
     case 'settings':
       return 'Settings were changed outside Keyturn';
     case 'allow':

@@ -5,6 +5,7 @@
  * consent-form.tsx's.
  */
 import { useState } from 'preact/hooks';
+import { AccountCard } from './account-card.tsx';
 import { commandName, freshScopes, termsOf } from './allowance.ts';
 import type { Span } from './allowance.ts';
 import { announce } from './announcement.ts';
@@ -52,6 +53,8 @@ function CardOfKind({ question, onDone }: CardProps) {
       return <SignInCard question={question} onDone={onDone} />;
     case 'command':
       return <CommandCard question={question} onDone={onDone} />;
+    case 'account':
+      return <AccountCard question={question} onDone={onDone} />;
     case 'settings':
       return <SettingsCard question={question} onDone={onDone} />;
     case 'pair':

@@ -43,6 +43,7 @@ export const strings = {
     answer: 'Answer…',
     allow: (program: string, server: string) => `${program} asks for access to ${server}`,
     pair: (program: string) => `${program} wants to be paired`,
+    account: (server: string) => `Another account signed in to ${server}`,
     settings: 'Settings were changed outside Keyturn',
     command: 'A command wants to change what may be reached',
     login: (server: string) => `A sign-in for ${server} is under way`,
@@ -684,6 +685,19 @@ export const strings = {
     confirm: 'Let it',
     done: 'The command goes on.',
     denied: 'The command was denied.',
+  },
+
+  /** The card about a sign-in that came back as another account. */
+  otherAccount: {
+    title: 'Keep another account?',
+    help: 'Enter refuses. Nothing is kept then, and the tokens that came are given back.',
+    confirm: 'Keep it',
+    signedIn: 'Signed in now',
+    unnamed: 'The server did not say who',
+    expected: 'Expected',
+    what: 'A sign-in came back as another account. A yes keeps it beside the others; programs go on as the accounts that they work as.',
+    done: 'The account was kept.',
+    refused: 'The account was not kept.',
   },
 
   /** The card about settings that were written outside Keyturn. */

@@ -54,6 +54,8 @@ function summary({ kind, client = '', resource = '' }: Question): string {
       return strings.waiting.login(server);
     case 'device':
       return strings.waiting.device(server);
+    case 'account':
+      return strings.waiting.account(server);
     case 'settings':
       return strings.waiting.settings;
     case 'command':

@@ -67,9 +67,8 @@ function nothingBefore(name: string): KeyturnError {
 
 /** `conflict` for a question whose asker isn't the one that was shown; else undefined. */
 export function changedAsker(question: Question): KeyturnError | undefined {
-  // Nobody's process is shown on these.
-  if (question.kind === 'login' || question.kind === 'device' || question.kind === 'settings')
-    return undefined;
+  // Nobody's process is shown on the others.
+  if (question.kind !== 'allow' && question.kind !== 'pair' && question.kind !== 'command') return undefined;
   if (question.asker?.standing() !== 'changed') return undefined;
   const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.clientName}`;
   return new KeyturnError('conflict', `What ${who} is no longer the same program.`, {

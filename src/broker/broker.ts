@@ -309,11 +309,15 @@ export class Broker {
         ...(permission.scope === undefined ? {} : { bound: union(permission.scope, scope ?? []) }),
         ...(request.challenge?.bearer === undefined ? {} : { challenge: request.challenge.bearer }),
         isUnattended: request.interaction === 'never',
+        ...(grant === undefined ? {} : { grantId: grant.id }),
       },
       waiting.signal,
     );
     asked.hasSignedIn = true;
     if (!grant || arrived.id === grant.id) return;
+    if (arrived.issuer === grant.issuer && arrived.resource === grant.resource) {
+      throw refusals.anotherSignedIn(endpoint, grant, arrived);
+    }
     // The server names another issuer now: what came is a grant of its own, which no permission names yet.
     await this.consent.permitted({ ...wanted, grantId: arrived.id }, waiting);
   }

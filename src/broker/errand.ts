@@ -36,6 +36,8 @@ export interface SignInRequest extends Asked {
   readonly isAutomatic: boolean;
   /** Nobody may be asked: only grants that need no person. */
   readonly isUnattended: boolean;
+  /** The grant that it should renew; absent where it is for none that is there. */
+  readonly grantId?: string;
 }
 
 /** What every way of signing in works with. */
@@ -49,6 +51,8 @@ export interface Errand {
 export interface Issued {
   readonly record: RegistrationRecord;
   readonly answer: TokenAnswer;
+  /** Tells the person's browser that a question waits; absent where none shows the outcome. */
+  readonly asking?: () => void;
 }
 
 /** Keeps what was issued; a way of signing in calls it while the person still looks at the outcome. */

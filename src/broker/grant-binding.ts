@@ -17,6 +17,7 @@ const boundFields = {
   resource: true,
   issuer: true,
   account: true,
+  subject: true,
   purpose: true,
   registrationId: true,
   server: true,
@@ -41,11 +42,12 @@ export type Binding = Readonly<z.infer<typeof bindingSchema>>;
 type Bound = z.infer<typeof boundSchema>;
 
 function boundOf(of: Bound): Bound {
-  const { endpoints, resource, issuer, account, registrationId, server, purpose } = of;
+  const { endpoints, resource, issuer, account, subject, registrationId, server, purpose } = of;
   const { scope, requestedScope, createdAt } = of;
   const place = server === undefined ? {} : { server };
   const whose = purpose === undefined ? {} : { purpose };
-  const identity = { endpoints, resource, issuer, account, ...whose };
+  const who = subject === undefined ? {} : { subject };
+  const identity = { endpoints, resource, issuer, account, ...who, ...whose };
   return { ...identity, registrationId, ...place, scope, requestedScope, createdAt };
 }
 
@@ -62,11 +64,13 @@ export function bindingOf(grant: Grant): Binding {
 
 /** Recognises what a record says without repeating it: 22 characters, so that many fit one vault item. */
 export function digestOf(grant: Grant, isRevoked = grant.state.kind === 'revoked'): string {
-  const { server, purpose, ...rest } = boundOf(grant);
+  const { server, purpose, subject, ...rest } = boundOf(grant);
   const place = server ? [server.revision, server.identifier] : [];
   const said = [rest.endpoints, rest.resource, rest.issuer, rest.account, rest.registrationId, place];
   const facts = [rest.scope, rest.requestedScope, rest.createdAt, isRevoked];
-  const text = JSON.stringify([...said, ...facts, ...(purpose ? [purpose] : [])]);
+  // Records that have no such fields keep the digest that an older version made.
+  const newer = purpose === undefined && subject === undefined ? [] : [purpose ?? null, subject ?? null];
+  const text = JSON.stringify([...said, ...facts, ...newer]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
@@ -101,6 +105,7 @@ export function compared(id: string, record: Grant | undefined, held: Held): Ver
     // A record of an older version has no place: then the binding has none either.
     server: binding.server,
     purpose: binding.purpose,
+    subject: binding.subject,
     state,
     signedInAt: record?.signedInAt ?? binding.signedInAt,
     // While a revocation waits, the item may have lost the refresh token that the server was told of.

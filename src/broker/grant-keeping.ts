@@ -1,11 +1,11 @@
 /**
  * The last step of a sign-in: tokens into the vault, then the grant.
  *
- * Invariants: a grant is active only once its tokens are in the vault. A step-up that comes back as
- * another subject never updates the grant it was for (DESIGN, Words: account); it is refused, and the
- * grant stays as it was.
+ * Invariants: a grant is active only once its tokens are in the vault. A sign-in that comes back as
+ * another subject never updates the grant it was for (DESIGN, Words: account); with the person's yes it becomes
+ * a grant of its own, and the other one stays as it was.
  */
-import { KeyturnError, quoted, reasonOf } from '../errors.ts';
+import { KeyturnError, reasonOf } from '../errors.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
 import type { Audit } from './audit.ts';
 import { toWall } from './clock.ts';
@@ -13,9 +13,10 @@ import type { Clock } from './clock.ts';
 import type { Binding } from './grant-binding.ts';
 import { keptSuperseded } from './grant-secret.ts';
 import type { GrantSecret, Superseded } from './grant-secret.ts';
-import { defaultAccount } from './grant.ts';
 import type { Grant, Grants, ServerPlace } from './grant.ts';
 import type { Refresher } from './refresher.ts';
+import { whoseSignIn } from './sign-in-account.ts';
+import type { Another } from './sign-in-account.ts';
 import { fullScope } from './token-cache.ts';
 import type { TokenCache } from './token-cache.ts';
 
@@ -37,19 +38,23 @@ export interface Arrived {
   readonly answer: TokenAnswer;
   /** The label the user chose. */
   readonly account?: string;
+  /** The grant that the sign-in should renew. */
+  readonly grantId?: string;
   /** A local client's request started it, not the user. */
   readonly isAutomatic: boolean;
 }
 
-/** Throws `account_mismatch`; `conflict` when the user ended the grant meanwhile; and what the vault throws. */
-export async function keepGrant(parts: KeepingParts, arrived: Arrived): Promise<Grant> {
-  const account = accountOf(arrived);
-  const existing = await vouchedGrant(parts, arrived, account);
-  const { id } = existing ?? (await addDraft(parts, arrived, account));
+/** Asks whether an account that nobody expected is kept. Resolves with a yes; else throws. */
+export type MayKeep = (another: Another) => Promise<void>;
+
+/** Throws what `mayKeep` throws; `conflict` when the user ended the grant meanwhile; and what the vault throws. */
+export async function keepGrant(parts: KeepingParts, arrived: Arrived, mayKeep: MayKeep): Promise<Grant> {
+  const place = await placeOf(parts, arrived, mayKeep);
+  const { id } = place.grant ?? (await addDraft(parts, arrived, place.account));
   const grant = await parts.refresher.exclusive(id, () => store(parts, id, arrived));
   await parts.audit.record({
     event: 'login',
-    outcome: existing ? 'renewed' : 'new',
+    outcome: place.grant ? 'renewed' : 'new',
     grant: grant.id,
     endpoint: arrived.endpoint,
     resource: grant.resource,
@@ -59,31 +64,30 @@ export async function keepGrant(parts: KeepingParts, arrived: Arrived): Promise<
   return grant;
 }
 
-/** The grant that this sign-in is for, as the vault has it: a line in the index alone makes none. */
-async function vouchedGrant(
-  { grants, refresher }: KeepingParts,
-  { resource, issuer }: Arrived,
-  account: string,
-): Promise<Grant | undefined> {
-  await refresher.vouch(grants.for(resource, issuer, account));
-  // Again: what the vault says may differ. Tokens of an item that nothing vouches for are neither used nor overwritten.
-  return grants
-    .for(resource, issuer, account)
-    .find(({ id }) => refresher.secrets.index.standing(id) !== 'strange');
+/** Where its tokens are kept: in the grant that the sign-in is for, or in one of its own. */
+async function placeOf(
+  parts: KeepingParts,
+  arrived: Arrived,
+  mayKeep: MayKeep,
+): Promise<{ readonly grant: Grant | undefined; readonly account: string }> {
+  const whose = whoseSignIn(await vouchedGrants(parts, arrived), arrived);
+  if (whose.kind === 'expected') return whose;
+  await mayKeep(whose);
+  // Anew: the answer took a while.
+  const now = whoseSignIn(await vouchedGrants(parts, arrived), arrived);
+  return now.kind === 'mismatch' ? Promise.reject(endedMeanwhile(arrived)) : now;
 }
 
-/** (iss, sub) of an ID token where there is one, else the label the user chose (DESIGN, Words). */
-function accountOf({ account, answer, endpoint }: Arrived): string {
-  const subject = answer.subject?.subject;
-  if (subject === undefined) return account ?? defaultAccount;
-  if (account === undefined || account === subject) return subject;
-  throw new KeyturnError(
-    'account_mismatch',
-    `The sign-in was for ${quoted(account)}, but ${quoted(subject)} signed in.`,
-    {
-      hint: `Sign in as the right account: keyturn login ${endpoint}`,
-    },
-  );
+/** The grants for what this sign-in is for, as the vault has them: a line in the index alone makes none. */
+async function vouchedGrants(
+  { grants, refresher }: KeepingParts,
+  { resource, issuer }: Arrived,
+): Promise<Grant[]> {
+  await refresher.vouch(grants.sharedAt(resource, issuer));
+  // Again: what the vault says may differ. Tokens of an item that nothing vouches for are neither used nor overwritten.
+  return grants
+    .sharedAt(resource, issuer)
+    .filter(({ id }) => refresher.secrets.index.standing(id) !== 'strange');
 }
 
 /** The record comes first but says loginRequired: a crash before the vault has the token leaves nothing that looks usable. */
@@ -93,6 +97,7 @@ async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, accou
     resource: arrived.resource,
     issuer: arrived.issuer,
     account,
+    subject: arrived.answer.subject?.subject ?? null,
     registrationId: arrived.registrationId,
     server: arrived.server,
     scope: [...arrived.answer.scope],
@@ -161,9 +166,9 @@ function endedMeanwhile({ endpoint }: Arrived): KeyturnError {
 
 /** What the index repeats of what the vault has. */
 function indexed({ binding, refreshToken }: GrantSecret): Partial<Grant> {
-  const { endpoints, registrationId, server, scope, requestedScope } = binding;
+  const { endpoints, subject, registrationId, server, scope, requestedScope } = binding;
   const hasRefreshToken = refreshToken !== undefined;
-  return { endpoints, registrationId, server, scope, requestedScope, hasRefreshToken };
+  return { endpoints, subject, registrationId, server, scope, requestedScope, hasRefreshToken };
 }
 
 /** What goes into the vault together. */
@@ -212,6 +217,7 @@ function newBinding({ createdAt, account, generation }: Grant, { arrived, before
     resource,
     issuer,
     account,
+    subject: answer.subject?.subject ?? null,
     ...(before?.binding.purpose === undefined ? {} : { purpose: before.binding.purpose }),
     registrationId,
     server,

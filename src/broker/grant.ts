@@ -81,6 +81,8 @@ export const grantSchema = z.object({
   issuer: z.string(),
   /** The subject of an ID token, else the label the user chose, else `default`. */
   account: z.string(),
+  /** The subject of its ID token; null: its server named none. Absent in records of older versions. */
+  subject: z.string().nullable().optional(),
   /** Absent: shared. */
   purpose: purposeSchema.optional(),
   registrationId: z.string(),
@@ -129,6 +131,16 @@ export function endpointsWithin(grant: Grant): ReadonlySet<string> {
   const judged = new Set(grant.endpoints.filter((endpoint) => resourceCovers(grant.resource, endpoint)));
   within.set(grant, judged);
   return judged;
+}
+
+/**
+ * Who signed in for it, as the server said; undefined where it said nothing. Older versions kept a subject as the
+ * account and noted nothing more: what was asked for with `openid` and isn't `default` counts as one.
+ */
+export function subjectOf({ subject, account, scope, requestedScope }: Grant): string | undefined {
+  if (subject !== undefined) return subject ?? undefined;
+  const hadIdToken = account !== defaultAccount && [...scope, ...requestedScope].includes('openid');
+  return hadIdToken ? account : undefined;
 }
 
 /** False for a grant that is another program's alone. */

@@ -160,6 +160,7 @@ function shareOf(question: Question): Share {
     case 'allow':
       return { what: 'cards', counted: 'cards', whose: `client ${question.clientId}` };
     case 'settings':
+    case 'account':
     case 'pair':
       return { what: 'cards', counted: 'cards', whose: undefined };
   }

@@ -6,12 +6,16 @@
  */
 import { createHash } from 'node:crypto';
 
-export type Page = 'done' | 'failed' | 'otherAccount' | 'unexpected';
+export type Page = 'done' | 'asking' | 'failed' | 'otherAccount' | 'unexpected';
 
 const texts: Readonly<Record<Page, { title: string; body: string }>> = {
   done: {
     title: 'Signed in',
     body: 'Keyturn has what it needs. You can close this tab. Wrong account? <code>keyturn login --account NAME</code> asks again.',
+  },
+  asking: {
+    title: 'Another account signed in',
+    body: 'Keyturn asks whether to keep it: answer in its window, or with <code>keyturn pending</code>. Until then nothing is stored. You can close this tab.',
   },
   failed: {
     title: 'Sign-in failed',

@@ -190,7 +190,10 @@ function answer(listener: Listener, whose: Ask, request: IncomingMessage, respon
     return;
   }
   expected.delete(state); // one reply only: a reload or a second tab changes nothing
-  wanted.resolve({ url, show: (page) => end(response, page === 'done' ? 200 : 400, page) });
+  wanted.resolve({
+    url,
+    show: (page) => end(response, page === 'done' || page === 'asking' ? 200 : 400, page),
+  });
 }
 
 /**

@@ -173,13 +173,19 @@ async function finish(
   keep: Keep,
   { attempt, record, reply }: Arrival,
 ): Promise<{ grant: Grant } | { rejected: unknown }> {
+  let isShown = false;
+  const show = (page: Page): void => {
+    // One answer to one request: whoever is asked in Keyturn has been told so already.
+    if (!isShown) reply.show(page);
+    isShown = true;
+  };
   try {
     const answer = await redeem(parts, errand, { attempt, record, reply });
-    const grant = await keep({ record, answer });
-    reply.show('done');
+    const grant = await keep({ record, answer, asking: () => show('asking') });
+    show('done');
     return { grant };
   } catch (error) {
-    reply.show(pageFor(error));
+    show(pageFor(error));
     if (reasonOf(error) !== 'client_rejected') throw error;
     // A stale registration is thrown away, or every later sign-in would fail on it too.
     await parts.registrations.reject(record);

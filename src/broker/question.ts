@@ -126,6 +126,16 @@ export type Question =
       readonly completeUrl?: string;
     })
   | {
+      /** A sign-in came back as another account: shall it be a grant of its own? */
+      readonly kind: 'account';
+      readonly endpoint: string;
+      readonly issuer: string;
+      /** Who signed in; absent: the server didn't say. */
+      readonly account?: string;
+      /** Whose sign-in it could have been. */
+      readonly known: readonly string[];
+    }
+  | {
       /** Settings that the vault doesn't vouch for: shall they count? */
       readonly kind: 'settings';
       readonly settings: readonly WrittenSetting[];

@@ -136,6 +136,19 @@ export function grantRevoked(endpoint: string): KeyturnError {
   });
 }
 
+/** The person kept it, and no program works as it yet. */
+export function anotherSignedIn(endpoint: string, { account }: Grant, arrived: Grant): KeyturnError {
+  const who = quoted(arrived.account);
+  return new KeyturnError(
+    'account_mismatch',
+    `The sign-in was for ${quoted(account)}, but ${who} signed in.`,
+    {
+      rule: 'A program keeps the account that it works as',
+      hint: `${who} is signed in at ${endpoint} now, beside it. Allow the program that account with: keyturn allow CLIENT ${endpoint} --account ${who}`,
+    },
+  );
+}
+
 /** The server ended it together with one that the user revoked (sibling.ts). */
 export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
   const why = state.kind === 'loginRequired' ? state.why : 'it ended';

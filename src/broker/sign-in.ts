@@ -10,11 +10,13 @@ import { KeyturnError, Unreachable } from '../errors.ts';
 import { requireRegistrationIssuer } from '../oauth/registration.ts';
 import { selectScope, union } from '../oauth/scope.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
+import { giveBack, requireYes } from './account-question.ts';
 import { findDestination, namesOf, requireSignIn } from './destination.ts';
 import type { Destination } from './destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
 import type { Errand, Issued, Keep, OnPage, SignInParts, SignInRequest } from './errand.ts';
 import { keepGrant } from './grant-keeping.ts';
+import type { MayKeep } from './grant-keeping.ts';
 import type { Grant } from './grant.ts';
 import { signInByPage } from './page-sign-in.ts';
 import { serverResting, unreachableUntil } from './refusals.ts';
@@ -33,9 +35,13 @@ export async function signIn(
   const destination = await findDestination(parts, request);
   const { server } = destination;
   const errand: Errand = { request, destination, scope: scopeFor(request, destination) };
-  const keep: Keep = (issued) => keepIssued(parts, errand, issued);
+  const keep: Keep = (issued) => keepWanted(parts, errand, issued, signal);
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
-  if (record) return keep({ record, answer: await askUnattended(parts, errand, record) });
+  // Nobody signs in there, so that nobody is asked who it was.
+  if (record) {
+    const answer = await askUnattended(parts, errand, record);
+    return keepIssued(parts, errand, { record, answer }, async () => undefined);
+  }
   if (request.isUnattended) throw needsPerson(request.endpoint);
   // Neither a client nor a page for a sign-in that nobody could be asked about.
   await parts.interactions.requireAskable();
@@ -86,12 +92,31 @@ function obeyBackoff({ refresher }: SignInParts, { endpoint, isAutomatic }: Sign
   if (isAutomatic && left > 0) throw serverResting(endpoint, left);
 }
 
+/** Another account than was expected is kept with the person's yes only; else its tokens go back. */
+async function keepWanted(
+  parts: SignInParts,
+  errand: Errand,
+  issued: Issued,
+  signal: AbortSignal,
+): Promise<Grant> {
+  return keepIssued(parts, errand, issued, async (another) => {
+    if (another.kind === 'another') issued.asking?.();
+    try {
+      await requireYes(parts, errand, another, signal);
+    } catch (error) {
+      await giveBack(parts, errand, issued);
+      throw error;
+    }
+  });
+}
+
 async function keepIssued(
   parts: SignInParts,
   { request, destination, scope }: Errand,
   { record, answer }: Issued,
+  mayKeep: MayKeep,
 ): Promise<Grant> {
-  return keepGrant(parts, {
+  const arrived = {
     endpoint: request.endpoint,
     resource: destination.resource,
     issuer: destination.server.issuer,
@@ -101,7 +126,9 @@ async function keepIssued(
     answer,
     isAutomatic: request.isAutomatic,
     ...(request.account === undefined ? {} : { account: request.account }),
-  });
+    ...(request.grantId === undefined ? {} : { grantId: request.grantId }),
+  };
+  return keepGrant(parts, arrived, mayKeep);
 }
 
 function scopeFor(request: SignInRequest, destination: Destination): string[] | undefined {

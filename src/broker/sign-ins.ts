@@ -64,7 +64,7 @@ export class SignIns {
     const key = keyOf(asked.endpoint, asked.account);
     return this.#runs.join(
       // A program that may ask the user doesn't share the refusal of one that may not.
-      `${asked.isUnattended ? 'unattended' : 'attended'} ${key}`,
+      `${asked.isUnattended ? 'unattended' : 'attended'} ${asked.grantId ?? ''} ${key}`,
       (signal, isAwaited) =>
         this.#inTurn(
           key,

@@ -51,6 +51,8 @@ function describe(question: Question, isDesk: boolean): string[] {
     case 'login':
     case 'device':
       return [...signInLines(question), end];
+    case 'account':
+      return [`${id}  ${accountQuestion(question)}`, ...answer];
     case 'settings':
       return [
         `${id}  Settings were written that nobody confirmed. Shall they count?`,
@@ -82,6 +84,12 @@ function offeredWords({ issuer, account, accounts }: Question): string {
   if (account === undefined) return '';
   const now = accounts?.length ? `; it works there as ${accounts.map(quoted).join(', ')}` : '';
   return `${accountWords(account)} at ${issuer}${now},`;
+}
+
+function accountQuestion({ resource, issuer, account, accounts = [] }: Question): string {
+  const who = account === undefined ? 'Somebody whom the server did not name' : quoted(account);
+  const known = accounts.map(quoted).join(', ');
+  return `${who} signed in at ${issuer} for ${resource}, where ${known} is signed in. Keep that as another account?`;
 }
 
 type Unconfirmed = NonNullable<Question['settings']>[number];

@@ -5,6 +5,7 @@
  * the request at hand: its server's sign-in, and its own permission. A device code is shown to who started that sign-in, and to nobody else.
  */
 import type { Connection } from '../client/connection.ts';
+import { quoted } from '../errors.ts';
 import { deskCapability } from '../ipc/wire.ts';
 import { canonicalResource } from '../oauth/resource.ts';
 import { parseScope } from '../oauth/scope.ts';
@@ -77,9 +78,18 @@ function tell(question: Fields, own: OwnLogin | undefined, isDesk: boolean): voi
       return tellLogin(question, own?.onPage ? 'elsewhere' : isDesk ? 'window' : 'browser');
     case 'device':
       return own && tellDevice(question);
+    case 'account':
+      return tellAccount(question, isDesk);
     case 'allow':
       return question['client'] === 'cli' ? tellAllow(question, isDesk) : undefined;
   }
+}
+
+function tellAccount(question: Fields, isDesk: boolean): void {
+  const account = text(question, 'account');
+  const who = account === '' ? 'somebody whom the server did not name' : quoted(account);
+  say(`keyturn: ${who} signed in at ${hostIn(question)}, and another account was expected. Keep both?`);
+  tellAnswer(question, isDesk);
 }
 
 const waysToSignIn = {
@@ -107,9 +117,15 @@ function tellDevice(question: Fields): void {
 
 function tellAllow(question: Fields, isDesk: boolean): void {
   const scope = text(question, 'scope');
+  const account = text(question, 'account');
+  const as = account === '' ? '' : ` as ${quoted(account)}`;
   say(
-    `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${scope ? ` (${scope})` : ''}?`,
+    `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${as}${scope ? ` (${scope})` : ''}?`,
   );
+  tellAnswer(question, isDesk);
+}
+
+function tellAnswer(question: Fields, isDesk: boolean): void {
   say(
     isDesk
       ? '  Answer in Keyturn’s window.'

@@ -294,6 +294,14 @@ export function interactionAnswer(
         ...(question.account === undefined ? {} : { account: question.account }),
         ...(mayFinish ? { code: question.userCode, url: question.completeUrl ?? question.url } : {}),
       };
+    case 'account':
+      return {
+        ...common,
+        resource: question.endpoint,
+        issuer: question.issuer,
+        ...(question.account === undefined ? {} : { account: question.account }),
+        accounts: [...question.known],
+      };
     case 'settings':
       return { ...common, settings: question.settings.map((setting) => ({ ...setting })) };
     case 'command':

@@ -8,6 +8,7 @@
 import * as z from 'zod';
 
 import { asker, executable } from './asker-schema.ts';
+import { auditRow, auditVerdict } from './audit-schema.ts';
 import { explanation, grant, grantNamed, receipt, reset } from './grant-schema.ts';
 import {
   authMethod,
@@ -184,7 +185,7 @@ const unconfirmed = z.object({
 
 const interaction = z.object({
   id,
-  kind: z.literal(['allow', 'pair', 'login', 'device', 'command', 'settings']),
+  kind: z.literal(['allow', 'pair', 'login', 'device', 'account', 'command', 'settings']),
   /** Of the kind `command`: what it would widen, and below what of it the person has to know. */
   command: z
     .literal(['allow', 'endDenial', 'register', 'login', 'override', 'settings', 'unlock', 'passphrase'])
@@ -194,9 +195,9 @@ const interaction = z.object({
   resource: url.optional(),
   issuer: url.optional(),
   scope: scope.optional(),
-  /** Of `allow`: whose tokens a yes allows; absent where nobody has signed in yet. Of a sign-in: the label that it was asked for. */
+  /** Of `allow`: whose tokens a yes allows; absent where nobody has signed in yet. Of a sign-in: the label that it was asked for. Of `account`: who signed in; absent where the server didn't say. */
   account: account.optional(),
-  /** Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a denial: those that it is about. */
+  /** Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a denial: those that it is about. Of `account`: those that are signed in there. */
   accounts: z.array(account).optional(),
   until: instant.optional(),
   /** Of a sign-in that a command wants to start. */
@@ -228,28 +229,6 @@ const interaction = z.object({
   startUrl: url.optional(),
   createdAt: instant,
   state,
-});
-
-const auditRow = z.looseObject({
-  sequence: instant.optional(),
-  time: z.number(),
-  event: z.string(),
-  outcome: z.string().optional(),
-  client: z.string().optional(),
-  endpoint: z.string().optional(),
-  issuer: z.string().optional(),
-  scope: z.array(z.string()).optional(),
-  count: instant.optional(),
-  fingerprint: z.string().optional(),
-});
-
-const auditVerdict = z.object({
-  ok: z.boolean(),
-  rows: instant,
-  oldRows: instant,
-  tornLines: instant,
-  unprovenRows: instant,
-  firstProblem: z.object({ sequence: instant, what: z.string() }).optional(),
 });
 
 const loginStart = z.object({

@@ -14,6 +14,7 @@ import { KeyturnError } from '../../src/errors.ts';
 import { PairingDesk } from '../../src/ipc/pairing.ts';
 import { methods } from '../../src/ipc/protocol.ts';
 import type { Caller } from '../../src/ipc/server.ts';
+import type { BentAuthorizationServer } from '../support/bent-authorization-server.ts';
 import { type Rig, refusal, turnOfEvents } from '../broker/rig.ts';
 import { ground } from '../rules/ground.ts';
 
@@ -21,7 +22,7 @@ type Kind = Question['kind'];
 
 interface Case {
   /** Asks for what needs the person. Resolves only where it is given. */
-  readonly start: (rig: Rig) => Promise<unknown>;
+  readonly start: (rig: Rig, server: BentAuthorizationServer) => Promise<unknown>;
   /** Milliseconds after which nobody has answered. */
   readonly patience: number;
   readonly question: Question;
@@ -55,6 +56,11 @@ const cases: Readonly<Record<Kind, Case>> = {
     patience: signInPatience,
     question: { kind: 'device', endpoint, issuer, userCode: 'ABCD', url: issuer },
   },
+  account: {
+    start: (rig, server) => anotherAccount(rig, server),
+    patience: questionPatience,
+    question: { kind: 'account', endpoint, issuer, account: 'bob', known: ['alice'] },
+  },
   settings: {
     start: (rig) => settings(rig),
     patience: questionPatience,
@@ -66,6 +72,15 @@ const cases: Readonly<Record<Kind, Case>> = {
     question: { kind: 'command', wish: { command: 'unlock' }, asker: facts },
   },
 };
+
+/** Alice is signed in, and bob comes back from the page. */
+async function anotherAccount(rig: Rig, server: BentAuthorizationServer): Promise<unknown> {
+  const scope = ['openid', 'read'];
+  rig.person.isThere = true;
+  await rig.login({ scope });
+  server.settings.subject = 'bob';
+  return rig.login({ scope, timeout: hour });
+}
 
 function pairing({ parts, clock }: Rig): Promise<unknown> {
   const home = { homeId: 'A'.repeat(22) } as Home;
@@ -111,7 +126,7 @@ function given({ parts }: Rig): object {
   return {
     permissions: permissions.of('reader', 0),
     leases: leases.of('reader', 0),
-    grants: grants.all(),
+    grants: grants.all().filter(({ account }) => account !== 'alice'),
     clients: clients.all().filter(({ name }) => name === 'reader'),
     open: interactions.list(),
   };
@@ -120,9 +135,9 @@ function given({ parts }: Rig): object {
 const nothing = { permissions: [], leases: [], grants: [], clients: [], open: [] };
 
 async function asked(kind: Kind) {
-  const { rig } = await ground({ authorization: { deviceAuthorization: true } });
+  const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
   rig.person.isThere = false;
-  const outcome = refusal(cases[kind].start(rig));
+  const outcome = refusal(cases[kind].start(rig, authorizationServer));
   await rig.question(kind);
   return { rig, outcome };
 }

@@ -1,5 +1,6 @@
 /** Another account at a server that a program may reach: its tokens never go to that program without the person's yes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KeyturnError } from '../../src/errors.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { brokerRig, inWorld, refusal } from '../broker/rig.ts';
@@ -23,10 +24,13 @@ async function victim(): Promise<Rig> {
   return rig;
 }
 
-/** A second grant stands at the same endpoint, newer than the first. */
+/** A second grant stands at the same endpoint, newer than the first: the person said yes to it. */
 async function bobIsKept(rig: Rig): Promise<void> {
   rig.person.account = 'bob';
-  await rig.login({ scope: openid });
+  const login = rig.login({ scope: openid });
+  const asked = rig.question('account').then(({ id }) => rig.parts.interactions.answer(id, 'yes'));
+  await Promise.race([login, asked]);
+  await login;
   expect(rig.parts.grants.all().map(({ account }) => account)).toEqual(['alice', 'bob']);
 }
 
@@ -75,5 +79,94 @@ describe('a second grant at a program’s server', () => {
       state: { kind: 'revoked', receipt: 'notOffered' },
     });
     expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
+  });
+});
+
+const accounts = ({ parts }: Rig): string[] => parts.grants.all().map(({ account }) => account);
+
+/** The owner's key starts a sign-in and bob signs in. Resolves with the question's id, and the outcome to come. */
+async function bobSignsIn(rig: Rig, scope: readonly string[] = openid) {
+  rig.person.account = 'bob';
+  const outcome = refusal(rig.login({ scope }));
+  const asked = rig.question('account');
+  // Without a question the sign-in is over, and `refusal` says that nothing refused it.
+  await Promise.race([outcome, asked]);
+  return { outcome, ...(await asked) };
+}
+
+describe('somebody else who signs in', () => {
+  it('becomes no grant unless the person says so, and the tokens that came are revoked', async () => {
+    const rig = await victim();
+    const { outcome, id, question } = await bobSignsIn(rig);
+    expect(question).toMatchObject({
+      endpoint: rig.endpoint,
+      issuer: rig.grant().issuer,
+      account: 'bob',
+      known: ['alice'],
+    });
+    expect(rig.texts().join('')).not.toContain('"bob"');
+    rig.parts.interactions.answer(id, 'no');
+    expect(await outcome).toMatchObject({ reason: 'account_mismatch' });
+    expect(accounts(rig)).toEqual(['alice']);
+    expect(rig.fetched.filter((url) => url.endsWith('/token/revocation'))).toHaveLength(2);
+    expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
+  });
+
+  it('becomes no grant when nobody answers', async () => {
+    const rig = await victim();
+    rig.person.account = 'bob';
+    const outcome = refusal(rig.login({ scope: openid, timeout: 3_600_000 }));
+    await rig.question('account');
+    rig.clock.advance(600_000);
+    expect(await outcome).toMatchObject({ reason: 'account_mismatch' });
+    expect(accounts(rig)).toEqual(['alice']);
+    expect(rig.parts.interactions.list()).toEqual([]);
+  });
+
+  it('becomes no grant when the sign-in is withdrawn', async () => {
+    const rig = await victim();
+    rig.person.account = 'bob';
+    const command = new AbortController();
+    const outcome = refusal(rig.login({ scope: openid, signal: command.signal }));
+    await rig.question('account');
+    command.abort(new KeyturnError('interrupted', 'The command went away.'));
+    expect(await outcome).toMatchObject({ reason: 'interrupted' });
+    await rig.broker.end();
+    expect(accounts(rig)).toEqual(['alice']);
+  });
+
+  it('becomes no grant without an ID token where there was one', async () => {
+    const rig = await victim();
+    const { outcome, id, question } = await bobSignsIn(rig, ['notes:read']);
+    expect(question).not.toHaveProperty('account');
+    expect(question).toMatchObject({ known: ['alice'] });
+    rig.parts.interactions.answer(id, 'later');
+    expect(await outcome).toMatchObject({ reason: 'account_mismatch' });
+    expect(accounts(rig)).toEqual(['alice']);
+    expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
+  });
+
+  it('in a step-up of a program leaves the program its account, even after a yes', async () => {
+    const rig = await victim();
+    rig.person.account = 'bob';
+    const before = rig.grant();
+    const asked = refusal(rig.ask({ scope: ['notes:write'] }));
+    rig.parts.interactions.answer((await rig.question('account')).id, 'yes');
+    expect(await asked).toMatchObject({ reason: 'account_mismatch', hint: expect.stringContaining('bob') });
+    expect(accounts(rig)).toEqual(['alice', 'bob']);
+    expect(rig.parts.grants.byId(before.id)).toEqual(before);
+    expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
+  });
+
+  it('under a line of the index that names no subject is asked about all the same', async () => {
+    const rig = await victim();
+    const { id } = rig.grant();
+    await rig.parts.grants.mend({ ...rig.grant(), subject: null, account: 'bob' }, 99);
+    const again = await brokerRig(inWorld(world), { after: rig });
+    const { outcome, question } = await bobSignsIn(again);
+    expect(question).toMatchObject({ account: 'bob', known: ['alice'] });
+    await again.broker.end();
+    expect(await outcome).toMatchObject({ reason: 'broker_stopping' });
+    expect(again.grant()).toMatchObject({ id, account: 'alice', subject: 'alice' });
   });
 });

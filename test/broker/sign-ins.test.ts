@@ -310,7 +310,9 @@ describe('accounts', () => {
     const rig = await allowed();
     await rig.login({ scope });
     rig.person.account = 'bob';
-    await rig.login({ scope });
+    const kept = rig.login({ scope });
+    rig.parts.interactions.answer((await rig.question('account')).id, 'yes');
+    await kept;
     expect(rig.parts.grants.all().map(({ account }) => account)).toEqual(['alice', 'bob']);
     const [one, other] = [await allowedAs(rig, 'alice'), await allowedAs(rig, 'bob')];
     expect([one.account, other.account]).toEqual(['alice', 'bob']);
@@ -322,7 +324,9 @@ describe('accounts', () => {
     await rig.login({ scope });
     const before = { grant: rig.grant(), secret: await rig.vault.read(`grant.${rig.grant().id}`) };
     rig.person.account = 'bob';
-    expect(await refusal(rig.ask({ scope: ['notes:write'] }))).toMatchObject({ reason: 'account_mismatch' });
+    const asked = refusal(rig.ask({ scope: ['notes:write'] }));
+    rig.parts.interactions.answer((await rig.question('account')).id, 'no');
+    expect(await asked).toMatchObject({ reason: 'account_mismatch' });
     expect(rig.grant()).toEqual(before.grant);
     expect(await rig.vault.read(`grant.${before.grant.id}`)).toBe(before.secret);
     expect((await rig.ask()).account).toBe('alice');
@@ -334,7 +338,9 @@ describe('accounts', () => {
     world.endGrants();
     rig.clock.advance(3_600_000);
     rig.person.account = 'bob';
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'account_mismatch' });
+    const asked = refusal(rig.ask());
+    rig.parts.interactions.answer((await rig.question('account')).id, 'no');
+    expect(await asked).toMatchObject({ reason: 'account_mismatch' });
     expect(rig.grant()).toMatchObject({ account: 'alice', state: { kind: 'loginRequired' } });
   });
 

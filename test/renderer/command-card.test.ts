@@ -25,6 +25,34 @@ const idle = (page: Page): Promise<void> => page.locator('.actions[aria-busy=fal
 const timerHeld = (page: Page): Promise<void> =>
   expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
 
+it('the card of another account names server, issuer and both accounts, and keeps it after a press', async () => {
+  const question = {
+    id: 'q1',
+    kind: 'account' as const,
+    resource: 'https://notes.example/mcp',
+    issuer: 'https://login.example',
+    account: 'bob@notes.example',
+    accounts: ['alice@notes.example'],
+    createdAt: exampleNow,
+    state: 'open',
+  };
+  const answers: unknown[] = [];
+  const example = exampleAnswer({ 'interaction.list': { interactions: [question] } });
+  const { page } = await openWindow(profile.page.context(), {
+    hash: 'card',
+    answer: async (channel, params) => {
+      if (channel === 'interaction.answer') answers.push(params);
+      return example(channel, params);
+    },
+  });
+  for (const text of [question.resource, question.issuer, question.account, ...question.accounts]) {
+    await page.getByText(text, { exact: true }).waitFor();
+  }
+  await armed(page);
+  await button(page, 'Keep it').click();
+  await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes' }]);
+});
+
 describe('the card of a command', () => {
   const asker = {
     verified: true,

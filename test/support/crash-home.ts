@@ -78,10 +78,12 @@ export class CrashHome {
       await this.ask('interaction.answer', { id: card.id, answer: 'yes' });
       await pairing;
     }
-    for (const client of ['cli', ...programs]) {
-      await this.ask('permission.set', { client, resource: this.#resource, decision: 'allow' });
-    }
     for (const account of accounts) await this.signIn(account);
+    for (const client of ['cli', ...programs]) {
+      for (const account of accounts) {
+        await this.ask('permission.set', { client, resource: this.#resource, account, decision: 'allow' });
+      }
+    }
     const homeId = z
       .object({ homeId: z.string() })
       .parse(JSON.parse(readFileSync(path.join(this.home.paths.state, 'home.json'), 'utf8')));

@@ -1,0 +1,75 @@
+/**
+ * The card of a sign-in that came back as another account than was expected: shall it be kept beside the others?
+ *
+ * Invariant: server, issuer, who signed in and who was expected all stand on the card before a yes counts.
+ */
+import { announce } from './announcement.ts';
+import { ConsentForm } from './consent-form.tsx';
+import { useDeed } from './deed.ts';
+import { Fact, Facts } from './facts.tsx';
+import { Address, Foreign } from './foreign.tsx';
+import { Notice } from './notice.tsx';
+import { strings } from './strings.ts';
+import type { Question } from './views.ts';
+
+const words = strings.otherAccount;
+
+interface AccountCardProps {
+  readonly question: Question;
+  readonly onDone: () => void;
+}
+
+export function AccountCard({ question, onDone }: AccountCardProps) {
+  const { id } = question;
+  const deed = useDeed();
+  const sentences = { yes: words.done, no: words.refused, later: words.refused };
+  const answer = async (given: keyof typeof sentences): Promise<void> => {
+    if (!(await deed.run('interaction.answer', { id, answer: given }))) return;
+    announce(sentences[given]);
+    onDone();
+  };
+  return (
+    <ConsentForm
+      id={id}
+      title={words.title}
+      help={words.help}
+      approval={words.confirm}
+      deed={deed}
+      said={JSON.stringify(question)}
+      onAnswer={(given) => void answer(given)}
+      onApprove={() => void answer('yes')}
+    >
+      <div class="parties">
+        <Accounts question={question} />
+      </div>
+      <Notice kind="warn">
+        <p>{words.what}</p>
+      </Notice>
+    </ConsentForm>
+  );
+}
+
+function Accounts({
+  question: { resource = '', issuer = '', account, accounts = [] },
+}: {
+  readonly question: Question;
+}) {
+  return (
+    <Facts>
+      <Fact name={strings.card.server}>
+        <Address url={resource} />
+      </Fact>
+      <Fact name={strings.card.issuer}>
+        <Address url={issuer} />
+      </Fact>
+      <Fact name={words.signedIn}>{account === undefined ? words.unnamed : <Foreign text={account} />}</Fact>
+      <Fact name={words.expected}>
+        {accounts.map((known) => (
+          <p key={known}>
+            <Foreign text={known} />
+          </p>
+        ))}
+      </Fact>
+    </Facts>
+  );
+}

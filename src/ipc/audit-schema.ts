@@ -1,0 +1,30 @@
+/**
+ * The audit log, as schemas of the wire: its rows, and what verifying it came to.
+ *
+ * Invariant: a row names programs, servers and scopes, and has no field for a token.
+ */
+import * as z from 'zod';
+
+import { instant } from './values.ts';
+
+export const auditRow = z.looseObject({
+  sequence: instant.optional(),
+  time: z.number(),
+  event: z.string(),
+  outcome: z.string().optional(),
+  client: z.string().optional(),
+  endpoint: z.string().optional(),
+  issuer: z.string().optional(),
+  scope: z.array(z.string()).optional(),
+  count: instant.optional(),
+  fingerprint: z.string().optional(),
+});
+
+export const auditVerdict = z.object({
+  ok: z.boolean(),
+  rows: instant,
+  oldRows: instant,
+  tornLines: instant,
+  unprovenRows: instant,
+  firstProblem: z.object({ sequence: instant, what: z.string() }).optional(),
+});
