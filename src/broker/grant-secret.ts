@@ -4,10 +4,11 @@
  *
  * Invariants: nobody gets a secret without its binding, nor before the index of grants says what the binding
  * says. An item without a binding is of an older version, and counts only where `grant-roster.ts` recognises its
- * grant. Replacing a refresh token keeps the replaced one of an earlier sign-in until the grant is revoked, so that "disconnect" reaches every token the server still honours; each with the
- * registration it was issued under, which alone may revoke it (RFC 7009 §2.1). A rotated token that
- * the vault refused stays in memory, and is what everybody reads from then on; a sign-in replaces it.
- * Whoever writes holds the grant's turn (`Refresher.exclusive`).
+ * grant. Replacing a refresh token keeps the replaced one of an earlier sign-in until the grant is revoked, so
+ * that "disconnect" reaches every token the server still honours; each with the registration it was issued
+ * under, which alone may revoke it (RFC 7009 §2.1). A rotated token that the vault refused stays in memory, and
+ * is what everybody reads from then on; a sign-in replaces it. Only the holder of the grant's turn writes
+ * (`Refresher.exclusive`).
  */
 import { z } from 'zod';
 import { reasonOf } from '../errors.ts';
