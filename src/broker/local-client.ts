@@ -128,7 +128,7 @@ export class LocalClients {
 
   async add(name: string, now: number, executable?: string): Promise<LocalClient> {
     const client: LocalClient = {
-      id: randomBytes(16).toString('base64url'),
+      id: newId(),
       name,
       generation: 1,
       pairedAt: now,
@@ -167,4 +167,10 @@ export class LocalClients {
 
 function isAlive({ confirmed, pairedAt }: LocalClient, now: number): boolean {
   return confirmed || pairedAt + confirmWithin > now;
+}
+
+/** DESIGN, KEYS: 16 random bytes. None begins with `-`, so that it can be typed after a command as it stands. */
+function newId(): string {
+  const id = randomBytes(16).toString('base64url');
+  return id.startsWith('-') ? newId() : id;
 }
