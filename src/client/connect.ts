@@ -46,8 +46,24 @@ export async function connectAsOwner(place: Place = {}): Promise<Connection> {
   const { paths, socket } = locate(place);
   const file = ownerKeyFile(paths);
   const identity = readOwner(file);
-  // Commands start a broker themselves.
-  return openConnection({ identity, socket: socket(), after, waitsForRestart: false });
+  try {
+    // Commands start a broker themselves.
+    return await openConnection({ identity, socket: socket(), after, waitsForRestart: false });
+  } catch (error) {
+    if (error instanceof KeyturnError && error.reason === 'handshake_failed')
+      throw strangeBroker(error, paths);
+    throw error;
+  }
+}
+
+/** The owner's key can't be paired anew: a file of the home was exchanged, or another program listens there. */
+function strangeBroker({ message }: KeyturnError, { config, state }: HomePaths): KeyturnError {
+  return new KeyturnError('handshake_failed', message, {
+    rule: 'Keyturn wire contract: HELLO',
+    hint:
+      `If somebody exchanged ${state}/home.json or ${config}/owner.key, put the right file back, end the broker's ` +
+      'process with a signal, and try again. Else find out which program listens on the socket.',
+  });
 }
 
 function readOwner(file: string): Identity {
