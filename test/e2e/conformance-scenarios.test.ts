@@ -8,7 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type BentHome, type BentHomeOptions, programInBentWorld } from '../support/bent-home.ts';
-import type { Run } from '../support/home.ts';
+import { type Run, until } from '../support/home.ts';
 
 const open = (options: BentHomeOptions = {}) => programInBentWorld({ plain: true, ...options });
 
@@ -183,7 +183,8 @@ describe('scopes', () => {
   });
 
   it('grow by a step-up to the union of what was asked before and what is wanted now', async () => {
-    const there = await open({ protection: { scopes: ['read'] } });
+    // The metadata names both scopes: one registration is for both.
+    const there = await open({ protection: { scopes: ['read'], scopesSupported: ['read', 'write'] } });
     const { program, protectedServer, authorizationServer } = there;
     expect((await program.call()).status).toBe(200);
     protectedServer.settings.scopes = ['write'];
@@ -345,7 +346,13 @@ describe('a protected server that moves to another authorization server', () => 
     expect((await program.call()).status).toBe(200);
     const next = await world.openAuthorizationServer({ plain: true });
     protectedServer.settings.authorizationServers = [next];
-    const { status, run } = await program.call();
+    const called = program.call();
+    // The permission names the grant at the old one: the owner allows the new grant.
+    const { id } = await until('the question about the new grant', async () =>
+      (await home.json<{ id: string; kind: string }[]>('pending')).find(({ kind }) => kind === 'allow'),
+    );
+    await home.ok(['answer', id, 'yes']);
+    const { status, run } = await called;
     expect(status).toBe(200);
     expect(run.stderr).toContain(
       `the server used to sign in at ${old.issuer}, and now names ${next.issuer}.`,
