@@ -127,8 +127,9 @@ export class CrashHome {
       accounts.map((account) => this.#askOn(connection, account)),
     );
     return async () => {
-      await Promise.all(work);
+      // The broker is gone: nobody here waits for the next one.
       for (const connection of connections) connection.close();
+      await Promise.all(work);
     };
   }
 
