@@ -1,8 +1,9 @@
 /**
  * How the tests run: all on Node, two files at a time.
  *
- * Invariant: only the tests that start the built program build it first, so that a unit test needs
- * no compiler run.
+ * Invariants: only the tests that start the built program build it first, so that a unit test needs
+ * no compiler run. What a test replaces (a spy, a timer, a variable of the environment) it puts back: the files
+ * of `modules` share two processes.
  */
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -41,6 +42,9 @@ export default defineConfig({
         test: {
           ...common,
           name: 'modules',
+          // One process for many files: no module of src/ keeps state of its own, and to load everything anew
+          // for each file takes longer than most files' tests.
+          isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: [...processTests, ...desktopTests],
         },

@@ -11,6 +11,7 @@ import { channels } from './channels.ts';
 import type { WindowDeeds } from './ipc.ts';
 import type { LoginItem } from './login-item.ts';
 import type { PreferenceFile } from './preferences.ts';
+import type { ScreenChoice } from './screen-choice.ts';
 import type { ScreenLock } from './screen-lock.ts';
 import type { SignInPages } from './sign-in-pages.ts';
 import type { Question } from './summary.ts';
@@ -20,6 +21,7 @@ export interface DeedParts {
   readonly owner: Pick<DeskOwner, 'call' | 'release' | 'widens' | 'endsRefusal'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
+  readonly screenChoice: ScreenChoice;
   readonly windows: Pick<Windows, 'answers'>;
   readonly screenLock: Pick<ScreenLock, 'hearing'>;
   readonly signInPages: SignInPages;
@@ -69,9 +71,10 @@ function toBroker({ owner }: DeedParts, channel: ChannelName, params: unknown): 
 
 /** What the broker knows nothing of. */
 function ownDeeds(parts: DeedParts): Special {
-  const { preferences, loginItem, screenLock } = parts;
+  const { preferences, loginItem, screenChoice, screenLock } = parts;
   const all = async (): Promise<ShownPreferences> => ({
     ...preferences.choices(),
+    lockWithScreen: await screenChoice.isOn(),
     openAtLogin: await loginItem.isOn(),
     screenLock: screenLock.hearing,
   });
@@ -86,9 +89,10 @@ function ownDeeds(parts: DeedParts): Special {
       return {};
     },
     'preferences.get': all,
-    'preferences.set': async ({ guard }, { openAtLogin, ...choices }) => {
+    'preferences.set': async ({ guard }, { openAtLogin, lockWithScreen, ...choices }) => {
       // The vault would stay open behind a locked screen: no page decides that by itself.
-      if (choices.lockWithScreen === false && locksWithScreen(preferences)) guard.approve();
+      if (lockWithScreen === false && (await screenChoice.isOn())) guard.approve();
+      if (lockWithScreen !== undefined) await screenChoice.set(lockWithScreen);
       // The system's to remember: it must work where our own file can't be read.
       if (openAtLogin !== undefined) await loginItem.set(openAtLogin);
       if (Object.values(choices).some((choice) => choice !== undefined)) preferences.choose(choices);
@@ -101,15 +105,6 @@ function ownDeeds(parts: DeedParts): Special {
 /** What the person said yes to may open one page of that server, without another press. */
 function leadsToPage({ kind, command, method }: Partial<Question> = {}): boolean {
   return kind === 'allow' || (kind === 'command' && command === 'login' && method === 'browser');
-}
-
-/** A choice that can't be read counts as made, as it does where the screen is locked. */
-function locksWithScreen(preferences: PreferenceFile): boolean {
-  try {
-    return preferences.choices().lockWithScreen;
-  } catch {
-    return true;
-  }
 }
 
 /** What widens, depending on its params; and what a click may open a page for. */
@@ -154,7 +149,21 @@ function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
       if (params.on) guard.approve();
       return owner.call('override.set', params);
     },
-    'login.start': (_window, params) =>
-      signInPages.during(params.resource, () => owner.call('login.start', params)),
+    'login.start': async (_window, params) => {
+      // An equal one that waits is joined, and has no page to come.
+      await signInPages.broughtForward(params);
+      return signInPages.during(params.resource, () => owner.call('login.start', params));
+    },
+    'login.answer': async ({ guard }, params) => {
+      if (params.isErrorPage !== true) return owner.call('login.answer', params);
+      // A client is registered, and another page of that server opens.
+      guard.approve();
+      const { interactions } = methods['interaction.list'].result.parse(
+        await owner.call('interaction.list', {}),
+      );
+      const answer = await owner.call('login.answer', params);
+      signInPages.clicked(interactions.find(({ id }) => id === params.id)?.resource ?? '');
+      return answer;
+    },
   };
 }

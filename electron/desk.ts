@@ -9,7 +9,8 @@ import type { Change } from './channels.ts';
 import type { LoginItem } from './login-item.ts';
 import type { Act } from './menu.ts';
 import { Notifications } from './notifications.ts';
-import type { Choices, PreferenceFile } from './preferences.ts';
+import type { PreferenceFile } from './preferences.ts';
+import type { ScreenChoice } from './screen-choice.ts';
 import type { ScreenLock } from './screen-lock.ts';
 import type { SignInPages } from './sign-in-pages.ts';
 import { isCard, newsSince, readSummary } from './summary.ts';
@@ -22,6 +23,7 @@ export interface DeskParts {
   readonly windows: Windows;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
+  readonly screenChoice: ScreenChoice;
   readonly screenLock: Pick<ScreenLock, 'close'>;
   readonly signInPages: SignInPages;
   readonly quit: () => void;
@@ -90,7 +92,7 @@ export class Desk {
     this.#last = summary;
     this.#notifications.keepOnly(summary.questions);
     const news = newsSince(before, summary);
-    if (this.#choices().notifications) this.#notifications.tell(news);
+    if (this.#wantsNotifications()) this.#notifications.tell(news);
     if (summary.isOnline && !before.isOnline) this.#parts.online();
     await this.#parts.windows.keepCard({
       open: summary.questions.map(({ id }) => id),
@@ -99,13 +101,13 @@ export class Desk {
     });
   }
 
-  /** What the person chose, or the careful side of each where that can't be read. */
-  #choices(): Pick<Choices, 'notifications' | 'lockWithScreen'> {
+  /** What the person chose; yes where that can't be read. */
+  #wantsNotifications(): boolean {
     try {
-      return this.#parts.preferences.choices();
+      return this.#parts.preferences.choices().notifications;
     } catch (error) {
       this.#failed(error);
-      return { notifications: true, lockWithScreen: true };
+      return true;
     }
   }
 
@@ -171,7 +173,7 @@ export class Desk {
   }
 
   async #lockWithScreen(): Promise<void> {
-    if (this.#choices().lockWithScreen) await this.lock();
+    if (await this.#parts.screenChoice.isOn()) await this.lock();
   }
 
   close(): void {

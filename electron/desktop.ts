@@ -30,6 +30,7 @@ import { loginItem } from './login-item.ts';
 import { pageScheme, pageSchemeName, servePage } from './page.ts';
 import { watchPower } from './power.ts';
 import { PreferenceFile } from './preferences.ts';
+import { ScreenChoice } from './screen-choice.ts';
 import { proxyFrom } from './proxy.ts';
 import { hearScreenLock } from './screen-lock.ts';
 import { SignInPages } from './sign-in-pages.ts';
@@ -157,6 +158,7 @@ interface DeskSetUp {
 /** Everything that the person meets, and what of the system leads to it. */
 function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Desk {
   const preferences = new PreferenceFile(paths.config);
+  const screenChoice = new ScreenChoice(owner, preferences);
   const windows = new Windows({ preferences, preload: preloadFile, now });
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
   // There is none yet when the listener starts, and never where the desk can't be made.
@@ -171,6 +173,7 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
     owner,
     windows,
     screenLock,
+    screenChoice,
     preferences,
     loginItem: atLogin,
     signInPages: pages,
@@ -184,6 +187,7 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
     windows,
     preferences,
     loginItem: atLogin,
+    screenChoice,
     screenLock,
     signInPages: pages,
     copy: (text) => clipboard.writeText(text),

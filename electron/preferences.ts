@@ -7,16 +7,16 @@
 import Store from 'electron-store';
 import * as z from 'zod';
 import { KeyturnError } from '../src/errors.ts';
-import type { Preferences } from './channels.ts';
 
 const choicesSchema = z.object({
   notifications: z.boolean().default(true),
-  lockWithScreen: z.boolean().default(false),
+  /** An earlier version's place for it: see screen-choice.ts. */
+  lockWithScreen: z.boolean().optional(),
   isWelcomed: z.boolean().default(false),
 });
 
 /** Start at login is the system's to remember, not ours: see login-item.ts. */
-export type Choices = Omit<Preferences, 'openAtLogin'>;
+export type Choices = z.infer<typeof choicesSchema>;
 
 const sizeSchema = z.object({
   width: z.int().min(320).max(10_000),

@@ -21,6 +21,12 @@ export interface SignInPageParts {
   readonly now: () => number;
 }
 
+/** What a sign-in is for. */
+interface SignIn {
+  readonly resource: string;
+  readonly account?: string | undefined;
+}
+
 export class SignInPages {
   readonly #parts: SignInPageParts;
   /** By resource: when the person allowed something there. */
@@ -63,6 +69,18 @@ export class SignInPages {
       throw new KeyturnError('not_found', 'This sign-in is over.', { hint: 'Sign in again from the list.' });
     }
     await this.#open(question.startUrl ?? question.url);
+  }
+
+  /** Opens the page of a sign-in that waits and that a window started for the same. */
+  async broughtForward({ resource, account }: SignIn): Promise<void> {
+    const waiting = (await this.#parts.questions()).find(
+      (open) =>
+        open.kind === 'login' &&
+        open.startedBy === 'window' &&
+        open.account === account &&
+        nameOf(open.resource ?? '') === nameOf(resource),
+    );
+    if (waiting) await this.opened(waiting.id);
   }
 
   #takeStart(name: string): boolean {

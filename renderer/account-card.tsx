@@ -3,9 +3,8 @@
  *
  * Invariant: server, issuer, who signed in and who was expected all stand on the card before a yes counts.
  */
-import { announce } from './announcement.ts';
 import { ConsentForm } from './consent-form.tsx';
-import { useDeed } from './deed.ts';
+import type { CardProps } from './consent-form.tsx';
 import { Fact, Facts } from './facts.tsx';
 import { Address, Foreign } from './foreign.tsx';
 import { Notice } from './notice.tsx';
@@ -14,30 +13,16 @@ import type { Question } from './views.ts';
 
 const words = strings.otherAccount;
 
-interface AccountCardProps {
-  readonly question: Question;
-  readonly onDone: () => void;
-}
-
-export function AccountCard({ question, onDone }: AccountCardProps) {
-  const { id } = question;
-  const deed = useDeed();
-  const sentences = { yes: words.done, no: words.refused, later: words.refused };
-  const answer = async (given: keyof typeof sentences): Promise<void> => {
-    if (!(await deed.run('interaction.answer', { id, answer: given }))) return;
-    announce(sentences[given]);
-    onDone();
-  };
+export function AccountCard({ question, onDone }: CardProps) {
   return (
     <ConsentForm
-      id={id}
+      question={question}
+      onDone={onDone}
       title={words.title}
       help={words.help}
       approval={words.confirm}
-      deed={deed}
       said={JSON.stringify(question)}
-      onAnswer={(given) => void answer(given)}
-      onApprove={() => void answer('yes')}
+      sentences={{ yes: words.done, no: words.refused, later: words.refused }}
     >
       <div class="parties">
         <Accounts question={question} />

@@ -5,11 +5,11 @@
  * kind of change that this page doesn't know is said to be unknown.
  */
 import { commandName } from './allowance.ts';
-import { announce } from './announcement.ts';
 import { Asker } from './asker.tsx';
 import { ConsentForm } from './consent-form.tsx';
-import { useDeed } from './deed.ts';
+import type { CardProps } from './consent-form.tsx';
 import { Fact, Facts } from './facts.tsx';
+import { overriddenPlace } from './foreign-text.ts';
 import { Address, Foreign } from './foreign.tsx';
 import { Notice } from './notice.tsx';
 import { scopeNames, Scopes } from './scopes.tsx';
@@ -19,30 +19,17 @@ import { WhenExactly } from './when.tsx';
 
 const words = strings.command;
 
-interface CommandCardProps {
-  readonly question: Question;
-  readonly onDone: () => void;
-}
-
-export function CommandCard({ question, onDone }: CommandCardProps) {
-  const { id, command = 'other' } = question;
-  const deed = useDeed();
-  const sentences = { yes: words.done, no: words.denied, later: strings.card.postponed };
-  const answer = async (given: keyof typeof sentences): Promise<void> => {
-    if (!(await deed.run('interaction.answer', { id, answer: given }))) return;
-    announce(sentences[given]);
-    onDone();
-  };
+export function CommandCard({ question, onDone }: CardProps) {
+  const { command = 'other' } = question;
   return (
     <ConsentForm
-      id={id}
+      question={question}
+      onDone={onDone}
       title={words.titles[command]}
       help={strings.card.helpCommand}
       approval={words.confirm}
-      deed={deed}
       said={JSON.stringify(question)}
-      onAnswer={(given) => void answer(given)}
-      onApprove={() => void answer('yes')}
+      sentences={{ yes: words.done, no: words.denied, later: strings.card.postponed }}
     >
       <div class="parties">
         <Asker question={question} name={words.who} note={words.whoWhat} isRead />
@@ -71,7 +58,7 @@ function Change({ question }: { readonly question: Question }) {
           </strong>
         </Fact>
       )}
-      {[resource, server].map(
+      {[resource, server && overriddenPlace(server, override ?? '')].map(
         (url) =>
           url !== undefined && (
             <Fact key={url} name={strings.card.server}>

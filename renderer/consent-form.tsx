@@ -6,31 +6,62 @@
  * (armed.ts): it has said all that it has to say. One that says something else later says so.
  */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { announce } from './announcement.ts';
 import { useArmed, useSettled } from './armed.ts';
 import { ChangedNotice } from './changed-notice.tsx';
-import type { Deed } from './deed.ts';
+import { useDeed } from './deed.ts';
 import { Refused } from './refused.tsx';
 import { strings } from './strings.ts';
+import type { Question } from './views.ts';
 
 const words = strings.card;
 
-interface ConsentFormProps {
-  readonly id: string;
+/** A card's question, and what to do once it is answered. */
+export interface CardProps {
+  readonly question: Question;
+  readonly onDone: () => void;
+}
+
+type Answer = 'yes' | 'no' | 'later';
+
+interface ConsentFormProps extends CardProps {
   readonly title: string;
   readonly help: string;
   /** The word on the button that approves. */
   readonly approval: string;
-  readonly deed: Deed;
   /** All that the card says, as text; undefined until that is complete: before that nothing may be approved. */
   readonly said: string | undefined;
-  readonly onAnswer: (answer: 'no' | 'later') => void;
-  readonly onApprove: () => void;
+  /** What is announced after each answer. */
+  readonly sentences: Readonly<Record<Answer, string>>;
+  /** What goes with a yes; answers undefined where nothing may be approved. Nothing goes with it where this is left out. */
+  readonly termsOfYes?: () => object | undefined;
   readonly children: ComponentChildren;
 }
 
-export function ConsentForm({ title, help, deed, onAnswer, children, ...answers }: ConsentFormProps) {
+const noTerms = (): object => ({});
+
+export function ConsentForm({
+  question: { id },
+  onDone,
+  title,
+  help,
+  sentences,
+  termsOfYes = noTerms,
+  children,
+  ...answers
+}: ConsentFormProps) {
   const isSettled = useSettled();
+  const deed = useDeed();
+  const give = async (answer: Answer, terms = {}): Promise<void> => {
+    if (!(await deed.run('interaction.answer', { id, answer, ...terms }))) return;
+    announce(sentences[answer]);
+    onDone();
+  };
+  const approve = (): void => {
+    const terms = termsOfYes();
+    if (terms) void give('yes', terms);
+  };
   return (
     <form
       class="question"
@@ -40,7 +71,7 @@ export function ConsentForm({ title, help, deed, onAnswer, children, ...answers 
       }}
       onSubmit={(event) => {
         event.preventDefault();
-        onAnswer('no');
+        void give('no');
       }}
     >
       <h3>{title}</h3>
@@ -51,22 +82,31 @@ export function ConsentForm({ title, help, deed, onAnswer, children, ...answers 
         <p class="dim small" id="card-help">
           {help}
         </p>
-        <Answers {...answers} isBusy={deed.isBusy} onLater={() => onAnswer('later')} />
+        <Answers
+          {...answers}
+          id={id}
+          isBusy={deed.isBusy}
+          onLater={() => void give('later')}
+          onApprove={approve}
+        />
       </footer>
     </form>
   );
 }
 
-type AnswersProps = Pick<ConsentFormProps, 'id' | 'approval' | 'said' | 'onApprove'> & {
+interface AnswersProps extends Pick<ConsentFormProps, 'approval' | 'said'> {
+  readonly id: string;
   readonly isBusy: boolean;
   readonly onLater: () => void;
-};
+  readonly onApprove: () => void;
+}
 
 function Answers({ id, approval, said, isBusy, onLater, onApprove }: AnswersProps) {
   const isArmed = useArmed(id, said);
   const deny = useRef<HTMLButtonElement>(null);
-  // Without scrolling: a card that is longer than its window is read from its beginning.
-  useEffect(() => deny.current?.focus({ preventScroll: true }), [id]);
+  // In the moment it is drawn: a later focus could take it from where the person went meanwhile. Without scrolling: a
+  // card that is longer than its window is read from its beginning.
+  useLayoutEffect(() => deny.current?.focus({ preventScroll: true }), [id]);
   return (
     <div class="actions" aria-busy={isBusy}>
       <button type="submit" class="danger" ref={deny} aria-describedby="card-help">

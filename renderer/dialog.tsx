@@ -1,11 +1,12 @@
 /**
  * A modal dialog: the browser's own, which keeps the focus inside and closes at Escape.
  *
- * Invariant: when it is gone the focus is where it was before; focus.ts cares for the rest if that is
- * gone too.
+ * Invariant: it takes the focus in the moment it is drawn, and gives it back in the moment it goes; where the element
+ * that had it before is gone too, focus.ts gives it to the view. Later, after the next paint, the person may already
+ * have moved the focus, and a key pressed since would reach another element than the one they chose.
  */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 
 interface DialogProps {
   readonly title: string;
@@ -14,18 +15,10 @@ interface DialogProps {
 }
 
 export function Dialog({ title, onClose, children }: DialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
-    const opener = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (opener instanceof HTMLElement) opener.focus();
-    };
-  }, []);
   return (
     <dialog
-      ref={dialog}
+      ref={openModal}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
@@ -36,4 +29,13 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       {children}
     </dialog>
   );
+}
+
+/**
+ * A ref: Preact sets it as soon as the dialog is drawn, before the layout effects of what is inside, and runs what it
+ * answers before the dialog is removed. `close` gives the focus back to what had it at `showModal`.
+ */
+function openModal(dialog: HTMLDialogElement | null): () => void {
+  dialog?.showModal();
+  return () => dialog?.close();
 }

@@ -1,6 +1,6 @@
 /** A field of a form with its label, and what to know about it. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface FieldProps {
   readonly label: string;
@@ -27,7 +27,8 @@ export function Field({
 }: FieldProps) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  // In the moment it is drawn: a later focus could take it from where the person went meanwhile.
+  useLayoutEffect(() => {
     if (isFirst) input.current?.focus();
   }, [isFirst]);
   // Preact's types tell inputs apart by their type; the four here take the same attributes.

@@ -33,6 +33,12 @@ function escaped(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
+/** What an override is for, as a person types it: a private address is confirmed for a host, not for a URL. */
+export function overriddenPlace(server: string, name: string): string {
+  if (name !== 'private-address') return server;
+  return URL.parse(server)?.hostname.replace(/^\[|\]$/g, '') ?? server;
+}
+
 /** The text for places that take no markup: titles, labels, announcements. Odd ones are quoted. */
 export function fitLabel(raw: string, bound?: number): string {
   const { text, isOdd } = fit(raw, bound);

@@ -4,7 +4,7 @@ import { announce } from './announcement.ts';
 import { useDeed } from './deed.ts';
 import { Choice, Field } from './field.tsx';
 import { Address } from './foreign.tsx';
-import { fitLabel } from './foreign-text.ts';
+import { fitLabel, overriddenPlace } from './foreign-text.ts';
 import { Notice } from './notice.tsx';
 import { Refused } from './refused.tsx';
 import { Mark } from './state-mark.tsx';
@@ -43,16 +43,17 @@ export function OverrideSettings({ status: { overrides } }: { readonly status: S
 function Waived({ server, name }: { readonly server: string; readonly name: OverrideName }) {
   const deed = useDeed();
   const rule = words.overrideNames[name] ?? name;
+  const place = overriddenPlace(server, name);
   const end = async (): Promise<void> => {
     if (await deed.run('override.set', { server, name, on: false })) {
-      announce(words.overrideEnded(fitLabel(server)));
+      announce(words.overrideEnded(fitLabel(place)));
     }
   };
   return (
     <div class="permission">
       <div class="permission-what">
         <p class="permission-head">
-          <Address url={server} />
+          <Address url={place} />
           <Mark tone="warn" icon="warn">
             {name}
           </Mark>
@@ -63,7 +64,7 @@ function Waived({ server, name }: { readonly server: string; readonly name: Over
       <div class="actions">
         <button
           type="button"
-          aria-label={words.overrideEndFor(rule, fitLabel(server))}
+          aria-label={words.overrideEndFor(rule, fitLabel(place))}
           onClick={() => void end()}
         >
           {words.overrideEnd}

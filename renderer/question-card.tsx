@@ -8,11 +8,10 @@ import { useState } from 'preact/hooks';
 import { AccountCard } from './account-card.tsx';
 import { commandName, freshScopes, termsOf } from './allowance.ts';
 import type { Span } from './allowance.ts';
-import { announce } from './announcement.ts';
 import { Asker } from './asker.tsx';
 import { CommandCard } from './command-card.tsx';
 import { ConsentForm } from './consent-form.tsx';
-import { useDeed } from './deed.ts';
+import type { CardProps } from './consent-form.tsx';
 import { Fact, Facts } from './facts.tsx';
 import { fitLabel } from './foreign-text.ts';
 import { Address, Foreign, OnCard } from './foreign.tsx';
@@ -31,12 +30,6 @@ import type { Question } from './views.ts';
 import { When } from './when.tsx';
 
 const words = strings.card;
-
-export interface CardProps {
-  readonly question: Question;
-  /** The question is answered. */
-  readonly onDone: () => void;
-}
 
 export function QuestionCard(props: CardProps) {
   return (
@@ -65,18 +58,16 @@ function CardOfKind({ question, onDone }: CardProps) {
 }
 
 function PairCard({ question, onDone }: CardProps) {
-  const { id, client = '', code = '' } = question;
-  const { deed, answer } = useAnswer(question, onDone);
+  const { client = '', code = '' } = question;
   return (
     <ConsentForm
-      id={id}
+      question={question}
+      onDone={onDone}
       title={words.titlePair}
       help={words.helpPair}
       approval={words.pair}
-      deed={deed}
       said={JSON.stringify(question)}
-      onAnswer={(given) => void answer(given)}
-      onApprove={() => void answer('yes')}
+      sentences={sentencesTo(question)}
     >
       <div class="digits">
         <p>{words.digits}</p>
@@ -91,21 +82,13 @@ function PairCard({ question, onDone }: CardProps) {
   );
 }
 
-/** A word to the question; a yes may have its terms. */
-function useAnswer(question: Question, onDone: () => void) {
-  const deed = useDeed();
-  const name = fitLabel(question.client ?? '');
-  const sentences = {
-    yes: question.kind === 'pair' ? words.paired(name) : words.allowed(name),
+function sentencesTo({ kind, client = '' }: Question) {
+  const name = fitLabel(client);
+  return {
+    yes: kind === 'pair' ? words.paired(name) : words.allowed(name),
     no: words.denied(name),
     later: words.postponed,
   };
-  const answer = async (given: keyof typeof sentences, terms = {}): Promise<void> => {
-    if (!(await deed.run('interaction.answer', { id: question.id, answer: given, ...terms }))) return;
-    announce(sentences[given]);
-    onDone();
-  };
-  return { deed, answer };
 }
 
 function AllowCard({ question, onDone }: CardProps) {
@@ -115,22 +98,17 @@ function AllowCard({ question, onDone }: CardProps) {
   // A choice was made among what the card said then; of anything else it says nothing.
   const [wanted, choose] = useState<{ readonly span: Span; readonly of: string | undefined }>();
   const chosen = wanted !== undefined && wanted.of === said ? wanted.span : first;
-  const { deed, answer } = useAnswer(question, onDone);
-  const { id, client = '' } = question;
-  const allow = (): void => {
-    const terms = termsOf(chosen, had);
-    if (terms) void answer('yes', terms);
-  };
+  const { client = '' } = question;
   return (
     <ConsentForm
-      id={id}
+      question={question}
+      onDone={onDone}
       title={words.titleAllow}
       help={words.help}
       approval={words.allow}
-      deed={deed}
       said={said}
-      onAnswer={(given) => void answer(given)}
-      onApprove={allow}
+      sentences={sentencesTo(question)}
+      termsOfYes={() => termsOf(chosen, had)}
     >
       <div class="parties">
         <Asker

@@ -3,9 +3,8 @@
  *
  * Invariant: every setting that a yes would confirm stands on the card, with the value as the broker names it.
  */
-import { announce } from './announcement.ts';
 import { ConsentForm } from './consent-form.tsx';
-import { useDeed } from './deed.ts';
+import type { CardProps } from './consent-form.tsx';
 import { Fact, Facts } from './facts.tsx';
 import { Foreign } from './foreign.tsx';
 import { longestPath } from './asker.tsx';
@@ -18,30 +17,17 @@ const words = strings.unconfirmed;
 
 type Unconfirmed = NonNullable<Question['settings']>[number];
 
-interface SettingsCardProps {
-  readonly question: Question;
-  readonly onDone: () => void;
-}
-
-export function SettingsCard({ question, onDone }: SettingsCardProps) {
-  const { id, settings = [] } = question;
-  const deed = useDeed();
-  const sentences = { yes: words.done, no: words.refused, later: strings.card.postponed };
-  const answer = async (given: keyof typeof sentences): Promise<void> => {
-    if (!(await deed.run('interaction.answer', { id, answer: given }))) return;
-    announce(sentences[given]);
-    onDone();
-  };
+export function SettingsCard({ question, onDone }: CardProps) {
+  const { settings = [] } = question;
   return (
     <ConsentForm
-      id={id}
+      question={question}
+      onDone={onDone}
       title={words.title}
       help={words.help}
       approval={words.confirm}
-      deed={deed}
       said={JSON.stringify(question)}
-      onAnswer={(given) => void answer(given)}
-      onApprove={() => void answer('yes')}
+      sentences={{ yes: words.done, no: words.refused, later: strings.card.postponed }}
     >
       <div class="parties">
         <UnconfirmedFacts settings={settings} />

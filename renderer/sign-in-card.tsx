@@ -25,7 +25,7 @@ interface SignInCardProps {
 }
 
 export function SignInCard({ question, onDone }: SignInCardProps) {
-  const { id, kind, formerIssuer, code } = question;
+  const { id, kind, formerIssuer, code, newClient } = question;
   const isDevice = kind === 'device';
   const deed = useDeed();
   const said = JSON.stringify(question);
@@ -39,6 +39,9 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
     announce(words.cancelled);
     onDone();
   };
+  const tellError = async (): Promise<void> => {
+    if (await deed.run('login.answer', { id, isErrorPage: true })) announce(words.errorPageTold);
+  };
   return (
     <div class="question">
       <h3>{isDevice ? words.titleDevice : words.titlePage}</h3>
@@ -50,6 +53,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
           {words.former} <Address url={formerIssuer} /> {words.formerWhat}
         </Notice>
       )}
+      {newClient && <Notice kind="info">{words.newClient}</Notice>}
       <PageAddress url={question.url ?? ''} />
       {!isDevice && <Paste id={id} onDone={onDone} />}
       <Refused refusal={deed.refusal} />
@@ -58,6 +62,11 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
           <button type="button" class="danger" onClick={() => void callOff()}>
             {words.cancel}
           </button>
+          {!isDevice && (
+            <button type="button" onClick={() => void tellError()}>
+              {words.errorPage}
+            </button>
+          )}
           <button
             type="button"
             class="primary"

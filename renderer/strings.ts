@@ -110,6 +110,12 @@ export const strings = {
     nextTry: 'next try',
     troubles: {
       authorization_server_unreachable: 'the issuer can’t be reached',
+      client_rejected: 'the issuer refuses Keyturn’s client',
+      resource_mismatch: 'the issuer gives no tokens for this server',
+      scope_insufficient: 'the issuer refuses these scopes',
+      login_failed: 'the issuer refuses to refresh it',
+      token_invalid: 'the issuer’s answer can’t be used',
+      audience_mismatch: 'the issuer’s token is for another server',
     } as Readonly<Record<string, string | undefined>>,
     attempt: {
       broker: 'Keyturn stopped during a refresh, so nobody knows how it ended. The next refresh settles it.',
@@ -158,7 +164,8 @@ export const strings = {
   receipts: {
     confirmed: 'The issuer confirmed that it ended the tokens.',
     pending: 'Pending: the issuer could not be told yet. Keyturn tries again by itself.',
-    notOffered: 'The issuer offers no revocation: tokens that were handed out live until they expire.',
+    notOffered:
+      'The issuer offers no revocation. Keyturn has forgotten the tokens, but they may stay valid there: to end them, remove Keyturn’s access in your account at the issuer.',
     abandoned: 'The issuer could not be told in all this time. Keyturn has stopped trying.',
     nextTry: 'Next try:',
     triedUntil: 'Tried until:',
@@ -726,6 +733,9 @@ export const strings = {
     page: 'Address of the page, to copy',
     paste: 'Signed in on another device? Paste the address at which its browser ended',
     pasteSubmit: 'Use this address',
+    errorPage: 'The page shows an error',
+    errorPageTold: 'Keyturn registers at this provider again. Then it opens another page.',
+    newClient: 'Keyturn has registered at this provider again. Continue at this page.',
     pasted: 'The address was taken.',
     code: 'Code',
     codeHint: 'Enter it only if you started this sign-in yourself.',

@@ -6,10 +6,11 @@
  *   npm run demo -- --yes         answers for you, and says so
  *   npm run demo -- --keep        leaves it all running, to try from a second terminal
  */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, KeyturnError } from 'keyturn/client';
+import { type KeptFile, takeFile } from './demo/kept.ts';
 import { type Person, person } from './demo/person.ts';
 import { pairProgram, type Program } from './demo/program.ts';
 import { setStage, type Stage } from './demo/stage.ts';
@@ -21,11 +22,24 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 
+const kept = args.includes('--keep') ? keptFile() : undefined;
+
+/** Ends the process where another demo has it. */
+function keptFile(): KeptFile {
+  const taken = takeFile(process.cwd());
+  if (typeof taken !== 'string') return taken;
+  process.stderr.write(`demo: ${taken}\n`);
+  process.exit(2);
+}
+
 interface Fact {
   readonly what: string;
   readonly expected: number | string;
   readonly actual: number | string;
 }
+
+/** SIGHUP: the terminal was closed. */
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 let step = 0;
 const facts: Fact[] = [];
@@ -44,12 +58,15 @@ async function main(): Promise<boolean> {
   const hasDisplay =
     ['DISPLAY', 'WAYLAND_DISPLAY'].some((name) => process.env[name]) || process.platform !== 'linux';
   const stage = await setStage(isPresent && hasDisplay);
-  const interrupted = (): void => void stage.close().finally(() => process.exit(130));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupted);
+  const interrupted = (): void => {
+    kept?.remove();
+    void stage.close().finally(() => process.exit(130));
+  };
+  for (const signal of endings) process.once(signal, interrupted);
   try {
     await play(stage, person(stage, isPresent, tell));
     const isGood = await summary(stage);
-    if (args.includes('--keep')) await keep(stage);
+    if (kept) await keep(stage, kept);
     return isGood;
   } finally {
     await stage.close();
@@ -202,26 +219,29 @@ async function summary(stage: Stage): Promise<boolean> {
 }
 
 /** Signs in once more, writes the lines for a second terminal, and waits for an interrupt. */
-async function keep(stage: Stage): Promise<void> {
+async function keep(stage: Stage, file: KeptFile): Promise<void> {
   const { url } = stage.world.protectedServer;
   await stage.keyturn('allow', 'cli', url);
   await stage.keyturn('login', url);
-  const lines = `export KEYTURN_HOME=${stage.home}\nexport NODE_EXTRA_CA_CERTS=${stage.caFile}\nexport NOTES=${url}\n`;
-  const file = path.join(import.meta.dirname, '..', '.demo.env');
-  await writeFile(file, lines, { mode: 0o600 });
+  const lines = file.write({
+    KEYTURN_HOME: stage.home,
+    NODE_EXTRA_CA_CERTS: stage.caFile,
+    // A broker that is started anew finds the keyring by it.
+    ...(stage.bus === undefined ? {} : { DBUS_SESSION_BUS_ADDRESS: stage.bus }),
+    NOTES: url,
+  });
   process.stdout.write(
     `\nIt all keeps running. In a second terminal, in this folder (or: . ./.demo.env):\n\n${lines}npx keyturn token "$NOTES"\n\n` +
       `Signed in as you were above. Interrupt (Ctrl-C) to end it.\n`,
   );
   const wait = Promise.withResolvers<void>();
   const alive = setInterval(() => undefined, 60_000);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of endings) {
     process.removeAllListeners(signal);
     process.once(signal, () => wait.resolve());
   }
   await wait.promise;
   clearInterval(alive);
-  await rm(file, { force: true });
 }
 
 try {
@@ -231,4 +251,6 @@ try {
   if (!(error instanceof KeyturnError)) throw error;
   process.stderr.write(`demo: ${error.message}\n`);
   process.exitCode = 1;
+} finally {
+  kept?.remove();
 }

@@ -18,6 +18,9 @@ const isSoak = args.includes('--soak');
 /** Where the soak's runs write their numbers (test/soak/report.ts). */
 const soakReport = path.join(folder, 'soak.jsonl');
 
+/** Where Node keeps what it compiled: the tests start hundreds of processes, and each would compile the same anew. */
+const compiled = path.join(folder, 'compiled');
+
 /** What vitest is called with, a list for each run: the files that read KEYTURN_SOAK, and the long forms. */
 const soakRuns = [
   ['test/e2e/shared-home.test.ts', 'test/e2e/askers.test.ts'],
@@ -39,7 +42,11 @@ function run(extra, number) {
   const { status } = spawnSync('sh', [withKeyring, process.execPath, ...vitest], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, ...(isSoak ? { KEYTURN_SOAK: '1', KEYTURN_SOAK_REPORT: soakReport } : {}) },
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: compiled,
+      ...(isSoak ? { KEYTURN_SOAK: '1', KEYTURN_SOAK_REPORT: soakReport } : {}),
+    },
   });
   return { status, results: JSON.parse(readFileSync(report, 'utf8')) };
 }

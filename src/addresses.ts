@@ -11,7 +11,7 @@ import { lookup } from 'node:dns';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { quoted, RuleRefusal } from './errors.ts';
+import { quoted, RuleRefusal, shellWord } from './errors.ts';
 
 /** Where one request may go: to the public Internet, to this machine, or wherever its host is. */
 export type Reach = 'public' | 'thisMachine' | 'anywhere';
@@ -96,7 +96,7 @@ function refusal(host: string): RuleRefusal {
   return new RuleRefusal('insecure_url', `${quoted(host)} has an address that is not public.`, {
     rule: 'Only a typed address or a confirmed host may lead into a private network',
     hint:
-      `If you know this host and it belongs to your own network: keyturn override ${named} private-address on. ` +
+      `If you know this host and it belongs to your own network: keyturn override ${shellWord(named)} private-address on. ` +
       'In a network that wants you to sign in first, do that in a browser instead.',
   });
 }

@@ -2,7 +2,8 @@
  * Every refusal Keyturn utters: one hierarchy and one closed table of reasons.
  *
  * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw
- * body; text that came from outside passes `quoted` first. The table below is the contract that
+ * body; text that came from outside passes `quoted` first, and `shellWord` or `shellQuoted` in a command
+ * that a person may copy. The table below is the contract that
  * scripts rely on (docs/errors.md shows it): reason → JSON-RPC code → exit code of the CLI.
  */
 
@@ -142,6 +143,32 @@ export function quoted(text: string): string {
     /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+}
+
+/** A word that POSIX shells, zsh and fish read as it stands. zsh expands a word that begins with `=`. */
+const plainWord = /^(?!=)[\w@%+=:,./-]+$/;
+
+/** Between double quotes these mean themselves in every shell; `$`, backticks, backslashes and `!` do not. */
+const plainWords = /^[\p{L}\p{M}\p{N} _@%+=:,./-]+$/u;
+
+/**
+ * A value as one argument of a command that a person may paste into a shell (POSIX Shell Command Language §2.2.2).
+ * For each value that does not stand in the source: a URL may hold `$()`, `;` and quotes. No bound is kept, because
+ * a command with half a value is another command. Control characters become escapes.
+ */
+export function shellWord(text: string): string {
+  return plainWord.test(text) ? text : shellQuoted(text);
+}
+
+/** `shellWord`, always in quotation marks: for names of accounts and lists of scopes. */
+export function shellQuoted(text: string): string {
+  if (plainWords.test(text)) return `"${text}"`;
+  const visible = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escaped);
+  return `'${visible.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function escaped(character: string): string {
+  return character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /**

@@ -7,11 +7,11 @@
  * message holds a byte of a file.
  */
 import type { BigIntStats } from 'node:fs';
-import { constants } from 'node:fs';
+import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { lstat, open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { KeyturnError, quoted } from './errors.ts';
+import { KeyturnError, quoted, shellWord } from './errors.ts';
 import type { Reason } from './errors.ts';
 
 interface Kind {
@@ -90,11 +90,6 @@ function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
 }
 
-/** A path as one word of a POSIX shell, so that a hint can be pasted. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
 /** Looks at a file without opening it; one that is absent is fine. Throws `file_unreadable`. */
 export async function checkFileIfAny(file: string): Promise<void> {
   const found = await lstat(file, { bigint: true }).catch((error: unknown) => {
@@ -164,6 +159,30 @@ export async function replaceFile(file: string, content: string | Uint8Array): P
   } catch (error) {
     await rm(draft, { force: true }).catch(() => undefined);
     throw unwritableFile(file, error);
+  }
+}
+
+/** As `replaceFile`, in one step of this process: for what changes rarely and is read at once. */
+export function replaceFileAtOnce(file: string, content: string): void {
+  const draft = draftOf(file);
+  try {
+    rmSync(draft, { force: true });
+    synced(openSync(draft, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, content));
+    renameSync(draft, file);
+    // Windows opens no folder for this; its file systems journal the rename.
+    if (process.platform !== 'win32') synced(openSync(path.dirname(file), 'r'));
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw unwritableFile(file, error);
+  }
+}
+
+function synced(descriptor: number, write?: (descriptor: number) => void): void {
+  try {
+    write?.(descriptor);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

@@ -4,7 +4,8 @@
  * Invariant: everything lies in one temporary folder and goes with it; the person's own home,
  * keychain and browser profile are never touched.
  */
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -25,6 +26,8 @@ export interface Stage {
   /** Says where secrets rest and who signs in, for the first lines. */
   readonly vault: string;
   readonly browser: string;
+  /** The address of the throw-away keyring's session; undefined where tokens rest in memory. */
+  readonly bus: string | undefined;
   /** The environment of programs that talk to this home. */
   readonly env: NodeJS.ProcessEnv;
   /** Runs `keyturn ARGS` as a process of its own; resolves with its output and exit code. */
@@ -39,16 +42,17 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
   const caFile = path.join(folder, 'authority.pem');
   await writeFile(caFile, world.ca);
   const home = path.join(folder, 'home');
-  const keyring = hasKeyring();
+  const keyring = hasKeyring() ? await startKeyring() : undefined;
   const agent = `${process.execPath} ${path.join(root, 'scripts', 'user-agent.ts')}`;
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     KEYTURN_HOME: home,
     KEYTURN_VAULT: keyring ? 'keychain' : 'memory',
+    ...(keyring ? { DBUS_SESSION_BUS_ADDRESS: keyring.bus } : {}),
     NODE_EXTRA_CA_CERTS: caFile,
     ...(useBrowser ? {} : { KEYTURN_BROWSER: agent }),
   };
-  const daemon = startDaemon(env, keyring);
+  const daemon = startDaemon(env);
   const keyturn = (...args: string[]) => runCommand(args, env);
   await untilUp(keyturn);
   return {
@@ -57,25 +61,52 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
     caFile,
     vault: keyring ? 'a throw-away keyring (the real Secret Service)' : 'memory (no keychain here)',
     browser: useBrowser ? 'your browser' : 'a headless user agent (no display, or nobody to watch one)',
+    bus: keyring?.bus,
     env,
     keyturn,
     async close() {
       await keyturn('daemon', '--stop');
-      await new Promise((resolve) => (daemon.exitCode === null ? daemon.once('close', resolve) : resolve(0)));
+      await ended(daemon);
+      await keyring?.end();
       await world.close();
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** In a private session with a keyring of its own where the machine can, so that nobody's own is written to. */
-function startDaemon(env: NodeJS.ProcessEnv, keyring: boolean): ReturnType<typeof spawn> {
-  const daemon = [process.execPath, bin, 'daemon'];
-  const [command = '', ...args] = keyring
-    ? ['sh', path.join(root, 'scripts', 'with-keyring.sh'), ...daemon]
-    : daemon;
+function startDaemon(env: NodeJS.ProcessEnv): ChildProcess {
   // A group of its own: an interrupt at the terminal reaches the demo, which then stops the daemon in good order.
-  return spawn(command, args, { env, stdio: 'ignore', detached: true });
+  return spawn(process.execPath, [bin, 'daemon'], { env, stdio: 'ignore', detached: true });
+}
+
+interface Keyring {
+  readonly bus: string;
+  end(): Promise<void>;
+}
+
+/**
+ * A private session with a keyring of its own, so that nobody's own is written to. It outlives each broker, so
+ * that one that is started anew finds its tokens, and ends with this process at the latest: its input closes then.
+ */
+async function startKeyring(): Promise<Keyring> {
+  const holder = 'printf "%s\\n" "$DBUS_SESSION_BUS_ADDRESS"; cat >/dev/null';
+  const session = spawn('sh', [path.join(root, 'scripts', 'with-keyring.sh'), 'sh', '-c', holder], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  });
+  const [line] = await Promise.race([once(session.stdout, 'data'), once(session, 'close')]);
+  if (!Buffer.isBuffer(line)) throw new Error('The throw-away keyring did not start.');
+  return {
+    bus: line.toString().trim(),
+    end: async () => {
+      session.stdin.end();
+      await ended(session);
+    },
+  };
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
 }
 
 function hasKeyring(): boolean {

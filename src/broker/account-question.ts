@@ -4,12 +4,12 @@
  * Invariants: only a yes keeps anything. Where nobody answers, or nobody can, the tokens that came are revoked at
  * their server and stand nowhere here.
  */
-import { KeyturnError, quoted, reasonOf } from '../errors.ts';
+import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../errors.ts';
 import { revokeToken } from '../oauth/revocation.ts';
 import type { Revocation } from '../oauth/revocation.ts';
 import type { Errand, Issued, SignInParts } from './errand.ts';
 import { questionPatience } from './interaction.ts';
-import type { Another } from './sign-in-account.ts';
+import type { Another, Mismatch } from './sign-in-account.ts';
 
 /** Resolves with a yes. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
 export async function requireYes(
@@ -20,7 +20,7 @@ export async function requireYes(
 ): Promise<void> {
   const { endpoint } = errand.request;
   const { issuer } = errand.destination.server;
-  if (another.kind === 'mismatch') throw mismatch(endpoint, [another.asked], another.signedIn);
+  if (another.kind === 'mismatch') throw knownAlready(endpoint, another);
   const { known, signedIn } = another;
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
@@ -63,6 +63,20 @@ export async function giveBack(
   audit.note({ event: 'revoke', outcome, endpoint, issuer: server.issuer });
 }
 
+/** A second name for one account would make two grants of it, which no page could tell apart. */
+function knownAlready(endpoint: string, { asked, known, signedIn }: Mismatch): KeyturnError {
+  const other = quoted(known);
+  const who = known === signedIn ? other : `${quoted(signedIn)}, which is ${other} here,`;
+  return new KeyturnError(
+    'account_mismatch',
+    `The sign-in was for a new account ${quoted(asked)}, but ${who} signed in.`,
+    {
+      rule: 'One account has one name',
+      hint: `Nothing was kept. That account is used by its name: --account ${shellQuoted(known)}. To add another one, choose it on the server’s page: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(asked)}`,
+    },
+  );
+}
+
 function mismatch(endpoint: string, known: readonly string[], signedIn: string | undefined): KeyturnError {
   const who =
     signedIn === undefined ? 'the server did not say who signed in' : `${quoted(signedIn)} signed in`;
@@ -71,7 +85,7 @@ function mismatch(endpoint: string, known: readonly string[], signedIn: string |
     `The sign-in was for ${known.map(quoted).join(' or ')}, but ${who}.`,
     {
       rule: 'A sign-in as another account is kept only with your yes, and changes no other account’s grant',
-      hint: `Nothing was kept. Sign in as the right account, or say yes when Keyturn asks: keyturn login ${endpoint}`,
+      hint: `Nothing was kept. Sign in as the right account, or say yes when Keyturn asks: keyturn login ${shellWord(endpoint)}`,
     },
   );
 }

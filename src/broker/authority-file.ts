@@ -18,7 +18,7 @@ import { missing, notGenuine, notNewest } from './authority-refusals.ts';
 import { narrows } from './narrowing.ts';
 import type { ChangeRules } from './narrowing.ts';
 import { firstForm, formats, jsonOf, refuseNewer, secondForm, shaped } from './record-formats.ts';
-import { WriteQueue } from './record-store.ts';
+import { troubleWith, WriteQueue } from './record-store.ts';
 import type { AuthorityStore, Trouble } from './record-store.ts';
 
 const version = formats.authority;
@@ -102,7 +102,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   }
 
   get trouble(): Trouble | undefined {
-    return this.#trouble && { file: this.path, why: this.#trouble.message };
+    return this.#trouble && troubleWith(this.path, this.#trouble);
   }
 
   async load(): Promise<void> {

@@ -5,10 +5,10 @@
  * overrides, and is used for its own issuer only. For a grant that stands, metadata that can't be
  * believed at this moment is a server that can't be reached: it ends nothing.
  */
-import { KeyturnError, quoted, reasonOf, Unreachable } from '../errors.ts';
+import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord, Unreachable } from '../errors.ts';
 import { discoverAuthorizationServer } from '../oauth/authorization-server.ts';
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
-import { discoverEarlierRevision } from '../oauth/earlier-revision.ts';
+import { authorizationBaseUrl, defaultServer, discoverEarlierRevision } from '../oauth/earlier-revision.ts';
 import { signInPageHint } from '../oauth/http.ts';
 import type { Http } from '../oauth/http.ts';
 import { clockSkew, serverTime } from '../oauth/server-clock.ts';
@@ -35,7 +35,9 @@ export class AuthorizationServers {
     const endpoint = grant.endpoints[0] ?? grant.resource;
     const place = grant.server ?? { revision: 'current', identifier: grant.issuer };
     const known = this.#known.get(keyOf(endpoint, place));
-    const isFresh = (known?.freshUntil ?? 0) > this.#parts.network(endpoint).now();
+    // Default endpoints are for grants that were signed in by them.
+    const isUsable = known?.isDefault !== true || place.revision !== 'current';
+    const isFresh = isUsable && (known?.freshUntil ?? 0) > this.#parts.network(endpoint).now();
     const server =
       known && isFresh
         ? known
@@ -48,20 +50,23 @@ export class AuthorizationServers {
       `${quoted(place.identifier)} now calls itself ${quoted(server.issuer)}.`,
       {
         rule: 'Credentials belong to an issuer',
-        hint: `The grant is for ${grant.issuer}. Sign in again: keyturn login ${endpoint}`,
+        hint: `The grant is for ${grant.issuer}. Sign in again: keyturn login ${shellWord(endpoint)}`,
       },
     );
   }
 
-  /** For a sign-in: what the server says now. Throws `metadata_invalid` where it publishes nothing. */
+  /**
+   * What the server says now; with a place of the revision `default` the default endpoints where it publishes nothing.
+   * Throws `metadata_invalid` where they don't serve.
+   */
   async discover(endpoint: string, place: ServerPlace): Promise<AuthorizationServer> {
     const http = this.#parts.network(endpoint);
     const overrides = this.#parts.overrides.for(endpoint, place.identifier);
     const server =
       place.revision === 'earlier'
         ? await discoverEarlierRevision(place.identifier, http, overrides)
-        : await discoverAuthorizationServer(place.identifier, http, overrides);
-    if (!server) throw noMetadata(place.identifier);
+        : ((await discoverAuthorizationServer(place.identifier, http, overrides)) ??
+          withoutMetadata(endpoint, place, http.now()));
     this.#known.set(keyOf(endpoint, place), server);
     return server;
   }
@@ -87,7 +92,7 @@ export class AuthorizationServers {
 }
 
 const keyOf = (endpoint: string, { revision, identifier }: ServerPlace): string =>
-  `${revision} ${identifier} ${new URL(endpoint).origin}`;
+  `${revision === 'earlier' ? 'earlier' : 'current'} ${identifier} ${new URL(endpoint).origin}`;
 
 /** A web page, or nothing, where the metadata was found before: the server or the network is in trouble. */
 function withoutHarm({ identifier }: ServerPlace, error: unknown): unknown {
@@ -99,13 +104,41 @@ function withoutHarm({ identifier }: ServerPlace, error: unknown): unknown {
   );
 }
 
-function noMetadata(issuer: string): KeyturnError {
-  return new KeyturnError(
+/**
+ * Spec, Default endpoints: they are relative to the protected server's own origin. So they serve an issuer of that origin;
+ * for one elsewhere they would be guessed. For a grant that was signed in by metadata they don't serve either: metadata
+ * that is gone for a moment must not send its refresh token to another place.
+ */
+function withoutMetadata(
+  endpoint: string,
+  { revision, identifier }: ServerPlace,
+  now: number,
+): AuthorizationServer {
+  const base = authorizationBaseUrl(endpoint);
+  if (new URL(identifier).origin !== base) throw noMetadata(identifier);
+  if (revision !== 'default') throw metadataGone(identifier);
+  return defaultServer({ issuer: identifier, base }, now);
+}
+
+function noMetadata(issuer: string): RuleRefusal {
+  return new RuleRefusal(
     'metadata_invalid',
     `${quoted(issuer)} publishes no authorization server metadata.`,
     {
-      rule: 'RFC 8414 §3, OpenID Connect Discovery 1.0 §4',
-      hint: 'Ask whoever runs the server for the right issuer URL.',
+      rule: 'RFC 8414 §3, OpenID Connect Discovery 1.0 §4. Default endpoints serve on the protected server’s own origin only',
+      hint: 'Whoever runs the protected server has to name an issuer with metadata.',
+    },
+  );
+}
+
+/** Default endpoints would serve it, but not in place of metadata that was used, nor for a client that somebody entered. */
+export function metadataGone(issuer: string): RuleRefusal {
+  return new RuleRefusal(
+    'metadata_invalid',
+    `${quoted(issuer)} publishes no authorization server metadata now.`,
+    {
+      rule: 'RFC 8414 §3. No default endpoints where a grant was signed in by metadata, or a client was entered by hand',
+      hint: 'Try again later: it may be gone for a moment. If it is gone for good, end the grants of this issuer (keyturn revoke), remove a client that was entered for it (keyturn register ISSUER --remove), and sign in again.',
     },
   );
 }

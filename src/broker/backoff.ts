@@ -6,8 +6,8 @@
  */
 
 /** DESIGN, Numbers: 1 s doubling to 5 min. In milliseconds. */
-const firstWait = 1000;
-const longestWait = 300_000;
+export const firstWait = 1000;
+export const longestWait = 300_000;
 /** The part of a wait that is left to chance, so that many machines don't come back in one moment. */
 const jitter = 0.25;
 
@@ -61,6 +61,13 @@ export class Backoff {
 
   succeeded(key: string): void {
     this.#failures.delete(key);
+  }
+
+  /** Forgets every failure whose key begins so. */
+  forget(start: string): void {
+    for (const key of this.#failures.keys()) {
+      if (key.startsWith(start)) this.#failures.delete(key);
+    }
   }
 
   /** The machine woke up: what failed before it slept says little now, so that the next need asks at once. */

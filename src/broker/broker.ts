@@ -11,20 +11,22 @@
  */
 import { reasonOf } from '../errors.ts';
 import type { KeyturnError } from '../errors.ts';
-import { canonicalResource } from '../oauth/resource.ts';
-import { isWithin, union } from '../oauth/scope.ts';
+import { asTyped, canonicalResource } from '../oauth/resource.ts';
+import { askedAgain, isWithin, rightsOf, union } from '../oauth/scope.ts';
 import { Consent } from './consent.ts';
-import { stillNames } from './destination.ts';
+import { listedScope, stillNames } from './destination.ts';
 import type { Wanted } from './consent.ts';
-import { chooseGrant, narrowerThan } from './grant-choice.ts';
-import { accountLabel, endpointsWithin } from './grant.ts';
+import type { SignInRequest } from './errand.ts';
+import { chooseGrant, narrowerThan, requireEndpoint, requireSameResource } from './grant-choice.ts';
+import { accountLabel, namesBeside } from './grant.ts';
 import type { Grant } from './grant.ts';
 import { StepUpLimit } from './limits.ts';
+import { lostFor } from './lost-scope.ts';
 import type { BrokerParts } from './parts.ts';
 import { patience, TimeOver } from './patience.ts';
 import type { Patience } from './patience.ts';
-import { namesGrant } from './permission.ts';
 import type { Permission } from './permission.ts';
+import type { Question } from './question.ts';
 import * as refusals from './refusals.ts';
 import { waitsForUser } from './sibling.ts';
 import { SignIns } from './sign-ins.ts';
@@ -32,8 +34,8 @@ import type { SignInMethod, Starter } from './starter.ts';
 import { isAlive, scopeKey } from './token-cache.ts';
 import type { AccessToken } from './token-cache.ts';
 import { expiryGrace, TokenRefusals } from './token-refusals.ts';
-import type { StandingRefusal } from './token-refusals.ts';
-import { neededScope } from './token-request.ts';
+import type { Rejection, RejectionOutcome, StandingRefusal } from './token-refusals.ts';
+import { hintOf, isStepUp, isUnnamedStepUp, neededScope } from './token-request.ts';
 import type { Token, TokenRequest } from './token-request.ts';
 import { tokenOf } from './token-source.ts';
 
@@ -45,6 +47,8 @@ export interface LoginRequest {
   readonly scope?: readonly string[];
   readonly account?: string;
   readonly issuer?: string;
+  /** By a client that is registered anew, whatever is registered there already. */
+  readonly isNewClient?: boolean;
   readonly method: SignInMethod;
   readonly starter?: Starter;
   /** Milliseconds. */
@@ -52,42 +56,26 @@ export interface LoginRequest {
   readonly signal: AbortSignal;
 }
 
-export interface Rejection {
-  readonly clientId: string;
-  readonly token: { readonly tokenId: string } | { readonly accessToken: string };
-  /** What the program was about to do. */
-  readonly operation?: string | undefined;
-  /** The protected server took this very token before. */
-  readonly hasWorked?: boolean | undefined;
-}
-
-/** What follows a refusal: the token is replaced at the next request, or it stays. */
-export interface RejectionOutcome {
-  readonly isReplaced: boolean;
-  /** Milliseconds until a refusal replaces a token again; absent where no pause stands. */
-  readonly pause?: number;
-}
-
 /** A request on its way: what was asked and how long it waits. */
 interface Asked {
   readonly request: TokenRequest;
   readonly endpoint: string;
   /** Its scopes are those that the answer must carry. */
-  readonly wanted: Wanted;
+  wanted: Wanted;
   readonly waiting: Patience;
   /** One sign-in for one request, besides a step-up. */
   hasSignedIn: boolean;
 }
 
 /** What a sign-in is for; `grant` is the one that it should renew. */
-interface SignInFor {
-  readonly scope?: readonly string[];
+interface SignInFor extends Pick<SignInRequest, 'inVain' | 'isStepUp'> {
+  readonly scope: readonly string[];
   readonly account: string | undefined;
   readonly grant: Grant | undefined;
 }
 
 /** One round of it, with the permission as it stands. */
-interface Way extends Omit<Asked, 'hasSignedIn'> {
+interface Way extends Readonly<Omit<Asked, 'hasSignedIn'>> {
   readonly asked: Asked;
   readonly permission: Permission;
 }
@@ -100,6 +88,8 @@ export class Broker {
   readonly #refusals: TokenRefusals;
   /** Grants whose token was refused: before the next one is handed out, their server is asked who its issuer is. */
   readonly #suspects = new Set<string>();
+  /** By grant, what its server lists, asked once for each generation of the grant. */
+  readonly #listed = new Map<string, { readonly generation: number; readonly scope: readonly string[] }>();
 
   constructor(parts: BrokerParts) {
     this.parts = parts;
@@ -197,6 +187,9 @@ export class Broker {
       await this.parts.refresher.refuseUnheld(choice.grant.id);
       return undefined;
     }
+    if (choice.kind === 'unknownAccount') {
+      throw refusals.unknownAccount(endpoint, choice.account, choice.known);
+    }
     const way = { request, endpoint, wanted, waiting, asked, permission };
     if (choice.kind === 'signIn') {
       await this.#signInFor(way, choice.grant);
@@ -212,17 +205,23 @@ export class Broker {
       return undefined;
     }
     if (!this.parts.refresher.isHeld(grant.id)) await this.parts.refresher.refuseUnheld(grant.id);
+    const lost = lostFor(grant, way.permission, wanted.scope);
+    if (lost.length > 0) {
+      await this.#restore(way, grant, lost);
+      return undefined;
+    }
     if (!isWithin(wanted.scope, grant.scope)) {
       await this.#stepUp(way, grant);
       return undefined;
     }
+    if (await this.#stepUpToListed(way, grant)) return undefined;
     const token = await this.#tokenFrom(way, grant);
     return token && this.#handOut(way, grant, token);
   }
 
   /** A token for this permission. Undefined: the grant changed, look again. */
   async #tokenFrom(way: Way, grant: Grant): Promise<AccessToken | undefined> {
-    this.#refuseOtherResource(way.permission, grant);
+    requireSameResource(way.permission, grant);
     if (!(await this.#isStillNamed(way, grant))) return undefined;
     const narrow = narrowerThan(grant, way.permission);
     if (narrow && (narrow.length === 0 || !grant.hasRefreshToken)) {
@@ -239,14 +238,18 @@ export class Broker {
   async #handOut(way: Way, grant: Grant, token: AccessToken): Promise<Token | undefined> {
     const { wanted, endpoint, permission } = way;
     if (!this.consent.standing(wanted).includes(permission)) return undefined;
-    this.#refuseOutside(endpoint, grant);
+    requireEndpoint(this.parts.grants, endpoint, grant);
+    // As it is now: the refresh that gave this token may have come back with less than there was.
+    const current = this.parts.grants.byId(grant.id);
+    if (current && lostFor(current, permission, wanted.scope).length > 0) return undefined;
     if (!isWithin(wanted.scope, token.scope)) throw refusals.notGranted(endpoint, wanted.scope, grant);
     const bound = await this.consent.bind(permission, grant, token.scope);
     // Read anew: writing it down took time, in which the user may have ended it.
     if (!this.consent.standing(wanted).includes(bound)) return undefined;
     if (!this.parts.cache.holds(grant.id, token)) return undefined;
     // DESIGN invariant 10: literal sets, checked on what the server really granted.
-    if (bound.scope && !isWithin(token.scope, bound.scope)) throw refusals.notNarrowed(bound, grant);
+    if (bound.scope && !isWithin(rightsOf(token.scope), bound.scope))
+      throw refusals.notNarrowed(bound, grant);
     this.parts.leases.used(bound);
     token.handedTo.add(wanted.clientId);
     this.parts.clients.used(wanted.clientId, this.parts.clock.wall());
@@ -268,7 +271,41 @@ export class Broker {
     this.#refuseUnattended(way, `it needs a new sign-in for ${missing.join(' ')}`);
     this.#stepUps.add(tried);
     await this.#startSignIn(way, {
-      scope: union(grant.requestedScope, grant.scope, wanted.scope),
+      ...askedAgain(grant, wanted.scope),
+      account: accountLabel(grant),
+      grant,
+      isStepUp: true,
+    });
+  }
+
+  /**
+   * Spec, Step-up and Scope selection: a challenge without `scope` asks for all that the server lists. What was asked for
+   * before isn't asked for again; then the token stays, and the server's answer stands. Answers whether somebody signed in.
+   */
+  async #stepUpToListed(way: Way, grant: Grant): Promise<boolean> {
+    const { request, endpoint, wanted, waiting, asked, permission } = way;
+    if (!isUnnamedStepUp(request.challenge) || asked.hasSignedIn) return false;
+    const hint = { endpoint, typed: asTyped(request.resource), ...hintOf(request, permission) };
+    const known = this.#listed.get(grant.id);
+    const isKnown = known?.generation === grant.generation;
+    const scope = isKnown ? known.scope : await listedScope(this.parts, hint);
+    this.#listed.set(grant.id, { generation: grant.generation, scope });
+    const had = union(grant.requestedScope, grant.scope, permission.refused ?? []);
+    const more = scope.filter((name) => !had.includes(name));
+    if (more.length === 0) return false;
+    const wider = { ...wanted, scope: union(wanted.scope, more) };
+    await this.consent.permitted(wider, waiting);
+    await this.#stepUp({ ...way, wanted: wider }, grant);
+    return true;
+  }
+
+  /** One sign-in brings back what a narrower token took (lost-scope.ts). */
+  async #restore(way: Way, grant: Grant, lost: readonly string[]): Promise<void> {
+    const { wanted, asked, endpoint } = way;
+    if (asked.hasSignedIn) throw refusals.notGranted(endpoint, lost, grant);
+    this.#refuseUnattended(way, refusals.scopesLost(grant.issuer, lost));
+    await this.#startSignIn(way, {
+      scope: union(grant.requestedScope, grant.scope, lost, wanted.scope),
       account: accountLabel(grant),
       grant,
     });
@@ -279,11 +316,10 @@ export class Broker {
     if (grant?.state.kind === 'revoked') throw refusals.grantRevoked(endpoint);
     if (grant && waitsForUser(grant, permission)) throw refusals.endedAlong(endpoint, grant);
     if (asked.hasSignedIn) throw refusals.uselessSignIn(endpoint);
-    this.#refuseUnattended(way, grant ? 'its grant needs a new sign-in' : 'nobody has signed in there yet');
-    const before = grant && this.parts.refresher.isHeld(grant.id) ? grant.requestedScope : [];
-    const scope = union(before, wanted.scope);
+    this.#refuseUnattended(way, grant ? refusals.whyAgain(grant) : 'nobody has signed in there yet');
+    const isHeld = grant && this.parts.refresher.isHeld(grant.id);
     await this.#startSignIn(way, {
-      ...(scope.length > 0 ? { scope } : {}),
+      ...(isHeld ? askedAgain(grant, wanted.scope) : { scope: wanted.scope }),
       account: request.account ?? (grant && accountLabel(grant)),
       grant,
     });
@@ -297,17 +333,17 @@ export class Broker {
     this.#signIns.refusePaused(endpoint);
   }
 
-  async #startSignIn(
-    { endpoint, permission, request, wanted, waiting, asked }: Way,
-    { scope, account, grant }: SignInFor,
-  ): Promise<void> {
+  async #startSignIn(way: Way, { scope, account, grant, ...noted }: SignInFor): Promise<void> {
+    const { endpoint, permission, request, wanted, waiting, asked } = way;
     const arrived = await this.#signIns.automatic(
       {
         endpoint,
-        ...(scope === undefined ? {} : { scope }),
+        typed: asTyped(request.resource),
+        ...noted,
+        ...(scope.length === 0 ? {} : { scope }),
         ...(account === undefined ? {} : { account }),
-        ...(permission.scope === undefined ? {} : { bound: union(permission.scope, scope ?? []) }),
-        ...(request.challenge?.bearer === undefined ? {} : { challenge: request.challenge.bearer }),
+        ...(permission.scope === undefined ? {} : { bound: union(permission.scope, scope) }),
+        ...hintOf(request, permission),
         isUnattended: request.interaction === 'never',
         ...(grant === undefined ? {} : { grantId: grant.id }),
       },
@@ -315,11 +351,15 @@ export class Broker {
     );
     asked.hasSignedIn = true;
     if (!grant || arrived.id === grant.id) return;
-    if (arrived.issuer === grant.issuer && arrived.resource === grant.resource) {
-      throw refusals.anotherSignedIn(endpoint, grant, arrived);
+    const chosen = { ...wanted, grantId: arrived.id };
+    // The server may name another issuer now. Either way it is a grant of its own, which no permission names yet.
+    const isMoved = arrived.issuer !== grant.issuer || arrived.resource !== grant.resource;
+    if (!isMoved && request.account !== undefined) {
+      throw refusals.anotherSignedIn(this.parts.clients.nameOf(request.clientId), endpoint, grant, arrived);
     }
-    // The server names another issuer now: what came is a grant of its own, which no permission names yet.
-    await this.consent.permitted({ ...wanted, grantId: arrived.id }, waiting);
+    await this.consent.permitted(chosen, waiting);
+    // What the person chose answers this request. The next one goes on with the grant that the permission names first.
+    if (!isMoved) asked.wanted = chosen;
   }
 
   /** The user signs in on purpose: earlier failures and limits of this endpoint are forgotten. */
@@ -330,7 +370,11 @@ export class Broker {
     const waiting = patience(this.parts.clock, timeout, signal);
     try {
       await this.parts.refresher.vouch(this.parts.grants.forEndpoint(endpoint));
-      return await this.#signIns.byUser({ endpoint, ...asked }, waiting.signal);
+      const beside = namesBeside(this.parts.grants, endpoint, asked.account);
+      return await this.#signIns.byUser(
+        { endpoint, typed: asTyped(resource), ...asked, ...beside },
+        waiting.signal,
+      );
     } catch (error) {
       throw error instanceof TimeOver ? this.#stillPending(undefined, endpoint) : error;
     } finally {
@@ -338,11 +382,11 @@ export class Broker {
     }
   }
 
-  /** The address that a browser elsewhere ended at, for the sign-in that waits. Throws `not_found`, `state_mismatch`. */
-  answerLogin(id: string, address: string): void {
+  /** The sign-in that waits at a page, to be told of where the page led. Throws `not_found`. */
+  signInPage(id: string): Extract<Question, { readonly kind: 'login' }> {
     const question = this.parts.interactions.find(id)?.question;
     if (question?.kind !== 'login') throw refusals.noSuchSignIn();
-    question.paste(address);
+    return question;
   }
 
   userActed(endpoint: string): void {
@@ -358,7 +402,10 @@ export class Broker {
    * replaced; for any other the newer one is simply returned next time (DESIGN, token.reject). A token at
    * its end is replaced without being counted: every program that keeps its token until then reports one.
    */
-  rejectToken({ clientId, token: named, operation, hasWorked = false }: Rejection): RejectionOutcome {
+  rejectToken(rejection: Rejection): RejectionOutcome {
+    const { clientId, token: named, operation, hasWorked = false, challenge } = rejection;
+    // The token is good, and another one of the same scopes would be refused as well.
+    if (isStepUp(challenge)) return { isReplaced: false };
     const isNamed = (token: AccessToken): boolean =>
       'tokenId' in named ? token.tokenId === named.tokenId : token.accessToken === named.accessToken;
     const { cache, clock, grants } = this.parts;
@@ -387,7 +434,11 @@ export class Broker {
   async #isStillNamed({ endpoint, request }: Way, grant: Grant): Promise<boolean> {
     if (!this.#suspects.has(grant.id)) return true;
     const challenge = request.challenge?.bearer;
-    const asked = { endpoint, ...(challenge === undefined ? {} : { challenge }) };
+    const asked = {
+      endpoint,
+      typed: asTyped(request.resource),
+      ...(challenge === undefined ? {} : { challenge }),
+    };
     const answer = await stillNames(this.parts, asked, grant);
     // Marked until there is an answer, so that nobody who asks meanwhile is handed a token unchecked.
     if (answer !== 'unknown') this.#suspects.delete(grant.id);
@@ -406,24 +457,10 @@ export class Broker {
    * Retries). A caller that says nothing gets the token there is.
    */
   #refuseDuringPause({ request, endpoint }: Way, grant: Grant): void {
-    if (request.challenge?.status !== 401) return;
+    if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
     const { clientId, operation } = request;
     const pause = this.#refusals.left({ clientId, grantId: grant.id, operation });
     if (pause > 0) throw refusals.tokensRefused(endpoint, pause);
-  }
-
-  /** A permission is for the resource it was verified for; metadata that now names another voids it. */
-  #refuseOtherResource(permission: Permission, grant: Grant): void {
-    if (permission.resource === undefined || permission.resource === grant.resource) return;
-    // The person named this very grant.
-    if (namesGrant(permission, grant.id)) return;
-    throw refusals.otherResource(permission.endpoint, grant);
-  }
-
-  /** DESIGN invariant 4, once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the vault's own list. */
-  #refuseOutside(endpoint: string, { id }: Grant): void {
-    const grant = this.parts.grants.byId(id);
-    if (!grant || !endpointsWithin(grant).has(endpoint)) throw refusals.outsideGrant(endpoint, id);
   }
 
   #stillPending(clientId: string | undefined, endpoint: string): KeyturnError {

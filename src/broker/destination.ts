@@ -5,7 +5,8 @@
  * only where it is same-origin or our own request confirms it (DESIGN 11). An authorization server
  * that changed is noticed and named, and nothing of the old one is reused.
  */
-import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
+import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord } from '../errors.ts';
+import { requirePkceForPerson } from '../oauth/authorization-server.ts';
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
 import { requireAuthorizationEndpoint } from '../oauth/authorization.ts';
 import type { BearerChallenge } from '../oauth/challenge.ts';
@@ -13,14 +14,18 @@ import { requireDeviceEndpoint } from '../oauth/device.ts';
 import { discoverResource } from '../oauth/discovery.ts';
 import type { DiscoveredResource } from '../oauth/discovery.ts';
 import type { Http } from '../oauth/http.ts';
-import { probe } from '../oauth/probe.ts';
+import { probeEitherSpelling } from '../oauth/probe.ts';
 import type { Registration } from '../oauth/registration.ts';
+import { metadataGone } from './authorization-servers.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
+import { isLiving } from './grant.ts';
 import type { Grant, Grants, ServerPlace } from './grant.ts';
 import { union } from '../oauth/scope.ts';
 import { canRegister } from './redirect.ts';
 import type { Registrations } from './registrations.ts';
+import { withHint } from './server-rests.ts';
+import type { ServerRests } from './server-rests.ts';
 import type { SignInMethod } from './starter.ts';
 
 export interface DestinationParts {
@@ -29,12 +34,17 @@ export interface DestinationParts {
   readonly grants: Grants;
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
+  readonly rests: ServerRests;
   /** URL of our client ID metadata document, where the user hosts one. */
   readonly clientMetadataUrl: string | undefined;
 }
 
 export interface ResourceRequest {
   readonly endpoint: string;
+  /** The endpoint as somebody typed it: a slash at its end may matter to the server. Absent: as `endpoint`. */
+  readonly typed?: string;
+  /** False: the person started it. Absent: a program's request did. */
+  readonly isAutomatic?: boolean;
   readonly challenge?: BearerChallenge;
   /** Scopes a permission allows at most; absent: the user asks in person. */
   readonly bound?: readonly string[];
@@ -86,7 +96,8 @@ export async function findDestination(
   const scopes = challengedScope === undefined ? {} : { challengedScope };
   if (found.kind === 'earlierRevision') {
     const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
-    const server = await parts.servers.discover(request.endpoint, place);
+    const server = await askServer(parts, request, place);
+    if (server.isDefault && wasByMetadata(parts, server.issuer)) throw metadataGone(server.issuer);
     return { resource: found.resource, server, place, ...scopes, ...former(parts, request, [server.issuer]) };
   }
   const { resource, authorizationServers, scopesSupported } = found.resource;
@@ -105,13 +116,21 @@ interface AskedResource {
 }
 
 async function askResource(parts: DestinationParts, request: ResourceRequest): Promise<AskedResource> {
+  // Of the endpoint, not of its origin: one protected server speaks for no other that shares its host.
+  const what = `resource ${request.endpoint}`;
+  return parts.rests.ask({ what, isByPerson: isByPerson(request) }, () => askResourceNow(parts, request));
+}
+
+const isByPerson = ({ isAutomatic = true }: ResourceRequest): boolean => !isAutomatic;
+
+async function askResourceNow(parts: DestinationParts, request: ResourceRequest): Promise<AskedResource> {
   const http = parts.network(request.endpoint);
-  const own = await probe(request.endpoint, http);
+  const { at, ...own } = await probeEitherSpelling(request.typed ?? request.endpoint, http);
   const challenge = countingChallenge(own.challenge, request);
   const probed = challenge === undefined ? { status: own.status } : { status: own.status, challenge };
-  const found = await discoverResource(request.endpoint, probed, http);
-  // DESIGN invariant 11: what a local client says counts only within its permission, which `bound` is.
-  const challengedScope = (request.bound && request.challenge?.scope) ?? own.challenge?.scope;
+  const found = await discoverResource(at, probed, http);
+  // DESIGN invariant 11: what a local client says counts only within its permission, which `bound` is where it names scopes.
+  const challengedScope = request.challenge?.scope ?? own.challenge?.scope;
   return { found, ...(challengedScope === undefined ? {} : { challengedScope }) };
 }
 
@@ -126,6 +145,12 @@ function countingChallenge(
   return isSameOrigin ? hinted : own;
 }
 
+/**
+ * At most so many of the authorization servers that a protected server names are tried in one search: its list is a
+ * stranger's, and may name somebody who has nothing to do with it.
+ */
+const mostServersTried = 5;
+
 /** RFC 9728 §7.6, the client chooses: the user's choice, else one we hold something of, else the first that qualifies. */
 async function chooseServer(
   parts: DestinationParts,
@@ -133,18 +158,72 @@ async function chooseServer(
   offered: readonly [string, ...string[]],
 ): Promise<Pick<Destination, 'server' | 'place'>> {
   let refusal: unknown;
-  for (const identifier of inOrder(parts, request, offered)) {
-    const place = { revision: 'current', identifier } as const;
+  let withDefaults: Pick<Destination, 'server' | 'place'> | undefined;
+  const order = inOrder(parts, request, offered);
+  for (const identifier of order.slice(0, mostServersTried)) {
     try {
-      const server = await parts.servers.discover(request.endpoint, place);
+      const asked = {
+        revision: mayUseDefaults(parts, identifier) ? 'default' : 'current',
+        identifier,
+      } as const;
+      const server = await askServer(parts, request, asked);
       if (offered.length > 1) requireUsable(parts, request, server);
-      return { server, place };
+      if (!server.isDefault) return { server, place: { revision: 'current', identifier } };
+      // Spec, Discovery rules 5: metadata first. Another one may have some.
+      withDefaults ??= { server, place: asked };
     } catch (error) {
       // What the first one did wrong says more than what a fallback did.
       refusal ??= error;
     }
   }
-  throw refusal;
+  if (withDefaults !== undefined) return withDefaults;
+  throw order.length > mostServersTried ? othersUntried(refusal, request.endpoint, order.length) : refusal;
+}
+
+/** The same refusal, with how many were left alone. */
+function othersUntried(refusal: unknown, endpoint: string, named: number): unknown {
+  if (!(refusal instanceof KeyturnError)) return refusal;
+  const others = `Keyturn tried ${mostServersTried} of the ${named} authorization servers that are named, and no more. To choose one: keyturn login ${shellWord(endpoint)} --issuer ISSUER`;
+  const hint = refusal.hint === undefined ? others : `${refusal.hint} ${others}`;
+  if (refusal instanceof Unreachable) return withHint(refusal, hint);
+  const { reason, message, rule, cause } = refusal;
+  return new KeyturnError(reason, message, { hint, cause, ...(rule === undefined ? {} : { rule }) });
+}
+
+/**
+ * Default endpoints are guessed. Metadata that is gone for a moment must send neither a client that was entered for
+ * the issuer nor a person to them.
+ */
+function mayUseDefaults(parts: DestinationParts, issuer: string): boolean {
+  const hasEntered = parts.registrations
+    .all()
+    .some(({ registration }) => registration.issuer === issuer && registration.source === 'preregistered');
+  return !hasEntered && !wasByMetadata(parts, issuer);
+}
+
+/** True where a grant of this issuer was signed in by its metadata, at any endpoint. */
+function wasByMetadata({ grants }: DestinationParts, issuer: string): boolean {
+  return grants
+    .all()
+    .filter(isLiving)
+    .some(
+      (grant) =>
+        [grant.issuer, grant.server?.identifier].includes(issuer) &&
+        // Older records name no place: those were signed in by metadata.
+        (grant.server?.revision ?? 'current') === 'current',
+    );
+}
+
+/** For a sign-in: what the server says now. */
+async function askServer(
+  { servers, rests }: DestinationParts,
+  request: ResourceRequest,
+  place: ServerPlace,
+): Promise<AuthorizationServer> {
+  const what = `metadata ${place.identifier}`;
+  return rests.ask({ what, isByPerson: isByPerson(request) }, () =>
+    servers.discover(request.endpoint, place),
+  );
 }
 
 /** We are known there, or can be, and get tokens there with or without a person. Throws where not. */
@@ -158,7 +237,7 @@ function requireUsable(
   requireSignIn(parts, server, method);
 }
 
-/** Refuses what no page could mend. Throws `registration_required` or `metadata_invalid`. */
+/** Refuses what no page could mend. Throws `registration_required`, `pkce_unsupported` or `metadata_invalid`. */
 export function requireSignIn(
   parts: DestinationParts,
   server: AuthorizationServer,
@@ -166,6 +245,7 @@ export function requireSignIn(
 ): void {
   if (method === 'device') requireDeviceEndpoint(server);
   else requireAuthorizationEndpoint(server);
+  requirePkceForPerson(server);
   canRegister(parts, server);
 }
 
@@ -230,9 +310,24 @@ export async function stillNames(
   }
 }
 
+/**
+ * What a step-up asks for where the challenge names nothing (spec, Scope selection): all that the server lists.
+ * Empty where it lists nothing.
+ */
+export async function listedScope(
+  parts: DestinationParts,
+  request: ResourceRequest,
+): Promise<readonly string[]> {
+  const { found } = await askResource(parts, request);
+  if (found.kind === 'protected') return found.resource.scopesSupported ?? [];
+  // Versioning 3: the earlier revision has it in the authorization server's metadata.
+  const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
+  return (await askServer(parts, request, place)).scopesSupported ?? [];
+}
+
 async function namedIssuers(parts: DestinationParts, request: ResourceRequest): Promise<readonly string[]> {
   const { found } = await askResource(parts, request);
   if (found.kind === 'protected') return found.resource.authorizationServers;
   const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
-  return [(await parts.servers.discover(request.endpoint, place)).issuer];
+  return [(await askServer(parts, request, place)).issuer];
 }

@@ -12,6 +12,9 @@ import { namesOf, registeredScope } from './destination.ts';
 import type { Grant } from './grant.ts';
 import { calledOff } from './page-sign-in.ts';
 import { prepareIdentity } from './redirect.ts';
+import type { Identity } from './redirect.ts';
+import { clientToReplace, giveUp, isReplaceable, useFromNowOn } from './refused-client.ts';
+import type { Refused } from './refused-client.ts';
 import type { RegistrationRecord } from './registrations.ts';
 import type { Errand, Keep, SignInParts } from './errand.ts';
 import { askedFor } from './starter.ts';
@@ -23,10 +26,12 @@ export async function signInByDevice(
   opened: () => void,
   signal: AbortSignal,
 ): Promise<Grant> {
-  const { record, device, authorization } = await start(parts, errand);
+  const { record, refused, device, authorization } = await start(parts, errand);
   opened();
   const answer = await approval(parts, errand, device, authorization, signal);
-  return keep({ record, answer });
+  const grant = await keep({ record, answer });
+  await useFromNowOn(parts, record, refused);
+  return grant;
 }
 
 interface Started {
@@ -35,15 +40,30 @@ interface Started {
   readonly authorization: DeviceAuthorization;
 }
 
-/** With a registration of ours that the server forgot: once more, with a new one. */
-async function start(parts: SignInParts, errand: Errand): Promise<Started> {
-  const first = await prepare(parts, errand);
+interface Begun extends Started {
+  /** The client that another one took the place of. */
+  readonly refused?: Refused;
+}
+
+/** With a client of ours that the server refuses: once more, with a new one. */
+async function start(parts: SignInParts, errand: Errand): Promise<Begun> {
+  const replaced = clientToReplace(parts, errand);
+  const first = await prepare(parts, errand, replaced);
+  const { identity } = first;
   try {
-    return await first.begin();
+    return { ...(await first.begin()), ...(replaced === undefined ? {} : { refused: replaced }) };
   } catch (error) {
-    if (reasonOf(error) !== 'client_rejected' || first.record.registration.source !== 'dynamic') throw error;
-    await parts.registrations.reject(first.record);
-    return (await prepare(parts, errand)).begin();
+    if (reasonOf(error) !== 'client_rejected') throw error;
+    await giveUp(parts.registrations, identity);
+    if (!isReplaceable(identity, errand.destination.server)) throw error;
+  }
+  const refused: Refused = { record: identity.record, saidBy: 'server' };
+  const second = await prepare(parts, errand, refused);
+  try {
+    return { ...(await second.begin()), refused };
+  } catch (error) {
+    if (reasonOf(error) === 'client_rejected') await giveUp(parts.registrations, second.identity);
+    throw error;
   }
 }
 
@@ -51,13 +71,17 @@ async function start(parts: SignInParts, errand: Errand): Promise<Started> {
 async function prepare(
   parts: SignInParts,
   { request, destination, scope }: Errand,
-): Promise<{ readonly record: RegistrationRecord; begin(): Promise<Started> }> {
+  refused?: Refused,
+): Promise<{ readonly identity: Identity; begin(): Promise<Started> }> {
   const { server, resource } = destination;
   const http = parts.network(request.endpoint);
-  const record = await prepareIdentity(parts, server, http, {
+  const wanted = {
     ...registeredScope({ destination, scope }),
     isDevice: true,
-  });
+    isByPerson: !request.isAutomatic,
+  };
+  const identity = await prepareIdentity(parts, server, http, wanted, refused);
+  const { record } = identity;
   const clientSecret = await parts.registrations.secret(record);
   const device: DeviceRequest = {
     server,
@@ -68,7 +92,7 @@ async function prepare(
     ...(scope === undefined ? {} : { scope }),
   };
   return {
-    record,
+    identity,
     begin: async () => ({ record, device, authorization: await startDeviceAuthorization(device, http) }),
   };
 }

@@ -10,6 +10,7 @@ import type { KeepingParts } from './grant-keeping.ts';
 import type { Grant } from './grant.ts';
 import type { Interactions } from './interaction.ts';
 import type { OverrideBook } from './override.ts';
+import type { PageOptions } from './page-options.ts';
 import type { RedirectParts } from './redirect.ts';
 import type { RegistrationRecord } from './registrations.ts';
 import type { Asked, SignInMethod } from './starter.ts';
@@ -24,20 +25,30 @@ export interface SignInParts extends DestinationParts, RedirectParts, KeepingPar
 
 export interface SignInRequest extends Asked {
   readonly endpoint: string;
+  /** As somebody typed it: a slash at its end may matter to the server. */
+  readonly typed?: string;
   /** What the local client was told; a hint (DESIGN invariant 11). */
   readonly challenge?: BearerChallenge;
   /** Scopes the caller needs; a step-up passes the union. */
   readonly scope?: readonly string[];
+  /** What the server was asked for before and did not grant: noted once more as asked for, and not sent. */
+  readonly inVain?: readonly string[];
+  /** The broker bounds how often it comes, so that a refusal of its scopes keeps no other page from opening. */
+  readonly isStepUp?: boolean;
   /** Scopes a permission allows at most; absent: no bound. */
   readonly bound?: readonly string[];
   readonly issuer?: string;
   readonly method: SignInMethod;
+  /** By a client that is registered for this sign-in, whatever is registered there already. */
+  readonly isNewClient?: boolean;
   /** A local client's request started it, not the user. */
   readonly isAutomatic: boolean;
   /** Nobody may be asked: only grants that need no person. */
   readonly isUnattended: boolean;
   /** The grant that it should renew; absent where it is for none that is there. */
   readonly grantId?: string;
+  /** The last sign-in there came back as another account. */
+  readonly isChoosing?: boolean;
 }
 
 /** What every way of signing in works with. */
@@ -45,6 +56,8 @@ export interface Errand {
   readonly request: SignInRequest;
   readonly destination: Destination;
   readonly scope: readonly string[] | undefined;
+  /** Of a way of signing in without a page of ours: none. */
+  readonly options: PageOptions;
 }
 
 /** Tokens, and the identity they were issued to. */

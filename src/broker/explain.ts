@@ -5,11 +5,12 @@
  * Invariant: never a secret; what isn't known is said to be not known. The sentences say what the facts
  * say; instants in them are UTC by the wall clock.
  */
-import { quoted } from '../errors.ts';
+import { quoted, shellWord } from '../errors.ts';
 import { attemptSentence, moment } from './attempt.ts';
 import { toWall } from './clock.ts';
 import type { Grant, GrantState } from './grant.ts';
 import type { BrokerParts } from './parts.ts';
+import { scopesLost } from './refusals.ts';
 import { fullScope } from './token-cache.ts';
 import type { AccessToken } from './token-cache.ts';
 import { quietMargin, tickEvery } from './upkeep.ts';
@@ -59,10 +60,12 @@ type Sentences = Pick<Explanation, 'now' | 'next' | 'refresh'>;
 
 function sentences(parts: BrokerParts, grant: Grant): Sentences {
   const { state } = grant;
-  const login = `keyturn login ${grant.endpoints[0] ?? grant.resource}`;
+  const login = `keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`;
   switch (state.kind) {
     case 'active':
-      return parts.refresher.isRefreshing(grant.id) ? refreshing : active(parts, grant);
+      return parts.refresher.isRefreshing(grant.id)
+        ? refreshing
+        : (lost(parts, grant) ?? active(parts, grant));
     case 'loginRequired':
       return { now: `It needs a new sign-in: ${state.why}.`, next: `Sign in with: ${login}` };
     case 'revoked':
@@ -78,10 +81,22 @@ const refreshing: Sentences = {
 
 const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receipt'], string>> = {
   confirmed: 'The issuer confirmed that its tokens are over.',
-  notOffered: 'The issuer offers no revocation; its tokens end by themselves.',
+  notOffered:
+    'The issuer offers no revocation. Keyturn has forgotten its tokens, but its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
   pending: 'The issuer could not be told yet; Keyturn tries again by itself.',
-  abandoned: 'The issuer could not be told, and nobody tries any more; its tokens end by themselves.',
+  abandoned:
+    'The issuer could not be told, and nobody tries any more. Its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
 };
+
+/** Undefined unless the vault was asked and holds nothing that could be used. */
+function lost({ refresher }: BrokerParts, grant: Grant): Sentences | undefined {
+  if (!refresher.isVouched(grant.id) || refresher.isHeld(grant.id)) return undefined;
+  return {
+    now: 'Keyturn lists it, and the vault holds no token of it: no program gets one.',
+    next: `Sign in anew: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}. To end it: keyturn revoke ${shellWord(grant.id)}`,
+    refresh: { by: 'signIn' },
+  };
+}
 
 function active(parts: BrokerParts, grant: Grant): Sentences {
   const { cache, clock, refresher } = parts;
@@ -93,14 +108,24 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
   const trouble = refresher.backoff.trouble(grant.id);
   if (trouble) {
     const after = toWall(clock, trouble.nextTryAt);
+    const since = `Its issuer has given no token since ${moment(toWall(clock, trouble.since))}; ${held}.`;
+    const refusal = refresher.refusalOf(grant.id);
     return {
-      now: `Its issuer has given no token since ${moment(toWall(clock, trouble.since))}; ${held}.`,
+      now: refusal ? `${since} The last refresh was refused: ${refusal.message}` : since,
       next: `It is asked again with the first request after ${moment(after)}.`,
       refresh: { by: 'request', after },
     };
   }
   const refresh = nextRefresh(parts, grant, isAlive ? token : undefined);
-  return { now: `It is in order; ${held}.`, next: refreshSentence(refresh), refresh };
+  const { issuer, lostScope = [] } = grant;
+  if (lostScope.length > 0) {
+    const next = 'The next request that needs them opens a sign-in; other requests are served.';
+    return { now: `${scopesLost(issuer, lostScope)}; ${held}.`, next, refresh };
+  }
+  const order = refresher.isVouched(grant.id)
+    ? 'It is in order'
+    : 'It is listed as in order, and was not compared with the vault yet';
+  return { now: `${order}; ${held}.`, next: refreshSentence(refresh), refresh };
 }
 
 function nextRefresh({ clock }: BrokerParts, grant: Grant, token: AccessToken | undefined): NextRefresh {

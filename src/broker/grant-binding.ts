@@ -22,6 +22,7 @@ const boundFields = {
   registrationId: true,
   server: true,
   scope: true,
+  lostScope: true,
   requestedScope: true,
   createdAt: true,
 } as const;
@@ -35,6 +36,8 @@ export const bindingSchema = boundSchema.extend({
   signedInAt: z.number().optional(),
   /** When the user ended it. */
   revokedAt: z.number().optional(),
+  /** The address or user name that its issuer knows the person by; for that issuer alone. */
+  loginHint: z.string().optional(),
 });
 
 export type Binding = Readonly<z.infer<typeof bindingSchema>>;
@@ -43,12 +46,13 @@ type Bound = z.infer<typeof boundSchema>;
 
 function boundOf(of: Bound): Bound {
   const { endpoints, resource, issuer, account, subject, registrationId, server, purpose } = of;
-  const { scope, requestedScope, createdAt } = of;
+  const { scope, lostScope, requestedScope, createdAt } = of;
   const place = server === undefined ? {} : { server };
   const whose = purpose === undefined ? {} : { purpose };
   const who = subject === undefined ? {} : { subject };
   const identity = { endpoints, resource, issuer, account, ...who, ...whose };
-  return { ...identity, registrationId, ...place, scope, requestedScope, createdAt };
+  const lost = lostScope === undefined ? {} : { lostScope };
+  return { ...identity, registrationId, ...place, scope, ...lost, requestedScope, createdAt };
 }
 
 /** What a record of the index says, for an item that has no binding yet. */
@@ -106,6 +110,7 @@ export function compared(id: string, record: Grant | undefined, held: Held): Ver
     server: binding.server,
     purpose: binding.purpose,
     subject: binding.subject,
+    lostScope: binding.lostScope,
     state,
     signedInAt: record?.signedInAt ?? binding.signedInAt,
     // While a revocation waits, the item may have lost the refresh token that the server was told of.

@@ -4,15 +4,16 @@
  * Invariants: what a permission names is used, in the order in which it names it. A grant that no
  * permission names needs the person's yes, whatever the request says. One exception: a permission that
  * names none yet takes the only living grant of its server. A grant that is one program's alone serves no
- * other program.
+ * other program. A program that names an account gets a token of no other one.
  */
-import { KeyturnError, quoted } from '../errors.ts';
-import { isWithin } from '../oauth/scope.ts';
-import { isFor, isLiving } from './grant.ts';
+import { KeyturnError, quoted, shellQuoted, shellWord } from '../errors.ts';
+import { isWithin, rightsOf } from '../oauth/scope.ts';
+import { endpointsWithin, isFor, isLiving, subjectOf } from './grant.ts';
 import type { Grant, Grants } from './grant.ts';
 import { isBound, namesGrant, refusesGrant } from './permission.ts';
 import type { Permission } from './permission.ts';
 import type { Refresher } from './refresher.ts';
+import { otherResource, outsideGrant } from './refusals.ts';
 
 export interface ChoiceParts {
   readonly grants: Grants;
@@ -26,6 +27,8 @@ export interface Served {
   readonly endpoint: string;
   /** Absent: the program named none. */
   readonly account?: string;
+  /** The one that the person chose for this request. */
+  readonly grantId?: string | undefined;
 }
 
 export type Choice =
@@ -34,17 +37,21 @@ export type Choice =
   | { readonly kind: 'ask'; readonly grant: Grant }
   /** The index lists it, and the vault has nothing of it that could be used. */
   | { readonly kind: 'lost'; readonly grant: Grant }
+  /** Others are signed in there, and nobody under the name that the program asks for. */
+  | { readonly kind: 'unknownAccount'; readonly account: string; readonly known: readonly string[] }
   /** Nothing serves; `grant` did once, or its sign-in was not finished. */
   | { readonly kind: 'signIn'; readonly grant: Grant | undefined };
 
 /** `permissions`: those that cover the request's scopes, what lasts longest first. */
 export function chooseGrant(
   { grants, refresher }: ChoiceParts,
-  { clientId, endpoint, account }: Served,
+  { clientId, endpoint, account, grantId }: Served,
   permissions: readonly Permission[],
 ): Choice {
   const serving = grants.forEndpoint(endpoint).filter((grant) => isFor(grant, clientId));
-  const asked = serving.filter((grant) => account === undefined || grant.account === account);
+  const asked = serving
+    .filter((grant) => account === undefined || grant.account === account)
+    .filter(({ id }) => grantId === undefined || id === grantId);
   const living = asked.filter(isLiving);
   const kept = heldBy(refresher, serving.filter(isLiving));
   for (const permission of permissions) {
@@ -54,6 +61,10 @@ export function chooseGrant(
   const grant = likeliest(heldBy(refresher, living), permissions);
   if (grant && refresher.isHeld(grant.id)) return { kind: 'ask', grant };
   if (grant?.state.kind === 'active') return { kind: 'lost', grant };
+  if (account !== undefined && asked.length === 0 && kept.some(({ id }) => refresher.isHeld(id))) {
+    const known = kept.filter((one) => permissions.some((permission) => reaches(permission, one)));
+    return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
+  }
   return { kind: 'signIn', grant: grant ?? asked[0] };
 }
 
@@ -64,8 +75,14 @@ export function chooseGrant(
 function firstNamed({ grants = [] }: Permission, living: readonly Grant[]): Grant | undefined {
   const named = grants.flatMap((id) => living.find((one) => one.id === id) ?? []);
   const [first] = named;
-  const sameAccount = named.filter(({ account }) => account === first?.account);
+  const sameAccount = named.filter((one) => first && isSameAccount(one, first));
   return sameAccount.find(({ state }) => state.kind === 'active') ?? first;
+}
+
+/** At one issuer the subjects count; between issuers nothing but the name can be compared. */
+function isSameAccount(one: Grant, other: Grant): boolean {
+  if (one.account !== other.account) return false;
+  return one.issuer !== other.issuer || subjectOf(one) === subjectOf(other);
 }
 
 /** The grants that the vault holds; where it holds none, all. A line of the index alone stands in no grant's way. */
@@ -93,17 +110,33 @@ function likeliest(living: readonly Grant[], permissions: readonly Permission[])
 /** Ids of the grants that the owner means by an account at an endpoint. Throws `not_found`. */
 export function grantsOfAccount(
   grants: Grants,
-  { clientId, endpoint, account }: Required<Served>,
+  { clientId, endpoint, account }: Required<Omit<Served, 'grantId'>>,
 ): [string, ...string[]] {
-  const [first, ...more] = grants
-    .forEndpoint(endpoint, account)
-    .filter((grant) => isLiving(grant) && isFor(grant, clientId))
-    .map(({ id }) => id);
+  const there = grants.forEndpoint(endpoint).filter((grant) => isLiving(grant) && isFor(grant, clientId));
+  const [first, ...more] = there.filter((grant) => grant.account === account).map(({ id }) => id);
   if (first !== undefined) return [first, ...more];
+  const known = [...new Set(there.map((grant) => quoted(grant.account)))].join(', ');
   throw new KeyturnError('not_found', `Nobody is signed in at ${endpoint} as ${quoted(account)}.`, {
     rule: 'An account is allowed once it is signed in there',
-    hint: `\`keyturn list\` shows the accounts. Sign in with: keyturn login ${endpoint} --account ${quoted(account)}`,
+    hint: `${known === '' ? 'Nobody is signed in there' : `Signed in there: ${known}`}. To add an account: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
   });
+}
+
+/** A permission is for the resource it was verified for; metadata that now names another voids it. Throws `resource_mismatch`. */
+export function requireSameResource(permission: Permission, grant: Grant): void {
+  if (permission.resource === undefined || permission.resource === grant.resource) return;
+  // The person named this very grant.
+  if (namesGrant(permission, grant.id)) return;
+  throw otherResource(permission.endpoint, grant);
+}
+
+/**
+ * DESIGN invariant 4, once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the vault's own list.
+ * Throws `resource_mismatch`.
+ */
+export function requireEndpoint(grants: Grants, endpoint: string, { id }: Grant): void {
+  const grant = grants.byId(id);
+  if (!grant || !endpointsWithin(grant).has(endpoint)) throw outsideGrant(endpoint, id);
 }
 
 /** Whether tokens of this grant may go to the permission's program. */
@@ -116,6 +149,6 @@ export function reaches(permission: Permission, grant: Grant): boolean {
 /** The scopes to narrow to; undefined where the permission covers all that the grant has. */
 export function narrowerThan(grant: Grant, permission: Permission): string[] | undefined {
   const { scope } = permission;
-  if (!scope || isWithin(grant.scope, scope)) return undefined;
+  if (!scope || isWithin(rightsOf(grant.scope), scope)) return undefined;
   return grant.scope.filter((name) => scope.includes(name));
 }

@@ -5,7 +5,8 @@
  * another subject never updates the grant it was for (DESIGN, Words: account); with the person's yes it becomes
  * a grant of its own, and the other one stays as it was.
  */
-import { KeyturnError, reasonOf } from '../errors.ts';
+import { KeyturnError, shellWord } from '../errors.ts';
+import { asksOfflineAccess } from '../oauth/scope.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
 import type { Audit } from './audit.ts';
 import { toWall } from './clock.ts';
@@ -14,6 +15,8 @@ import type { Binding } from './grant-binding.ts';
 import { keptSuperseded } from './grant-secret.ts';
 import type { GrantSecret, Superseded } from './grant-secret.ts';
 import type { Grant, Grants, ServerPlace } from './grant.ts';
+import { offlineOutcome } from './page-options.ts';
+import type { Prompt } from './page-options.ts';
 import type { Refresher } from './refresher.ts';
 import { whoseSignIn } from './sign-in-account.ts';
 import type { Another } from './sign-in-account.ts';
@@ -42,6 +45,8 @@ export interface Arrived {
   readonly grantId?: string;
   /** A local client's request started it, not the user. */
   readonly isAutomatic: boolean;
+  /** What its page was asked for. */
+  readonly prompts: readonly Prompt[];
 }
 
 /** Asks whether an account that nobody expected is kept. Resolves with a yes; else throws. */
@@ -111,7 +116,7 @@ async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, accou
 /** In the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
 async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise<Grant> {
   const { grants, refresher, cache, clock } = parts;
-  const before = await secretBefore(refresher, id);
+  const before = await refresher.secrets.readIfThere(id);
   const grant = grants.byId(id);
   if (!grant) throw endedMeanwhile(arrived);
   const kept = { arrived, before, now: clock.wall() };
@@ -130,13 +135,22 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
       audience: arrived.answer.audience,
       // A refresh that came to nothing was about a token that no longer counts.
       attempt: undefined,
+      ...offlineFields(grants, arrived),
     }),
   );
   if (!grants.isCurrent(next)) throw endedMeanwhile(arrived);
-  refresher.backoff.succeeded(id);
+  refresher.succeeded(id);
   cache.dropGrant(id);
   cache.put(id, fullScope, arrived.answer);
   return next;
+}
+
+function offlineFields(
+  grants: Grants,
+  { issuer, requestedScope, answer, prompts }: Arrived,
+): Pick<Grant, 'offline'> {
+  if (!asksOfflineAccess(requestedScope)) return {};
+  return { offline: offlineOutcome(grants, issuer, { hasCome: answer.refreshToken !== undefined, prompts }) };
 }
 
 /** What the user ended during an automatic sign-in stays ended; the token that came is revoked with the rest. */
@@ -160,15 +174,15 @@ async function leaveToRevocation(
 function endedMeanwhile({ endpoint }: Arrived): KeyturnError {
   return new KeyturnError('conflict', `The grant for ${endpoint} was ended during the sign-in.`, {
     rule: 'What the user ended, only the user starts again',
-    hint: `Sign in again: keyturn login ${endpoint}`,
+    hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });
 }
 
 /** What the index repeats of what the vault has. */
 function indexed({ binding, refreshToken }: GrantSecret): Partial<Grant> {
-  const { endpoints, subject, registrationId, server, scope, requestedScope } = binding;
+  const { endpoints, subject, registrationId, server, scope, lostScope, requestedScope } = binding;
   const hasRefreshToken = refreshToken !== undefined;
-  return { endpoints, subject, registrationId, server, scope, requestedScope, hasRefreshToken };
+  return { endpoints, subject, registrationId, server, scope, lostScope, requestedScope, hasRefreshToken };
 }
 
 /** What goes into the vault together. */
@@ -177,16 +191,6 @@ interface Kept {
   readonly before: GrantSecret | undefined;
   /** Milliseconds, wall clock. */
   readonly now: number;
-}
-
-async function secretBefore({ secrets }: Refresher, id: string): Promise<GrantSecret | undefined> {
-  try {
-    return await secrets.read(id);
-  } catch (error) {
-    // None yet; or a lost item, which a new sign-in mends, so its loss must not forbid the sign-in.
-    if (reasonOf(error) === 'vault_unreadable') return undefined;
-    throw error;
-  }
 }
 
 /** Every token that the server may still honour and that nobody uses from now on, for a later revocation. */
@@ -212,6 +216,7 @@ function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
 /** Made of the sign-in and of what the vault had. Of the index it takes only when the grant began, which gives nobody anything. */
 function newBinding({ createdAt, account, generation }: Grant, { arrived, before, now }: Kept): Binding {
   const { endpoint, resource, issuer, registrationId, server, requestedScope, answer } = arrived;
+  const loginHint = answer.subject?.loginHint ?? before?.binding.loginHint;
   return {
     endpoints: [...new Set([...(before?.binding.endpoints ?? []), endpoint])],
     resource,
@@ -222,10 +227,13 @@ function newBinding({ createdAt, account, generation }: Grant, { arrived, before
     registrationId,
     server,
     scope: [...answer.scope],
+    // What the server does is remembered; what it took is back.
+    ...(before?.binding.lostScope === undefined ? {} : { lostScope: [] }),
     requestedScope: [...requestedScope],
     createdAt,
     generation: generation + 1,
     signedInAt: now,
+    ...(loginHint === undefined ? {} : { loginHint }),
   };
 }
 

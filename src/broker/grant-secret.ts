@@ -55,6 +55,8 @@ const schema = z.object({
     })
     .optional(),
   superseded: z.array(supersededSchema).default([]),
+  /** What the last narrower refresh asked for, until a full one brought all scopes again (lost-scope.ts). */
+  narrowedTo: z.array(z.string()).optional(),
   /** Absent in items of older versions. */
   binding: bindingSchema.optional(),
 });
@@ -126,6 +128,16 @@ export class GrantSecrets {
     const secret = await this.#bound(grantId, await this.#item(grantId));
     await this.index.hold(grantId, secret);
     return secret;
+  }
+
+  /** Undefined: none yet, or its item is lost, which only a new sign-in mends. Throws what the vault throws. */
+  async readIfThere(grantId: string): Promise<GrantSecret | undefined> {
+    try {
+      return await this.read(grantId);
+    } catch (error) {
+      if (reasonOf(error) === 'vault_unreadable') return undefined;
+      throw error;
+    }
   }
 
   /** Sees to it that the index says of this grant what the vault says. Throws what the vault throws, but not for this one item. */

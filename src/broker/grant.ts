@@ -37,6 +37,8 @@ const stateSchema = z.discriminatedUnion('kind', [
     why: z.string(),
     /** Milliseconds: only what the user does after this opens a sign-in page again. */
     awaitsUserSince: z.number().optional(),
+    /** The server refused to refresh it, and said nothing against its refresh token. */
+    isRefused: z.boolean().optional(),
   }),
   revokedSchema,
 ]);
@@ -46,7 +48,8 @@ export type GrantState = z.infer<typeof stateSchema>;
 
 /** Where the issuer's metadata is found again, and by which revision's rules. */
 const serverPlaceSchema = z.object({
-  revision: z.enum(['current', 'earlier']),
+  /** `default`: the protected server names it on its own origin, and it published no metadata at the sign-in. */
+  revision: z.enum(['current', 'earlier', 'default']),
   /** The issuer as the protected server names it; in the earlier revision the authorization base URL. */
   identifier: z.string(),
 });
@@ -79,7 +82,7 @@ export const grantSchema = z.object({
   /** The value sent as `resource` (RFC 8707), byte for byte. */
   resource: z.string(),
   issuer: z.string(),
-  /** The subject of an ID token, else the label the user chose, else `default`. */
+  /** What it is called: the label the user chose, else the subject of an ID token, else `default`. */
   account: z.string(),
   /** The subject of its ID token; null: its server named none. Absent in records of older versions. */
   subject: z.string().nullable().optional(),
@@ -90,6 +93,11 @@ export const grantSchema = z.object({
   server: serverPlaceSchema.optional(),
   /** Scopes as the server granted them. */
   scope: z.array(z.string()),
+  /**
+   * Scopes that the server took from the refresh token for good when a narrower token was asked for (lost-scope.ts);
+   * empty once a sign-in brought them back. Absent: its server was not seen to do that.
+   */
+  lostScope: z.array(z.string()).optional(),
   /** Scopes as we asked for them, so that a step-up asks for the union and never twice in vain. */
   requestedScope: z.array(z.string()),
   state: stateSchema,
@@ -107,6 +115,8 @@ export const grantSchema = z.object({
   attempt: attemptSchema.optional(),
   /** What its newest access token says of the resource it is for; absent where that can't be seen. */
   audience: z.enum(['resource', 'unbound', 'other']).optional(),
+  /** Whether a refresh token came at the last sign-in that asked for offline_access, and whether consent was asked for then. */
+  offline: z.object({ hasCome: z.boolean(), byConsent: z.boolean() }).optional(),
 });
 
 export type Grant = z.infer<typeof grantSchema>;
@@ -242,4 +252,19 @@ export class Grants {
       hint: '`keyturn list` shows the grants there are.',
     });
   }
+}
+
+/** Whose names stand at an endpoint where `account` is a new one; nothing where it isn't, or nobody else is there. */
+export function namesBeside(
+  grants: Grants,
+  endpoint: string,
+  account: string | undefined,
+): { beside?: readonly string[] } {
+  const names = new Set(
+    grants
+      .forEndpoint(endpoint)
+      .filter(isLiving)
+      .map((grant) => grant.account),
+  );
+  return account === undefined || names.size === 0 || names.has(account) ? {} : { beside: [...names] };
 }

@@ -22,10 +22,13 @@ const portRange = [61_000, 65_536] as const;
  */
 export const documentPort = 61_417;
 
+/** The other one that it names. */
+export const spareDocumentPort = 61_733;
+
 /** A port for a registration of its own. Whether it is free is found out by listening. */
 export function anyPort(): number {
   const port = randomInt(...portRange);
-  return port === documentPort ? anyPort() : port;
+  return port === documentPort || port === spareDocumentPort ? anyPort() : port;
 }
 
 /** Tries to find a port that is free on both addresses. */

@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 
-export type Page = 'done' | 'asking' | 'failed' | 'otherAccount' | 'unexpected';
+export type Page = 'done' | 'asking' | 'again' | 'failed' | 'otherAccount' | 'unexpected';
 
 const texts: Readonly<Record<Page, { title: string; body: string }>> = {
   done: {
@@ -16,6 +16,10 @@ const texts: Readonly<Record<Page, { title: string; body: string }>> = {
   asking: {
     title: 'Another account signed in',
     body: 'Keyturn asks whether to keep it: answer in its window, or with <code>keyturn pending</code>. Until then nothing is stored. You can close this tab.',
+  },
+  again: {
+    title: 'One more page',
+    body: 'The server did not accept the client that Keyturn is registered as. Keyturn uses another one, and opens the sign-in page once more.',
   },
   failed: {
     title: 'Sign-in failed',

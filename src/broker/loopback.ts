@@ -10,7 +10,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { anyPort, closeDoor, listenAnywhere, listenOn, portOf } from './loopback-doors.ts';
+import { anyPort, closeDoor, documentPort, listenAnywhere, listenOn, portOf } from './loopback-doors.ts';
 import type { Door } from './loopback-doors.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
 import type { Page } from './loopback-page.ts';
@@ -73,6 +73,8 @@ interface Listener {
 export interface LoopbackParts {
   /** Whose browser asks. */
   readonly whose: (request: IncomingMessage) => Whose;
+  /** One port for everybody, which the operator of a server can allow. */
+  readonly fixedPort: number;
 }
 
 export class Loopback {
@@ -80,8 +82,8 @@ export class Loopback {
   readonly #parts: LoopbackParts;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: LoopbackParts = { whose: whoseBrowser }) {
-    this.#parts = parts;
+  constructor({ whose = whoseBrowser, fixedPort = documentPort }: Partial<LoopbackParts> = {}) {
+    this.#parts = { whose, fixedPort };
   }
 
   /**
@@ -92,6 +94,11 @@ export class Loopback {
     if (redirectUri === undefined) return this.openAnywhere(ownPath());
     // Byte for byte as it was registered: the authorization server compares it exactly.
     return this.#receiver(await this.#inTurn(Number(new URL(redirectUri).port || 80)), redirectUri);
+  }
+
+  /** Listens on the fixed port, at a path of its own. Throws `redirect_port_taken`. */
+  async openFixed(): Promise<Receiver> {
+    return this.open(`http://127.0.0.1:${this.#parts.fixedPort}${ownPath()}`);
   }
 
   /** Listens for a redirect to this path, on a free port. */

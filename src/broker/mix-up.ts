@@ -5,7 +5,7 @@
  * Invariant: an answer that names no issuer (RFC 9207) counts only where its redirect URI belongs to one issuer
  * of this home. Ports don't tell issuers apart, since servers let them vary (RFC 8252 §7.3); paths do.
  */
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../errors.ts';
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
 import type { Ambiguity } from '../oauth/authorization.ts';
 import { freshRedirect, sharedPath } from './loopback.ts';
@@ -43,12 +43,12 @@ export function ambiguityOf(
 
 function wayOut({ source, issuer, clientId }: RegistrationRecord['registration']): string {
   if (source !== 'preregistered') {
-    return `Register a client at the issuer by hand, then: keyturn register ${issuer} --client-id ID`;
+    return `Register a client at the issuer by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`;
   }
   const redirectUri = freshRedirect();
   return (
     `Give the client ${quoted(clientId)} the redirect URI ${redirectUri} at the issuer, then enter it again ` +
-    `as before, with that URI: keyturn register ${issuer} --client-id ID --redirect-uri ${redirectUri}`
+    `as before, with that URI: keyturn register ${shellWord(issuer)} --client-id ID --redirect-uri ${shellWord(redirectUri)}`
   );
 }
 
@@ -74,7 +74,7 @@ export function documentShared({ issuer }: AuthorizationServer, other: string): 
     `${quoted(issuer)} doesn't say that its answers name it, and ${quoted(other)} knows Keyturn by the same metadata document.`,
     {
       rule: 'RFC 9700 §4.4.2: an answer must show which issuer it is from',
-      hint: `Register a client there by hand, then: keyturn register ${issuer} --client-id ID`,
+      hint: `Register a client there by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`,
     },
   );
 }

@@ -22,10 +22,15 @@ export class PageQueue {
 
   /**
    * Runs `work` when no other automatic page is open; an aborted signal gives the place up at once.
-   * `work` calls `opened` once a page is up: only from then on does a failure count against the endpoint.
-   * Throws `rate_limited` in a pause.
+   * `work` calls `opened` once a page is up: only from then on does a failure count against the endpoint, and only
+   * one that `blocks`. Throws `rate_limited` in a pause.
    */
-  async run<T>(endpoint: string, signal: AbortSignal, work: (opened: () => void) => Promise<T>): Promise<T> {
+  async run<T>(
+    endpoint: string,
+    signal: AbortSignal,
+    work: (opened: () => void) => Promise<T>,
+    blocks: (error: unknown) => boolean = () => true,
+  ): Promise<T> {
     let isOpened = false;
     const before = this.#tail;
     const turn = before.then(async () => {
@@ -41,7 +46,7 @@ export class PageQueue {
       this.#pauses.end(endpoint);
       return done;
     } catch (error) {
-      if (isOpened) this.#cameToNothing(endpoint, signal);
+      if (isOpened && blocks(error)) this.#cameToNothing(endpoint, signal);
       throw error;
     }
   }

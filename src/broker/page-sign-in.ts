@@ -2,10 +2,16 @@
  * A sign-in by a page: the browser here, or one elsewhere whose last address the person pastes back.
  *
  * Invariant: whichever way the reply comes, it passes the same checks of state and issuer, once; a
- * registration that the server has forgotten is replaced once, then the user is told.
+ * client that the server refuses is replaced once, then the user is told.
  */
-import { KeyturnError, reasonOf, RuleRefusal } from '../errors.ts';
-import { buildAuthorizationRequest, processAuthorizationResponse } from '../oauth/authorization.ts';
+import { KeyturnError, reasonOf, RuleRefusal, shellWord } from '../errors.ts';
+import {
+  buildAuthorizationRequest,
+  clientRefused,
+  openidHint,
+  processAuthorizationResponse,
+} from '../oauth/authorization.ts';
+import type { AuthorizationServer } from '../oauth/authorization-server.ts';
 import type { Ambiguity, AuthorizationAttempt } from '../oauth/authorization.ts';
 import { exchangeCode } from '../oauth/token.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
@@ -16,7 +22,9 @@ import type { Reply } from './loopback.ts';
 import { ambiguityOf } from './mix-up.ts';
 import { prepareRedirect } from './redirect.ts';
 import type { Redirect } from './redirect.ts';
-import type { RegistrationRecord } from './registrations.ts';
+import { ifPageFails } from './refusals.ts';
+import { clientToReplace, giveUp, isReplaceable, useFromNowOn } from './refused-client.ts';
+import type { Refused } from './refused-client.ts';
 import type { Errand, Keep, SignInParts } from './errand.ts';
 import { askedFor } from './starter.ts';
 
@@ -30,102 +38,130 @@ export async function signInByPage(
   opened: () => void,
   signal: AbortSignal,
 ): Promise<Grant> {
-  const first = await onePage(parts, errand, keep, opened, signal);
+  const page = { parts, errand, keep, opened, signal };
+  const first = await onePage(page, clientToReplace(parts, errand));
   if ('grant' in first) return first.grant;
-  // Evicted by now: this one registers anew.
-  const second = await onePage(parts, errand, keep, opened, signal);
+  const second = await onePage({ ...page, errand: withoutPrompts(errand, first.refused) }, first.refused);
   if ('grant' in second) return second.grant;
-  throw second.rejected;
+  throw second.error;
 }
 
-/** `rejected`: the server does not know a registration of ours that it gave itself. */
-async function onePage(
-  parts: SignInParts,
-  errand: Errand,
-  keep: Keep,
-  opened: () => void,
-  signal: AbortSignal,
-): Promise<{ grant: Grant } | { rejected: unknown }> {
+/** A person who sees an error can't tell whether the server refuses the client or a prompt: neither is sent again. */
+function withoutPrompts(errand: Errand, { saidBy }: Refused): Errand {
+  return saidBy === 'person' ? { ...errand, options: { ...errand.options, prompts: [] } } : errand;
+}
+
+interface OnePage {
+  readonly parts: SignInParts;
+  readonly errand: Errand;
+  readonly keep: Keep;
+  readonly opened: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** `refused`: this client is of no use there, and another one may take its place. */
+type Outcome = { readonly grant: Grant } | { readonly refused: Refused; readonly error: unknown };
+
+/** `refused`: the client of the page before, or the one that the person wants replaced. */
+async function onePage(page: OnePage, refused: Refused | undefined): Promise<Outcome> {
+  const { parts, errand, signal } = page;
   const { request, destination } = errand;
-  const redirect = await prepareRedirect(
-    parts,
-    destination.server,
-    parts.network(request.endpoint),
-    registeredScope(errand),
-  );
+  const http = parts.network(request.endpoint);
+  const wanted = { ...registeredScope(errand), isByPerson: !request.isAutomatic };
+  const redirect = await prepareRedirect(parts, destination.server, http, wanted, refused);
   try {
     // Kept while the page is open: a client that is removed here meanwhile still gets answers from its issuer.
     const ambiguity = ambiguityOf(parts.registrations.all(), redirect.record);
     const { url, attempt } = await authorizationRequest(parts, errand, redirect);
-    opened();
-    const reply = await visit(parts, errand, { url, attempt, redirect }, signal);
-    return await finish(parts, { ...errand, ambiguity }, keep, { attempt, record: redirect.record, reply });
+    page.opened();
+    const shown = { url, attempt, redirect, refused };
+    const reply = await visit(parts, errand, shown, signal);
+    if (reply === 'errorPage') return await instead(page, shown, errorPage(destination.server), 'person');
+    return await finish({ ...page, errand: { ...errand, ambiguity } }, { ...shown, reply });
   } finally {
     await redirect.receiver.close();
   }
 }
 
+/** What follows a client that is of no use: another one, once in a sign-in. Throws `error` where none may take its place. */
+async function instead(
+  { parts, errand }: Pick<OnePage, 'parts' | 'errand'>,
+  { redirect, refused }: Shown,
+  error: unknown,
+  saidBy: Refused['saidBy'],
+): Promise<Outcome> {
+  await giveUp(parts.registrations, redirect);
+  if (refused || !isReplaceable(redirect, errand.destination.server)) throw error;
+  return { refused: { record: redirect.record, saidBy }, error };
+}
+
+/** OAuth 2.1 §4.1.2.1: a server that doesn't know the client tells its user, and redirects nowhere. */
+function errorPage(server: AuthorizationServer): KeyturnError {
+  return clientRefused(server, 'shows an error where its sign-in page should be');
+}
+
 function authorizationRequest(
   parts: SignInParts,
-  { request, destination, scope }: Errand,
-  { record, receiver }: Redirect,
+  { request, destination, scope, options: { prompts, loginHint } }: Errand,
+  { record, receiver, isNew }: Redirect,
 ): Promise<{ readonly url: string; readonly attempt: AuthorizationAttempt }> {
   const { server, resource } = destination;
-  const isPicking = request.account !== undefined && offersPrompt(server.metadata, 'select_account');
   return buildAuthorizationRequest({
     server,
     registration: record.registration,
+    isNewClient: isNew,
     resource,
     redirectUri: receiver.redirectUri,
     overrides: parts.overrides.for(request.endpoint, ...namesOf(destination)),
     ...(scope === undefined ? {} : { scope }),
-    ...(request.account === undefined ? {} : { loginHint: request.account }),
-    // Who signed in wrongly before is asked again which account is meant.
-    ...(isPicking ? { prompt: 'select_account' } : {}),
+    ...(loginHint === undefined ? {} : { loginHint }),
+    ...(prompts.length === 0 ? {} : { prompt: prompts.join(' ') }),
   });
 }
 
-function offersPrompt(metadata: Readonly<Record<string, unknown>>, prompt: string): boolean {
-  const offered = metadata['prompt_values_supported'];
-  return Array.isArray(offered) && offered.includes(prompt);
-}
-
-interface Visit {
+/** A page that is open. */
+interface Shown {
   readonly url: string;
   readonly attempt: AuthorizationAttempt;
   readonly redirect: Redirect;
+  /** The client of the page before. */
+  readonly refused: Refused | undefined;
 }
 
-/** Shows the sign-in to the person and waits for the browser, or for the address it ended at. */
+/** Shows the sign-in to the person and waits for the browser, for the address it ended at, or for word of an error page. */
 async function visit(
   parts: SignInParts,
   errand: Errand,
-  { url, attempt, redirect }: Visit,
+  { url, attempt, redirect, refused: before }: Shown,
   signal: AbortSignal,
-): Promise<Reply> {
+): Promise<Reply | 'errorPage'> {
   // No page for a program that went away in the meantime.
   signal.throwIfAborted();
   const { request, destination } = errand;
   const { server, formerIssuer } = destination;
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
-  const pasted = Promise.withResolvers<Reply>();
+  const told = Promise.withResolvers<Reply | 'errorPage'>();
   const startUrl = request.method === 'browser' ? redirect.receiver.leadTo(url, either) : undefined;
+  const hint = openidHint(server, attempt.scope);
   const question = {
     kind: 'login',
     endpoint: request.endpoint,
     issuer: server.issuer,
     url,
+    ...(hint === undefined ? {} : { hint }),
     ...askedFor(request),
     ...(startUrl === undefined ? {} : { startUrl }),
     ...(formerIssuer === undefined ? {} : { formerIssuer }),
-    paste: (address: string) => pasted.resolve({ url: pastedReply(address, attempt), show: () => undefined }),
+    ...(before === undefined ? {} : { isNewClient: true as const }),
+    paste: (address: string) => told.resolve({ url: pastedReply(address, attempt), show: () => undefined }),
+    showsError: () => told.resolve('errorPage'),
   } as const;
   const refused = parts.interactions.ask(question, either).then((): never => {
     throw calledOff(server.issuer, request.endpoint);
   });
   const tooLate = parts.clock.sleep(signInPatience, either).then((): never => {
-    throw nobodyCame(server.issuer, request.endpoint);
+    throw nobodyCame(server.issuer, request.endpoint, hint);
   });
   const reply = redirect.receiver.receive(attempt.state, either);
   for (const pending of [refused, tooLate, reply]) pending.catch(() => undefined);
@@ -133,7 +169,7 @@ async function visit(
     // Without a browser the person still has the URL: the question carries it. Not waited for: one
     // that takes long to start must not keep a program that went away from calling the sign-in off.
     if (startUrl !== undefined) parts.openBrowser(startUrl).catch(() => undefined);
-    return await Promise.race([reply, pasted.promise, refused, tooLate]);
+    return await Promise.race([reply, told.promise, refused, tooLate]);
   } finally {
     over.abort();
   }
@@ -161,36 +197,42 @@ interface OpenedErrand extends Errand {
   readonly ambiguity: Ambiguity | undefined;
 }
 
-interface Arrival {
-  readonly attempt: AuthorizationAttempt;
-  readonly record: RegistrationRecord;
+interface Arrival extends Shown {
   readonly reply: Reply;
 }
 
 async function finish(
-  parts: SignInParts,
-  errand: OpenedErrand,
-  keep: Keep,
-  { attempt, record, reply }: Arrival,
-): Promise<{ grant: Grant } | { rejected: unknown }> {
+  page: Omit<OnePage, 'errand'> & { readonly errand: OpenedErrand },
+  arrival: Arrival,
+): Promise<Outcome> {
+  const { parts, errand, keep } = page;
+  const { redirect, reply, refused } = arrival;
+  const { record } = redirect;
   let isShown = false;
-  const show = (page: Page): void => {
+  const show = (what: Page): void => {
     // One answer to one request: whoever is asked in Keyturn has been told so already.
-    if (!isShown) reply.show(page);
+    if (!isShown) reply.show(what);
     isShown = true;
   };
   try {
-    const answer = await redeem(parts, errand, { attempt, record, reply });
+    const answer = await redeem(parts, errand, arrival);
     const grant = await keep({ record, answer, asking: () => show('asking') });
+    await useFromNowOn(parts, record, refused);
     show('done');
     return { grant };
   } catch (error) {
-    show(pageFor(error));
-    if (reasonOf(error) !== 'client_rejected') throw error;
-    // A stale registration is thrown away, or every later sign-in would fail on it too.
-    await parts.registrations.reject(record);
-    if (record.registration.source !== 'dynamic') throw error;
-    return { rejected: error };
+    if (reasonOf(error) !== 'client_rejected') {
+      show(pageFor(error));
+      throw error;
+    }
+    const outcome = instead(page, arrival, error, 'server');
+    show(
+      await outcome.then(
+        () => 'again' as const,
+        () => 'failed' as const,
+      ),
+    );
+    return outcome;
   }
 }
 
@@ -203,7 +245,8 @@ async function redeem(
   { request, destination, ambiguity: before }: OpenedErrand,
   arrival: Arrival,
 ): Promise<TokenAnswer> {
-  const { attempt, record, reply } = arrival;
+  const { attempt, redirect, reply } = arrival;
+  const { record } = redirect;
   const { server } = destination;
   const clientSecret = await parts.registrations.secret(record);
   // Asked anew: what else this home knows may have changed while the page was open.
@@ -221,7 +264,8 @@ async function redeem(
 }
 
 /** RFC 9700 §4.4.2: the answer arrived at the redirect URI of the client that asked, and that client is still ours. */
-function requireUnchanged({ registrations }: SignInParts, { attempt, record, reply }: Arrival): void {
+function requireUnchanged({ registrations }: SignInParts, { attempt, redirect, reply }: Arrival): void {
+  const { record } = redirect;
   const now = registrations.byId(record.id)?.registration;
   const { clientId, redirectUri } = record.registration;
   const isSame = now?.clientId === clientId && now.redirectUri === redirectUri;
@@ -235,12 +279,12 @@ function requireUnchanged({ registrations }: SignInParts, { attempt, record, rep
 
 export function calledOff(issuer: string, endpoint: string): KeyturnError {
   return new KeyturnError('login_failed', `The sign-in at ${issuer} was called off.`, {
-    hint: `Start it again with: keyturn login ${endpoint}`,
+    hint: `Start it again with: keyturn login ${shellWord(endpoint)}`,
   });
 }
 
-function nobodyCame(issuer: string, endpoint: string): KeyturnError {
+function nobodyCame(issuer: string, endpoint: string, onError: string | undefined): KeyturnError {
   return new KeyturnError('login_required', `Nobody signed in at ${issuer} within ten minutes.`, {
-    hint: `Start it again with: keyturn login ${endpoint}`,
+    hint: `Start it again with: keyturn login ${shellWord(endpoint)}; add --new-client where its page shows an error.${ifPageFails(onError)}`,
   });
 }

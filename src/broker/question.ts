@@ -112,10 +112,16 @@ export type Question =
       readonly url: string;
       /** Our own address that leads on to it, for the browser here; absent: the page opens elsewhere. */
       readonly startUrl?: string;
+      /** What to try where the page shows an error; a sentence without its end. */
+      readonly hint?: string;
       /** The issuer that the protected server named before, where it names another now. */
       readonly formerIssuer?: string;
+      /** The server did not take the client of the page before: this page is of another one. */
+      readonly isNewClient?: true;
       /** Takes the address that a browser elsewhere ended at. Throws `state_mismatch`, `invalid_request`. */
       readonly paste: (address: string) => void;
+      /** The person says that the page shows an error: the server may have forgotten the client. */
+      readonly showsError: () => void;
     })
   | (SignInQuestion & {
       readonly kind: 'device';

@@ -23,7 +23,7 @@ import {
   removeFirstForm,
   shaped,
 } from './record-formats.ts';
-import { WriteQueue } from './record-store.ts';
+import { troubleWith, WriteQueue } from './record-store.ts';
 import type { RecordStore, Trouble } from './record-store.ts';
 
 const version = formats.grants;
@@ -81,7 +81,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
   }
 
   get trouble(): Trouble | undefined {
-    return this.#trouble && { file: this.path, why: this.#trouble.message };
+    return this.#trouble && troubleWith(this.path, this.#trouble);
   }
 
   async load(): Promise<void> {

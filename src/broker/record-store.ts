@@ -6,12 +6,21 @@
  * done when it is on the disk. A write that fails takes memory back to what the disk has, and everybody
  * whose change is lost is told.
  */
+import type { KeyturnError } from '../errors.ts';
 
 /** Why a file counts for nothing. */
 export interface Trouble {
   readonly file: string;
   /** A sentence; holds no text of the file but quoted. */
   readonly why: string;
+  /** What the person can do. */
+  readonly hint?: string;
+}
+
+/** What is told of a store that failed with `error`. */
+export function troubleWith(file: string, error: KeyturnError): Trouble {
+  const { message, hint } = error;
+  return { file, why: message, ...(hint === undefined ? {} : { hint }) };
 }
 
 /** Records that were loaded before: reading them does no I/O. */

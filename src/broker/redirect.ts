@@ -16,30 +16,39 @@ import { isWithin } from '../oauth/scope.ts';
 import type { Audit } from './audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
-import { documentPort } from './loopback-doors.ts';
+import { documentPort, spareDocumentPort } from './loopback-doors.ts';
 import { sharedPath } from './loopback.ts';
 import type { Loopback, Receiver } from './loopback.ts';
 import { documentElsewhere, documentShared, hasOwnPath } from './mix-up.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
+import type { ServerRests } from './server-rests.ts';
 
 export interface RedirectParts {
   readonly clock: Clock;
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
+  readonly rests: ServerRests;
   readonly loopback: Loopback;
   readonly audit: Audit;
   readonly clientMetadataUrl: string | undefined;
 }
 
-export interface Redirect {
-  readonly receiver: Receiver;
+/** Our identity for one sign-in. */
+export interface Identity {
   readonly record: RegistrationRecord;
+  /** Registered for this very sign-in. */
+  readonly isNew: boolean;
+}
+
+export interface Redirect extends Identity {
+  readonly receiver: Receiver;
 }
 
 /** What a client is registered for. */
-export interface Wanted extends Pick<DynamicRegistration, 'scope' | 'isDevice'> {
+export interface Wanted extends Pick<DynamicRegistration, 'scope' | 'needsScope' | 'isDevice'> {
   /** Of `scope`, what this sign-in asks for. */
   readonly now?: readonly string[];
+  readonly isByPerson: boolean;
 }
 
 /** The name that consent pages show. */
@@ -49,6 +58,8 @@ const clientName = 'Keyturn';
 export const documentRedirectUris = [
   `http://127.0.0.1:${documentPort}${sharedPath}`,
   `http://localhost:${documentPort}${sharedPath}`,
+  // For servers that compare the port too, where another program holds the first one.
+  `http://127.0.0.1:${spareDocumentPort}${sharedPath}`,
   // RFC 8252 §7.3: servers that compare loopback URIs without their port take any port of these.
   `http://127.0.0.1${sharedPath}`,
   `http://localhost${sharedPath}`,
@@ -79,7 +90,7 @@ export function canRegister(parts: Known, server: AuthorizationServer): Registra
  * What we have at this issuer. A document at a URL that is no longer the user's isn't ours, and one that is
  * in use at another issuer isn't used where the answer may name no issuer.
  */
-function knownAs(
+export function knownAs(
   { registrations, servers, clientMetadataUrl }: Known,
   server: AuthorizationServer,
 ): RegistrationRecord | undefined {
@@ -93,48 +104,52 @@ function knownAs(
 
 /**
  * A registration and a listener on its port; registers where there is none, or anew where the port of
- * one of ours is taken, or where it has no path of its own. Throws `redirect_port_taken` for one that the
- * user entered, and what registering throws.
+ * one of ours is taken, or where it has no path of its own. `refused`: another one is needed in place of it.
+ * Throws `redirect_port_taken` for one that the user entered, and what registering throws.
  */
 export async function prepareRedirect(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
   wanted: Wanted,
+  refused?: { readonly isFresh?: boolean },
 ): Promise<Redirect> {
+  if (refused) return another(parts, server, http, wanted, refused);
   const choice = canRegister(parts, server);
   if (choice.mechanism === 'metadata_document') return fromDocument(parts, server, choice.clientId);
   const existing = knownAs(parts, server);
   if (!existing) return registered(parts, server, http, wanted);
   const { source } = existing.registration;
+  const lacksScope = !coversScope(existing, wanted);
   const replacement =
-    source === 'dynamic' && !(hasOwnPath(existing) && coversScope(existing, wanted))
-      ? await replaced(parts, server, http, wanted)
+    source === 'dynamic' && (lacksScope || !hasOwnPath(existing))
+      ? await replaced(parts, server, http, wanted, lacksScope && hasOwnPath(existing))
       : undefined;
   if (replacement) return replacement;
   try {
-    return { receiver: await parts.loopback.open(existing.registration.redirectUri), record: existing };
+    return await listenFor(parts, existing);
   } catch (error) {
     // The old registration stays while grants use it: their refresh tokens belong to it.
     if (source === 'preregistered' || reasonOf(error) !== 'redirect_port_taken') throw error;
-    if (source === 'metadata_document') return onAnyPort(parts, existing);
+    if (source === 'metadata_document') return onAnotherPort(parts, existing);
     return registered(parts, server, http, wanted);
   }
 }
 
 /**
- * A registration in place of one without a path of its own, or without the scopes that are asked for. Undefined where the server
- * registers nobody any more: the older one is used then, and `mix-up.ts` says when its answer needs `iss`.
+ * A registration in place of one without a path of its own, or (`needsScope`) without the scopes that are asked for. Undefined
+ * where the server registers none: the older one is used then, and `mix-up.ts` says when its answer needs `iss`.
  */
 async function replaced(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
   wanted: Wanted,
+  needsScope: boolean,
 ): Promise<Redirect | undefined> {
   if (server.registrationEndpoint === undefined) return undefined;
   try {
-    return await registered(parts, server, http, wanted);
+    return await registered(parts, server, http, { ...wanted, needsScope });
   } catch (error) {
     const reason = reasonOf(error);
     if (reason === 'registration_failed' || reason === 'authorization_server_unreachable') return undefined;
@@ -142,22 +157,32 @@ async function replaced(
   }
 }
 
-/** Our identity for a sign-in that needs no listener: one whose port is taken serves as well. Throws what registering throws. */
+/**
+ * Our identity for a sign-in that needs no listener: one whose port is taken serves as well. `refused`: another one is
+ * needed in place of it. Throws what registering throws.
+ */
 export async function prepareIdentity(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
   wanted: Wanted,
-): Promise<RegistrationRecord> {
+  refused?: { readonly isFresh?: boolean },
+): Promise<Identity> {
   const existing = knownAs(parts, server);
-  if (existing && mayBeUsed(existing, wanted)) return existing;
-  if (existing) return withoutListener(await registered(parts, server, http, wanted));
-  return withoutListener(await prepareRedirect(parts, server, http, wanted));
+  if (!refused && existing && mayBeUsed(existing, wanted)) return { record: existing, isNew: false };
+  if (existing && !refused) {
+    const isForPagesOnly = !servesDevice(existing, wanted);
+    const better = isForPagesOnly
+      ? await registered(parts, server, http, wanted)
+      : await replaced(parts, server, http, wanted, true);
+    return better ? withoutListener(better) : { record: existing, isNew: false };
+  }
+  return withoutListener(await prepareRedirect(parts, server, http, wanted, refused));
 }
 
-async function withoutListener({ receiver, record }: Redirect): Promise<RegistrationRecord> {
+async function withoutListener({ receiver, record, isNew }: Redirect): Promise<Identity> {
   await receiver.close();
-  return record;
+  return { record, isNew };
 }
 
 /** A server may refuse a client the scopes that it did not register. */
@@ -165,11 +190,14 @@ function coversScope({ registration: { scope } }: RegistrationRecord, { now = []
   return scope === undefined || isWithin(now, scope);
 }
 
-/** A registration of ours that a page was enough for doesn't serve for another device. */
 function mayBeUsed(existing: RegistrationRecord, wanted: Wanted): boolean {
-  const { source, grantTypes } = existing.registration;
-  if (source === 'dynamic' && !coversScope(existing, wanted)) return false;
-  return !wanted.isDevice || grantTypes === undefined || grantTypes.includes(deviceGrant);
+  const isCovered = existing.registration.source !== 'dynamic' || coversScope(existing, wanted);
+  return isCovered && servesDevice(existing, wanted);
+}
+
+/** A registration of ours that a page was enough for doesn't serve for another device. */
+function servesDevice({ registration: { grantTypes } }: RegistrationRecord, { isDevice }: Wanted): boolean {
+  return !isDevice || grantTypes === undefined || grantTypes.includes(deviceGrant);
 }
 
 /** The URL is the identity everywhere; what we record of it is only which port we use with it. */
@@ -182,36 +210,100 @@ async function fromDocument(
   const record = await parts.registrations.add(registration, undefined);
   await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
   try {
-    return { receiver: await parts.loopback.open(registration.redirectUri), record };
+    return await listenFor(parts, record);
   } catch (error) {
     if (reasonOf(error) !== 'redirect_port_taken') throw error;
-    return onAnyPort(parts, record);
+    return onAnotherPort(parts, record);
   }
 }
 
-/** RFC 8252 §7.3: the server MUST allow any port at the time of the request. */
-async function onAnyPort(parts: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
-  const { pathname } = new URL(record.registration.redirectUri);
-  return { receiver: await parts.loopback.openAnywhere(pathname), record };
+/** The other port that our document names; else, by RFC 8252 §7.3, any: the server MUST allow it at the time of the request. */
+async function onAnotherPort({ loopback }: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
+  const spare = new URL(record.registration.redirectUri);
+  spare.port = String(spareDocumentPort);
+  try {
+    return { receiver: await loopback.open(spare.href), record, isNew: false };
+  } catch (error) {
+    if (reasonOf(error) !== 'redirect_port_taken') throw error;
+    return { receiver: await loopback.openAnywhere(spare.pathname), record, isNew: false };
+  }
 }
 
+async function listenFor({ loopback }: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
+  return { receiver: await loopback.open(record.registration.redirectUri), record, isNew: false };
+}
+
+/** In place of a client that is of no use. */
+async function another(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  http: Http,
+  wanted: Wanted,
+  { isFresh = false }: { readonly isFresh?: boolean },
+): Promise<Redirect> {
+  return isFresh ? registeredNow(parts, server, http, wanted) : registered(parts, server, http, wanted);
+}
+
+/** By a registration that an earlier sign-in made and did not finish with, else by a new one. */
 async function registered(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
   wanted: Wanted,
 ): Promise<Redirect> {
-  const receiver = await parts.loopback.open();
+  return (await onTrial(parts, server, wanted)) ?? registeredNow(parts, server, http, wanted);
+}
+
+async function onTrial(
+  parts: RedirectParts,
+  { issuer }: AuthorizationServer,
+  wanted: Wanted,
+): Promise<Redirect | undefined> {
+  const record = parts.registrations.onTrial(issuer, parts.servers.timeAt(issuer));
+  if (!record || !mayBeUsed(record, wanted)) return undefined;
   try {
-    const record = await register(parts, server, receiver.redirectUri, http, wanted);
-    const { redirectUri } = record.registration;
-    if (redirectUri === receiver.redirectUri) return { receiver, record };
-    // The server wanted it written with `localhost`: the same port, under the other name.
-    const named = await parts.loopback.open(redirectUri);
-    await receiver.close();
-    return { receiver: named, record };
+    return await listenFor(parts, record);
   } catch (error) {
-    await receiver.close();
+    if (reasonOf(error) === 'redirect_port_taken') return undefined;
+    throw error;
+  }
+}
+
+async function registeredNow(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  http: Http,
+  wanted: Wanted,
+): Promise<Redirect> {
+  const listening: Receiver[] = [];
+  try {
+    const record = await register(parts, server, redirectForms(parts, listening), http, wanted);
+    // On the port that is held here, under the name of the host that the server accepted.
+    const receiver = await parts.loopback.open(record.registration.redirectUri);
+    return { receiver, record, isNew: true };
+  } finally {
+    await Promise.all(listening.map((one) => one.close()));
+  }
+}
+
+/** The redirect URIs to register, each once its port is held: some servers know loopback only by one of its names, or at a port that their operator allows. */
+async function* redirectForms({ loopback }: RedirectParts, listening: Receiver[]): AsyncGenerator<string> {
+  const any = await loopback.open();
+  listening.push(any);
+  yield any.redirectUri;
+  yield any.redirectUri.replace('127.0.0.1', 'localhost');
+  const fixed = await openIfFree(() => loopback.openFixed());
+  if (!fixed) return;
+  listening.push(fixed);
+  yield fixed.redirectUri;
+}
+
+/** Undefined where another program holds the port: then the server's refusal of the other forms is what counts. */
+async function openIfFree(open: () => Promise<Receiver>): Promise<Receiver | undefined> {
+  try {
+    return await open();
+  } catch (error) {
+    if (reasonOf(error) === 'redirect_port_taken') return undefined;
     throw error;
   }
 }
@@ -219,18 +311,16 @@ async function registered(
 async function register(
   parts: RedirectParts,
   server: AuthorizationServer,
-  redirectUri: string,
+  redirectUris: AsyncIterable<string>,
   http: Http,
   wanted: Wanted,
 ): Promise<RegistrationRecord> {
-  // Some servers know loopback only by one of its names.
-  const redirectUris = [redirectUri, redirectUri.replace('127.0.0.1', 'localhost')] as const;
-  const { now: _now, ...request } = wanted;
-  const { registration, clientSecret } = await registerDynamically(
-    server,
-    { redirectUris, clientName, ...request },
-    http,
+  const { now: _now, isByPerson, ...request } = wanted;
+  const asking = { what: `registration ${server.issuer}`, isByPerson };
+  const { registration, clientSecret } = await parts.rests.ask(asking, () =>
+    registerDynamically(server, { redirectUris, clientName, ...request }, http),
   );
   await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
-  return parts.registrations.add(registration, clientSecret);
+  const current = parts.registrations.for(server.issuer, parts.servers.timeAt(server.issuer));
+  return parts.registrations.add(registration, clientSecret, current ? { isOnTrial: true } : {});
 }

@@ -3,14 +3,15 @@
  *
  * Invariants (DESIGN 2, 3): the new refresh token is durable before any caller sees the new access
  * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation
- * take turns at a grant's tokens, so that none writes over what is newer; only the server's
- * `invalid_grant` makes a grant `loginRequired`, and even that deletes no token. No request leaves
+ * take turns at a grant's tokens, so that none writes over what is newer; only the server's own refusals
+ * make a grant `loginRequired` (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves
  * before the grant's record says so durably, and the record says so until the outcome is kept: a
  * crash, or a lost answer, is told truthfully afterwards.
  */
-import { KeyturnError, quoted, reasonOf, Unreachable } from '../errors.ts';
+import { KeyturnError, quoted, reasonOf, shellWord, Unreachable } from '../errors.ts';
 import { AnswerLost } from '../oauth/http.ts';
 import type { Http } from '../oauth/http.ts';
+import { ClientRejected } from '../oauth/token-failure.ts';
 import { refresh } from '../oauth/token.ts';
 import type { RefreshRequest, TokenAnswer } from '../oauth/token.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -24,9 +25,17 @@ import { isSameScope } from './grant-binding.ts';
 import { GrantSecrets } from './grant-secret.ts';
 import type { GrantSecret } from './grant-secret.ts';
 import { namesOfServers } from './grant.ts';
-import type { Attempt, Grant, Grants } from './grant.ts';
+import type { Attempt, Grant, Grants, GrantState } from './grant.ts';
 import type { OverrideBook } from './override.ts';
-import { serverResting, unreachableUntil } from './refusals.ts';
+import {
+  afterRefusal,
+  endedByRefusals,
+  isRefusal,
+  refusedUntil,
+  RefreshRefusals,
+} from './refresh-refusals.ts';
+import { lostAfter, narrowsForGood } from './lost-scope.ts';
+import { narrowedForGood, serverResting, unreachableUntil } from './refusals.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 import { deadState } from './sibling.ts';
 import { SharedWork } from './shared-work.ts';
@@ -51,8 +60,10 @@ export class Refresher {
   readonly secrets: GrantSecrets;
   readonly #parts: RefresherParts;
   readonly #shared = new SharedWork<AccessToken>({ finishes: true });
-  /** Of every server that gives tokens, by grant; and by endpoint where there is no person to sign in. */
+  /** Of every server that gives tokens, by grant. */
   readonly backoff: Backoff;
+  /** By grant; and by grant and scope set where the server can't narrow to it. */
+  readonly #refusals = new RefreshRefusals();
   #isVaultInTrouble = false;
   /** The tail of each grant's queue: refreshes for different scope sets follow one another. */
   readonly #queues = new Map<string, Promise<unknown>>();
@@ -68,6 +79,30 @@ export class Refresher {
   /** The vault refused the last time it was asked here; the next on-demand refresh finds out more. */
   get isVaultInTrouble(): boolean {
     return this.#isVaultInTrouble;
+  }
+
+  /** A server gave tokens: what it refused before counts no more. By grant, by endpoint, or by grant and scope set. */
+  succeeded(key: string): void {
+    this.backoff.succeeded(key);
+    this.#refusals.clear(key);
+  }
+
+  /** The person changed what the server refused, a client or a rule: nothing of its refusals counts any more. */
+  async tryAgain(refused: readonly Grant[]): Promise<void> {
+    const { grants } = this.#parts;
+    for (const { id } of refused) {
+      this.succeeded(id);
+      this.backoff.forget(setsOf(id));
+      this.#refusals.forget(setsOf(id));
+      const grant = grants.byId(id);
+      const isRefused = grant?.state.kind === 'loginRequired' && grant.state.isRefused === true;
+      if (grant && isRefused) await grants.change(grant, { state: { kind: 'active' } });
+    }
+  }
+
+  /** What the server said to the last refresh, where that was a clear no. */
+  refusalOf(grantId: string): KeyturnError | undefined {
+    return this.#refusals.last(grantId);
   }
 
   isRefreshing(grantId: string): boolean {
@@ -119,6 +154,11 @@ export class Refresher {
     return this.secrets.index.standing(grantId) === 'held';
   }
 
+  /** The vault was asked, and certainly holds nothing of the grant. */
+  isLost(grantId: string): boolean {
+    return this.secrets.index.standing(grantId) === 'absent';
+  }
+
   /** Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#queues.values());
@@ -148,19 +188,22 @@ export class Refresher {
   async #run(grantId: string, scope: readonly string[] | undefined): Promise<AccessToken> {
     const { grants, audit } = this.#parts;
     const read = activeGrant(grants, grantId);
-    this.#obeyBackoff(read);
+    this.#obeyBackoff(read.id, read);
+    if (scope !== undefined) this.#obeyBackoff(keyOfSet(grantId, scope), read);
     await this.#probe();
     await this.#parts.registrations.verify();
     await this.secrets.vouch(grantId).catch((error: unknown) => this.#failed(read, error));
     const grant = activeGrant(grants, grantId);
+    if (scope !== undefined && narrowsForGood(grants.all(), grant.issuer)) throw narrowedForGood(grant);
     const request = await this.#prepare(grant, scope).catch((error: unknown) => this.#failed(grant, error));
     const attempted = await this.#noteAttempt(grant);
     const progress: Progress = { isRotating: false };
     const answer = await this.#send(attempted, request, progress).catch((error: unknown) =>
-      this.#refused(attempted, { error, progress, before: grant.attempt, record: request.record }),
+      this.#refused(attempted, { error, progress, before: grant.attempt, record: request.record, scope }),
     );
-    this.backoff.succeeded(grant.id);
-    const token = await this.#keep(attempted, answer, scope);
+    this.succeeded(grant.id);
+    if (scope !== undefined) this.succeeded(keyOfSet(grantId, scope));
+    const token = await this.#keep(attempted, answer, request);
     const { id, issuer } = grant;
     const outcome = grant.attempt ? 'recovered' : 'ok';
     audit.note({ event: 'refresh', outcome, grant: id, issuer, scope: token.scope });
@@ -216,22 +259,28 @@ export class Refresher {
   async #send(grant: Grant, { secret, ...request }: Prepared, progress: Progress): Promise<TokenAnswer> {
     const onRotation = async (refreshToken: string): Promise<void> => {
       progress.isRotating = true;
-      await this.#rotate(grant, secret, refreshToken);
+      await this.#rotate(grant, secret, { refreshToken, scope: request.scope });
       progress.isRotating = false;
       progress.isRotated = true;
     };
-    return refresh({ ...request, onRotation }, this.#parts.network(grant.endpoints[0] ?? grant.resource));
+    const http = this.#parts.network(grant.endpoints[0] ?? grant.resource);
+    const answer = await refresh({ ...request, onRotation }, http);
+    if (!progress.isRotated) await this.#rotate(grant, secret, request);
+    return answer;
   }
 
   /** In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile waits. */
-  async #rotate(grant: Grant, secret: GrantSecret, refreshToken: string): Promise<void> {
-    if (refreshToken === secret.refreshToken) return;
-    await this.secrets.rotate(grant.id, { ...secret, refreshToken });
+  async #rotate(grant: Grant, secret: GrantSecret, { refreshToken, scope }: Sent): Promise<void> {
+    const narrowed = scope === undefined ? {} : { narrowedTo: [...scope] };
+    const isNarrowed = isSameScope(secret.narrowedTo ?? [], narrowed.narrowedTo ?? secret.narrowedTo ?? []);
+    if (refreshToken === secret.refreshToken && isNarrowed) return;
+    await this.secrets.rotate(grant.id, { ...secret, ...narrowed, refreshToken });
   }
 
-  async #keep(grant: Grant, answer: TokenAnswer, scope: readonly string[] | undefined): Promise<AccessToken> {
+  async #keep(grant: Grant, answer: TokenAnswer, { scope, secret }: Prepared): Promise<AccessToken> {
     const { grants, cache, clock } = this.#parts;
-    const granted = scope === undefined ? { scope: [...answer.scope] } : {};
+    const lostScope = lostAfter(grant, answer, secret.narrowedTo);
+    const granted = scope === undefined ? { scope: [...answer.scope], lostScope } : {};
     const change = (): Promise<Grant> =>
       grants.change(grant, {
         ...granted,
@@ -243,16 +292,27 @@ export class Refresher {
     // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.
     const kept = await (isSameScope(grant.scope, granted.scope ?? grant.scope)
       ? change()
-      : this.#rebind(grant, answer.scope, change));
+      : this.#rebind(grant, { scope: [...answer.scope], lostScope }, change));
+    if (scope === undefined && secret.narrowedTo && !lostScope?.length) await this.#forgetNarrowing(grant.id);
     if (!grants.isCurrent(kept)) throw ended(grant);
     return cache.put(grant.id, scopeKey(scope), answer);
   }
 
   /** The server granted other scopes than before: the vault has them before the index. */
-  async #rebind(grant: Grant, scope: readonly string[], change: () => Promise<Grant>): Promise<Grant> {
+  async #rebind(
+    grant: Grant,
+    granted: Pick<Grant, 'scope' | 'lostScope'>,
+    change: () => Promise<Grant>,
+  ): Promise<Grant> {
     const secret = await this.secrets.read(grant.id);
-    const binding = { ...secret.binding, scope: [...scope], generation: grant.generation + 1 };
+    const binding = { ...secret.binding, ...granted, generation: grant.generation + 1 };
     return this.secrets.writeBoth(grant.id, { ...secret, binding }, change);
+  }
+
+  /** All scopes came again after a narrower refresh: this server keeps RFC 6749 §6. */
+  async #forgetNarrowing(grantId: string): Promise<void> {
+    const { narrowedTo: _, ...secret } = await this.secrets.read(grantId);
+    await this.secrets.write(grantId, secret);
   }
 
   /** Nothing was sent. Rejects with the error, or with one that says when the next try will be. */
@@ -267,37 +327,59 @@ export class Refresher {
   }
 
   /** The request was sent, and no token came of it. Rejects as `#failed` does. */
-  async #refused(attempted: Grant, { error, progress, before, record }: Refused): Promise<never> {
-    const { grants, clock } = this.#parts;
-    const told = this.#told(attempted, error);
-    const isForgotten = reasonOf(error) === 'client_rejected' && record.registration.source === 'dynamic';
-    if (isForgotten) await this.#parts.registrations.reject(record);
+  async #refused(attempted: Grant, refused: Refused): Promise<never> {
+    const { grants, registrations } = this.#parts;
+    const { error, record } = refused;
+    const isForgotten = forgets(error, record);
+    const state = this.#endedBy(attempted, refused);
+    const told = this.#told(
+      attempted,
+      error,
+      isNarrowing(refused) ? keyOfSet(attempted.id, refused.scope) : undefined,
+    );
+    if (isForgotten) await registrations.reject(record);
+    if (state) this.succeeded(attempted.id);
     if (grants.isCurrent(attempted)) {
       await grants.change(attempted, {
-        ...(isForgotten ? ending('the server no longer knows our registration') : {}),
-        ...(reasonOf(error) === 'login_required'
-          ? { state: deadState(grants.all(), attempted, clock.wall(), whyEnded(before)) }
-          : {}),
-        attempt: attemptAfter(attempted, { error, progress, before }),
+        ...(state ? { state } : {}),
+        attempt: attemptAfter(attempted, refused),
       });
     }
     throw isForgotten ? registrationForgotten(record) : told;
   }
 
-  /** The error with what the person needs to know of it, written down. */
-  #told({ id, issuer }: Grant, error: unknown): unknown {
+  /** The state that this refusal leaves the grant in; undefined: it stays as it is. */
+  #endedBy(attempted: Grant, refused: Refused): GrantState | undefined {
+    const { grants, clock } = this.#parts;
+    const { error, before, record } = refused;
+    const earlier = this.#refusals.last(attempted.id);
+    if (reasonOf(error) === 'login_required') {
+      const why = whyEnded(before);
+      return deadState(grants.all(), attempted, clock.wall(), earlier ? afterRefusal(why, earlier) : why);
+    }
+    if (!isRefusal(error)) return undefined;
+    if (isNarrowing(refused)) return void this.#refusals.add(keyOfSet(attempted.id, refused.scope), error);
+    if (forgets(error, record)) return ending('the server no longer knows our registration');
+    return this.#refusals.add(attempted.id, error) ? endedByRefusals(error) : undefined;
+  }
+
+  /** The error with what the person needs to know of it, written down; `key` says what pauses. */
+  #told({ id, issuer }: Grant, error: unknown, key = id): unknown {
     const reason = reasonOf(error);
     this.#parts.audit.note({ event: 'refresh', outcome: reason, grant: id, issuer });
     if (reason === 'locked' || reason === 'vault_unavailable') this.#isVaultInTrouble = true;
+    if (isRefusal(error)) return refusedUntil(error, this.backoff.failed(key));
     if (!(error instanceof Unreachable)) return error;
     const wait = this.backoff.failed(id, error.retryAfter);
     return unreachableUntil(error, wait);
   }
 
   /** DESIGN, Numbers: a server in trouble isn't asked with every request of every program. */
-  #obeyBackoff({ id, resource }: Grant): void {
-    const left = this.backoff.left(id);
-    if (left > 0) throw serverResting(resource, left);
+  #obeyBackoff(key: string, { resource }: Grant): void {
+    const left = this.backoff.left(key);
+    if (left <= 0) return;
+    const refusal = this.#refusals.last(key);
+    throw refusal ? refusedUntil(refusal, left) : serverResting(resource, left);
   }
 }
 
@@ -314,26 +396,53 @@ interface Prepared extends Omit<RefreshRequest, 'onRotation'> {
   readonly secret: GrantSecret;
 }
 
+/** What decides about the refresh token that is kept. */
+interface Sent {
+  readonly refreshToken: string;
+  /** Undefined: all scopes of the grant were asked for. */
+  readonly scope?: readonly string[] | undefined;
+}
+
 interface Refused {
   readonly error: unknown;
   readonly progress: Progress;
   /** The attempt that was left over before this one. */
   readonly before: Attempt | undefined;
   readonly record: RegistrationRecord;
+  /** Undefined: all scopes of the grant were asked for. */
+  readonly scope: readonly string[] | undefined;
+}
+
+/** The key of what holds for one scope set of a grant alone. */
+const keyOfSet = (grantId: string, scope: readonly string[]): string =>
+  `${setsOf(grantId)}${scopeKey(scope)}`;
+
+/** What the keys of all scope sets of a grant begin with. */
+const setsOf = (grantId: string): string => `${grantId} `;
+
+/**
+ * A refusal to narrow to these scopes (RFC 6749 §6), with whatever error: it says nothing about the grant's own scopes. Only
+ * a forgotten client and a dead refresh token (no refusal, but `login_required`) concern every refresh of the grant.
+ */
+function isNarrowing(refused: Refused): refused is Refused & { readonly scope: readonly string[] } {
+  const { error, record, scope } = refused;
+  return scope !== undefined && isRefusal(error) && !forgets(error, record);
+}
+
+/** A registration that we made, and that the server knows no more. */
+function forgets(error: unknown, { registration }: RegistrationRecord): boolean {
+  return error instanceof ClientRejected && error.isUnknown && registration.source === 'dynamic';
 }
 
 /** What stays noted after a request without a token: gone once the server's word on the stored token is known. */
-function attemptAfter(
-  { attempt }: Grant,
-  { error, progress, before }: Omit<Refused, 'record'>,
-): Attempt | undefined {
+function attemptAfter({ attempt }: Grant, { error, progress, before }: Refused): Attempt | undefined {
   const reason = reasonOf(error);
   if (progress.isRotated || reason === 'login_required') return undefined;
   const isLost = error instanceof AnswerLost || progress.isRotating || reason === 'internal';
   return before ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
 }
 
-const ending = (why: string) => ({ state: { kind: 'loginRequired', why } as const });
+const ending = (why: string): GrantState => ({ kind: 'loginRequired', why, isRefused: true });
 
 /** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers anew. */
 function registrationForgotten({ registration }: RegistrationRecord): KeyturnError {
@@ -349,14 +458,14 @@ function activeGrant(grants: Grants, grantId: string): Grant {
   if (grant?.state.kind === 'active') return grant;
   throw new KeyturnError('login_required', `The grant ${grantId} is no longer active.`, {
     hint: grant
-      ? `Sign in again: keyturn login ${grant.endpoints[0]}`
+      ? `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`
       : 'Sign in with `keyturn login RESOURCE`.',
   });
 }
 
 function loginRequired(grant: Grant, why: string): KeyturnError {
   return new KeyturnError('login_required', `The grant for ${grant.resource} can't be refreshed: ${why}.`, {
-    hint: `Sign in again: keyturn login ${grant.endpoints[0]}`,
+    hint: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`,
   });
 }
 

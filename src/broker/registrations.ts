@@ -2,7 +2,8 @@
  * Registrations: the OAuth client identities Keyturn uses, one place per issuer.
  *
  * Invariant: a registration never leaves its issuer, and it is reused across sessions rather than
- * made anew. Its secret, where it has one, rests in the vault.
+ * made anew. A new one takes the place of another only once a sign-in with it has succeeded. Its secret,
+ * where it has one, rests in the vault.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -21,6 +22,8 @@ export const registrationRecordSchema = z.object({
   idp: z.object({ issuer: z.string(), clientId: z.string(), idTokenFile: z.string() }).optional(),
   /** The server said that it no longer knows this client. Grants still name it, sign-ins no longer use it. */
   isRejected: z.boolean().optional(),
+  /** Another one is in use there, and no sign-in with this one has succeeded yet. */
+  isOnTrial: z.boolean().optional(),
 });
 
 export type RegistrationRecord = z.infer<typeof registrationRecordSchema>;
@@ -51,6 +54,15 @@ export class Registrations {
     return this.#file.shown;
   }
 
+  /** What stands in the way of its use for a sign-in, to list; undefined where nothing does. Verified or not. */
+  standing(record: RegistrationRecord, now: number): 'replaced' | 'rejected' | 'trial' | undefined {
+    if (record.isRejected) return 'rejected';
+    if (record.isOnTrial) return 'trial';
+    if (record.grant !== undefined) return undefined;
+    const current = inUse(this.#file.shown, record.registration.issuer, now);
+    return current && current.id !== record.id ? 'replaced' : undefined;
+  }
+
   byId(id: string): RegistrationRecord | undefined {
     return this.#file.items.find((record) => record.id === id);
   }
@@ -60,11 +72,12 @@ export class Registrations {
    * of our own. One that the server rejected, or whose secret has run out, is of no use for a sign-in.
    */
   for(issuer: string, now: number): RegistrationRecord | undefined {
-    const own = this.#file.items.filter(
-      ({ registration, isRejected }) =>
-        registration.issuer === issuer && !isRejected && (registration.secretExpiresAt ?? Infinity) > now,
-    );
-    return own.find((r) => r.registration.source === 'preregistered') ?? own.at(-1);
+    return inUse(this.#file.items, issuer, now);
+  }
+
+  /** The newest one at this issuer that is to take the place of another. */
+  onTrial(issuer: string, now: number): RegistrationRecord | undefined {
+    return this.#file.items.findLast((record) => record.isOnTrial && isUsable(record, issuer, now));
   }
 
   /** True where the owner entered any client that gets tokens without a person. */
@@ -76,7 +89,7 @@ export class Registrations {
   async add(
     registration: Registration,
     secret: string | undefined,
-    purpose: Pick<RegistrationRecord, 'grant' | 'idp'> = {},
+    purpose: Pick<RegistrationRecord, 'grant' | 'idp' | 'isOnTrial'> = {},
   ): Promise<RegistrationRecord> {
     const id = randomBytes(8).toString('hex');
     const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
@@ -108,9 +121,39 @@ export class Registrations {
     await this.#file.change((items) => items.map((r) => (r.id === id ? { ...r, isRejected: true } : r)));
   }
 
+  /**
+   * A sign-in with this one has succeeded: from now on it is the one in use. `refused`: the server refused that
+   * one in the same sign-in.
+   */
+  async succeeded({ id }: RegistrationRecord, refused: RegistrationRecord | undefined): Promise<void> {
+    const isSettled = refused === undefined && this.byId(id)?.isOnTrial === undefined;
+    if (isSettled) return;
+    const rejectedId = refused?.registration.source === 'dynamic' ? refused.id : undefined;
+    await this.#file.change((items) =>
+      items.map((item) => {
+        if (item.id === rejectedId) return { ...item, isRejected: true };
+        const { isOnTrial: _over, ...settled } = item;
+        return item.id === id ? settled : item;
+      }),
+    );
+  }
+
   /** Throws a registration away: the user enters another, or wants none. */
   async remove(record: RegistrationRecord): Promise<void> {
     await this.#file.change((items) => items.filter(({ id }) => id !== record.id));
     if (record.hasSecret) await this.#vault.remove(registrationVaultId(record.id));
   }
+}
+
+function isUsable({ registration, isRejected }: RegistrationRecord, issuer: string, now: number): boolean {
+  return registration.issuer === issuer && !isRejected && (registration.secretExpiresAt ?? Infinity) > now;
+}
+
+function inUse(
+  records: readonly RegistrationRecord[],
+  issuer: string,
+  now: number,
+): RegistrationRecord | undefined {
+  const own = records.filter((record) => !record.isOnTrial && isUsable(record, issuer, now));
+  return own.find(({ registration }) => registration.source === 'preregistered') ?? own.at(-1);
 }

@@ -158,7 +158,10 @@ async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Pro
   } catch (failure) {
     return later(parts, grant, state, { ...known, failure });
   }
-  return finish(parts, grant, { ...known, receipt: known.answer ?? 'notOffered' });
+  return finish(parts, grant, {
+    ...known,
+    receipt: known.answer ?? (read.isLost ? 'abandoned' : 'notOffered'),
+  });
 }
 
 const nothing = { superseded: [] };
@@ -167,6 +170,8 @@ interface Read {
   /** Absent where there is none, or it can't be had now. */
   readonly secret?: GrantSecret;
   readonly failure?: unknown;
+  /** There was one, and the vault has it no more: its server can't be told. */
+  readonly isLost?: boolean;
 }
 
 /** The grant's tokens, once the vault says that it has ended. */
@@ -181,13 +186,17 @@ async function markedSecret(parts: RevokerParts, grant: Grant, revokedAt: number
   return { secret };
 }
 
-/** A grant whose record knows of no refresh token may have no item at all: then there is nothing to tell. */
+/**
+ * A grant whose record knows of no refresh token may have no item at all, and the vault may have lost one: then there is
+ * nothing to tell, and no later try would find anything.
+ */
 async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<Read> {
   try {
     return { secret: await refresher.secrets.read(grant.id) };
   } catch (failure) {
-    if (!grant.hasRefreshToken && reasonOf(failure) === 'vault_unreadable') return {};
-    return { failure };
+    if (reasonOf(failure) !== 'vault_unreadable') return { failure };
+    if (refresher.isLost(grant.id) && grant.hasRefreshToken) return { isLost: true };
+    return grant.hasRefreshToken ? { failure } : {};
   }
 }
 

@@ -48,6 +48,11 @@ export class SharedWork<T> {
     }
   }
 
+  /** True where a run is there to be joined. */
+  has(key: string): boolean {
+    return this.#runs.has(key);
+  }
+
   /** Withdraws every run with `reason`, and refuses new ones with it. Resolves when all have come to their end. */
   async end(reason: KeyturnError): Promise<void> {
     this.#ended = reason;

@@ -3,7 +3,8 @@
  *
  * Invariants: a sign-in renews a grant only where the subject is the grant's, or where neither names one. What
  * comes back as somebody else, or names nobody where the grant's subject is known, renews no grant that it was
- * for: it is another account's (DESIGN, Words: account).
+ * for: it is another account's (DESIGN, Words: account). A label is the person's name for an account and proves
+ * nothing: it only says which grant is meant, and what a new one is called.
  */
 import type { TokenAnswer } from '../oauth/token.ts';
 import { defaultAccount, isLiving, subjectOf } from './grant.ts';
@@ -31,8 +32,15 @@ export type Whose =
       readonly known: readonly string[];
       readonly signedIn: string | undefined;
     })
-  /** The label that was asked for isn't the account that signed in. */
-  | { readonly kind: 'mismatch'; readonly asked: string; readonly signedIn: string };
+  /** Nobody has the label that was asked for, and who signed in is `known` here by another name. */
+  | {
+      readonly kind: 'mismatch';
+      readonly asked: string;
+      readonly known: string;
+      readonly signedIn: string;
+    };
+
+export type Mismatch = Extract<Whose, { readonly kind: 'mismatch' }>;
 
 /** Not the account that the sign-in was for. */
 export type Another = Exclude<Whose, { readonly kind: 'expected' }>;
@@ -44,8 +52,9 @@ export function whoseSignIn(there: readonly Grant[], { answer, account, grantId 
   if (meant && isSame(meant, signedIn)) return { kind: 'expected', grant: meant, account: meant.account };
   const own = ownPlace(there, meant ? undefined : account, signedIn);
   if (meant) return { kind: 'another', ...own, known: [meant.account], signedIn };
-  if (signedIn !== undefined && account !== undefined && account !== signedIn) {
-    return { kind: 'mismatch', asked: account, signedIn };
+  const known = account === undefined ? undefined : grantOf(there.filter(isLiving), signedIn)?.account;
+  if (account !== undefined && known !== undefined && signedIn !== undefined) {
+    return { kind: 'mismatch', asked: account, known, signedIn };
   }
   const others = own.grant || account !== undefined ? [] : possible(there, signedIn);
   if (others.length === 0) return { kind: 'expected', ...own };
@@ -59,10 +68,22 @@ function isSame(grant: Grant, signedIn: string | undefined): boolean {
   return subject === signedIn || (grant.subject === undefined && grant.account === signedIn);
 }
 
-/** What is kept of whoever signed in, if it is kept. */
+/** The grant of a subject, whatever it is called; a living one first. */
+function grantOf(there: readonly Grant[], signedIn: string | undefined): Grant | undefined {
+  if (signedIn === undefined) return undefined;
+  const own = there.filter((grant) => isSame(grant, signedIn));
+  return own.find(isLiving) ?? own[0];
+}
+
+/** What is kept of whoever signed in, if it is kept. A new label begins a new grant. */
 function ownPlace(there: readonly Grant[], label: string | undefined, signedIn: string | undefined): Place {
-  const account = signedIn ?? label ?? defaultAccount;
-  return { account, grant: there.find((grant) => grant.account === account && isSame(grant, signedIn)) };
+  const account = label ?? signedIn ?? defaultAccount;
+  if (label !== undefined) return { account, grant: undefined };
+  const grant =
+    signedIn === undefined
+      ? there.find((one) => one.account === account && isSame(one, undefined))
+      : grantOf(there, signedIn);
+  return { account: grant?.account ?? account, grant };
 }
 
 /** Whose sign-in it could have been, where nobody named an account. */

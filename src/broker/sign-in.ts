@@ -6,36 +6,49 @@
  * a sign-in is kept unless its last step succeeded; the refresh token is in the vault before the
  * grant says that it is active.
  */
-import { KeyturnError, Unreachable } from '../errors.ts';
+import { KeyturnError, shellWord } from '../errors.ts';
+import { PromptRefused } from '../oauth/authorization.ts';
 import { requireRegistrationIssuer } from '../oauth/registration.ts';
-import { selectScope, union } from '../oauth/scope.ts';
+import { selectScope, union, withOfflineAccess } from '../oauth/scope.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
 import { giveBack, requireYes } from './account-question.ts';
 import { findDestination, namesOf, requireSignIn } from './destination.ts';
 import type { Destination } from './destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
-import type { Errand, Issued, Keep, OnPage, SignInParts, SignInRequest } from './errand.ts';
+import type { Errand, Issued, OnPage, SignInParts, SignInRequest } from './errand.ts';
 import { keepGrant } from './grant-keeping.ts';
 import type { MayKeep } from './grant-keeping.ts';
 import type { Grant } from './grant.ts';
+import { pageOptions } from './page-options.ts';
+import type { Page, PageOptions } from './page-options.ts';
 import { signInByPage } from './page-sign-in.ts';
-import { serverResting, unreachableUntil } from './refusals.ts';
 import type { RegistrationRecord } from './registrations.ts';
 import { requestUnattended, unattendedRecord } from './unattended.ts';
 
+/** One for an endpoint whose last one found a server that could not serve waits as long as that server rests. */
 export async function signIn(
   parts: SignInParts,
   request: SignInRequest,
   onPage: OnPage,
   signal: AbortSignal,
 ): Promise<Grant> {
-  obeyBackoff(parts, request);
+  const asking = { what: `sign-in ${request.endpoint}`, isByPerson: !request.isAutomatic };
+  return parts.rests.ask(asking, () => signInNow(parts, request, onPage, signal));
+}
+
+async function signInNow(
+  parts: SignInParts,
+  request: SignInRequest,
+  onPage: OnPage,
+  signal: AbortSignal,
+): Promise<Grant> {
   // A token that can't be kept is not worth a sign-in.
   await parts.vault.probe();
   const destination = await findDestination(parts, request);
   const { server } = destination;
-  const errand: Errand = { request, destination, scope: scopeFor(request, destination) };
-  const keep: Keep = (issued) => keepWanted(parts, errand, issued, signal);
+  const scope = scopeFor(request, destination);
+  const options = await optionsFor(parts, request, { server, scope });
+  const errand: Errand = { request, destination, scope, options };
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
   // Nobody signs in there, so that nobody is asked who it was.
   if (record) {
@@ -48,7 +61,26 @@ export async function signIn(
   refuseMovedClient(parts, destination);
   requireSignIn(parts, server, request.method);
   const way = request.method === 'device' ? signInByDevice : signInByPage;
-  return onPage((opened) => way(parts, errand, keep, opened, signal));
+  const visit = (one: Errand, opened: () => void): Promise<Grant> =>
+    way(parts, one, (issued) => keepWanted(parts, one, issued, signal), opened, signal);
+  return onPage(async (opened) => {
+    try {
+      return await visit(errand, opened);
+    } catch (error) {
+      if (!(error instanceof PromptRefused)) throw error;
+      return visit({ ...errand, options: { ...options, prompts: [] } }, opened);
+    }
+  });
+}
+
+/** RFC 8628 §3.1: a sign-in on another device takes none of them. */
+async function optionsFor(
+  parts: SignInParts,
+  request: SignInRequest,
+  page: Pick<Page, 'server' | 'scope'>,
+): Promise<PageOptions> {
+  if (request.isUnattended || request.method === 'device') return { prompts: [] };
+  return pageOptions(parts, { ...request, ...page });
 }
 
 /** The client that the user entered was for the issuer before: an error that the user sees, not a new registration. */
@@ -70,26 +102,8 @@ async function askUnattended(
 ): Promise<TokenAnswer> {
   const { destination, scope, request } = errand;
   const overrides = parts.overrides.for(request.endpoint, ...namesOf(destination));
-  const http = parts.network(request.endpoint);
-  const { backoff } = parts.refresher;
-  const key = unattendedKey(request.endpoint);
-  try {
-    const asked = { destination, record, scope, overrides };
-    const answer = await requestUnattended(parts.registrations, asked, http);
-    backoff.succeeded(key);
-    return answer;
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-    throw unreachableUntil(error, backoff.failed(key, error.retryAfter));
-  }
-}
-
-const unattendedKey = (endpoint: string): string => `unattended ${endpoint}`;
-
-/** Nobody has to sign in there, so nothing else slows a program that asks again and again. */
-function obeyBackoff({ refresher }: SignInParts, { endpoint, isAutomatic }: SignInRequest): void {
-  const left = refresher.backoff.left(unattendedKey(endpoint));
-  if (isAutomatic && left > 0) throw serverResting(endpoint, left);
+  const asked = { destination, record, scope, overrides };
+  return requestUnattended(parts.registrations, asked, parts.network(request.endpoint));
 }
 
 /** Another account than was expected is kept with the person's yes only; else its tokens go back. */
@@ -112,7 +126,7 @@ async function keepWanted(
 
 async function keepIssued(
   parts: SignInParts,
-  { request, destination, scope }: Errand,
+  { request, destination, scope, options }: Errand,
   { record, answer }: Issued,
   mayKeep: MayKeep,
 ): Promise<Grant> {
@@ -122,9 +136,10 @@ async function keepIssued(
     issuer: destination.server.issuer,
     server: destination.place,
     registrationId: record.id,
-    requestedScope: scope ?? [],
+    requestedScope: union(scope ?? [], request.inVain ?? []),
     answer,
     isAutomatic: request.isAutomatic,
+    prompts: options.prompts,
     ...(request.account === undefined ? {} : { account: request.account }),
     ...(request.grantId === undefined ? {} : { grantId: request.grantId }),
   };
@@ -144,9 +159,8 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
   // Least privilege: a program that may have less doesn't make us ask for more. A refresh token is our
   // business, not its; but only a server that offers one is asked for it (newer revisions, refresh tokens).
   const { bound } = request;
-  const ours = server.scopesSupported?.includes('offline_access') ? ['offline_access'] : [];
-  const kept = selected?.filter((scope) => bound.includes(scope) || ours.includes(scope)) ?? [];
-  return kept.some((scope) => bound.includes(scope)) ? kept : union(bound, kept);
+  const kept = selected?.filter((scope) => bound.includes(scope)) ?? [];
+  return withOfflineAccess(kept.length > 0 ? kept : bound, server.scopesSupported);
 }
 
 function needsPerson(endpoint: string): KeyturnError {
@@ -154,7 +168,7 @@ function needsPerson(endpoint: string): KeyturnError {
     'login_required',
     `A sign-in is needed for ${endpoint}, and nobody may be asked now.`,
     {
-      hint: `Sign in with: keyturn login ${endpoint}`,
+      hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
     },
   );
 }

@@ -6,14 +6,17 @@
  * nothing was the last until the user acts, and one that was withdrawn makes the next one wait. When the user
  * signs in, waiting pages for that endpoint are withdrawn.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError, reasonOf } from '../errors.ts';
+import { ScopeRefused } from '../oauth/authorization.ts';
 import type { Grant } from './grant.ts';
 import type { Leases } from './lease.ts';
 import { PageQueue } from './page-queue.ts';
 import type { Permissions } from './permission.ts';
 import { SharedWork } from './shared-work.ts';
 import { signIn } from './sign-in.ts';
-import type { SignInParts, SignInRequest } from './errand.ts';
+import type { OnPage, SignInParts, SignInRequest } from './errand.ts';
+import type { Question } from './question.ts';
+import { isStartedBy } from './starter.ts';
 
 export interface SignInsParts extends SignInParts {
   readonly permissions: Permissions;
@@ -21,8 +24,9 @@ export interface SignInsParts extends SignInParts {
   readonly isDesk: boolean;
 }
 
-type Asked = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter'>;
-type AskedByUser = Omit<SignInRequest, 'isAutomatic' | 'isUnattended'>;
+type Page = Extract<Question, { readonly kind: 'login' }>;
+type Asked = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
+type AskedByUser = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
 
 export class SignIns {
   readonly #parts: SignInsParts;
@@ -30,6 +34,8 @@ export class SignIns {
   readonly #pages: PageQueue;
   /** Automatic sign-ins that a sign-in of the user makes needless, by endpoint and account. */
   readonly #needless = new Map<string, AbortController>();
+  /** Endpoints whose last sign-in came back as another account than was meant. */
+  readonly #strayed = new Set<string>();
 
   constructor(parts: SignInsParts) {
     this.#parts = parts;
@@ -87,12 +93,18 @@ export class SignIns {
     this.#needless.set(key, ownEnd);
     const either = AbortSignal.any([signal, ownEnd.signal]);
     const turn = (work: (opened: () => void) => Promise<Grant>): Promise<Grant> =>
-      this.#pages.run(endpoint, either, (opened) => {
-        if (!isAwaited() || !this.#isAllowed(endpoint)) throw needless(endpoint);
-        return work(opened);
-      });
+      this.#pages.run(
+        endpoint,
+        either,
+        (opened) => {
+          if (!isAwaited() || !this.#isAllowed(endpoint)) throw needless(endpoint);
+          return work(opened);
+        },
+        // The person can do nothing about a scope that a program mistyped, and the step-ups are bounded.
+        (error) => !(request.isStepUp && error instanceof ScopeRefused),
+      );
     try {
-      return await signIn(this.#parts, request, turn, either);
+      return await this.#signIn(request, turn, either);
     } finally {
       if (this.#needless.get(key) === ownEnd) this.#needless.delete(key);
     }
@@ -103,20 +115,60 @@ export class SignIns {
    * because its address is told to its starter alone. Elsewhere equal requests share one.
    */
   async byUser(asked: AskedByUser, caller: AbortSignal): Promise<Grant> {
+    // Two spellings of one endpoint are one sign-in.
+    const { isNewClient = false, typed: _typed, ...plain } = asked;
+    const shared = this.#parts.isDesk ? plain : { ...plain, starter: undefined };
+    const key = `user ${JSON.stringify(shared)}`;
+    // Whoever wants a new client has seen the page of the one that waits.
+    if (isNewClient && this.#runs.has(key)) this.#pageOf(asked)?.showsError();
     const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
-    return this.#runs.join(
-      `user ${JSON.stringify(this.#parts.isDesk ? request : { ...request, starter: undefined })}`,
-      (signal) => this.#atOnce(request, signal),
-      caller,
-    );
+    return this.#runs.join(key, (signal) => this.#atOnce(request, signal), caller);
+  }
+
+  /** The page that a sign-in of the user's waits at. */
+  #pageOf({ endpoint, account, method, starter }: AskedByUser): Page | undefined {
+    const { isDesk, interactions } = this.#parts;
+    const isOwn = (page: Page): boolean =>
+      isDesk
+        ? starter?.by === 'command' && isStartedBy(page, starter.connection)
+        : page.starter?.by !== 'program';
+    return interactions
+      .list()
+      .flatMap(({ question }) => (question.kind === 'login' ? [question] : []))
+      .find(
+        (page) =>
+          page.endpoint === endpoint &&
+          page.account === account &&
+          (page.startUrl !== undefined) === (method === 'browser') &&
+          isOwn(page),
+      );
   }
 
   async #atOnce(request: SignInRequest, signal: AbortSignal): Promise<Grant> {
-    const grant = await signIn(this.#parts, request, (work) => work(() => undefined), signal);
+    const grant = await this.#signIn(request, (work) => work(() => undefined), signal);
     for (const account of [undefined, grant.account]) {
       this.#needless.get(keyOf(request.endpoint, account))?.abort(needless(request.endpoint));
     }
     return grant;
+  }
+
+  /** After another account the next page asks which one is meant; once, since a server may fail on that. */
+  async #signIn(request: SignInRequest, onPage: OnPage, signal: AbortSignal): Promise<Grant> {
+    const { endpoint } = request;
+    const isChoosing = this.#strayed.delete(endpoint);
+    try {
+      const grant = await signIn(
+        this.#parts,
+        { ...request, ...(isChoosing ? { isChoosing } : {}) },
+        onPage,
+        signal,
+      );
+      if (!isMeant(request, grant)) this.#strayed.add(endpoint);
+      return grant;
+    } catch (error) {
+      if (reasonOf(error) === 'account_mismatch') this.#strayed.add(endpoint);
+      throw error;
+    }
   }
 
   #isAllowed(endpoint: string): boolean {
@@ -124,6 +176,12 @@ export class SignIns {
     const now = clock.wall();
     return [...permissions.forEndpoint(endpoint, now), ...leases.forEndpoint(endpoint, now)].length > 0;
   }
+}
+
+/** False for an account that was kept beside the one that was meant. */
+function isMeant({ grantId, account }: SignInRequest, grant: Grant): boolean {
+  if (grantId !== undefined) return grant.id === grantId;
+  return account === undefined || grant.account === account;
 }
 
 const keyOf = (endpoint: string, account: string | undefined): string => `${endpoint} ${account ?? ''}`;

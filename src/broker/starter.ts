@@ -17,13 +17,16 @@ export type Starter =
 export interface Asked {
   /** The label that the sign-in was asked for; absent: none was named. */
   readonly account?: string;
+  /** Who is signed in there, where nobody is by that label: it would be a new account. */
+  readonly beside?: readonly string[];
   /** Absent: nobody who can be told, but the windows. */
   readonly starter?: Starter;
 }
 
-export function askedFor({ account, starter }: Asked): Asked {
+export function askedFor({ account, beside, starter }: Asked): Asked {
   return {
     ...(account === undefined ? {} : { account }),
+    ...(beside === undefined ? {} : { beside }),
     ...(starter === undefined ? {} : { starter }),
   };
 }

@@ -6,6 +6,7 @@
  * and doubles if the refusals go on. It holds for one program, grant and operation, and in all for one
  * program and grant. It takes no token from anybody: a token in memory is still handed out.
  */
+import type { ClientChallenge } from './token-request.ts';
 
 /** DESIGN, Numbers: 3 tries in 10 minutes (milliseconds). */
 const maxOfOperation = 3;
@@ -33,6 +34,24 @@ export interface RefusedUse {
   readonly grantId: string;
   /** What the program was about to do; absent where it names nothing. */
   readonly operation?: string | undefined;
+}
+
+export interface Rejection {
+  readonly clientId: string;
+  readonly token: { readonly tokenId: string } | { readonly accessToken: string };
+  /** What the program was about to do. */
+  readonly operation?: string | undefined;
+  /** The protected server took this very token before. */
+  readonly hasWorked?: boolean | undefined;
+  /** What the server said with it. */
+  readonly challenge?: ClientChallenge | undefined;
+}
+
+/** What follows a refusal: the token is replaced at the next request, or it stays. */
+export interface RejectionOutcome {
+  readonly isReplaced: boolean;
+  /** Milliseconds until a refusal replaces a token again; absent where no pause stands. */
+  readonly pause?: number;
 }
 
 /** A pause that stands now. */

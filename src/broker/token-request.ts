@@ -1,7 +1,8 @@
 /** What a local client asks and what it gets. The wire's names are the ipc layer's business. */
 import type { BearerChallenge } from '../oauth/challenge.ts';
-import { union } from '../oauth/scope.ts';
+import { rightsOf, union } from '../oauth/scope.ts';
 import type { Asker } from './asker.ts';
+import type { Permission } from './permission.ts';
 
 export interface TokenRequest {
   /** Who asks, as the socket proved it. */
@@ -42,11 +43,30 @@ export interface Token {
   readonly issuer: string;
 }
 
-/** The caller's scopes, and those of an insufficient_scope challenge (RFC 6750 §3.1). */
+/** The caller's scopes, and those of an insufficient_scope challenge (RFC 6750 §3.1): what the token has to carry. */
 export function neededScope({ scope = [], challenge }: TokenRequest): string[] {
-  return union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []);
+  return rightsOf(union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []));
 }
 
-function isStepUp(challenge: ClientChallenge | undefined): boolean {
-  return challenge?.status === 403 && challenge.bearer?.error === 'insufficient_scope';
+/** RFC 6750 §3.1 says 403; some servers say 401. Either way the token is good and carries too little. */
+export function isStepUp(challenge: ClientChallenge | undefined): boolean {
+  return challenge?.bearer?.error === 'insufficient_scope';
+}
+
+/** The server wants more scopes, and its challenge doesn't say which. */
+export function isUnnamedStepUp(challenge: ClientChallenge | undefined): boolean {
+  return isStepUp(challenge) && (challenge?.bearer?.scope ?? []).length === 0;
+}
+
+/**
+ * What the program says that its server told it. Where the permission takes its scopes from the first token, the
+ * program's word must not choose them (DESIGN invariant 11).
+ */
+export function hintOf(
+  { challenge: told }: TokenRequest,
+  { fixAtFirstToken = false }: Pick<Permission, 'fixAtFirstToken'>,
+): { challenge?: BearerChallenge } {
+  if (told?.bearer === undefined) return {};
+  const { scope: _, ...unscoped } = told.bearer;
+  return { challenge: fixAtFirstToken ? unscoped : told.bearer };
 }

@@ -9,6 +9,7 @@ import { fromWall } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { Grant, Grants } from './grant.ts';
 import type { Patience } from './patience.ts';
+import { isRefusal } from './refresh-refusals.ts';
 import type { Refresher } from './refresher.ts';
 import { fullScope, isAlive, isFresh, scopeKey, suffices } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
@@ -47,9 +48,9 @@ export async function tokenOf(
   try {
     return await refresher.refresh(grant.id, narrow, waiting.signal);
   } catch (error) {
-    // A server that can't be reached is no reason to withhold a token that still works.
-    if (error instanceof Unreachable && cached && isAlive(cached, clock.now(), minimumValidity))
-      return cached;
+    // A server that can't be reached, or refuses, is no reason to withhold a token that still works.
+    const isServers = error instanceof Unreachable || isRefusal(error);
+    if (isServers && cached && isAlive(cached, clock.now(), minimumValidity)) return cached;
     if (reasonOf(error) === 'login_required') return 'changed';
     throw error;
   }

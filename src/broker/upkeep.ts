@@ -10,6 +10,7 @@ import type { Audit } from './audit.ts';
 import type { Clock } from './clock.ts';
 import type { Grants } from './grant.ts';
 import type { Refresher } from './refresher.ts';
+import type { ServerRests } from './server-rests.ts';
 import { fullScope } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
 
@@ -18,6 +19,7 @@ export interface UpkeepParts {
   readonly cache: TokenCache;
   readonly grants: Grants;
   readonly refresher: Refresher;
+  readonly rests: ServerRests;
   readonly audit: Audit;
 }
 
@@ -88,18 +90,23 @@ export class Upkeep {
 
   /** The machine woke up, or the network is back: what failed before says little now, and time may have passed. */
   resumed(): void {
-    this.#parts.refresher.backoff.wake();
+    this.#wake();
     this.tick();
   }
 
+  #wake(): void {
+    this.#parts.refresher.backoff.wake();
+    this.#parts.rests.wake();
+  }
+
   #noteTime(): void {
-    const { audit, refresher } = this.#parts;
+    const { audit } = this.#parts;
     const last = this.#last;
     const read = this.#read();
     this.#last = read;
     const slept = read.now - last.now - (read.awake - last.awake);
     if (slept > notable) {
-      refresher.backoff.wake();
+      this.#wake();
       audit.note({ event: 'clock', outcome: `resumed after ${seconds(slept)} s` });
     }
     const set = read.wall - last.wall - (read.now - last.now);

@@ -1,8 +1,10 @@
 /** `keyturn allow CLIENT RESOURCE`: gives a local client a permission. Works before any discovery. */
 import { exitCodes } from '../errors.ts';
+import { accountNote } from './account-note.ts';
 import { durationFrom, parse, resourceFrom, scopeFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
+import { say } from './output.ts';
 
 const help = `Usage: keyturn allow CLIENT RESOURCE [OPTION]...
 Let a program have tokens for a protected server. CLIENT is a name or id from
@@ -11,8 +13,10 @@ program you run can have this token.
 
       --scope "A B"      exactly these scopes; without it, every scope that you
                          grant at the issuer, now or later
-      --account ACCOUNT  as this account too, where you have several there;
-                         without it, the accounts it works as stay
+      --account ACCOUNT  as this account too, where you have several there; the
+                         scopes and the end that stand stay, unless you name
+                         others. Without a permission there: every scope, until
+                         you end it, unless --scope and --for say less
       --for TIME         for so long: 90s, 30m, 8h, 2d; without it, until you
                          end it
   -h, --help             show this
@@ -40,6 +44,14 @@ export const command: Command = {
       ...(values.account === undefined ? {} : { account: values.account }),
       ...(values.for === undefined ? {} : { until: now + durationFrom(values.for, '--for', 'allow') }),
     });
+    // For a person at a terminal; a script knows what it says.
+    if (values.account === undefined && process.stderr.isTTY) await sayAccount(client, resource);
     return exitCodes.ok;
   },
 };
+
+async function sayAccount(client: string, resource: string): Promise<void> {
+  const { clients } = await ask('client.list', {});
+  const { grants } = await ask('grant.list', {});
+  say(`keyturn: ${accountNote({ client, resource }, clients, grants)}`);
+}

@@ -1,5 +1,5 @@
 /** `keyturn answer ID yes|no|later`: and, with a yes, for how long and for what. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes, quoted } from '../errors.ts';
 import { durationFrom, parse, scopeFrom, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
@@ -33,11 +33,11 @@ export const command: Command = {
         for: { type: 'string' },
         scope: { type: 'string' },
       },
-      { names: ['ID', 'yes, no or later'], command: 'answer' },
+      { names: ['ID', 'yes|no|later'], command: 'answer' },
     );
     const [id = '', answer = ''] = positionals;
     if (answer !== 'yes' && answer !== 'no' && answer !== 'later') {
-      throw usage('the answer is yes, no or later', 'answer');
+      throw usage(`the answer is yes, no or later, not ${quoted(answer)}`, 'answer');
     }
     const isRun = values['this-run'] === true;
     if (values.once && (isRun || values.for !== undefined)) {
@@ -56,7 +56,6 @@ export const command: Command = {
 
 function leaseFrom(isRun: boolean, time: string | undefined): { run?: true; seconds?: number } | undefined {
   const seconds = time === undefined ? undefined : durationFrom(time, '--for', 'answer');
-  if (seconds === 0) throw usage('--for takes at least a second', 'answer');
   if (!isRun && seconds === undefined) return undefined;
   return { ...(isRun ? { run: true } : {}), ...(seconds === undefined ? {} : { seconds }) };
 }

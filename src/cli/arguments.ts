@@ -8,6 +8,7 @@ import type { ParseArgsConfig } from 'node:util';
 import { KeyturnError, quoted } from '../errors.ts';
 import { canonicalResource } from '../oauth/resource.ts';
 import { parseScope } from '../oauth/scope.ts';
+import { examples } from './examples.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
@@ -18,38 +19,52 @@ export interface Parsed<O extends Options> {
   readonly positionals: string[];
 }
 
+interface Operands {
+  readonly command: string;
+  /** As the usage line has them. */
+  readonly names: readonly string[];
+  readonly atLeast?: number;
+}
+
 /** Parses, and checks the number of operands: all that are named, or `atLeast` so many. Throws `invalid_request`. */
-export function parse<const O extends Options>(
-  args: string[],
-  options: O,
-  operands: { readonly names: readonly string[]; readonly atLeast?: number; readonly command: string },
-): Parsed<O> {
+export function parse<const O extends Options>(args: string[], options: O, operands: Operands): Parsed<O> {
   let parsed: Parsed<O>;
   try {
     parsed = parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
-    if (!(error instanceof Error)) throw usage('bad arguments', operands.command);
-    const [, flag] = /^Option '(?:-\w, )?(--[\w-]+)[^']*' argument is ambiguous/.exec(error.message) ?? [];
-    if (flag !== undefined) {
-      throw usage(
-        `${flag} has no value; one that begins with a dash is written ${flag}=VALUE`,
-        operands.command,
-      );
-    }
-    // Node's message names the flag, never the value of another one.
-    throw usage(firstSentence(error.message), operands.command);
+    throw usage(error instanceof Error ? flagProblem(error.message) : 'bad arguments', operands.command);
   }
   const { names, command, atLeast = names.length } = operands;
   const given = parsed.positionals.length;
-  if (given < atLeast || given > names.length) {
-    const wanted = names.length === 0 ? 'no operands' : names.join(' and ');
-    throw usage(`${command} takes ${wanted}; ${given} given`, command);
-  }
+  if (given < atLeast || given > names.length) throw usage(operandProblem(operands, given), command);
   return parsed;
 }
 
+/** Node's messages name the flag, and never the value of another one. */
+function flagProblem(message: string): string {
+  const [, flag] = /^Option '(?:-\w, )?(--[\w-]+)/.exec(message) ?? [];
+  const [, unknown] = /^Unknown option '(-[^']*)'/.exec(message) ?? [];
+  if (unknown !== undefined) return `There is no flag ${quoted(unknown)} here`;
+  if (flag === undefined) return firstSentence(message);
+  if (message.includes('argument is ambiguous')) {
+    return `${flag} has no value; one that begins with a dash is written ${flag}=VALUE`;
+  }
+  return message.includes('argument missing') ? `${flag} needs a value` : `${flag} takes no value`;
+}
+
+function operandProblem({ names, command }: Operands, given: number): string {
+  if (names.length === 0) return `keyturn ${command} takes no operand; ${given} given`;
+  const verb = given > names.length ? 'takes' : 'needs';
+  return `keyturn ${command} ${verb} ${names.join(' ')}; ${given} given`;
+}
+
+/** A command line that can't be understood. Shows one that can. */
 export function usage(problem: string, command: string): KeyturnError {
-  return new KeyturnError('invalid_request', `${problem}.`, { hint: `keyturn ${command} --help` });
+  const example = examples[command];
+  const help = `keyturn ${command} --help`;
+  return new KeyturnError('invalid_request', `${problem}.`, {
+    hint: example === undefined ? help : `For example: ${example}   (all of it: ${help})`,
+  });
 }
 
 /** `text`, if it can name a protected server. Whether http is allowed, the broker says. Throws `invalid_resource`. */
@@ -91,10 +106,11 @@ export function secondsFrom(text: string | undefined, flag: string, command: str
   );
 }
 
-/** `8h`, `30m`, `2d`, `90s` or a number of seconds, as seconds. Throws `invalid_request`. */
+/** `8h`, `30m`, `2d`, `90s` or a number of seconds, as seconds: one at least. Throws `invalid_request`. */
 export function durationFrom(text: string, flag: string, command: string): number {
   const [, number, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
   const seconds = Number(number) * units[(unit || 's') as keyof typeof units];
+  if (seconds === 0) throw usage(`${flag} takes a second at least, not ${quoted(text)}`, command);
   if (seconds <= longestLease) return seconds;
   throw usage(`${flag} takes a duration such as 8h or 30m, not ${quoted(text)}`, command);
 }

@@ -1,6 +1,6 @@
 /** `keyturn audit tail|verify|export`: who got what when, and whether the log was tampered with. */
 import { tailRows } from './audit-rows.ts';
-import { exitCodes, KeyturnError } from '../errors.ts';
+import { exitCodes, KeyturnError, quoted } from '../errors.ts';
 import { homePaths } from '../paths.ts';
 import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
@@ -32,13 +32,13 @@ export const command: Command = {
     const { values, positionals } = parse(
       args,
       { lines: { type: 'string' }, format: { type: 'string' }, json: { type: 'boolean' } },
-      { names: ['tail, verify or export'], command: 'audit' },
+      { names: ['tail|verify|export'], command: 'audit' },
     );
     const isJson = values.json === true;
     if (positionals[0] === 'tail') return tail(linesFrom(values.lines), isJson);
     if (positionals[0] === 'verify') return verify(isJson);
     if (positionals[0] === 'export') return exportLog(values.format ?? 'jsonl');
-    throw usage('say tail, verify or export', 'audit');
+    throw usage(`keyturn audit takes tail, verify or export, not ${quoted(positionals[0] ?? '')}`, 'audit');
   },
 };
 
@@ -46,7 +46,7 @@ function linesFrom(text: string | undefined): number {
   if (text === undefined) return usualLines;
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= 1000) return count;
-  throw usage('--lines takes a number from 1 to 1000', 'audit');
+  throw usage(`--lines takes a number from 1 to 1000, not ${quoted(text)}`, 'audit');
 }
 
 async function tail(count: number, isJson: boolean): Promise<number> {
@@ -79,7 +79,8 @@ async function verify(isJson: boolean): Promise<number> {
 
 /** Straight from the files: it needs no key, and works where no broker runs. */
 async function exportLog(format: string): Promise<number> {
-  if (format !== 'jsonl' && format !== 'csv') throw usage('--format takes jsonl or csv', 'audit');
+  if (format !== 'jsonl' && format !== 'csv')
+    throw usage(`--format takes jsonl or csv, not ${quoted(format)}`, 'audit');
   const { exportTrail } = await import('../daemon/audit-trail.ts');
   const rows = await exportTrail(homePaths(), printPiece, format);
   if (process.stderr.isTTY) say(`keyturn: ${rows} rows`);

@@ -1,15 +1,19 @@
 /** `keyturn clients`: the paired programs and their permissions. */
+import path from 'node:path';
 import { exitCodes } from '../errors.ts';
 import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
-import { printJson, printTable, processName, when } from './output.ts';
+import { printJson, printTable, processName, say, when } from './output.ts';
 
 const help = `Usage: keyturn clients [--json]
 Show the programs that are paired, and what each may reach.
 
       --json  print them as JSON
   -h, --help  show this
+
+Example:
+  keyturn clients --json
 `;
 
 export const command: Command = {
@@ -19,10 +23,13 @@ export const command: Command = {
     const { clients } = await ask('client.list', {});
     if (values.json) printJson(clients);
     else {
+      const refused = (await ask('status', {})).unreadable;
       printTable(
         ['CLIENT', 'ID', 'SERVER', 'DECISION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
-        clients.flatMap((client) => rows(client)),
+        clients.flatMap((client) => rows(client, new Set(refused.map(({ file }) => path.basename(file))))),
       );
+      for (const { why } of refused.filter(isShownHere))
+        say(`keyturn: what is marked does not count: ${why}`);
     }
     return exitCodes.ok;
   },
@@ -30,14 +37,23 @@ export const command: Command = {
 
 type Client = Awaited<ReturnType<typeof ask<'client.list'>>>['clients'][number];
 
-function rows(client: Client): string[][] {
+const files = { clients: 'clients.json', permissions: 'permissions.json' } as const;
+
+const isShownHere = ({ file }: { readonly file: string }): boolean =>
+  Object.values<string>(files).includes(path.basename(file));
+
+/** `refused`: names of files that count for nothing. What stands in them is listed all the same, and marked. */
+function rows(client: Client, refused: ReadonlySet<string>): string[][] {
+  const mark = (file: string): string => (refused.has(file) ? ' (does not count)' : '');
+  // The command line is in no file.
+  const name = `${client.name}${client.clientId === 'cli' ? '' : mark(files.clients)}`;
   const used = client.lastUsedAt === undefined ? '-' : when(client.lastUsedAt);
-  if (client.permissions.length === 0) return [[client.name, client.clientId, '-', '-', '-', '-', '-', used]];
+  if (client.permissions.length === 0) return [[name, client.clientId, '-', '-', '-', '-', '-', used]];
   return client.permissions.map((permission) => [
-    client.name,
+    name,
     client.clientId,
     permission.resource,
-    permission.decision,
+    `${permission.decision}${permission.run === undefined ? mark(files.permissions) : ''}`,
     permission.accounts?.join(', ') ?? '-',
     permission.scope ?? 'any',
     untilOf(permission),

@@ -4,7 +4,7 @@
  * Invariant: the scripts complete words of the grammar only. They never run keyturn: a press of the
  * tab key starts no process and no broker, and shows no server's name.
  */
-import { exitCodes } from '../errors.ts';
+import { exitCodes, quoted } from '../errors.ts';
 import { parse, usage } from './arguments.ts';
 import type { Command } from './command.ts';
 import { grammar, helpFlag, shells, topFlags } from './grammar.ts';
@@ -27,7 +27,8 @@ export const command: Command = {
   async run(args) {
     const { positionals } = parse(args, {}, { names: ['SHELL'], command: 'completion' });
     const shell = shells.find((name) => name === positionals[0]);
-    if (!shell) throw usage('the shell is bash, zsh or fish', 'completion');
+    if (!shell)
+      throw usage(`the shell is bash, zsh or fish, not ${quoted(positionals[0] ?? '')}`, 'completion');
     process.stdout.write(scripts[shell]());
     return exitCodes.ok;
   },

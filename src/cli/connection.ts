@@ -35,6 +35,9 @@ export async function connectIfRunning(): Promise<Connection | undefined> {
 const takeoverPatience = 15_000;
 const lookEvery = 100;
 
+/** Milliseconds in all: a broker that dies of each request must not be started without end. */
+const maxRepeating = 300_000;
+
 /**
  * Runs `work`, and runs it again while the broker says that it stops: then it has done nothing. `isFirst`
  * is false where `work` ran before. Throws the first refusal where no broker came in time.
@@ -46,32 +49,40 @@ export async function throughTakeover<T>(work: (isFirst: boolean) => Promise<T>)
   });
 }
 
-/** As `throughTakeover`, and also where the broker died under it: for work that may be done twice. */
-export async function throughRestart<T>(work: () => Promise<T>): Promise<T> {
-  return repeatedly(work, (error) => {
-    const reason = reasonOf(error);
-    return (
-      reason === 'broker_stopping' || (reason === 'broker_unreachable' && !(error instanceof NotStarted))
-    );
-  });
+/**
+ * As `throughTakeover`, and also where the broker died under it: for work that may be done twice. `work` calls `reached`
+ * once it is connected: the wait for the broker after that one begins anew.
+ */
+export async function throughRestart<T>(work: (reached: () => void) => Promise<T>): Promise<T> {
+  return repeatedly(
+    (_isFirst, reached) => work(reached),
+    (error) => {
+      const reason = reasonOf(error);
+      return (
+        reason === 'broker_stopping' || (reason === 'broker_unreachable' && !(error instanceof NotStarted))
+      );
+    },
+  );
 }
 
 async function repeatedly<T>(
-  work: (isFirst: boolean) => Promise<T>,
+  work: (isFirst: boolean, reached: () => void) => Promise<T>,
   isPassing: (error: unknown, isFirst: boolean) => boolean,
 ): Promise<T> {
+  const end = Date.now() + maxRepeating;
   let refusal: unknown;
   let deadline = 0;
+  const reached = (): void => void (deadline = 0);
   for (;;) {
     const isFirst = refusal === undefined;
     try {
-      return await work(isFirst);
+      return await work(isFirst, reached);
     } catch (error) {
       if (!isPassing(error, isFirst)) throw error;
       refusal ??= error;
       deadline ||= Date.now() + takeoverPatience;
     }
-    if (Date.now() >= deadline) throw refusal;
+    if (Date.now() >= Math.min(deadline, end)) throw refusal;
     await sleep(lookEvery);
   }
 }

@@ -30,6 +30,9 @@ Environment (recorded when the home is created; docs/settings.md):
   KEYTURN_VAULT_KEY=passphrase|keychain, KEYTURN_BROWSER or BROWSER,
   KEYTURN_CLIENT_METADATA_URL, NODE_EXTRA_CA_CERTS, HTTPS_PROXY, NO_PROXY,
   KEYTURN_ALLOW_INSECURE_LOOPBACK=1 (http on loopback hosts, for development)
+
+Example:
+  keyturn daemon --restart
 `;
 
 export const command: Command = {

@@ -1,5 +1,5 @@
 /** `keyturn deny CLIENT RESOURCE`: refuses, and is remembered. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes, shellWord } from '../errors.ts';
 import { parse, resourceFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
@@ -11,6 +11,9 @@ Nothing is revoked at the server: tokens that the program already has live on
 until they expire; \`keyturn revoke\` ends those.
 
   -h, --help  show this
+
+Example:
+  keyturn deny my-editor https://notes.example/mcp
 `;
 
 export const command: Command = {
@@ -19,7 +22,7 @@ export const command: Command = {
     const { positionals } = parse(args, {}, { names: ['CLIENT', 'RESOURCE'], command: 'deny' });
     const [client = '', resource = ''] = positionals;
     await ask('permission.set', { client, resource: resourceFrom(resource), decision: 'deny' });
-    sayNothingRevoked(`keyturn revoke ${resource}`);
+    sayNothingRevoked(`keyturn revoke ${shellWord(resource)}`);
     return exitCodes.ok;
   },
 };

@@ -1,5 +1,5 @@
 /** `keyturn end CLIENT RESOURCE`: ends a permission. The server is told nothing, and the person is told so. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes, shellWord } from '../errors.ts';
 import { parse, resourceFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
@@ -10,6 +10,9 @@ End a program's permission for a protected server; a denial ends too. The
 program may ask again, and then you are asked. Nothing is revoked at the server.
 
   -h, --help  show this
+
+Example:
+  keyturn end my-editor https://notes.example/mcp
 `;
 
 export const command: Command = {
@@ -18,7 +21,7 @@ export const command: Command = {
     const { positionals } = parse(args, {}, { names: ['CLIENT', 'RESOURCE'], command: 'end' });
     const [client = '', resource = ''] = positionals;
     await ask('permission.end', { client, resource: resourceFrom(resource) });
-    sayNothingRevoked(`keyturn revoke ${resource}`);
+    sayNothingRevoked(`keyturn revoke ${shellWord(resource)}`);
     return exitCodes.ok;
   },
 };

@@ -1,8 +1,9 @@
 /** `keyturn explain RESOURCE|GRANT`: what became of a grant, how it stands, what happens next. Never a token. */
 import { exitCodes } from '../errors.ts';
-import { grantFrom, parse } from './arguments.ts';
+import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
+import { withGrant } from './named-grant.ts';
 import { print, printJson, printTable, when } from './output.ts';
 
 const help = `Usage: keyturn explain RESOURCE|GRANT [OPTION]...
@@ -12,6 +13,9 @@ used it. Says so where a refresh was cut off.
       --account ACCOUNT  only this account's grant
       --json             print it as JSON
   -h, --help             show this
+
+Example:
+  keyturn explain https://notes.example/mcp
 `;
 
 type Explanation = Awaited<ReturnType<typeof ask<'grant.explain'>>>['grants'][number];
@@ -22,12 +26,12 @@ export const command: Command = {
     const { values, positionals } = parse(
       args,
       { account: { type: 'string' }, json: { type: 'boolean' } },
-      { names: ['RESOURCE or GRANT'], command: 'explain' },
+      { names: ['RESOURCE|GRANT'], command: 'explain' },
     );
-    const { grants } = await ask('grant.explain', {
-      ...grantFrom(positionals[0] ?? ''),
-      ...(values.account === undefined ? {} : { account: values.account }),
-    });
+    const account = values.account === undefined ? {} : { account: values.account };
+    const { grants } = await withGrant(positionals[0] ?? '', (named) =>
+      ask('grant.explain', { ...named, ...account }),
+    );
     if (values.json) printJson(grants);
     else for (const explanation of grants) show(explanation);
     return exitCodes.ok;

@@ -75,6 +75,7 @@ export const grammar: readonly CommandGrammar[] = [
         name: 'paste',
         summary: 'sign in elsewhere, and paste the address it ended at',
       },
+      { name: 'new-client', summary: 'register Keyturn anew there' },
       { name: 'timeout', value: 'SECONDS', summary: 'how long to wait for you' },
       json('print the grant'),
     ],

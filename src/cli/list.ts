@@ -17,6 +17,9 @@ States: active, refreshing, loginRequired (sign in again), revoked (with its
 receipt, and until when an access token that was handed out may work). Beside
 an active one: offline, its issuer gives no token; a refresh that was cut off,
 see keyturn explain; a token that names no server, or another one.
+
+Example:
+  keyturn list --json
 `;
 
 type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];

@@ -11,6 +11,9 @@ Lock the vault until you unlock it: the broker lets go of the keys and tokens in
 its memory, and programs are refused. Refreshes under way are finished first.
 
   -h, --help  show this
+
+Example:
+  keyturn lock
 `;
 
 export const command: Command = {
@@ -23,7 +26,9 @@ export const command: Command = {
       return exitCodes.ok;
     }
     try {
+      const { vaultState } = await call(connection, 'status', {});
       await call(connection, 'vault.lock', {});
+      if (vaultState.state === 'locked') say('keyturn: the vault was locked already.');
     } finally {
       connection.close();
     }

@@ -9,7 +9,7 @@ import type { ParamsOf } from '../ipc/protocol.ts';
 import { connect, throughTakeover } from './connection.ts';
 import { pasteAddress } from './paste.ts';
 import { printJson } from './output.ts';
-import { openIds, watchQuestions } from './watch.ts';
+import { openBefore, watchQuestions } from './watch.ts';
 
 const help = `Usage: keyturn login RESOURCE [OPTION]...
 Sign in at a protected server. Opens your browser; the address is printed too.
@@ -20,9 +20,14 @@ Sign in at a protected server. Opens your browser; the address is printed too.
       --device           sign in on another device, with a code (RFC 8628)
       --paste            sign in elsewhere, and paste the address it ended at
                          (read from standard input)
+      --new-client       register Keyturn anew there: for a page that shows an
+                         error because the server has forgotten Keyturn
       --timeout SECONDS  how long to wait for you (default 600)
       --json             print the grant
   -h, --help             show this
+
+A second login for a sign-in that waits shows its address again and waits along.
+With --new-client both go on at a page of the new client.
 
 --device and --paste are for machines that your browser can't reach, over ssh say.
 
@@ -42,6 +47,7 @@ export const command: Command = {
         issuer: { type: 'string' },
         device: { type: 'boolean' },
         paste: { type: 'boolean' },
+        'new-client': { type: 'boolean' },
         timeout: { type: 'string' },
         json: { type: 'boolean' },
       },
@@ -58,6 +64,7 @@ export const command: Command = {
       ...scope,
       ...(values.account === undefined ? {} : { account: values.account }),
       ...(values.issuer === undefined ? {} : { issuer: values.issuer }),
+      ...(values['new-client'] ? { newClient: true as const } : {}),
       ...(timeout === undefined ? {} : { timeout }),
     } as const;
     // Whoever stopped the broker meant that: only the first try starts one.
@@ -71,15 +78,16 @@ export const command: Command = {
 
 async function signIn(connection: Connection, request: ParamsOf<'login.start'>) {
   return interruptible(connection, async () => {
-    const over = await watchOwn(connection, request.resource, request.method === 'paste');
+    const over = await watchOwn(connection, request);
     return call(connection, 'login.start', request).finally(over);
   });
 }
 
 /** Shows the sign-in that is about to start. Resolves with what ends that, and the reading of standard input. */
-async function watchOwn(connection: Connection, resource: string, isPasted: boolean): Promise<() => void> {
+async function watchOwn(connection: Connection, request: ParamsOf<'login.start'>): Promise<() => void> {
   let reading: AbortController | undefined;
-  const earlier = await openIds(connection);
+  const { resource, account, method = 'browser' } = request;
+  const { earlier, joined } = await openBefore(connection, { resource, account, method });
   const onPage = (id: string): void => {
     // A second page replaces the first, e.g. after the server had forgotten our registration.
     reading?.abort();
@@ -88,8 +96,15 @@ async function watchOwn(connection: Connection, resource: string, isPasted: bool
     pasteAddress(connection, id, reading.signal).catch(() => undefined);
   };
   // What the person is told must not decide whether the sign-in succeeds.
-  watchQuestions(connection, { resource }, { earlier, ...(isPasted ? { onPage } : {}) }).catch(
-    () => undefined,
-  );
+  watchQuestions(
+    connection,
+    { resource },
+    {
+      earlier,
+      // Its page is over at once where this login wants a new client.
+      ...(joined === undefined || request.newClient ? {} : { joined }),
+      ...(method === 'paste' ? { onPage } : {}),
+    },
+  ).catch(() => undefined);
   return () => reading?.abort();
 }

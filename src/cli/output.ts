@@ -8,6 +8,7 @@
  */
 import { exitCodes, KeyturnError, reasons } from '../errors.ts';
 import { systemCode } from '../private-file.ts';
+import { labelOf } from './rule-label.ts';
 
 /**
  * Without it Node ends the process where an output can't be written. A reader that has enough (`| head`) closes
@@ -43,11 +44,17 @@ export function refuse(error: unknown): number {
     return exitCodes.internal;
   }
   sayLines(`keyturn: ${error.message}`);
-  if (error.rule !== undefined) say(`  rule: ${error.rule}`);
+  if (error.rule !== undefined) sayRule(error.rule);
   if (error.hint !== undefined) say(`  hint: ${error.hint}`);
   if (error.retryAfter !== undefined) say(`  again in: ${error.retryAfter} s`);
   say(`  reason: ${error.reason}`);
   return reasons[error.reason].exit;
+}
+
+function sayRule(rule: string): void {
+  const { text, readOn } = labelOf(rule);
+  say(`  rule: ${text}`);
+  if (readOn !== undefined) say(`  read on: ${readOn}`);
 }
 
 /** One line for the person who watches. */
@@ -83,10 +90,15 @@ export function printJson(value: unknown): void {
   for (const line of text.split('\n')) print(line);
 }
 
-/** Columns, two spaces apart, the last one open-ended. Nothing at all for no rows. */
+/**
+ * Columns, two spaces apart, the last one open-ended. Nothing at all for no rows. Where the terminal is too narrow for
+ * that, each row stands as a block, a line for each column.
+ */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[]): void {
   const lines = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
+  const total = widths.reduce((sum, width) => sum + width + 2, -2);
+  if (process.stdout.isTTY && total > process.stdout.columns) return printBlocks(header, rows);
   for (const line of lines) {
     print(
       line
@@ -97,11 +109,25 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
   }
 }
 
+function printBlocks(header: readonly string[], rows: readonly (readonly string[])[]): void {
+  const width = Math.max(...header.map((name) => name.length));
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) print('');
+    for (const [column, name] of header.entries())
+      print(`${name.padEnd(width)}  ${row[column] ?? ''}`.trimEnd());
+  }
+}
+
 /** A point in time as a person reads it: local, to the minute. `seconds` since the epoch. */
 export function when(seconds: number): string {
   const date = new Date(seconds * 1000);
   const two = (n: number): string => String(n).padStart(2, '0');
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** The host of a URL as it is typed: an address of IPv6 without its brackets. */
+export function hostOf(url: string): string {
+  return URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? url;
 }
 
 /** A process as a person recognises it: its executable, and its pid. */

@@ -1,6 +1,6 @@
 /** `keyturn override SERVER RULE on|off`: waives one rule for one server that errs, or confirms one private host. */
 import { isIPv6 } from 'node:net';
-import { exitCodes } from '../errors.ts';
+import { exitCodes, quoted } from '../errors.ts';
 import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
@@ -22,6 +22,10 @@ and \`keyturn status\` show what is on. PKCE itself is never turned off.
   -h, --help  show this
 
 Each of the first four breaks a MUST: ask whoever runs the server to mend it.
+
+Examples:
+  keyturn override https://login.example/tenant issuer-mismatch on
+  keyturn override tools.intern.example private-address on
 `;
 
 const rules = ['issuer-mismatch', 'no-resource', 'no-pkce-metadata', 'audience', 'private-address'] as const;
@@ -29,11 +33,12 @@ const rules = ['issuer-mismatch', 'no-resource', 'no-pkce-metadata', 'audience',
 export const command: Command = {
   help,
   async run(args) {
-    const { positionals } = parse(args, {}, { names: ['SERVER', 'RULE', 'on or off'], command: 'override' });
+    const { positionals } = parse(args, {}, { names: ['SERVER', 'RULE', 'on|off'], command: 'override' });
     const [named = '', rule, state] = positionals;
     const name = rules.find((known) => known === rule);
-    if (!name) throw usage(`the rule is one of ${rules.join(', ')}`, 'override');
-    if (state !== 'on' && state !== 'off') throw usage('say on or off', 'override');
+    if (!name) throw usage(`RULE is one of ${rules.join(', ')}; not ${quoted(rule ?? '')}`, 'override');
+    if (state !== 'on' && state !== 'off')
+      throw usage(`the last word is on or off, not ${quoted(state ?? '')}`, 'override');
     const server = name === 'private-address' ? urlOfHost(named) : named;
     await ask('override.set', { server, name, on: state === 'on' });
     return exitCodes.ok;

@@ -13,6 +13,9 @@ nothing newer.
 
       --passphrase-stdin  read two lines: the passphrase as it is, and the new one
   -h, --help              show this
+
+Example:
+  keyturn passphrase
 `;
 
 export const command: Command = {

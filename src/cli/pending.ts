@@ -1,9 +1,9 @@
 /** `keyturn pending`: the questions that wait for the user. */
-import { exitCodes, quoted } from '../errors.ts';
+import { exitCodes, quoted, shellQuoted, shellWord } from '../errors.ts';
 import { parse } from './arguments.ts';
 import { askWhere } from './command.ts';
 import type { Command } from './command.ts';
-import { print, printJson, processName, say, when } from './output.ts';
+import { hostOf, print, printJson, processName, say, when } from './output.ts';
 
 const help = `Usage: keyturn pending [--json]
 Show the questions that wait for you, and how to answer each: with what to
@@ -11,6 +11,9 @@ type, or in Keyturn's window where the app is the broker.
 
       --json  print them as JSON
   -h, --help  show this
+
+Example:
+  keyturn pending --json
 `;
 
 export const command: Command = {
@@ -32,9 +35,12 @@ type Question = Awaited<ReturnType<typeof askWhere<'interaction.list'>>>['answer
 function describe(question: Question, isDesk: boolean): string[] {
   const { id, client, asker, resource, scope, code } = question;
   const answer = isDesk
-    ? ['  Answer in Keyturn’s window.', `  keyturn answer ${id} no|later   refuses it, or puts it off`]
-    : [`  keyturn answer ${id} yes|no|later`];
-  const end = `  keyturn answer ${id} no   calls it off`;
+    ? [
+        '  Answer in Keyturn’s window.',
+        `  keyturn answer ${shellWord(id)} no|later   refuses it, or puts it off`,
+      ]
+    : [`  keyturn answer ${shellWord(id)} yes|no|later`];
+  const end = `  keyturn answer ${shellWord(id)} no   calls it off`;
   switch (question.kind) {
     case 'allow':
       return [
@@ -49,6 +55,7 @@ function describe(question: Question, isDesk: boolean): string[] {
         ...answer,
       ];
     case 'login':
+      return [...signInLines(question), ...errorPageLines(question, isDesk), end];
     case 'device':
       return [...signInLines(question), end];
     case 'account':
@@ -74,6 +81,15 @@ function signInLines({ id, kind, resource, issuer, account, code, url }: Questio
   const what = `${id}  Sign in at ${issuer} for ${resource}${accountWords(account)}`;
   if (url === undefined) return [`${what}:`, '  Press it in Keyturn’s window.'];
   return [kind === 'device' ? `${what}: enter ${code} at` : `${what}:`, `  ${url}`];
+}
+
+/** A server that has forgotten Keyturn shows an error and tells nobody else. */
+function errorPageLines({ resource, newClient, account }: Question, isDesk: boolean): string[] {
+  if (isDesk || newClient) return [];
+  const option = account === undefined ? '' : ` --account ${shellQuoted(account)}`;
+  return [
+    `  keyturn login ${shellWord(resource ?? 'RESOURCE')}${option} --new-client   if its page shows an error`,
+  ];
 }
 
 const accountWords = (account: string | undefined): string =>
@@ -115,7 +131,9 @@ function wishIn(question: Question): string {
     case 'login':
       return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}`;
     case 'override':
-      return `waive ${override} for ${server}`;
+      return override === 'private-address'
+        ? `confirm the private host ${hostOf(server ?? '')}`
+        : `waive ${override} for ${server}`;
     case 'settings':
       return setting?.value === undefined
         ? `unset ${setting?.name}`

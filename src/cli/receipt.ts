@@ -8,11 +8,12 @@ type Grant = ResultOf<'grant.list'>['grants'][number];
 /** What each receipt means, in a sentence. */
 const meanings = {
   confirmed: () => 'confirmed by the issuer',
-  notOffered: () => 'the issuer offers no revocation; its tokens end by themselves',
+  notOffered: () =>
+    'ended here; the issuer offers no revocation, and its refresh token may stay valid: end it in your account there',
   pending: ({ nextTry, triedUntil }) =>
     `ended here; the issuer could not be told yet. Tried again by itself${at(', next at', nextTry)}${at(', until', triedUntil)}`,
   abandoned: () =>
-    'ended here; the issuer was never told, and Keyturn no longer can: end it in your account there',
+    'ended here; the issuer was never told, and Keyturn can not tell it any more: end it in your account there',
 } as const satisfies Record<Receipt['receipt'], (receipt: Partial<Receipt>) => string>;
 
 /** One line for one grant. */

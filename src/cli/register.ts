@@ -39,6 +39,7 @@ has no dynamic registration. Prints the redirect URI to register there.
   -h, --help                 show this
 
 Examples:
+  keyturn register https://login.example --client-id abc
   pass show work/keyturn | keyturn register https://login.example --client-id abc --client-secret-stdin
   keyturn register https://login.example --client-id bot --private-key bot.pem --alg ES256 --grant client_credentials
 `;

@@ -16,7 +16,7 @@ export async function listRegistered(isJson: boolean): Promise<void> {
   if (isJson) printJson(registrations);
   else {
     printTable(
-      ['ISSUER', 'CLIENT ID', 'REGISTERED', 'HOW', 'AUTH METHOD', 'GRANT', 'REDIRECT URI'],
+      ['ISSUER', 'CLIENT ID', 'REGISTERED', 'HOW', 'STATE', 'AUTH METHOD', 'GRANT', 'REDIRECT URI'],
       registrations.map(row),
     );
   }
@@ -27,6 +27,7 @@ function row({
   clientId,
   registeredAt,
   source,
+  state,
   authMethod,
   grant,
   redirectUri,
@@ -36,6 +37,7 @@ function row({
     clientId,
     when(registeredAt),
     sources[source],
+    state ?? 'in use',
     authMethod,
     grant ?? 'authorization_code',
     redirectUri ?? '-',

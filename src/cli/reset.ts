@@ -33,6 +33,10 @@ log too (keyturn audit export keeps a copy). Prints what is left. Asks first.
   -h, --help  show this
 
 After a crash run it again: it finishes.
+
+Examples:
+  keyturn audit export > keyturn-audit.jsonl
+  keyturn reset
 `;
 
 export const command: Command = {

@@ -1,8 +1,9 @@
 /** `keyturn revoke RESOURCE|GRANT`: ends grants, and says what the issuer answered. */
 import { exitCodes } from '../errors.ts';
-import { grantFrom, parse } from './arguments.ts';
+import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
+import { withGrant } from './named-grant.ts';
 import { print, printJson, say } from './output.ts';
 import { sayIfSlow } from './progress.ts';
 import { receiptLine } from './receipt.ts';
@@ -16,8 +17,12 @@ End a grant: on this machine at once, and at its issuer (RFC 7009).
 
 Waits for the issuer's word, and exits with 0 once the grant is ended here.
 Receipts: confirmed (the issuer ended the tokens), notOffered (it has no
-revocation), pending (it could not be reached: tried again by itself for 30
-days), abandoned (it could not be reached in that time).
+revocation: end Keyturn's access in your account there), pending (it could not
+be reached: tried again by itself for 30 days), abandoned (it could not be
+reached in that time, or the vault had lost the tokens).
+
+Example:
+  keyturn revoke https://notes.example/mcp
 `;
 
 export const command: Command = {
@@ -26,12 +31,10 @@ export const command: Command = {
     const { values, positionals } = parse(
       args,
       { account: { type: 'string' }, json: { type: 'boolean' } },
-      { names: ['RESOURCE or GRANT'], command: 'revoke' },
+      { names: ['RESOURCE|GRANT'], command: 'revoke' },
     );
-    const asked = ask('grant.revoke', {
-      ...grantFrom(positionals[0] ?? ''),
-      ...(values.account === undefined ? {} : { account: values.account }),
-    });
+    const account = values.account === undefined ? {} : { account: values.account };
+    const asked = withGrant(positionals[0] ?? '', (named) => ask('grant.revoke', { ...named, ...account }));
     const { revoked } = await sayIfSlow('keyturn: waiting for the issuer…', asked);
     if (values.json) printJson(revoked);
     else if (revoked.length === 0) say('keyturn: nothing was left to revoke there.');

@@ -34,7 +34,7 @@ export const command: Command = {
     );
     const [name, value] = positionals;
     if (values.unset !== undefined) {
-      if (name !== undefined) throw usage('--unset takes the one name and no other operand', 'settings');
+      if (name !== undefined) throw usage('--unset NAME goes without another operand', 'settings');
       return change(values.unset, null);
     }
     if (name !== undefined && value !== undefined) return change(name, value);

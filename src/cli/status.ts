@@ -5,7 +5,7 @@ import { parse } from './arguments.ts';
 import { call } from './command.ts';
 import type { Command } from './command.ts';
 import { connectIfRunning } from './connection.ts';
-import { print, printJson, when } from './output.ts';
+import { hostOf, print, printJson, when } from './output.ts';
 
 const help = `Usage: keyturn status [--json]
 Show the broker of this home: what runs, with which settings, what is wrong.
@@ -13,6 +13,9 @@ Starts none; exits with 8 where none runs.
 
       --json  print it as JSON
   -h, --help  show this
+
+Example:
+  keyturn status --json
 `;
 
 export const command: Command = {
@@ -63,7 +66,7 @@ function lines(status: Status): string[] {
     `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
     `audit log  ${auditStates[status.audit.state]}${status.audit.reason === undefined ? '' : `: ${status.audit.reason}`}`,
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
-    ...status.overrides.map(({ server, names }) => `OVERRIDE   ${server}: ${names.join(', ')}`),
+    ...overrideLines(status),
     ...status.clocks.map(
       ({ issuer, ahead }) =>
         `CLOCK      ${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine`,
@@ -71,8 +74,22 @@ function lines(status: Status): string[] {
     ...status.unshielded.map((fact) => `UNSHIELDED ${fact}`),
     ...status.index.differences.map(({ grant, what }) => `INDEX      grant ${grant}: ${what}`),
     ...(status.index.more > 0 ? [`INDEX      ${status.index.more} more; the audit log has them`] : []),
-    ...status.unreadable.map(({ why }) => `UNREADABLE ${why} It was left as it is.`),
+    ...status.unreadable.flatMap(({ why, hint = 'It was left as it is.' }) => [
+      `UNREADABLE ${why}`,
+      `           hint: ${hint}`,
+    ]),
   ];
+}
+
+/** A private address is confirmed for a host, whatever its port and path: its line shows the host as it is typed. */
+function overrideLines({ overrides }: Status): string[] {
+  return overrides.flatMap(({ server, names }) => {
+    const rules = names.filter((name) => name !== 'private-address');
+    return [
+      ...(rules.length > 0 ? [`OVERRIDE   ${server}: ${rules.join(', ')}`] : []),
+      ...(rules.length < names.length ? [`OVERRIDE   ${hostOf(server)}: private-address`] : []),
+    ];
+  });
 }
 
 /** `keyturn list` shows the index; what counts is what the vault says. */

@@ -5,7 +5,7 @@
  * token comes in by standard input, never as an argument: argv is public.
  */
 import type { Connection } from '../client/connection.ts';
-import { exitCodes, KeyturnError } from '../errors.ts';
+import { exitCodes, KeyturnError, quoted } from '../errors.ts';
 import type { Challenge, TokenGetParams } from '../ipc/wire.ts';
 import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from './arguments.ts';
 import { connect, throughRestart } from './connection.ts';
@@ -32,6 +32,7 @@ Exit codes: 0 token, 1 internal, 2 usage, 3 you are needed, 4 denied, 5 sign-in
 failed or refused by a rule, 6 server unreachable, 7 locked, 8 no broker, 130 interrupted.
 
 Examples:
+  keyturn token https://notes.example/mcp
   printf 'Authorization: Bearer %s' "$(keyturn token https://notes.example/mcp)" |
     curl -H @- https://notes.example/mcp
   keyturn token https://notes.example/mcp --status 403 --challenge "$header"
@@ -58,7 +59,7 @@ export async function run(args: string[]): Promise<number> {
     }
     const { params, rejected, json } = await requestFrom(args);
     // A broker that dies in the middle is started again, and asked the same.
-    return await throughRestart(() => ask(params, rejected, json));
+    return await throughRestart((reached) => ask(params, rejected, json, reached));
   } catch (error) {
     return refuse(error);
   }
@@ -103,7 +104,7 @@ function whichToken(): KeyturnError {
 
 function challengeFrom(status: string | undefined, header: string | undefined): Challenge | undefined {
   if (status !== undefined && status !== '401' && status !== '403') {
-    throw usage('--status takes 401 or 403', 'token');
+    throw usage(`--status takes 401 or 403, not ${quoted(status)}`, 'token');
   }
   if (status === undefined && header === undefined) return undefined;
   const assumed = header !== undefined && /insufficient_scope/i.test(header) ? '403' : '401';
@@ -122,8 +123,14 @@ async function tokenFromStdin(): Promise<string> {
   return token;
 }
 
-async function ask(params: TokenGetParams, rejected: string | undefined, json: boolean): Promise<number> {
+async function ask(
+  params: TokenGetParams,
+  rejected: string | undefined,
+  json: boolean,
+  reached: () => void,
+): Promise<number> {
   const connection = await connect();
+  reached();
   const interrupted = (): void => {
     // Closing the connection withdraws the question (DESIGN, wire contract).
     connection.close();
@@ -132,6 +139,7 @@ async function ask(params: TokenGetParams, rejected: string | undefined, json: b
   process.once('SIGINT', interrupted);
   process.once('SIGTERM', interrupted);
   let watching: NodeJS.Timeout | undefined;
+  let wanted = params;
   try {
     if (rejected !== undefined) {
       const { challenge } = params;
@@ -139,14 +147,15 @@ async function ask(params: TokenGetParams, rejected: string | undefined, json: b
       const { retryAfter } = await connection.rejectToken(
         challenge ? { ...rejection, challenge } : rejection,
       );
-      if (retryAfter !== undefined) throw notReplaced(params.resource, retryAfter);
+      // It is not replaced for now: asked with the refusal, the broker says why, and gives no token.
+      if (retryAfter !== undefined) wanted = { ...params, challenge: challenge ?? { status: 401 } };
     }
     const watch = (): void => {
       clearTimeout(watching);
       if (params.interaction === 'allow') watching = watchLater(connection, params);
     };
     watch();
-    const token = await connection.getToken(params, { onTakeover: watch });
+    const token = await connection.getToken(wanted, { onTakeover: watch });
     if (json) printJson(token);
     else print(token.access_token);
     if (token.expires_in < (params.minimumValidity ?? 0)) sayShorter(token.expires_in);
@@ -166,15 +175,6 @@ function sayShorter(left: number): void {
   say(
     `keyturn: this token lives ${left} s more, less than --min-validity asks for. Keyturn has none that lives longer.`,
   );
-}
-
-/** The token that was refused is the one there is. `retryAfter` in seconds. */
-function notReplaced(resource: string, retryAfter: number): KeyturnError {
-  return new KeyturnError('token_refused', `${resource} refused several tokens that should have been good.`, {
-    rule: 'Retries are bounded: after 3 refused tokens within 10 minutes no further one is fetched for a while',
-    hint: `Ask whoever runs the server. The pause ends by itself; it also ends with: keyturn login ${resource}`,
-    retryAfter,
-  });
 }
 
 /** Loaded only where something is to be explained. */

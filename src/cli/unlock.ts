@@ -1,6 +1,7 @@
 /** `keyturn unlock`: opens the vault, by its passphrase or by the keychain's own question. */
 import type { Connection } from '../client/connection.ts';
 import { exitCodes } from '../errors.ts';
+import type { ResultOf } from '../ipc/protocol.ts';
 import { parse } from './arguments.ts';
 import { call, interruptible } from './command.ts';
 import type { Command } from './command.ts';
@@ -9,12 +10,18 @@ import { desktopSession } from './desktop-session.ts';
 import { say } from './output.ts';
 import { askPassphrase, choosePassphrase, linesFromStdin } from './passphrase-prompt.ts';
 
+type Status = ResultOf<'status'>;
+
 const help = `Usage: keyturn unlock [--passphrase-stdin]
 Open the vault. A sealed file with a passphrase asks for it here, the first time
 twice, since you choose it then. A keychain asks by itself, and has two minutes.
 
       --passphrase-stdin  read the passphrase from standard input
   -h, --help              show this
+
+Examples:
+  keyturn unlock
+  pass show keyturn | keyturn unlock --passphrase-stdin
 `;
 
 export const command: Command = {
@@ -27,24 +34,29 @@ export const command: Command = {
     );
     const given = values['passphrase-stdin'] ? (await linesFromStdin(1, 'unlock'))[0] : undefined;
     const connection = await connect();
-    await interruptible(connection, async () => {
-      const passphrase = given ?? (await passphraseFor(connection));
-      const session = desktopSession(process.env);
-      await call(connection, 'vault.unlock', {
-        ...(passphrase === undefined ? {} : { passphrase }),
-        ...(session === undefined ? {} : { session }),
-      });
-    });
+    await interruptible(connection, () => open(connection, given));
     return exitCodes.ok;
   },
 };
 
-/** Undefined for a vault that none opens, or that is open. */
-async function passphraseFor(connection: Connection): Promise<string | undefined> {
+async function open(connection: Connection, given: string | undefined): Promise<void> {
   const { vaultKey, vaultState } = await call(connection, 'status', {});
-  if (vaultKey === 'passphrase' && vaultState.state === 'new')
-    return choosePassphrase('choose a passphrase for the vault');
-  if (vaultKey === 'passphrase') return askPassphrase('passphrase of the vault');
+  // Not said of a keychain: it may have been locked since it was last asked.
+  if (given === undefined && vaultKey === 'passphrase' && vaultState.state === 'open') {
+    return say('keyturn: the vault is open already.');
+  }
+  const passphrase = given ?? (await passphraseFor(vaultKey, vaultState.state));
+  const session = desktopSession(process.env);
+  await call(connection, 'vault.unlock', {
+    ...(passphrase === undefined ? {} : { passphrase }),
+    ...(session === undefined ? {} : { session }),
+  });
+}
+
+/** Undefined for a vault that none opens. */
+async function passphraseFor(key: Status['vaultKey'], state: string): Promise<string | undefined> {
+  if (key === 'passphrase' && state === 'new') return choosePassphrase('choose a passphrase for the vault');
+  if (key === 'passphrase') return askPassphrase('passphrase of the vault');
   say('keyturn: if your keychain asks for a password, answer there.');
   return undefined;
 }

@@ -6,10 +6,14 @@ import type { Command } from './command.ts';
 import { sayNothingRevoked } from './permission-end.ts';
 
 const help = `Usage: keyturn unpair CLIENT
-Forget a program: its key, its permissions, and its open connections. Grants
-stay, and nothing is revoked at any server; \`keyturn revoke\` does that.
+Forget a program: its key, with the key file in this home, its permissions, and
+its open connections. Afterwards it can be paired anew. Grants stay, and nothing
+is revoked at any server; \`keyturn revoke\` does that.
 
   -h, --help  show this
+
+Example:
+  keyturn unpair my-editor
 `;
 
 export const command: Command = {

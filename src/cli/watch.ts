@@ -5,7 +5,7 @@
  * the request at hand: its server's sign-in, and its own permission. A device code is shown to who started that sign-in, and to nobody else.
  */
 import type { Connection } from '../client/connection.ts';
-import { quoted } from '../errors.ts';
+import { quoted, shellQuoted, shellWord } from '../errors.ts';
 import { deskCapability } from '../ipc/wire.ts';
 import { canonicalResource } from '../oauth/resource.ts';
 import { parseScope } from '../oauth/scope.ts';
@@ -15,6 +15,8 @@ import { say } from './output.ts';
 export interface OwnLogin {
   /** Ids of the questions that were open before: another request's, which this terminal is not about. */
   readonly earlier: ReadonlySet<string>;
+  /** Of these, the sign-in that this one waits along with. */
+  readonly joined?: string;
   /** Called with the id of the sign-in's page once it was shown; absent where the browser is here. */
   readonly onPage?: (id: string) => void;
 }
@@ -32,6 +34,7 @@ type Line = Pick<Connection, 'capabilities' | 'request' | 'onNotification'>;
 export async function watchQuestions(connection: Line, asked: Asked, own?: OwnLogin): Promise<void> {
   const { resource } = asked;
   const shown = new Set<string>(own?.earlier);
+  if (own?.joined !== undefined) shown.delete(own.joined);
   const origin = URL.parse(resource)?.origin;
   const look = async (): Promise<void> => {
     for (const question of await openQuestions(connection)) {
@@ -41,6 +44,8 @@ export async function watchQuestions(connection: Line, asked: Asked, own?: OwnLo
       shown.add(id);
       // One that somebody else started in the meantime.
       if (own && isSignIn(question) && text(question, 'url') === '') continue;
+      if (id === own?.joined)
+        say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
       tell(question, own, connection.capabilities.includes(deskCapability));
       if (question['kind'] === 'login') own?.onPage?.(id);
     }
@@ -66,9 +71,35 @@ function isAbout(question: Fields, { resource, scope }: Asked): boolean {
   return named !== '' && parseScope(named).every((one) => wanted.has(one));
 }
 
-/** Ids of what waits for the user at this moment. */
-export async function openIds(connection: Line): Promise<ReadonlySet<string>> {
-  return new Set((await openQuestions(connection)).map((question) => text(question, 'id')));
+/** What a sign-in is for. */
+interface SignIn {
+  readonly resource: string;
+  readonly account: string | undefined;
+  readonly method: 'browser' | 'paste' | 'device';
+}
+
+/** Ids of what waits for the user at this moment; `joined`: the sign-in that an equal one joins. */
+export async function openBefore(
+  connection: Line,
+  signIn: SignIn,
+): Promise<{ readonly earlier: ReadonlySet<string>; readonly joined?: string }> {
+  const open = await openQuestions(connection);
+  const earlier = new Set(open.map((question) => text(question, 'id')));
+  // At a desk nobody joins the sign-in of another command.
+  if (connection.capabilities.includes(deskCapability)) return { earlier };
+  const joined = open.find((question) => isEqual(question, signIn));
+  return { earlier, ...(joined === undefined ? {} : { joined: text(joined, 'id') }) };
+}
+
+function isEqual(question: Fields, { resource, account = '', method }: SignIn): boolean {
+  const isBrowser = text(question, 'startUrl') !== '';
+  return (
+    question['kind'] === (method === 'device' ? 'device' : 'login') &&
+    question['startedBy'] !== 'program' &&
+    text(question, 'resource') === canonicalResource(resource, { allowInsecureLoopback: true }) &&
+    text(question, 'account') === account &&
+    (method === 'device' || isBrowser === (method === 'browser'))
+  );
 }
 
 /** `isDesk`: the broker is the app, whose window has the card, and opens the page after a click. */
@@ -98,18 +129,47 @@ const waysToSignIn = {
   browser: ' in your browser. If none opened, visit:',
 } as const;
 
+/** A name that was mistyped would else become an account without a word. */
+function tellNewAccount(question: Fields): void {
+  const accounts = question['accounts'];
+  const others = Array.isArray(accounts) ? accounts.filter((one) => typeof one === 'string') : [];
+  if (others.length === 0) return;
+  say(
+    `keyturn: ${quoted(text(question, 'account'))} is a new account there, beside ${others.map((one) => quoted(one)).join(', ')}.`,
+  );
+}
+
 function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
   tellMove(question);
+  tellNewAccount(question);
   const url = text(question, 'url');
+  if (question['newClient'] === true)
+    say(`keyturn: ${hostIn(question)} has registered Keyturn anew; go on at this page.`);
   // At a desk the address is told to who started the sign-in, and to the window.
   if (url === '')
     return say(`keyturn: to sign in at ${hostIn(question)}, press the question in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
   say(url);
+  const hint = text(question, 'hint');
+  if (question['newClient'] !== true) say(`  ${wayPastError(question, way)}`);
+  if (hint !== '') say(`  If that does not help: ${hint}.`);
+}
+
+/** A server that has forgotten Keyturn shows an error there, and Keyturn learns nothing of it. */
+function wayPastError(question: Fields, way: keyof typeof waysToSignIn): string {
+  if (way === 'window') return 'If the page shows an error, say so in Keyturn’s window.';
+  const account = text(question, 'account');
+  const options = [
+    ...(account === '' ? [] : [`--account ${shellQuoted(account)}`]),
+    '--new-client',
+    ...(way === 'elsewhere' ? ['--paste'] : []),
+  ];
+  return `If the page shows an error: keyturn login ${shellWord(text(question, 'resource'))} ${options.join(' ')}`;
 }
 
 function tellDevice(question: Fields): void {
   tellMove(question);
+  tellNewAccount(question);
   const code = text(question, 'code');
   say(`keyturn: sign in at ${hostIn(question)}: on any device, open this address and enter ${code}`);
   say(text(question, 'url'));
@@ -129,7 +189,7 @@ function tellAnswer(question: Fields, isDesk: boolean): void {
   say(
     isDesk
       ? '  Answer in Keyturn’s window.'
-      : `  Answer in another terminal: keyturn answer ${text(question, 'id')} yes   (or no, or later)`,
+      : `  Answer in another terminal: keyturn answer ${shellWord(text(question, 'id'))} yes   (or no, or later)`,
   );
 }
 

@@ -59,10 +59,12 @@ export async function connectAsOwner(place: Place = {}): Promise<Connection> {
 /** The owner's key can't be paired anew: a file of the home was exchanged, or another program listens there. */
 function strangeBroker({ message }: KeyturnError, { config, state }: HomePaths): KeyturnError {
   return new KeyturnError('handshake_failed', message, {
-    rule: 'Keyturn wire contract: HELLO',
+    rule: 'Keyturn wire contract, HELLO: a broker proves who it is before it is told anything',
     hint:
-      `If somebody exchanged ${state}/home.json or ${config}/owner.key, put the right file back, end the broker's ` +
-      'process with a signal, and try again. Else find out which program listens on the socket.',
+      `If ${state}/home.json or ${config}/owner.key was exchanged or deleted, end the broker (keyturn daemon --stop; ` +
+      'where that says the same, end its process with a signal), put the right file back, and try again. Where ' +
+      'home.json is lost, move owner.key away too: the next start begins a new home. Else find out which program ' +
+      'listens on the socket.',
   });
 }
 

@@ -10,6 +10,7 @@ import type { Challenge, TokenGetParams, TokenResult } from '../ipc/wire.ts';
 import { longest } from '../ipc/wire.ts';
 import type { Connection } from './connection.ts';
 import { endpointUrl, isWithin } from './endpoint-url.ts';
+import { operationOf } from './operation.ts';
 
 export interface FetchOptions {
   /** The protected server's endpoint URL, as the person approved it. */
@@ -215,7 +216,7 @@ class AuthorizedRequest {
     request: Replayable,
     token: TokenResult,
   ): Promise<TokenResult | undefined> {
-    const operation = `${request.method} ${request.url.pathname}`.slice(0, longest.operation);
+    const operation = operationOf(request);
     if (challenge.status === 403) return this.#getToken(request, { challenge, operation });
     const { tokenId } = token;
     const verdict = await this.#connection.rejectToken(

@@ -68,7 +68,7 @@ async function prove(
 function refusal(what: string, more = ''): KeyturnError {
   const hint = 'Find out which program listens on the socket; if it is your broker, pair again.';
   return new KeyturnError('handshake_failed', `the broker could not be trusted: ${what}`, {
-    rule: 'Keyturn wire contract: HELLO',
+    rule: 'Keyturn wire contract, HELLO: a broker proves who it is before it is told anything',
     hint: more ? `${more} ${hint}` : hint,
   });
 }

@@ -16,6 +16,7 @@ import type { Interaction } from '../broker/interaction.ts';
 import type { CommandWish, OfferedGrant } from '../broker/question.ts';
 import type { Permission } from '../broker/permission.ts';
 import { triedUntil } from '../broker/revoker.ts';
+import type { Asked } from '../broker/starter.ts';
 import type { Receipt } from '../broker/revoker.ts';
 import type { Token } from '../broker/token-request.ts';
 import { isInterpreter } from '../ipc/program.ts';
@@ -102,13 +103,14 @@ export function receiptAnswer(
 type GrantAnswer = ResultOf<'grant.list'>['grants'][number];
 
 function troubleOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'trouble' | 'attempt'> {
-  const trouble = grant.state.kind === 'active' ? parts.refresher.backoff.trouble(grant.id) : undefined;
+  const { refresher } = parts;
+  const trouble = grant.state.kind === 'active' ? refresher.backoff.trouble(grant.id) : undefined;
   const attempt = leftOver(parts, grant);
   const at = (steady: number): number => seconds(toWall(parts.clock, steady));
   return {
     ...(trouble && {
       trouble: {
-        reason: 'authorization_server_unreachable',
+        reason: refresher.refusalOf(grant.id)?.reason ?? ('authorization_server_unreachable' as const),
         since: at(trouble.since),
         nextTryAt: at(trouble.nextTryAt),
       },
@@ -138,7 +140,9 @@ export function explanationAnswer(
     ...sentences,
     ...(refusals.length === 0 ? {} : { refusals }),
     ...(refresh === undefined ? {} : { refresh: refreshAnswer(refresh) }),
+    // A row for repeats is written after their minute, and stands where the last of them was.
     timeline: rows
+      .toSorted((one, other) => one.time - other.time)
       .filter(({ client }) => own === undefined || client === undefined || client === own)
       .map(({ time, event, outcome = '', client, count }) => ({
         at: seconds(time),
@@ -282,8 +286,12 @@ export function interactionAnswer(
         resource: question.endpoint,
         issuer: spelled(question.issuer),
         ...(question.account === undefined ? {} : { account: question.account }),
+        ...(question.beside === undefined ? {} : { accounts: [...question.beside] }),
         ...(mayFinish ? { url: question.url } : {}),
+        ...(question.hint === undefined ? {} : { hint: question.hint }),
         ...(mayFinish && question.startUrl !== undefined ? { startUrl: question.startUrl } : {}),
+        ...(question.isNewClient === undefined ? {} : { newClient: question.isNewClient }),
+        startedBy: starterAnswer(question),
         ...(question.formerIssuer === undefined ? {} : { formerIssuer: spelled(question.formerIssuer) }),
       };
     case 'device':
@@ -292,7 +300,9 @@ export function interactionAnswer(
         resource: question.endpoint,
         issuer: spelled(question.issuer),
         ...(question.account === undefined ? {} : { account: question.account }),
+        ...(question.beside === undefined ? {} : { accounts: [...question.beside] }),
         ...(mayFinish ? { code: question.userCode, url: question.completeUrl ?? question.url } : {}),
+        startedBy: starterAnswer(question),
       };
     case 'account':
       return {
@@ -308,6 +318,9 @@ export function interactionAnswer(
       return { ...common, asker: askerAnswer(question.asker), ...wishAnswer(question.wish) };
   }
 }
+
+/** A sign-in without a starter is nobody's but the windows'. */
+const starterAnswer = ({ starter }: Asked): 'program' | 'command' | 'window' => starter?.by ?? 'window';
 
 /** Whose tokens a yes allows. */
 function offeredAnswer(grant: OfferedGrant | undefined): Partial<InteractionAnswer> {

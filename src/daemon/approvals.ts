@@ -2,13 +2,14 @@
  * The person's word on what a command wants to widen, where a person sits at the broker (DESIGN, Authority).
  *
  * Invariants: a request that widens runs only after a yes to its own card, given while the process that asked
- * is the one that was shown. It is checked before anybody is asked, needs nothing of the vault for that, and
- * nothing is remembered. Who was refused waits a growing while, so that no program buries the desk in cards.
+ * is the one that was shown, and a permission is set only as its card showed it. It is checked before anybody is
+ * asked, needs nothing of the vault for that, and nothing is remembered. Who was refused waits a growing while, so that no program buries the desk in cards.
  */
 import type { Verdict } from '../broker/answer.ts';
 import { CardPauses } from '../broker/card-pauses.ts';
 import { questionPatience } from '../broker/interaction.ts';
 import { patience, TimeOver } from '../broker/patience.ts';
+import type { Broker } from '../broker/broker.ts';
 import type { CommandWish } from '../broker/question.ts';
 import { KeyturnError } from '../errors.ts';
 import { isWidening } from '../ipc/effects.ts';
@@ -17,6 +18,8 @@ import type { Caller } from '../ipc/server.ts';
 import type { Askers } from './askers.ts';
 import { wishOf } from './command-wish.ts';
 import type { WishParts } from './command-wish.ts';
+import { judged } from './widening.ts';
+import type { Judged, PermissionParams } from './widening.ts';
 
 export interface ApprovalParts extends WishParts {
   readonly askers: Askers;
@@ -35,21 +38,26 @@ export class Approvals {
   }
 
   /**
-   * Resolves once the person said yes, and at once for what widens nothing. `params` have passed their schema.
+   * Resolves once the person said yes, and at once for what widens nothing; for `permission.set` with what was judged,
+   * at the moment of the card. `params` have passed their schema.
    * Throws what the method would throw for them, `consent_denied`, `rate_limited`, and `interrupted` when the
    * command went away.
    */
-  async require(caller: Caller, method: MethodName, params: unknown): Promise<void> {
-    if (!isWidening(method)) return;
+  async require(caller: Caller, method: MethodName, params: unknown): Promise<Judged | undefined> {
+    if (!isWidening(method)) return undefined;
     const wish = wishOf(this.#parts, method, params);
-    if (!wish) return;
+    const judgement = judgementOf(this.#parts.broker, method, params);
+    if (!wish) return judgement;
     this.#refuseTooSoon();
     const verdict = await this.#ask(caller, wish).catch((error: unknown) => {
       this.#pauses.cameToNothing(pauseKey);
       throw error;
     });
     await this.#record(wish, verdict);
-    if (verdict === 'yes') return this.#pauses.end(pauseKey);
+    if (verdict === 'yes') {
+      this.#pauses.end(pauseKey);
+      return judgement;
+    }
     this.#pauses.cameToNothing(pauseKey);
     throw refused(verdict);
   }
@@ -84,6 +92,11 @@ export class Approvals {
       retryAfter,
     });
   }
+}
+
+/** `params` have passed the method's schema. */
+function judgementOf(broker: Broker, method: MethodName, params: unknown): Judged | undefined {
+  return method === 'permission.set' ? judged(broker, params as PermissionParams) : undefined;
 }
 
 function placeOf(wish: CommandWish): { client?: string; endpoint?: string; issuer?: string } {

@@ -23,6 +23,7 @@ import { permissionRules, Permissions, permissionSchema } from '../broker/permis
 import type { Permission } from '../broker/permission.ts';
 import { RecordLog } from '../broker/record-log.ts';
 import type { AuthorityStore } from '../broker/record-store.ts';
+import { ServerRests } from '../broker/server-rests.ts';
 import { Refresher } from '../broker/refresher.ts';
 import { registrationRecordSchema, Registrations } from '../broker/registrations.ts';
 import type { RegistrationRecord } from '../broker/registrations.ts';
@@ -123,16 +124,8 @@ export function assemble({
       return settings.insecureLoopback;
     },
   };
-  const serverClocks = new ServerClocks();
   const overrides = new OverrideBook(records.overrides);
-  const network = (endpoint: string): Http => ({
-    fetch: net.fetchFor(endpoint, (url) => overrides.isPrivate(url)),
-    now: clock.now,
-    wall: clock.wall,
-    serverClocks,
-    protocolVersion: { header: settings.protocolVersionHeader, value: settings.protocolVersion },
-    allowInsecureLoopback: settings.insecureLoopback,
-  });
+  const network = networkOf({ net, overrides, settings });
   const grants = new Grants(records.grants, grantsChanged);
   const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
@@ -145,6 +138,7 @@ export function assemble({
     get clientMetadataUrl() {
       return settings.clientMetadataUrl;
     },
+    rests: new ServerRests(clock.now),
     refresher: new Refresher({ ...shared, report: log }),
     interactions: new Interactions(clock.wall, questionsChanged, mayAsk),
     loopback: new Loopback(),
@@ -157,6 +151,27 @@ export function assemble({
       await openBrowser(url, settings.browser);
     },
   };
+}
+
+interface NetworkParts {
+  readonly net: Pick<DaemonFetch, 'fetchFor'>;
+  readonly overrides: Pick<OverrideBook, 'isPrivate'>;
+  readonly settings: Settings;
+}
+
+/** Requests for whichever endpoint share what is known of servers: their clocks, and the forms of secrets that they take. */
+export function networkOf({ net, overrides, settings }: NetworkParts): (endpoint: string) => Http {
+  const serverClocks = new ServerClocks();
+  const secretForms = new Map<string, string>();
+  return (endpoint) => ({
+    fetch: net.fetchFor(endpoint, (url) => overrides.isPrivate(url)),
+    now: clock.now,
+    wall: clock.wall,
+    serverClocks,
+    secretForms,
+    protocolVersion: { header: settings.protocolVersionHeader, value: settings.protocolVersion },
+    allowInsecureLoopback: settings.insecureLoopback,
+  });
 }
 
 /** Refreshes and sign-ins ask first whether a token could be kept: they begin with no settings that nobody confirmed. */

@@ -17,7 +17,7 @@ import { checkRegistration, enteredFor } from './registration-entry.ts';
 import type { CheckedSetting } from './settings-book.ts';
 import { withoutPassword } from './settings-book.ts';
 import { spelled } from './spelling.ts';
-import { refusalOf, widens } from './widening.ts';
+import { decisionOf, refusalOf, widens } from './widening.ts';
 
 export interface WishParts {
   readonly broker: Broker;
@@ -99,9 +99,7 @@ export function wishOf(parts: WishParts, method: WideningMethod, params: unknown
 
 function permissionWish(broker: Broker, params: ParamsOf<'permission.set'>): CommandWish | undefined {
   const { clients } = broker.parts;
-  const clientId = clients.resolve(params.client);
-  const endpoint = broker.canonical(params.resource);
-  const scope = params.scope === undefined ? undefined : parseScope(params.scope);
+  const { clientId, endpoint, scope, until } = decisionOf(broker, params);
   if (!widens(broker, params)) return undefined;
   if (params.decision === 'deny') return denialWish(broker, clientId, endpoint, params.until);
   return {
@@ -110,7 +108,7 @@ function permissionWish(broker: Broker, params: ParamsOf<'permission.set'>): Com
     endpoint,
     ...(scope === undefined ? {} : { scope }),
     ...(params.account === undefined ? {} : { account: params.account }),
-    ...(params.until === undefined ? {} : { until: params.until * 1000 }),
+    ...(until === undefined ? {} : { until }),
   };
 }
 

@@ -80,6 +80,7 @@ export function differenceOf(
 function needsWord(name: SettingName, value: Settings[SettingName], held: Settings[SettingName]): boolean {
   if (standing[name] !== 'confirmed' || value === held) return false;
   if (name === 'insecureLoopback') return value === true;
+  if (name === 'lockWithScreen') return value !== true;
   if (name !== 'lockAfter' || typeof value !== 'number') return true;
   return typeof held === 'number' && value > held;
 }

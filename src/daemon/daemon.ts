@@ -37,6 +37,7 @@ import { fault } from './fault.ts';
 import { openGates } from './gates.ts';
 import type { Gates } from './gates.ts';
 import type { HomeWord } from './home-word.ts';
+import { removeKeyFiles } from './key-files.ts';
 import { Keys } from './keys.ts';
 import { clearLeftovers } from './leftovers.ts';
 import { LockDesk } from './lock-desk.ts';
@@ -317,6 +318,7 @@ function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
     subscribe: (caller) => subscribers.add(caller),
     changed: () => subscribers.tell('status.changed'),
     closeConnectionsOf: (clientId) => server()?.closeConnectionsOf(clientId),
+    removeKeyOf: (clientId) => removeKeyFiles(home.paths, { clientId, brokerId: home.homeId }),
     register: (params) => enterRegistration(parts, params),
     reset: (params) =>
       resetHome(

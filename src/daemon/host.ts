@@ -8,6 +8,7 @@ import type { AuditTrail } from './audit-trail.ts';
 import type { LockDesk } from './lock-desk.ts';
 import type { SettingsBook } from './settings-book.ts';
 import type { SignInDoor } from './starters.ts';
+import type { Judged } from './widening.ts';
 
 /** What the methods need of their host besides the broker. */
 export interface Host {
@@ -25,13 +26,18 @@ export interface Host {
   changeSetting(name: string, value: unknown): Promise<ResultOf<'settings.set'>>;
   subscribe(caller: Caller): void;
   closeConnectionsOf(clientId: string): void;
+  /** Removes the key file of a program that was unpaired, where it lies in the home. */
+  removeKeyOf(clientId: string): Promise<void>;
   register(params: ParamsOf<'registration.set'>): Promise<ResultOf<'registration.set'>>;
   /** Ends every grant and empties the vault; the files are for others to remove, once the daemon has stopped. */
   reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;
   /** Something was changed: whoever shows it reads it again. */
   changed(): void;
-  /** The person's word where one is needed; absent: none is. Rejects where there is none. */
-  readonly approve?: (caller: Caller, method: MethodName, params: unknown) => Promise<void>;
+  /**
+   * The person's word where one is needed; absent: none is. Rejects where there is none. Resolves for `permission.set`
+   * with what it was about, card or not: nothing else may be set.
+   */
+  readonly approve?: (caller: Caller, method: MethodName, params: unknown) => Promise<Judged | undefined>;
   /** Rejects what widens in the home of a desk whose app doesn't run (closed-desk.ts); absent at a desk. */
   readonly requireOpenDesk?: (method: MethodName, params: unknown) => Promise<void>;
   /** Resolves when every rotated token is in the vault; the socket closes once the answer has left. */
@@ -43,6 +49,7 @@ export type Handlers = {
     host: Host,
     caller: Caller,
     params: ParamsOf<M>,
+    approved?: Judged,
   ) => Promise<ResultOf<M>> | ResultOf<M>;
 };
 

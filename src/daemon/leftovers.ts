@@ -15,7 +15,7 @@ const drafts = [
   /^grants\.jsonl\.new$/,
   /\.torn-[0-9a-f]{8}\.new$/,
   /^owner\.key(\.new|\.\d+)$/,
-  /^settings\.json\.tmp-[0-9a-f]+$/,
+  /^settings\.json(\.new|\.tmp-[0-9a-f]+)$/,
   /^broker\.path\.\d+$/,
 ];
 

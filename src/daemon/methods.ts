@@ -18,6 +18,7 @@ import { resetMethods } from './methods/reset.ts';
 import { tokenMethods } from './methods/token.ts';
 import { vaultMethods } from './methods/vault.ts';
 import { servedAnyway } from './strange-home.ts';
+import type { Judged } from './widening.ts';
 
 /**
  * What the owner does by records that count. The rest of the owner's methods list and end, and must work
@@ -84,10 +85,15 @@ export async function dispatch(
   // A local client sees and gets by its permissions alone.
   if (caller.role !== 'owner' || usingRecords.has(method)) await host.verifyRecords();
   await host.requireOpenDesk?.(method, parsed.data);
-  await host.approve?.(caller, method, parsed.data);
+  const approved = await host.approve?.(caller, method, parsed.data);
   // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
-  const handler = handlers[method] as (host: Host, caller: Caller, params: unknown) => unknown;
-  const answer = await handler(host, caller, parsed.data);
+  const handler = handlers[method] as (
+    host: Host,
+    caller: Caller,
+    params: unknown,
+    approved: Judged | undefined,
+  ) => unknown;
+  const answer = await handler(host, caller, parsed.data, approved);
   if (isChange(method)) host.changed();
   return answer;
 }

@@ -9,7 +9,7 @@
 import type { Grant } from '../broker/grant.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { RegistrationRecord } from '../broker/registrations.ts';
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../errors.ts';
 import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import { longest } from '../ipc/wire.ts';
 
@@ -19,8 +19,14 @@ type Registered = ResultOf<'registration.list'>['registrations'][number];
 const mostNamed = 5;
 
 /** Verified or not: to list, never to act upon. */
-export function registeredAnswers({ registrations }: Pick<BrokerParts, 'registrations'>): Registered[] {
-  return registrations.shown().map(answer);
+export function registeredAnswers({
+  registrations,
+  servers,
+}: Pick<BrokerParts, 'registrations' | 'servers'>): Registered[] {
+  return registrations.shown().map((record) => {
+    const state = registrations.standing(record, servers.timeAt(record.registration.issuer));
+    return { ...answer(record), ...(state === undefined ? {} : { state }) };
+  });
 }
 
 function answer(record: RegistrationRecord): Registered {
@@ -88,7 +94,7 @@ function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next:
     {
       rule: 'RFC 6749 §6, RFC 7009 §2.1: only the client that a refresh token was issued to may use or revoke it',
       hint: first
-        ? `Revoke them first, e.g. keyturn revoke ${first.id}; ${next}.`
+        ? `Revoke them first, e.g. keyturn revoke ${shellWord(first.id)}; ${next}.`
         : 'They have ended here, and the issuer isn’t told yet: `keyturn list` says when it is asked next.',
     },
   );

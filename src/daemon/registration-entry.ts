@@ -49,7 +49,7 @@ export async function enterRegistration(
   parts: BrokerParts,
   entry: Entry,
 ): Promise<ResultOf<'registration.set'>> {
-  const { registrations, audit, clock } = parts;
+  const { registrations, audit, clock, grants, refresher } = parts;
   checkRegistration(parts, entry);
   const earlier = enteredFor(parts, entry.issuer);
   const same = earlier.find((record) => isSame(record, entry));
@@ -64,8 +64,10 @@ export async function enterRegistration(
   };
   const purpose = purposeOf(entry);
   const secret = entry.privateKey ?? entry.clientSecret;
-  if (same) await registrations.renew(same, registration, secret, purpose);
-  else await registrations.add(registration, secret, purpose);
+  if (same) {
+    await registrations.renew(same, registration, secret, purpose);
+    await refresher.tryAgain(grants.all().filter(({ registrationId }) => registrationId === same.id));
+  } else await registrations.add(registration, secret, purpose);
   for (const record of earlier) if (record !== same) await registrations.remove(record);
   await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
   return purpose.grant === undefined ? { redirectUri } : {};

@@ -16,6 +16,9 @@ import {
   openStore,
   readSettings,
   settingsSchema,
+  standing,
+  takes,
+  writeSettings,
 } from './settings.ts';
 import type { SettingName, Settings, SettingsSource } from './settings.ts';
 
@@ -96,8 +99,8 @@ export class SettingsBook {
       const parsed = field.safeParse(candidate);
       if (parsed.success) return { name, value: parsed.data };
     }
-    const problem = field.safeParse(value).error?.issues[0]?.message ?? 'bad value';
-    throw new KeyturnError('invalid_request', `${name}: ${problem}.`, {
+    // The value isn't repeated: a proxy's URL may hold a password.
+    throw new KeyturnError('invalid_request', `${name} takes ${takes[name]}.`, {
       hint: 'docs/settings.md lists what each setting takes.',
     });
   }
@@ -105,11 +108,13 @@ export class SettingsBook {
   /** Writes what `check` answered; tells when it is in force. Throws `file_unreadable`. */
   set(name: SettingName, value: Value): 'now' | 'nextStart' {
     const store = openStore(this.#source.paths);
-    if (value === undefined) store.delete(name);
-    else store.set(name, value);
+    // JSON leaves out what is undefined.
+    writeSettings(store, { ...store.store, [name]: value });
     const counted = value ?? defaultSettings[name];
     if (!(name in this.#environment())) Object.assign(this.written, { [name]: counted });
     this.#different = this.#different.filter((difference) => difference.name !== name);
+    // The vault that is in use already needs no restart, which would lock it for nothing.
+    if (standing[name] === 'home' && counted === this.current[name]) return 'now';
     if (!live[name] || name in this.#environment()) return 'nextStart';
     Object.assign(this.current, { [name]: counted });
     return 'now';

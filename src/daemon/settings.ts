@@ -12,9 +12,10 @@ import { formats, refuseNewer } from '../broker/record-formats.ts';
 import { KeyturnError } from '../errors.ts';
 import { requireClientMetadataUrl } from '../oauth/client-metadata.ts';
 import type { HomePaths } from '../paths.ts';
+import { replaceFileAtOnce } from '../private-file.ts';
 import { levels } from './log.ts';
 
-const proxyUrl = z.url({ protocol: /^https?$/, error: 'must be the URL of an http or https proxy' });
+const proxyUrl = z.url({ protocol: /^https?$/ });
 
 /** A URL that no authorization server could take would fail at the first sign-in, far from its cause. */
 function isClientMetadataUrl(url: string): boolean {
@@ -25,8 +26,6 @@ function isClientMetadataUrl(url: string): boolean {
   }
 }
 
-const clientUrlForm = 'must be an https URL with a path, without name, password or fragment';
-
 /** Seconds: a month. Nobody means more, and Node's timers end soon after. */
 const longestIdle = 30 * 24 * 60 * 60;
 
@@ -36,6 +35,8 @@ export const settingsSchema = z.object({
   vaultKey: z.enum(['passphrase', 'keychain']).default('passphrase'),
   /** Seconds without a request by a local program after which the vault is locked; absent: never. */
   lockAfter: z.int().min(1).max(longestIdle).optional(),
+  /** Whether the desktop app locks the vault when the screen is locked. */
+  lockWithScreen: z.boolean().default(false),
   /** Command that gets the address to open as its last argument. */
   browser: z.string().min(1).optional(),
   /** PEM file with further certificate authorities. */
@@ -43,7 +44,7 @@ export const settingsSchema = z.object({
   httpsProxy: proxyUrl.optional(),
   noProxy: z.string().optional(),
   /** URL of our client ID metadata document. */
-  clientMetadataUrl: z.string().refine(isClientMetadataUrl, clientUrlForm).optional(),
+  clientMetadataUrl: z.string().refine(isClientMetadataUrl).optional(),
   /** What servers of the earlier revision are told of the protocol's version (spec, Versioning 3). */
   protocolVersionHeader: z
     .string()
@@ -75,6 +76,7 @@ export const live: Readonly<Record<SettingName, boolean>> = {
   vault: false,
   vaultKey: false,
   lockAfter: false,
+  lockWithScreen: true,
   browser: true,
   extraAuthorities: false,
   httpsProxy: false,
@@ -99,6 +101,8 @@ export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free
   vaultKey: 'home',
   // A longer time, or none, leaves the vault open.
   lockAfter: 'confirmed',
+  // Off leaves the vault open behind a locked screen.
+  lockWithScreen: 'confirmed',
   // A program that is started, and that gets the address of each sign-in.
   browser: 'confirmed',
   // Whoever holds one of their keys can pass for every server. The content counts, not only the path.
@@ -118,6 +122,24 @@ export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free
   logLevel: 'free',
 };
 
+/** What each takes, for refusals. */
+export const takes: Readonly<Record<SettingName, string>> = {
+  vault: 'keychain, sealed-file or memory',
+  vaultKey: 'passphrase or keychain',
+  lockAfter: `a whole number of seconds from 1 to ${longestIdle} (30 days)`,
+  browser: 'a command that opens an address',
+  extraAuthorities: 'the path of a PEM file',
+  httpsProxy: 'the URL of an http or https proxy',
+  noProxy: 'hosts, separated by commas',
+  clientMetadataUrl: 'an https URL with a path, without name, password or fragment',
+  protocolVersionHeader: 'the name of a header: letters, digits and dashes, beginning with a letter',
+  protocolVersion: 'visible ASCII characters without a space',
+  defaultLease: 'once, run, hour or untilRevoked',
+  lockWithScreen: 'true or false',
+  insecureLoopback: 'true or false (1 as a variable)',
+  logLevel: 'error, warn, info or debug',
+};
+
 export function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(live, name);
 }
@@ -131,6 +153,7 @@ const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   vault: ['KEYTURN_VAULT'],
   vaultKey: ['KEYTURN_VAULT_KEY'],
   lockAfter: [],
+  lockWithScreen: [],
   browser: ['KEYTURN_BROWSER', 'BROWSER'],
   extraAuthorities: ['NODE_EXTRA_CA_CERTS'],
   httpsProxy: ['HTTPS_PROXY', 'https_proxy'],
@@ -153,7 +176,7 @@ export function readSettings({ paths, env, isNewHome, autoStarted }: SettingsSou
   const store = openStore(paths);
   if (isNewHome) {
     const settings = checked(fromEnvironment(env), 'environment');
-    store.set(JSON.parse(JSON.stringify({ version: formats.settings, ...settings })));
+    writeSettings(store, { ...store.store, version: formats.settings, ...settings });
     return settings;
   }
   refuseNewer(store.path, store.store, formats.settings);
@@ -177,6 +200,11 @@ export function openStore(paths: HomePaths): Conf {
   }
 }
 
+/** Puts the whole file in its place: by our own hands, since Conf takes a part that fits on a full disk for the whole. Throws `file_unreadable`. */
+export function writeSettings({ path }: Conf, settings: Readonly<Record<string, unknown>>): void {
+  replaceFileAtOnce(path, `${JSON.stringify(settings, undefined, 2)}\n`);
+}
+
 /** What the environment says of settings, not checked yet. */
 export function fromEnvironment(env: Environment): Record<string, unknown> {
   const found: Record<string, unknown> = {};
@@ -190,13 +218,12 @@ export function fromEnvironment(env: Environment): Record<string, unknown> {
 function checked(values: unknown, where: string): Settings {
   const parsed = settingsSchema.safeParse(values);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  const name = String(issue?.path[0] ?? '');
+  const name = String(parsed.error.issues[0]?.path[0] ?? '');
   const isVariable = where === 'environment' && name in variables;
   const what = isVariable ? variables[name as keyof Settings].join(' or ') : `${where}: ${name}`;
   throw new KeyturnError(
     isVariable ? 'invalid_request' : 'file_unreadable',
-    `${what} has a bad value: ${issue?.message ?? 'unknown shape'}.`,
+    `${what} has a bad value${isSettingName(name) ? `: it takes ${takes[name]}` : ''}.`,
     {
       hint: 'docs/settings.md lists what each setting takes.',
     },

@@ -5,10 +5,12 @@
  * Invariants: what isn't clearly less is more. It is compared with what stands on disk, not with the lists,
  * which don't show all that a permission is held to.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../broker/broker.ts';
 import { grantsOfAccount } from '../broker/grant-choice.ts';
 import { namesGrant } from '../broker/permission.ts';
-import type { Permission } from '../broker/permission.ts';
+import type { AsRead, Permission } from '../broker/permission.ts';
+import { KeyturnError } from '../errors.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
 import { isWithin, parseScope, union } from '../oauth/scope.ts';
 
@@ -51,21 +53,81 @@ export function endsRefusal(broker: Broker, { client, resource }: EndParams): bo
 }
 
 /**
+ * What a request would set. An account is added to what stands: scopes and end that the request leaves out stay what
+ * they are. Throws `not_found` for an unknown client or account, and `conflict` where it leaves out the scopes and
+ * the permission has run out.
+ */
+export function decisionOf(broker: Broker, params: PermissionParams): Permission {
+  const { permissions, clock, grants, clients } = broker.parts;
+  const clientId = clients.resolve(params.client);
+  const endpoint = broker.canonical(params.resource);
+  const createdAt = clock.wall();
+  const until = params.until === undefined ? undefined : params.until * 1000;
+  const scope = params.scope === undefined ? undefined : parseScope(params.scope);
+  const given = { ...(scope === undefined ? {} : { scope }), ...(until === undefined ? {} : { until }) };
+  const decided = { clientId, endpoint, decision: params.decision, createdAt, ...given };
+  const { account } = params;
+  if (account === undefined || params.decision === 'deny') return decided;
+  const named = { ...decided, grants: grantsOfAccount(grants, { clientId, endpoint, account }) };
+  const held = permissions.find(clientId, endpoint, createdAt);
+  if (held?.decision !== 'allow') {
+    const hasRunOut = !held && permissions.asRead(decided).read?.decision === 'allow';
+    if (hasRunOut && scope === undefined) throw ranOut(clients.nameOf(clientId), endpoint);
+    return named;
+  }
+  const { fixAtFirstToken, resource } = held;
+  return {
+    ...(held.until === undefined ? {} : { until: held.until }),
+    ...(held.scope === undefined ? {} : { scope: held.scope }),
+    ...(scope === undefined && fixAtFirstToken !== undefined ? { fixAtFirstToken } : {}),
+    ...(resource === undefined ? {} : { resource }),
+    ...named,
+  };
+}
+
+/** What a request sets, as it was at one moment: when its card was made, or, without a card, when it was carried out. */
+export interface Judged {
+  readonly decided: Permission;
+  /** It counts only while this stands; absent: whatever stands. */
+  readonly from?: AsRead;
+}
+
+/** Throws what `decisionOf` throws. */
+export function judged(broker: Broker, params: PermissionParams): Judged {
+  const decided = decisionOf(broker, params);
+  const addsAccount = params.account !== undefined && params.decision === 'allow';
+  // What gives no more needs no yes, and must not undo what the person decides meanwhile.
+  if (!addsAccount && widens(broker, params)) return { decided };
+  return { decided, from: broker.parts.permissions.asRead(decided) };
+}
+
+/** What is set now, which is what was judged. Throws `conflict` where it would be something else by now. */
+export function asJudged(broker: Broker, params: PermissionParams, { decided }: Judged): Permission {
+  const now = decisionOf(broker, params);
+  if (isDeepStrictEqual({ ...now, createdAt: 0 }, { ...decided, createdAt: 0 })) return now;
+  throw new KeyturnError('conflict', `The permission for ${now.endpoint} changed in the meantime.`, {
+    rule: 'What is set is what was shown when it was asked about',
+    hint: 'Look at what stands (`keyturn clients`), and name the scopes: `keyturn allow` with --scope.',
+  });
+}
+
+/**
  * True unless the client has such a permission already, and it reaches as far as the new one and lasts as long.
  * Reads records, which are verified by then. Throws what `permission.set` would throw for such params.
  */
 export function widens(broker: Broker, params: PermissionParams): boolean {
-  const { clients, permissions, clock, grants } = broker.parts;
-  const { client, resource, decision, scope, until, account, ...more } = params;
+  const { clients, permissions, clock } = broker.parts;
+  const { client, resource, decision, scope: _scope, until: _until, account: _account, ...more } = params;
   const clientId = clients.resolve(client);
   const endpoint = broker.canonical(resource);
-  const wanted = scope === undefined ? undefined : parseScope(scope);
+  const decided = decisionOf(broker, params);
+  const wanted = decided.scope;
+  const until = decided.until === undefined ? undefined : Math.floor(decided.until / 1000);
   const refused = refusalOf(broker, clientId, endpoint);
   if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
   const held = permissions.find(clientId, endpoint, clock.wall());
-  const named = account === undefined ? [] : grantsOfAccount(grants, { clientId, endpoint, account });
   if (held?.decision !== 'allow' || Object.keys(more).length > 0) return true;
-  if (named.some((id) => !namesGrant(held, id))) return true;
+  if (decided.grants?.some((id) => !namesGrant(held, id))) return true;
   return (
     !reachesOnly(wanted, held.scope) ||
     !endsBy(until, held.until) ||
@@ -104,4 +166,13 @@ function undoesRefusal(wanted: readonly string[] | undefined, refused: Refusal |
 /** A denial with an end, in place of a refusal that lasts longer. `wanted` in seconds, `has` in milliseconds. */
 function isOverSooner(wanted: number | undefined, has: number | undefined): boolean {
   return wanted !== undefined && (has === undefined || wanted < Math.floor(has / 1000));
+}
+
+function ranOut(clientName: string, endpoint: string): KeyturnError {
+  return new KeyturnError('conflict', `The permission of ${clientName} for ${endpoint} has run out.`, {
+    rule: 'An account is added to the scopes that stand; where a permission ran out, none stand',
+    hint:
+      'Name them: keyturn allow CLIENT RESOURCE --account ACCOUNT --scope "A B" (and --for TIME). ' +
+      'For every scope, run `keyturn end CLIENT RESOURCE` first.',
+  });
 }

@@ -12,9 +12,9 @@ import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { KeyturnError, quoted, Unreachable } from '../errors.ts';
+import { KeyturnError, quoted, shellWord, Unreachable } from '../errors.ts';
 import type { HomePaths } from '../paths.ts';
-import { checkPrivate, shellWord, socketRule } from '../private-file.ts';
+import { checkPrivate, socketRule } from '../private-file.ts';
 
 /** Bytes of a socket's path: macOS has room for 104 with the closing NUL, Linux for 108. */
 const longestSocketPath = 103;

@@ -197,8 +197,10 @@ const interaction = z.object({
   scope: scope.optional(),
   /** Of `allow`: whose tokens a yes allows; absent where nobody has signed in yet. Of a sign-in: the label that it was asked for. Of `account`: who signed in; absent where the server didn't say. */
   account: account.optional(),
-  /** Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a denial: those that it is about. Of `account`: those that are signed in there. */
+  /** Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name: those beside it. */
   accounts: z.array(account).optional(),
+  /** Of a sign-in by a page: what to try where the page shows an error. */
+  hint: z.string().max(longest.scope).optional(),
   until: instant.optional(),
   /** Of a sign-in that a command wants to start. */
   method: signInMethod.optional(),
@@ -223,6 +225,10 @@ const interaction = z.object({
    * code, and the address of a sign-in, are told to who started it and to the windows.
    */
   code: z.string().max(longest.id).optional(),
+  /** Of a sign-in: the server did not take the client of the page before, and this page is of another one. */
+  newClient: z.literal(true).optional(),
+  /** Of a sign-in: a request of a program's, a command, or a window. */
+  startedBy: z.literal(['program', 'command', 'window']).optional(),
   /** The page to open; an authorization URL has challenge and state in it, and no secret. */
   url: z.string().max(longest.challenge).optional(),
   /** The broker's own address that leads on to that page, for a browser on this machine. */
@@ -237,8 +243,24 @@ const loginStart = z.object({
   scope: scope.min(1).optional(),
   account: account.optional(),
   issuer: url.optional(),
+  /** By a client that is registered anew, where the page of the one there is shows an error. */
+  newClient: z.literal(true).optional(),
   timeout: seconds.optional(),
 });
+
+/** What the person says of a sign-in's page. */
+const loginAnswer = z
+  .object({
+    id,
+    /** The whole address that a browser elsewhere ended at. Holds a code: never logged. */
+    redirect: z.string().min(1).max(longest.challenge).optional(),
+    /** It shows an error where the sign-in should be. */
+    isErrorPage: z.literal(true).optional(),
+  })
+  .refine(
+    ({ redirect, isErrorPage }) => (redirect === undefined) !== (isErrorPage === undefined),
+    'exactly one of redirect and isErrorPage',
+  );
 
 /** `here`: the app is the broker. `closed`: a desk's home whose app doesn't run. */
 const deskState = z.literal(['unknown', 'none', 'here', 'closed', 'released']);
@@ -267,7 +289,7 @@ const status = z.object({
     more: z.int().nonnegative(),
   }),
   /** Files that count for nothing, were left as they are, and why. */
-  unreadable: z.array(z.object({ file: settingText, why: z.string() })),
+  unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
   /** What the vault vouches for of this home. */
   homeState: z.object({
     /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
@@ -377,8 +399,7 @@ export const methods = {
   },
   'login.answer': {
     who: 'owner',
-    /** The whole address that a browser elsewhere ended at. Holds a code: never logged. */
-    params: z.object({ id, redirect: z.string().min(1).max(longest.challenge) }),
+    params: loginAnswer,
     result: empty,
   },
   'override.set': {

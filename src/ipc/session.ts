@@ -79,7 +79,7 @@ const mostUnsent = 8 * frameLimit;
 /** Milliseconds in which what was written may still leave: the other end only has to read it. */
 const farewell = 1000;
 
-const handshakeRule = 'Keyturn wire contract: HELLO';
+const handshakeRule = 'Keyturn wire contract, HELLO: each side proves who it is before it is told anything';
 
 interface Proven {
   readonly clientId: string;
@@ -246,7 +246,7 @@ export class Session {
     const key = await this.#host.keyFor(params.clientId);
     if (!key) {
       throw new KeyturnError('unpaired', 'this broker knows no such local client', {
-        hint: 'Pair the program again; its old key no longer opens this broker.',
+        hint: 'Its key no longer opens this broker. Move its key file away, and start the pairing in the program anew.',
       });
     }
     const offer = {

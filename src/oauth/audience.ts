@@ -5,7 +5,7 @@
  * through us, unless the owner waived that for it. A token that names no resource is bound to none; it is
  * taken like an opaque one, and said to be unbound.
  */
-import { quoted, RuleRefusal } from '../errors.ts';
+import { quoted, RuleRefusal, shellWord } from '../errors.ts';
 import type { TokenServer } from './authorization-server.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import type { Http } from './http.ts';
@@ -63,10 +63,10 @@ function forAnother(
   others: readonly string[],
   { issuer, resource, overrides }: ExpectedAudience,
 ): RuleRefusal {
-  const waive = `If you trust both servers: keyturn override ${resource} audience on`;
+  const waive = `If you trust both servers: keyturn override ${shellWord(resource)} audience on`;
   const hint =
     overrides?.noResource === true
-      ? `The override no-resource left out the parameter that says what the token is for. Try without it: keyturn override ${resource} no-resource off. ${waive}`
+      ? `The override no-resource left out the parameter that says what the token is for. Try without it: keyturn override ${shellWord(resource)} no-resource off. ${waive}`
       : `The authorization server may ignore the resource parameter. Tell whoever runs it. ${waive}`;
   return new RuleRefusal(
     'audience_mismatch',

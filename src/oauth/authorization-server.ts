@@ -8,7 +8,7 @@
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
 
-import { quoted, quotedWithheld, RuleRefusal } from '../errors.ts';
+import { quoted, quotedWithheld, RuleRefusal, shellWord } from '../errors.ts';
 import type { Http } from './http.ts';
 import { firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
@@ -46,8 +46,10 @@ export interface AuthorizationServer extends TokenServer {
   /** RFC 9207 §3: an authorization response without `iss` is refused. */
   readonly issParameterSupported: boolean;
   readonly clientIdMetadataDocumentSupported: boolean;
-  /** True: there is no metadata; these are the earlier revision's default endpoints. */
+  /** True: there is no metadata; these are the default endpoints. */
   readonly isDefault?: true;
+  /** There is no authorization endpoint, and S256 isn't listed: no person signs in there; see `requirePkceForPerson`. */
+  readonly lacksPkce?: true;
   /** Milliseconds since the epoch: until when this may be kept; undefined: not known. */
   readonly freshUntil?: number;
 }
@@ -131,11 +133,14 @@ export function processAuthorizationServer(
   }
   requireIssuer(parsed.data.issuer, http);
   requireSecureEndpoints(parsed.data, http);
-  requirePkce(identifier, parsed.data, overrides);
+  const lacksPkce = !statesPkce(parsed.data, overrides);
+  // Client credentials and ID-JAG need neither a code nor a person: such a server goes on for those.
+  if (lacksPkce && parsed.data.authorization_endpoint !== undefined) throw noPkce(identifier, parsed.data);
   const isOverridden = !expected.issuers.includes(parsed.data.issuer);
   return {
     ...toAuthorizationServer(parsed.data, json),
     ...(isOverridden ? { discoveredAs: identifier } : {}),
+    ...(lacksPkce ? { lacksPkce } : {}),
     freshUntil,
   };
 }
@@ -156,7 +161,7 @@ export function requireExpectedIssuer(
     `The metadata of ${quoted(identifier)} states another issuer: ${shown}.`,
     {
       rule: 'RFC 8414 §3.3',
-      hint: 'The server is set up wrongly, or somebody else answers in its place. Tell whoever runs it.',
+      hint: `The server is set up wrongly, or somebody else answers in its place. Tell whoever runs it. If you trust it all the same: keyturn override ${shellWord(identifier)} issuer-mismatch on`,
     },
   );
 }
@@ -174,21 +179,43 @@ function requireSecureEndpoints(document: Document, http: Pick<Http, 'allowInsec
   }
 }
 
-/** Spec, Mandatory security requirements 1: without a stated S256 the client MUST refuse to proceed. */
-function requirePkce(issuer: string, document: Document, overrides: Overrides): void {
+/** Spec, Mandatory security requirements 1: S256 has to be listed. */
+function statesPkce(
+  document: Pick<Document, 'code_challenge_methods_supported'>,
+  overrides: Overrides,
+): boolean {
   const methods = document.code_challenge_methods_supported;
-  if (methods?.includes('S256')) return;
-  // Nothing to protect: without an authorization endpoint there are no codes.
-  if (document.authorization_endpoint === undefined) return;
   // Breaks "if that field is absent, the client MUST refuse to proceed": the owner waived it for this
   // server. S256 is sent all the same, and a list that lacks it is still a refusal.
-  if (methods === undefined && overrides.noPkceMetadata === true) return;
-  throw new RuleRefusal(
+  return methods?.includes('S256') ?? overrides.noPkceMetadata === true;
+}
+
+/**
+ * Spec, Mandatory security requirements 1: without a stated S256 the client MUST refuse to proceed, by
+ * whichever way a person signs in. Throws pkce_unsupported.
+ */
+export function requirePkceForPerson({ issuer, lacksPkce, metadata }: AuthorizationServer): void {
+  if (lacksPkce) throw noPkce(issuer, metadata);
+}
+
+function noPkce(
+  issuer: string,
+  document: { readonly code_challenge_methods_supported?: unknown },
+): RuleRefusal {
+  // An issuer is a stranger's text: what a shell would read as its own stands in no command that somebody copies.
+  const named = /^[\w.:/~%-]+$/.test(issuer) ? issuer : 'ISSUER';
+  const command = `keyturn override ${shellWord(named)} no-pkce-metadata on`;
+  // The override is for silence; a list without S256 has no way past it.
+  const waiver =
+    document.code_challenge_methods_supported === undefined
+      ? ` If they say that it does support S256: ${command}`
+      : '';
+  return new RuleRefusal(
     'pkce_unsupported',
     `${quoted(issuer)} doesn't say that it supports PKCE with S256.`,
     {
       rule: 'OAuth 2.1 §4.1.1, RFC 8414 §2 (code_challenge_methods_supported)',
-      hint: 'Whoever runs the authorization server has to switch PKCE on and list S256 in its metadata.',
+      hint: `Whoever runs the authorization server has to switch PKCE on and list S256 in its metadata.${waiver}`,
     },
   );
 }

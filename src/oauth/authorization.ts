@@ -7,16 +7,18 @@
 import { timingSafeEqual } from 'node:crypto';
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 
-import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
+import { KeyturnError, quoted, RuleRefusal, shellWord } from '../errors.ts';
 import { offersDeviceGrant } from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { shownError } from './oauth-error.ts';
+import type { OAuthError } from './oauth-error.ts';
 import { resourceParameter } from './overrides.ts';
 import type { Overrides } from './overrides.ts';
 import { requireRegistrationIssuer } from './registration.ts';
 import type { Registration } from './registration.ts';
 import { formatScope } from './scope.ts';
 import { isLoopbackHost, requireSecureUrl } from './secure-url.ts';
+import { resourceHint } from './token-failure.ts';
 
 /** One sign-in under way. Holds secrets: in memory only, never logged. */
 export interface AuthorizationAttempt {
@@ -32,6 +34,10 @@ export interface AuthorizationAttempt {
   readonly nonce?: string;
   /** What the owner had waived for this server when it began. */
   readonly overrides?: Overrides;
+  /** The server may have forgotten this client, or may refuse its document: `invalid_request` can mean that. */
+  readonly mayBeUnknown?: boolean;
+  /** Of the page; a server may refuse it. */
+  readonly prompt?: string;
 }
 
 export interface AuthorizationRequest {
@@ -45,6 +51,8 @@ export interface AuthorizationRequest {
   readonly loginHint?: string;
   /** Left out unless a server needs one, such as `consent`. */
   readonly prompt?: string;
+  /** The client was registered a moment ago, so that the server can't have forgotten it. */
+  readonly isNewClient?: boolean;
   /** What the owner waived for this server. */
   readonly overrides?: Overrides;
 }
@@ -96,7 +104,16 @@ function newAttempt(request: AuthorizationRequest): AuthorizationAttempt {
     ...(scope === undefined || scope.length === 0 ? {} : { scope }),
     ...(scope?.includes('openid') ? { nonce: randomNonce() } : {}),
     ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
+    mayBeUnknown: isDoubtful(request),
+    ...(request.prompt === undefined ? {} : { prompt: request.prompt }),
   };
+}
+
+/** A `prompt` that the server doesn't know explains a refusal, too. */
+function isDoubtful({ registration, isNewClient = false, prompt }: AuthorizationRequest): boolean {
+  const { source } = registration;
+  if (prompt !== undefined) return false;
+  return source === 'metadata_document' || (source === 'dynamic' && !isNewClient);
 }
 
 /** RFC 6749 §3.1: parameters MUST NOT be included more than once, so the endpoint's own query can't set ours. */
@@ -142,7 +159,7 @@ export interface Ambiguity {
 
 /**
  * The authorization code of the answer, after its checks in order. Throws state_mismatch,
- * issuer_mismatch, access_denied, or login_failed.
+ * issuer_mismatch, access_denied, client_rejected, or login_failed.
  */
 export function processAuthorizationResponse(
   attempt: AuthorizationAttempt,
@@ -154,7 +171,8 @@ export function processAuthorizationResponse(
   requireState(attempt, answer);
   requireIssuer(attempt, server, answer);
   if (ambiguity !== undefined && !answer.has('iss')) throw ambiguous(attempt, ambiguity);
-  refuseError(server, answer);
+  refusePrompt(attempt, server, answer);
+  refuseError(attempt, server, answer);
   return { code: requireCode(server, answer) };
 }
 
@@ -209,28 +227,115 @@ function ambiguous({ issuer }: AuthorizationAttempt, { issuer: other, hint }: Am
   );
 }
 
+/** The server refuses a sign-in whose page was asked for something; without that it may go on. */
+export class PromptRefused extends KeyturnError {}
+
+/** The server doesn't give the scopes that were asked for; with others it may. */
+export class ScopeRefused extends KeyturnError {}
+
+/** OpenID Connect Core §3.1.2.6, and what servers say that don't know the parameter. */
+const promptErrors: ReadonlySet<string> = new Set([
+  'invalid_request',
+  'server_error',
+  'interaction_required',
+  'login_required',
+  'account_selection_required',
+  'consent_required',
+]);
+
+function refusePrompt(
+  { prompt }: AuthorizationAttempt,
+  server: AuthorizationServer,
+  answer: URLSearchParams,
+): void {
+  const code = answer.get('error');
+  if (prompt === undefined || code === null || !promptErrors.has(code)) return;
+  throw new PromptRefused(
+    'login_failed',
+    `${quoted(server.issuer)} refused the sign-in: ${shownError({ code })}.`,
+    {
+      rule: 'OAuth 2.1 §4.1.2.1',
+      hint: `It was asked for prompt=${prompt}. Start the sign-in again: it is left out then.`,
+    },
+  );
+}
+
 /** OAuth 2.1 §4.1.2.1. The page that error_uri names is never shown. */
-function refuseError(server: AuthorizationServer, answer: URLSearchParams): void {
+function refuseError(
+  attempt: AuthorizationAttempt,
+  server: AuthorizationServer,
+  answer: URLSearchParams,
+): void {
   const code = answer.get('error');
   if (code === null) return;
   const description = answer.get('error_description');
-  const shown = shownError(description === null ? { code } : { code, description });
+  const error = description === null ? { code } : { code, description };
+  const shown = shownError(error);
   if (code === 'access_denied') {
     throw new KeyturnError('access_denied', `The sign-in was denied at ${quoted(server.issuer)}: ${shown}.`, {
       rule: 'OAuth 2.1 §4.1.2.1',
       hint: 'Start it again and allow it there, or ask whoever runs the server for access.',
     });
   }
-  throw new KeyturnError('login_failed', `${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
+  if (refusesClient(attempt, error))
+    throw clientRefused(server, `refused the client of this sign-in: ${shown}`);
+  const Refusal = code === 'invalid_scope' ? ScopeRefused : KeyturnError;
+  throw new Refusal('login_failed', `${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
     rule: 'OAuth 2.1 §4.1.2.1',
-    hint: hints[code] ?? 'Start the sign-in again. If it fails again, tell whoever runs the server.',
+    hint: hintFor(attempt, server, error),
   });
+}
+
+/**
+ * OAuth 2.1 §4.1.2.1, and spec, Errors 5 for a metadata document. `invalid_request` has many causes: it is about the
+ * client only where nothing else explains it.
+ */
+function refusesClient({ mayBeUnknown = false }: AuthorizationAttempt, error: OAuthError): boolean {
+  const { code, description = '' } = error;
+  if (code === 'invalid_client' || code === 'unauthorized_client') return true;
+  if (code !== 'invalid_request' || !mayBeUnknown) return false;
+  return description === '' || (aboutClient.test(description) && !aboutTheRest.test(description));
+}
+
+const aboutClient = /client|redirect|metadata/i;
+
+/** The other parameters of the request. */
+const aboutTheRest = /scope|resource|code.?challenge|pkce|response.?type|prompt|nonce|login.?hint|\bstate\b/i;
+
+/** The server doesn't take the client. `what` it did, after its name. */
+export function clientRefused({ issuer }: Pick<AuthorizationServer, 'issuer'>, what: string): KeyturnError {
+  return new KeyturnError('client_rejected', `${quoted(issuer)} ${what}.`, {
+    rule: 'OAuth 2.1 §4.1.2.1',
+    hint: `Register a client there by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`,
+  });
+}
+
+function hintFor({ scope }: AuthorizationAttempt, server: AuthorizationServer, error: OAuthError): string {
+  const { code, description = '' } = error;
+  const said = hints[code] ?? 'Start the sign-in again. If it fails again, tell whoever runs the server.';
+  // RFC 8707 §2; some servers call the parameter an unknown one.
+  if (code === 'invalid_target' || (code === 'invalid_request' && /\bresource\b/i.test(description)))
+    return `${said} ${resourceHint(server)}`;
+  const openid =
+    code === 'invalid_scope' || code === 'invalid_request' ? openidHint(server, scope) : undefined;
+  return openid === undefined ? said : `${said} ${openid}.`;
+}
+
+/**
+ * Some OpenID providers serve nobody who asks for no ID token: with an error page, or with one of several codes.
+ * Undefined where the sign-in asks for one, or the server has none.
+ */
+export function openidHint(
+  { scopesSupported = [] }: Pick<AuthorizationServer, 'scopesSupported'>,
+  scope: readonly string[] = [],
+): string | undefined {
+  if (scope.includes('openid') || !scopesSupported.includes('openid')) return undefined;
+  return 'The server may want to be asked for an ID token: sign in with --scope openid';
 }
 
 const hints: Readonly<Record<string, string>> = {
   invalid_scope: 'Ask for other scopes: the server knows at least one of these not.',
   invalid_target: "The authorization server doesn't know this protected server. Tell whoever runs them.",
-  unauthorized_client: 'The client that is registered there may not sign users in. Register another one.',
   temporarily_unavailable: 'Try again later.',
 };
 

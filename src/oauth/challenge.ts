@@ -183,7 +183,9 @@ function takeParameter(cursor: Cursor): LooseParameter | undefined {
   const [, name, quotedText, bareText] = loosePattern.exec(cursor.text) ?? [];
   if (name === undefined) return undefined;
   cursor.at = loosePattern.lastIndex;
-  return { name, text: unescaped(quotedText) ?? bareText ?? '', isBare: quotedText === undefined };
+  // Single quotes are no quotes (RFC 9110 §5.6.4), but what they mean is plain.
+  const text = unescaped(quotedText) ?? bareText?.replace(/^'(.*)'$/, '$1') ?? '';
+  return { name, text, isBare: quotedText === undefined };
 }
 
 /** A scheme that we know; or, after a comma or at the start, a word that a parameter follows. */
@@ -201,8 +203,9 @@ function skipPiece(cursor: Cursor): void {
   }
 }
 
-/** True where the header names metadata, quoted-strings aside. */
+/** True where the header names metadata, quoted-strings aside; or where the name itself stands in quotes. */
 function namesMetadata(header: string): boolean {
+  if (/(?:^|[ \t,;{])"resource_metadata"[ \t]*[=:]/i.test(header)) return true;
   const cursor: Cursor = { text: header, at: 0, challenges: [], isBroken: true };
   let outside = '';
   while (cursor.at < header.length) {

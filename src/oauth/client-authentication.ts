@@ -9,7 +9,7 @@ import type { KeyObject } from 'node:crypto';
 import { ClientSecretPost, modifyAssertion, None, PrivateKeyJwt } from 'openid-client';
 import type { ClientAuth } from 'openid-client';
 
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../errors.ts';
 import type { TokenServer } from './authorization-server.ts';
 import { parseJsonObject } from './metadata-document.ts';
 import type { Registration, SigningAlg } from './registration.ts';
@@ -27,14 +27,14 @@ export interface OAuthClient {
   readonly clientSecret?: string;
 }
 
-/** Throws client_rejected where a secret or key is missing or unusable. */
+/** `client_secret_basic` is left to `secret-form.ts`. Throws client_rejected where a secret or key is missing or unusable. */
 export function clientAuthentication(client: OAuthClient): ClientAuth {
   const method = authMethod(client);
   switch (method) {
     case 'none':
       return None();
     case 'client_secret_basic':
-      return basicAuthentication(requireSecret(client));
+      return addedWhenSent;
     case 'client_secret_post':
       return ClientSecretPost(requireSecret(client));
     case 'private_key_jwt':
@@ -42,37 +42,29 @@ export function clientAuthentication(client: OAuthClient): ClientAuth {
   }
 }
 
+const addedWhenSent: ClientAuth = () => undefined;
+
 /** RFC 6749 §2.3.1: a server takes Basic; but where only the other way is offered, an assumption gives way. */
-function authMethod({ registration, server }: OAuthClient): ClientIdentity['tokenEndpointAuthMethod'] {
-  const { tokenEndpointAuthMethod: method, isAuthMethodAssumed } = registration;
-  const offered = server.metadata['token_endpoint_auth_methods_supported'];
-  if (isAuthMethodAssumed !== true || !Array.isArray(offered) || offered.includes(method)) return method;
+export function authMethod(client: OAuthClient): ClientIdentity['tokenEndpointAuthMethod'] {
+  const { tokenEndpointAuthMethod: method, isAuthMethodAssumed } = client.registration;
+  const offered = offeredAuthMethods(client);
+  if (isAuthMethodAssumed !== true || !offered || offered.includes(method)) return method;
   return offered.includes('client_secret_post') ? 'client_secret_post' : method;
 }
 
-function requireSecret({ server, clientSecret }: OAuthClient): string {
+/** RFC 8414 §2 (token_endpoint_auth_methods_supported); undefined where the metadata doesn't say. */
+export function offeredAuthMethods({ server }: OAuthClient): readonly unknown[] | undefined {
+  const offered = server.metadata['token_endpoint_auth_methods_supported'];
+  return Array.isArray(offered) ? offered : undefined;
+}
+
+export function requireSecret({ server, clientSecret }: OAuthClient): string {
   if (clientSecret !== undefined) return clientSecret;
   throw new KeyturnError(
     'client_rejected',
     `The client secret or key for ${quoted(server.issuer)} is missing.`,
-    { hint: `Enter it again: keyturn register ${server.issuer} --client-id ID` },
+    { hint: `Enter it again: keyturn register ${shellWord(server.issuer)} --client-id ID` },
   );
-}
-
-/**
- * RFC 6749 §2.3.1 has both halves form-encoded. Only what would be read as something else is escaped: every
- * decoder reads the rest as it stands, and so do servers that forget to decode, whose ids are UUIDs and
- * whose secrets hold a "/".
- */
-function basicAuthentication(clientSecret: string): ClientAuth {
-  return (_server, client, _body, headers) => {
-    const credentials = `${formEncoded(client.client_id)}:${formEncoded(clientSecret)}`;
-    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
-  };
-}
-
-function formEncoded(text: string): string {
-  return text.toWellFormed().replace(/[^\x21-\x7e]|[%+:]/gu, encodeURIComponent);
 }
 
 /** RFC 7523 §3 (private_key_jwt): signed anew for each request, valid for a minute, `aud` the issuer. */
@@ -138,7 +130,7 @@ function unusableKey({ server }: OAuthClient, problem: string): KeyturnError {
     `The private key for ${quoted(server.issuer)} can't be used: ${problem}.`,
     {
       rule: 'RFC 7523 §3',
-      hint: `Enter it again: keyturn register ${server.issuer} --client-id ID --private-key FILE --alg ES256`,
+      hint: `Enter it again: keyturn register ${shellWord(server.issuer)} --client-id ID --private-key FILE --alg ES256`,
     },
   );
 }

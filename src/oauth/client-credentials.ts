@@ -4,7 +4,7 @@
  * Invariant: only a client that proves who it is may ask, and no refresh token comes out: the client's
  * own credentials are the way to the next token.
  */
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../errors.ts';
 import { noResources } from './audience.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import type { Http } from './http.ts';
@@ -65,7 +65,7 @@ function requireConfidential({ server, registration }: OAuthClient): void {
     `The client at ${quoted(server.issuer)} has neither secret nor key, so it can't act on its own.`,
     {
       rule: 'RFC 6749 §4.4',
-      hint: `Enter one: keyturn register ${server.issuer} --client-id ID --client-secret-stdin --grant client_credentials`,
+      hint: `Enter one: keyturn register ${shellWord(server.issuer)} --client-id ID --client-secret-stdin --grant client_credentials`,
     },
   );
 }

@@ -51,14 +51,17 @@ function requireDemand(endpoint: string, status: number): void {
     throw new KeyturnError(
       'authorization_not_required',
       `${shown} answers without a token (status ${status}) and publishes no metadata about authorization.`,
-      { rule: 'Errors 1', hint: 'Use the server without a token.' },
+      {
+        rule: 'A server that wants a sign-in answers 401 to a request without a token',
+        hint: 'Use the server without a token.',
+      },
     );
   }
   throw new RuleRefusal(
     'metadata_invalid',
     `${shown} asks for no authorization: it answered with status ${status} and publishes no metadata.`,
     {
-      rule: 'Errors 1, RFC 9728 §3',
+      rule: 'A server that wants a sign-in answers 401 to a request without a token (RFC 9728 §5.1)',
       hint: 'Check the URL: it has to be the endpoint of the protected server.',
     },
   );

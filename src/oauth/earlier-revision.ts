@@ -35,7 +35,7 @@ export async function discoverEarlierRevision(
   const locations = authorizationServerLocations(new URL(base));
   const headers = versionHeader(http);
   const found = await firstMetadata(locations, http, 'authorization_server_unreachable', headers);
-  if (found === undefined) return defaultServer(base, http.now());
+  if (found === undefined) return defaultServer({ issuer: base, base }, http.now());
   // Nobody told us the issuer as a string, so both spellings of the origin are the one we asked.
   const expected = { identifier: base, issuers: [base, `${base}/`] };
   return processAuthorizationServer(expected, found, http, overrides);
@@ -49,10 +49,16 @@ function versionHeader({ protocolVersion }: Http): Record<string, string> {
   return protocolVersion === undefined ? {} : { [protocolVersion.header]: protocolVersion.value };
 }
 
-/** Spec, Default endpoints. All other rules stay: S256, state, resource, exact issuer. */
-function defaultServer(base: string, now: number): AuthorizationServer {
+/**
+ * Spec, Default endpoints, relative to the authorization base URL. All other rules stay: S256, state, resource, exact
+ * issuer. The rule isn't limited to the earlier revision: `issuer` may be one that protected resource metadata names.
+ */
+export function defaultServer(
+  { issuer, base }: { readonly issuer: string; readonly base: string },
+  now: number,
+): AuthorizationServer {
   return {
-    issuer: base,
+    issuer,
     authorizationEndpoint: `${base}/authorize`,
     tokenEndpoint: `${base}/token`,
     registrationEndpoint: `${base}/register`,

@@ -39,6 +39,8 @@ export interface Http {
   wall(): number;
   /** Learns how the servers' clocks go; absent: they all count as right. */
   readonly serverClocks?: ServerClocks;
+  /** By issuer and client id, the form of a client secret that was taken (secret-form.ts); absent: none is remembered. */
+  readonly secretForms?: Map<string, string>;
   /** True: http is accepted for loopback hosts. */
   readonly allowInsecureLoopback: boolean;
   /** Header that tells servers of the earlier revision which one is spoken, e.g. `2025-03-26`; absent: none. */
@@ -68,6 +70,8 @@ export interface Reply {
   readonly headers: FetchResponse['headers'];
   /** Text of the body; undefined if it was too long or is not UTF-8. */
   readonly text: string | undefined;
+  /** Secrets that the request carried, in each form in which the server saw them: no message repeats them. */
+  readonly secretsSent?: readonly string[];
 }
 
 /** 256 KiB: the design's bound for metadata; token answers are far smaller. */
@@ -190,17 +194,47 @@ function asUnreachable(error: unknown, outgoing: Outgoing, reason: UnreachableRe
     reason,
     `${name(outgoing)} can't be reached: ${problem}.`,
     {
-      hint: /CERT|SELF_SIGNED|VERIFY|ISSUER/.test(problem)
-        ? 'Its certificate is not trusted here. If it comes from an authority of your own, set NODE_EXTRA_CA_CERTS. ' +
-          'In a network that wants you to sign in first, do that in a browser.'
-        : 'Check the network and the address, then try again. Nothing that is stored was changed.',
+      hint: hintFor(problem),
     },
   );
 }
 
+/** What each fault of a certificate means, by the codes of OpenSSL and Node. The first that fits counts. */
+const certificateFaults: readonly (readonly [RegExp, string])[] = [
+  [
+    /ALTNAME|HOSTNAME_MISMATCH/,
+    'Its certificate is for another name. Check the address; if it is right, whoever runs the server has to mend the certificate.',
+  ],
+  [
+    /^CERT_HAS_EXPIRED$/,
+    'Its certificate has expired. Check the clock of this machine; if it is right, whoever runs the server has to renew the certificate.',
+  ],
+  [
+    /^CERT_NOT_YET_VALID$/,
+    'Its certificate is not valid yet. Check the clock of this machine; if it is right, tell whoever runs the server.',
+  ],
+  [/^CERT_REVOKED$/, 'Its certificate was revoked. Do not go on; tell whoever runs the server.'],
+  [
+    /SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CERT_UNTRUSTED/,
+    'Its certificate comes from an authority that is not trusted here. If the authority is your own: ' +
+      'keyturn settings extraAuthorities FILE, then keyturn daemon --restart (for a new home NODE_EXTRA_CA_CERTS=FILE).',
+  ],
+  [
+    /CERT|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/,
+    'Its certificate can not be used. Tell whoever runs the server.',
+  ],
+];
+
+function hintFor(problem: string): string {
+  const fault = certificateFaults.find(([code]) => code.test(problem))?.[1];
+  return fault === undefined
+    ? 'Check the network and the address, then try again. Nothing that is stored was changed.'
+    : `${fault} In a network that wants you to sign in first, do that in a browser.`;
+}
+
 /** Failures before a connection stood: nothing was sent. Of any other the server may know more than we do. */
 const neverLeft =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)|CERT|SELF_SIGNED|VERIFY|ISSUER|ALTNAME/;
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)|CERT|SELF_SIGNED|VERIFY|ISSUER|ALTNAME|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/;
 
 function networkProblem(error: unknown): string {
   const chain = causes(error);

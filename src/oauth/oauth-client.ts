@@ -3,19 +3,23 @@
  *
  * Invariant: every authenticated request is built by the library, sent by `send` (bounded, no
  * redirects, secure URLs only), and judged by the caller's `judge` before the library sees an
- * answer. The library is stricter with answers than real servers are (it refuses `"scope": null`,
+ * answer. The reply that is judged names the secrets that were sent, so that no message repeats them. The library is stricter with answers than real servers are (it refuses `"scope": null`,
  * an error as a form, a 401 with a challenge), so it gets a clean one or none.
  */
 import { allowInsecureRequests, clockSkew, clockTolerance, Configuration, customFetch } from 'openid-client';
 import type { CustomFetch } from 'openid-client';
+import { z } from 'zod';
 
 import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
 import type { TokenServer } from './authorization-server.ts';
 import { clientAuthentication } from './client-authentication.ts';
 import type { OAuthClient } from './client-authentication.ts';
-import { deadline, send } from './http.ts';
+import { deadline, isTransient, send } from './http.ts';
 import type { Http, Reply } from './http.ts';
+import { secretsOf } from './oauth-error.ts';
 import { requireRegistrationIssuer } from './registration.ts';
+import { isAboutRequest, isClientUnrecognised, rememberForm, secretForms } from './secret-form.ts';
+import type { SecretForm } from './secret-form.ts';
 import { serverTime } from './server-clock.ts';
 
 export type { OAuthClient } from './client-authentication.ts';
@@ -43,7 +47,7 @@ export function clientConfiguration(
   judge: (reply: Reply) => Response,
 ): Configuration {
   const config = bareConfiguration(client, http);
-  config[customFetch] = requestThrough(http, what, judge);
+  config[customFetch] = requestThrough(client, http, what, judge);
   // The library's own time-out is off: `deadline` bounds the whole exchange.
   config.timeout = 0;
   return config;
@@ -77,21 +81,35 @@ function bareConfiguration(client: OAuthClient, http: Http): Configuration {
   return config;
 }
 
-function requestThrough(http: Http, what: string, judge: (reply: Reply) => Response): CustomFetch {
+function requestThrough(
+  client: OAuthClient,
+  http: Http,
+  what: string,
+  judge: (reply: Reply) => Response,
+): CustomFetch {
+  const [usual, other] = secretForms(client, http);
   return async (url, { body, headers }) => {
-    const reply = await send(
-      http,
-      {
+    const request = { headers, body: body instanceof URLSearchParams ? body : new URLSearchParams() };
+    const sent = async (form: SecretForm | undefined): Promise<Reply> => {
+      const filled = form ? form.add(request) : request;
+      const signal = deadline(http, timeLimit);
+      const outgoing = {
         url,
         what,
         method: 'POST',
-        headers,
-        body: body instanceof URLSearchParams ? body.toString() : '',
-        signal: deadline(http, timeLimit),
-      },
-      'authorization_server_unreachable',
-    );
-    return judge(reply);
+        headers: filled.headers,
+        body: filled.body.toString(),
+        signal,
+      } as const;
+      const reply = await send(http, outgoing, 'authorization_server_unreachable');
+      return { ...reply, secretsSent: secretsOf(filled, client.clientSecret) };
+    };
+    const reply = await sent(usual);
+    if (!other || !isClientUnrecognised(reply)) return judge(reply);
+    const second = await sent(other);
+    if (!isAboutRequest(second)) return judge(reply);
+    if (!isTransient(second.status)) rememberForm(client, other, http);
+    return judge(second);
   };
 }
 
@@ -102,13 +120,49 @@ function requestThrough(http: Http, what: string, judge: (reply: Reply) => Respo
 export function libraryRefusal(error: unknown, server: Pick<TokenServer, 'issuer'>): KeyturnError {
   if (error instanceof KeyturnError) return error;
   if (error instanceof Error && error.cause instanceof KeyturnError) return error.cause;
+  const claim = failedClaim.safeParse(error).data?.cause.cause.claim;
+  if (claim !== undefined) return wrongClaim(server, claim);
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown failure';
   return new RuleRefusal(
     'token_invalid',
     `The answer of ${quoted(server.issuer)} breaks a rule: ${quoted(code)}.`,
     {
       rule: 'OpenID Connect Core §3.1.3.7 (ID token validation)',
-      hint: 'Check the clock of this machine. If it is right, tell whoever runs the authorization server.',
+      hint: 'The authorization server is set up wrongly. Tell whoever runs it.',
+    },
+  );
+}
+
+/** What is wrong with an ID token whose claim the library refused. */
+const claimFaults = {
+  iss: 'it names another issuer',
+  aud: 'it is for another client',
+  azp: 'it is for another client',
+  nonce: 'it belongs to another sign-in',
+  exp: 'it is over',
+  iat: 'it was issued at another time',
+  nbf: 'it is not valid yet',
+  auth_time: 'its sign-in is too long ago',
+} as const;
+
+const timeClaims: readonly string[] = ['exp', 'iat', 'nbf', 'auth_time'];
+
+/** As the library nests it. Of its causes only the name of the claim is read: the rest holds the answer. */
+const failedClaim = z.object({
+  cause: z.object({
+    cause: z.object({ claim: z.enum(['iss', 'aud', 'azp', 'nonce', 'exp', 'iat', 'nbf', 'auth_time']) }),
+  }),
+});
+
+function wrongClaim({ issuer }: Pick<TokenServer, 'issuer'>, claim: keyof typeof claimFaults): RuleRefusal {
+  return new RuleRefusal(
+    'token_invalid',
+    `The ID token of ${quoted(issuer)} is refused: ${claimFaults[claim]} (claim ${quoted(claim)}).`,
+    {
+      rule: 'OpenID Connect Core §3.1.3.7 (ID token validation)',
+      hint: timeClaims.includes(claim)
+        ? 'Check the clock of this machine. If it is right, tell whoever runs the authorization server.'
+        : 'The authorization server is set up wrongly. Tell whoever runs it. A sign-in without the scope "openid" has no ID token.',
     },
   );
 }

@@ -1,8 +1,8 @@
 /**
  * Reading an answer of an OAuth endpoint: what it holds, in whatever form the server chose.
  *
- * Invariant: nothing here judges. An answer becomes fields or an error code; what they mean for a
- * grant is decided where the request was made.
+ * Invariants: nothing here judges. An answer becomes fields or an error code; what they mean for a
+ * grant is decided where the request was made. What is shown of an error repeats no secret of the request.
  */
 import { quotedWithheld } from '../errors.ts';
 import type { Reply } from './http.ts';
@@ -21,6 +21,8 @@ export function answerFields(reply: Reply): Readonly<Record<string, unknown>> | 
 export interface OAuthError {
   readonly code: string;
   readonly description?: string;
+  /** As in the reply. */
+  readonly secretsSent?: readonly string[];
 }
 
 /** RFC 6749 §5.2, whatever the status. */
@@ -29,11 +31,52 @@ export function oauthError(reply: Reply): OAuthError | undefined {
   const code = fields?.['error'];
   const description = fields?.['error_description'];
   if (typeof code !== 'string' || code === '') return undefined;
-  return typeof description === 'string' && description !== '' ? { code, description } : { code };
+  return {
+    code,
+    ...(typeof description === 'string' && description !== '' ? { description } : {}),
+    ...(reply.secretsSent === undefined ? {} : { secretsSent: reply.secretsSent }),
+  };
 }
 
-/** For a message: both texts quoted and bounded. Some servers repeat the request in them, its secrets too. */
-export function shownError({ code, description }: OAuthError): string {
-  const shown = quotedWithheld(code);
-  return description === undefined ? shown : `${shown} (${quotedWithheld(description)})`;
+/** For a message: both texts quoted and bounded. Some servers repeat the request in them: its secrets are left out. */
+export function shownError({ code, description, secretsSent = [] }: OAuthError): string {
+  const shown = (text: string): string => quotedWithheld(without(secretsSent, text));
+  return description === undefined ? shown(code) : `${shown(code)} (${shown(description)})`;
+}
+
+/** The longest first: one secret may be a part of another. */
+function without(secrets: readonly string[], text: string): string {
+  return secrets
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '…')), text);
+}
+
+/** Parameters of a request that may be repeated. A parameter that is not known here counts as a secret. */
+const publicParameters = new Set([
+  'grant_type',
+  'client_id',
+  'scope',
+  'resource',
+  'audience',
+  'redirect_uri',
+  'token_type_hint',
+  'client_assertion_type',
+  'requested_token_type',
+  'subject_token_type',
+  'actor_token_type',
+]);
+
+/** The secrets of a request: token, code, verifier, assertion, client secret. Also as a form and a URL write them. */
+export function secretsOf(
+  { headers, body }: { readonly headers: Record<string, string>; readonly body: URLSearchParams },
+  clientSecret: string | undefined,
+): string[] {
+  const parameters = [...body].filter(([name]) => !publicParameters.has(name)).map(([, value]) => value);
+  const credentials = headers['authorization']?.split(' ').at(-1);
+  const secrets = [...parameters, credentials, clientSecret].filter((secret) => secret !== undefined);
+  return secrets.flatMap((secret) => [
+    secret,
+    encodeURIComponent(secret.toWellFormed()),
+    new URLSearchParams([['', secret]]).toString().slice(1),
+  ]);
 }

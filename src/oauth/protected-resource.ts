@@ -54,11 +54,16 @@ export async function discoverProtectedResource(
   return found && processProtectedResource(endpoint, found, http);
 }
 
-/** RFC 9728 §3.1: the well-known part stands between host and path; then the root form. */
+/**
+ * RFC 9728 §3.1: the well-known part stands between host and path; then the root form. Where the path ends in a slash,
+ * servers publish with it or without.
+ */
 export function protectedResourceLocations(endpoint: string): string[] {
   const { origin, pathname } = new URL(endpoint);
   const root = `${origin}/.well-known/oauth-protected-resource`;
-  return pathname === '/' ? [root] : [root + pathname, root];
+  return [...new Set([pathname, pathname.replace(/\/+$/, ''), ''])]
+    .filter((path) => path !== '/')
+    .map((path) => root + path);
 }
 
 /** Spec, Discovery rule 1: when the challenge names the document, that one is used, and no other. */

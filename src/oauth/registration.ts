@@ -7,7 +7,7 @@
  */
 import { z } from 'zod';
 
-import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';
+import { KeyturnError, quoted, RuleRefusal, shellWord } from '../errors.ts';
 import { deviceGrant } from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { deadline, isTransient, send, unreachableReply } from './http.ts';
@@ -77,11 +77,13 @@ const answerSchema = z.object({
 type Answer = z.infer<typeof answerSchema>;
 
 export interface DynamicRegistration {
-  /** Tried in order while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
-  readonly redirectUris: readonly [string, ...string[]];
+  /** Taken one by one while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
+  readonly redirectUris: Iterable<string> | AsyncIterable<string>;
   readonly clientName: string;
   /** What the client may ask for one day: some servers grant a client nothing beyond what it registered. */
   readonly scope?: readonly string[];
+  /** A client without them is of no use: it would take the place of a better one. */
+  readonly needsScope?: boolean;
   /** The person signs in on another device. */
   readonly isDevice?: boolean;
 }
@@ -98,7 +100,8 @@ export async function registerDynamically(
   const endpoint = server.registrationEndpoint;
   if (endpoint === undefined) throw required(server);
   let refusal: OAuthError | undefined;
-  for (const redirectUri of request.redirectUris) {
+  const refused: string[] = [];
+  for await (const redirectUri of request.redirectUris) {
     const { reply, ...asked } = await ask(server, endpoint, { ...request, redirectUri }, http);
     // RFC 7591 §3.2.1 says 201; some servers answer 200.
     if (reply.status === 201 || reply.status === 200) {
@@ -106,8 +109,9 @@ export async function registerDynamically(
     }
     refusal = oauthError(reply);
     if (!refusesRedirect(refusal)) throw failed(server, describe(reply, refusal));
+    refused.push(redirectUri);
   }
-  const offered = request.redirectUris.map(quoted).join(', ');
+  const offered = refused.map(quoted).join(', ');
   throw failed(server, `it accepts none of the redirect URIs ${offered}: ${describe(undefined, refusal)}`);
 }
 
@@ -115,7 +119,7 @@ interface OneRegistration extends Omit<DynamicRegistration, 'redirectUris'> {
   readonly redirectUri: string;
 }
 
-interface Wanted extends Omit<OneRegistration, 'isDevice'> {
+interface Wanted extends Omit<OneRegistration, 'isDevice' | 'needsScope'> {
   readonly grantTypes: readonly string[];
 }
 
@@ -123,24 +127,37 @@ interface Asked extends Pick<Wanted, 'grantTypes' | 'scope'> {
   readonly reply: Reply;
 }
 
-/** Once for all that is wanted; where that is refused, once more for what a sign-in can't do without. */
+/** Once for all that is wanted; while that is refused, once more for less, and at last for what a sign-in can't do without. */
 async function ask(
   server: AuthorizationServer,
   endpoint: string,
-  { isDevice = false, ...request }: OneRegistration,
+  { isDevice = false, needsScope = false, ...request }: OneRegistration,
   http: Http,
 ): Promise<Asked> {
-  const once = async ({ grantTypes, ...wanted }: Wanted): Promise<Asked> => ({
-    reply: await sendRegistration(endpoint, registrationBody(server, { ...wanted, grantTypes }), http),
-    grantTypes,
-    ...(wanted.scope === undefined ? {} : { scope: wanted.scope }),
-  });
   // Strict servers let a client use no grant that it did not register, and some refuse one that asks for more.
   const needed = ['authorization_code', ...(isDevice ? [deviceGrant] : [])];
-  const first = await once({ ...request, grantTypes: [...needed, 'refresh_token'] });
-  if (!refusesMetadata(oauthError(first.reply))) return first;
-  const { scope: _refused, ...rest } = request;
-  return once({ ...rest, grantTypes: needed });
+  const withRefresh = [...needed, 'refresh_token'];
+  const { scope: _refused, ...unscoped } = request;
+  const tries: Wanted[] = [{ ...request, grantTypes: withRefresh }];
+  // A scope that the server doesn't know must not cost the refresh token.
+  if (!needsScope && request.scope?.length) tries.push({ ...unscoped, grantTypes: withRefresh });
+  const last = { ...(needsScope ? request : unscoped), grantTypes: needed };
+  for (const wanted of tries) {
+    const asked = await askOnce(server, endpoint, wanted, http);
+    if (!refusesMetadata(oauthError(asked.reply))) return asked;
+  }
+  return askOnce(server, endpoint, last, http);
+}
+
+async function askOnce(
+  server: AuthorizationServer,
+  endpoint: string,
+  wanted: Wanted,
+  http: Http,
+): Promise<Asked> {
+  const { grantTypes, scope } = wanted;
+  const reply = await sendRegistration(endpoint, registrationBody(server, wanted), http);
+  return { reply, grantTypes, ...(scope === undefined ? {} : { scope }) };
 }
 
 function registrationBody(
@@ -222,7 +239,8 @@ function answeredAuthMethod(
 
 /**
  * RFC 7591 §3.2.1: the server may change what was asked. Ours if it stands there, also without its port; else one
- * of the same path on a loopback host, since the path tells which issuer an answer is for (RFC 9700 §4.4.2).
+ * of the same path on a loopback host, since the path tells which issuer an answer is for (RFC 9700 §4.4.2). Its port
+ * is the one that we hold, or none: no server chooses where we listen.
  */
 function answeredRedirect(
   server: AuthorizationServer,
@@ -233,7 +251,8 @@ function answeredRedirect(
   const { protocol, port, pathname } = new URL(redirectUri);
   const fitting = answered.filter((uri) => {
     const url = URL.parse(uri);
-    return url?.protocol === protocol && url.pathname === pathname && isLoopbackHost(url.hostname);
+    const isOurs = url?.protocol === protocol && url.pathname === pathname && ['', port].includes(url.port);
+    return isOurs && isLoopbackHost(url.hostname);
   });
   const portless = new URL(redirectUri);
   portless.port = '';
@@ -271,7 +290,7 @@ function failed(server: AuthorizationServer, problem: string): KeyturnError {
     `${quoted(server.issuer)} didn't register this client: ${problem}.`,
     {
       rule: 'RFC 7591 §3.2',
-      hint: `Register a client there by hand, then: keyturn register ${server.issuer} --client-id ID`,
+      hint: `Register a client there by hand, then: keyturn register ${shellWord(server.issuer)} --client-id ID`,
     },
   );
 }
@@ -281,8 +300,8 @@ function required(server: AuthorizationServer): KeyturnError {
     'registration_required',
     `${quoted(server.issuer)} registers no clients by itself.`,
     {
-      rule: 'Client registration, step 4: ask the user',
-      hint: `Register a client there by hand, then: keyturn register ${server.issuer} --client-id ID`,
+      rule: 'Where a server registers no clients by itself, the person enters one',
+      hint: `Register a client there by hand, then: keyturn register ${shellWord(server.issuer)} --client-id ID`,
     },
   );
 }
@@ -342,7 +361,7 @@ export function requireRegistrationIssuer(
     `The client ${quoted(registration.clientId)} is registered at ${quoted(registration.issuer)}, not at ${quoted(server.issuer)}.`,
     {
       rule: 'Client credentials are bound to the issuer that gave them',
-      hint: `If the protected server has really moved: keyturn register ${server.issuer} --client-id ID`,
+      hint: `If the protected server has really moved: keyturn register ${shellWord(server.issuer)} --client-id ID`,
     },
   );
 }

@@ -28,6 +28,11 @@ export function canonicalResource(input: string, policy: UrlPolicy): string {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
+/** What was typed, as it is asked: the slash at its end stays. For what `canonicalResource` took. */
+export function asTyped(input: string): string {
+  return new URL(input).href;
+}
+
 function requireScheme(input: string, url: URL, policy: UrlPolicy): void {
   if (url.protocol === 'https:') return;
   if (url.protocol !== 'http:') throw invalid(input, 'its scheme is not https', 'Use the https URL.');

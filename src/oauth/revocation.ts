@@ -53,6 +53,6 @@ function processRevocation(request: OAuthClient, url: string, reply: Reply, http
   const error = oauthError(reply);
   // A public client has nothing that could be rejected: there the same answer means "not for you".
   const hasSecret = request.registration.tokenEndpointAuthMethod !== 'none';
-  if (hasSecret && error?.code === 'invalid_client') throw clientRejected(request.server, error);
+  if (hasSecret && error?.code === 'invalid_client') throw clientRejected(request.server, error, error.code);
   return 'not_offered';
 }

@@ -47,6 +47,56 @@ export function isWithin(part: readonly string[], whole: readonly string[]): boo
   return part.every((token) => allowed.has(token));
 }
 
+/**
+ * OpenID Connect Core §11: it asks for a refresh token, which no program gets. It gives a program no right, so that
+ * no permission has to name it.
+ */
+const offlineAccess = 'offline_access';
+
+/** The scopes that give whoever holds the token a right. */
+export function rightsOf(scope: readonly string[]): string[] {
+  return scope.filter((token) => token !== offlineAccess);
+}
+
+/** OpenID Connect Core §3.1.2.1, §5.4, §11: many servers grant these and don't name them in what they granted. */
+export const openidScopes: ReadonlySet<string> = new Set([
+  'openid',
+  'profile',
+  'email',
+  'address',
+  'phone',
+  offlineAccess,
+]);
+
+/**
+ * Spec, Step-up: the union of what was asked for before and what is needed now. `inVain` is left out of it: what was asked
+ * for before, a mistyped scope say, and, as far as the answer tells, was not granted.
+ */
+export function askedAgain(
+  {
+    scope: granted,
+    requestedScope: requested,
+  }: {
+    readonly scope: readonly string[];
+    readonly requestedScope: readonly string[];
+  },
+  needed: readonly string[],
+): { scope: string[]; inVain: string[] } {
+  const due = union(granted, needed);
+  const inVain = requested.filter((token) => !due.includes(token) && !openidScopes.has(token));
+  return {
+    scope: union(
+      requested.filter((token) => !inVain.includes(token)),
+      due,
+    ),
+    inVain,
+  };
+}
+
+export function asksOfflineAccess(scope: readonly string[] | undefined): boolean {
+  return scope?.includes(offlineAccess) ?? false;
+}
+
 export interface ScopeSources {
   /** `scope` of the protected server's challenge. */
   readonly challenge?: readonly string[];
@@ -66,7 +116,6 @@ export interface ScopeSources {
  */
 export function selectScope(sources: ScopeSources): string[] | undefined {
   const base = baseScope(sources);
-  // An omitted scope stays omitted: offline_access alone would replace the server's default scopes.
   return base.length === 0 ? undefined : withOfflineAccess(base, sources.authorizationServerScopes);
 }
 
@@ -85,7 +134,13 @@ function supportedScope(sources: ScopeSources): readonly string[] {
   return sources.earlierRevision === true && ofServer.length > 0 ? ofServer : ofResource;
 }
 
-/** Only a server that lists offline_access is asked for it: elsewhere it would be an invalid scope. */
-function withOfflineAccess(scope: readonly string[], offered: readonly string[] | undefined): string[] {
-  return offered?.includes('offline_access') ? union(scope, ['offline_access']) : [...scope];
+/**
+ * Only a server that lists offline_access is asked for it: elsewhere it would be an invalid scope. An omitted scope
+ * stays omitted: offline_access alone would replace the server's default scopes.
+ */
+export function withOfflineAccess(
+  scope: readonly string[],
+  offered: readonly string[] | undefined,
+): string[] {
+  return scope.length > 0 && offered?.includes(offlineAccess) ? union(scope, [offlineAccess]) : [...scope];
 }

@@ -34,7 +34,15 @@ export interface TokenAnswer {
   /** What a JWT says of the resource it is for; absent: an opaque token, which doesn't show it. */
   readonly audience?: Audience;
   /** From a validated ID token. */
-  readonly subject?: { readonly issuer: string; readonly subject: string };
+  readonly subject?: Subject;
+}
+
+/** Who signed in. */
+export interface Subject {
+  readonly issuer: string;
+  readonly subject: string;
+  /** The address or user name that the server knows the person by; absent where it told none. */
+  readonly loginHint?: string;
 }
 
 /** One hour, in seconds, for a server that gives no lifetime: what most servers give. */

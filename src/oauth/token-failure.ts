@@ -4,7 +4,8 @@
  * Invariant: only an answer that says that the refresh token is dead becomes `login_required`. All
  * that is not a clear refusal is `Unreachable`: it may pass by itself and never ends a grant.
  */
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../errors.ts';
+import type { ErrorDetails } from '../errors.ts';
 import type { TokenServer } from './authorization-server.ts';
 import { isSuccess, isTransient, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
@@ -17,27 +18,52 @@ function commonRefusal(server: TokenServer, error: OAuthError | undefined): Keyt
     case 'invalid_client':
     case 'unauthorized_client':
     case 'unsupported_grant_type':
-      return clientRejected(server, error);
+      return clientRejected(server, error, error.code);
     case 'invalid_target':
       // RFC 8707 §2.
       return new KeyturnError(
         'resource_mismatch',
         `${quoted(server.issuer)} issues no tokens for this protected server: ${shownError(error)}.`,
-        { rule: 'RFC 8707 §2', hint: 'Check the URL of the protected server, or tell whoever runs it.' },
+        {
+          rule: 'RFC 8707 §2',
+          hint: `Check the URL of the protected server. ${resourceHint(server)}`,
+        },
       );
     default:
       return undefined;
   }
 }
 
-/** RFC 6749 §5.2 and RFC 7009 §2.2.1: the server doesn't take our client identity. */
-export function clientRejected(server: TokenServer, error: OAuthError): KeyturnError {
-  return new KeyturnError(
-    'client_rejected',
-    `${quoted(server.issuer)} no longer accepts the client that is registered there: ${shownError(error)}.`,
+/** Some servers refuse every request with the parameter. */
+export function resourceHint({ issuer }: Pick<TokenServer, 'issuer'>): string {
+  return `If the server takes no resource parameter at all: keyturn override ${shellWord(issuer)} no-resource on`;
+}
+
+/** The server's own word that it doesn't take our client identity. */
+export class ClientRejected extends KeyturnError {
+  readonly code: ClientRefusal;
+
+  constructor(message: string, { code, ...details }: ErrorDetails & { readonly code: ClientRefusal }) {
+    super('client_rejected', message, details);
+    this.code = code;
+  }
+
+  /** RFC 6749 §5.2: it doesn't know the client, or not with this secret. False: the client may not do this. */
+  get isUnknown(): boolean {
+    return this.code === 'invalid_client';
+  }
+}
+
+type ClientRefusal = 'invalid_client' | 'unauthorized_client' | 'unsupported_grant_type';
+
+/** RFC 6749 §5.2 and RFC 7009 §2.2.1. */
+export function clientRejected(server: TokenServer, error: OAuthError, code: ClientRefusal): ClientRejected {
+  return new ClientRejected(
+    `${quoted(server.issuer)} doesn't accept the client that is registered there: ${shownError(error)}.`,
     {
+      code,
       rule: 'RFC 6749 §5.2',
-      hint: `Sign in again; a client entered by hand is replaced with: keyturn register ${server.issuer} --client-id ID`,
+      hint: `Sign in again; a client entered by hand is replaced with: keyturn register ${shellWord(server.issuer)} --client-id ID`,
     },
   );
 }
@@ -56,7 +82,10 @@ export function exchangeFailure(server: TokenServer, reply: Reply, http: Http): 
     `${quoted(server.issuer)} refused the authorization code: ${said}.`,
     {
       rule: 'RFC 6749 §5.2',
-      hint: 'Start the sign-in again: a code works once and for a short time.',
+      hint:
+        error?.code === 'invalid_request'
+          ? `Start the sign-in again. ${resourceHint(server)}`
+          : 'Start the sign-in again: a code works once and for a short time.',
     },
   );
 }
@@ -86,6 +115,13 @@ export function refreshFailure(server: TokenServer, reply: Reply, http: Http): K
         rule: 'RFC 6749 §6',
         hint: 'Widen the permission to all scopes of the grant, or sign in with just these scopes.',
       },
+    );
+  }
+  if (error?.code === 'invalid_request') {
+    return new KeyturnError(
+      'login_failed',
+      `${quoted(server.issuer)} refused to refresh the token: ${shownError(error)}.`,
+      { rule: 'RFC 6749 §5.2', hint: `Sign in again: keyturn login RESOURCE. ${resourceHint(server)}` },
     );
   }
   return unreachable(server, reply, http, error);

@@ -5,6 +5,7 @@
  * refresh token in it isn't lost; it is never read again as anything else.
  */
 import { genericGrantRequest } from 'openid-client';
+import { z } from 'zod';
 
 import type { KeyturnError } from '../errors.ts';
 import type { TokenServer } from './authorization-server.ts';
@@ -13,7 +14,7 @@ import { isSuccess } from './http.ts';
 import type { Http, Reply } from './http.ts';
 import { clientConfiguration, libraryRefusal } from './oauth-client.ts';
 import { readTokenFields } from './token-answer.ts';
-import type { TokenFields } from './token-answer.ts';
+import type { Subject, TokenFields } from './token-answer.ts';
 
 export interface TokenRequest {
   readonly grantType: string;
@@ -21,11 +22,19 @@ export interface TokenRequest {
   readonly failure: (server: TokenServer, reply: Reply, http: Http) => KeyturnError;
 }
 
+interface IdTokenClaims {
+  readonly iss: string;
+  readonly sub: string;
+  readonly nonce?: unknown;
+  readonly email?: unknown;
+  readonly preferred_username?: unknown;
+}
+
 export interface Outcome {
   /** What the server answered, if that was a token answer. */
   readonly fields?: TokenFields;
   /** Claims of the ID token that were checked. */
-  readonly claims?: { readonly iss: string; readonly sub: string; readonly nonce?: unknown };
+  readonly claims?: IdTokenClaims;
   /** Why `fields` may not be used, or why there are none. */
   readonly refusal?: KeyturnError;
 }
@@ -71,6 +80,18 @@ export function accepted(outcome: Outcome): TokenFields {
 }
 
 /** Who signed in, if an ID token came. */
-export function subjectOf({ claims }: Outcome): { subject?: { issuer: string; subject: string } } {
-  return claims === undefined ? {} : { subject: { issuer: claims.iss, subject: claims.sub } };
+export function subjectOf({ claims }: Outcome): { subject?: Subject } {
+  if (claims === undefined) return {};
+  // OpenID Connect Core §5.1: either may be missing, and neither is a subject. `login_hint` sends it back (§3.1.2.1).
+  const loginHint = [claims.email, claims.preferred_username].find((name) => isName(name));
+  const subject = { issuer: claims.iss, subject: claims.sub };
+  return { subject: loginHint === undefined ? subject : { ...subject, loginHint } };
 }
+
+const isName = (value: unknown): value is string => nameSchema.safeParse(value).success;
+
+/** RFC 5321 §4.5.3.1 bounds an address at 254 characters. */
+const nameSchema = z
+  .string()
+  .max(254)
+  .regex(/^[^\p{C}]+$/u);

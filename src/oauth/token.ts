@@ -87,7 +87,7 @@ export interface RefreshRequest extends OAuthClient {
 
 /**
  * Throws login_required (the refresh token is dead, and nothing else is), client_rejected,
- * scope_insufficient, resource_mismatch, token_invalid, audience_mismatch, or Unreachable
+ * scope_insufficient, resource_mismatch, login_failed (invalid_request), token_invalid, audience_mismatch, or Unreachable
  * (authorization_server_unreachable, with retryAfter in seconds).
  */
 export async function refresh(request: RefreshRequest, http: Http): Promise<TokenAnswer> {

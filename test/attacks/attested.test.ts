@@ -108,14 +108,15 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
   });
 
   it('is not attested as a program by the name that a script gives itself', async () => {
-    const script = path.join(temporaryFolder(), 'keyturn');
-    writeFileSync(script, `process.title = 'keyturn'; ${connectsOnly}`);
+    // A name that stands in no path of this machine: the clone's own folder may be called keyturn.
+    const script = path.join(temporaryFolder(), 'famous-editor');
+    writeFileSync(script, `process.title = 'famous-editor'; ${connectsOnly}`);
     const { view } = await asker((socket) =>
-      spawn(process.execPath, [script, socket], { argv0: '/usr/bin/keyturn', stdio: 'ignore' }),
+      spawn(process.execPath, [script, socket], { argv0: '/usr/bin/famous-editor', stdio: 'ignore' }),
     );
     expect(view).toMatchObject({ executable: realpathSync(process.execPath), file: 'interpreter' });
     const { claim: _claimed, standing: _, ...facts } = view;
-    expect(JSON.stringify(facts)).not.toContain('keyturn');
+    expect(JSON.stringify(facts)).not.toContain('famous-editor');
   });
 
   it('is told as an interpreter however it rewrites its arguments', async () => {

@@ -1,7 +1,10 @@
 /** Another program with the owner's key asks for what needs no yes, while the person's own decision is on its way. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openDesk } from '../support/desk-home.ts';
 import { newHome } from '../support/home.ts';
+
+// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 const place = { client: 'cli', resource: 'https://server.invalid/mcp' };
 const allow = { ...place, decision: 'allow' };

@@ -152,7 +152,8 @@ describe('somebody else who signs in', () => {
     const before = rig.grant();
     const asked = refusal(rig.ask({ scope: ['notes:write'] }));
     rig.parts.interactions.answer((await rig.question('account')).id, 'yes');
-    expect(await asked).toMatchObject({ reason: 'account_mismatch', hint: expect.stringContaining('bob') });
+    rig.parts.interactions.answer((await rig.question('allow')).id, 'no');
+    expect(await asked).toMatchObject({ reason: 'consent_denied', message: expect.stringContaining('bob') });
     expect(accounts(rig)).toEqual(['alice', 'bob']);
     expect(rig.parts.grants.byId(before.id)).toEqual(before);
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');

@@ -1,23 +1,15 @@
 /** A permitted program tries to open more sign-in pages than a person would stand. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { oddServer } from '../broker/odd-server.ts';
+import { worldAndSite } from '../broker/places.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
-import { openSite } from '../oauth/site.ts';
-import type { Site } from '../oauth/site.ts';
 import { stepUp } from '../rules/ground.ts';
-import { openWorld } from '../support/world.ts';
-import type { TestWorld } from '../support/world.ts';
 
-let world: TestWorld;
-let site: Site;
-beforeAll(async () => {
-  [world, site] = await Promise.all([openWorld(), openSite()]);
-});
-afterAll(async () => Promise.all([world.close(), site.close()]));
+const places = worldAndSite();
 
 async function allowed(): Promise<Rig> {
-  const rig = await brokerRig(inWorld(world));
+  const rig = await brokerRig(inWorld(places.world));
   await rig.allow();
   rig.person.isThere = false;
   return rig;
@@ -105,7 +97,7 @@ describe('a person whose program hung up', () => {
     rig.clock.advance(1000);
     rig.person.isThere = true;
     await rig.ask();
-    world.endGrants();
+    places.world.endGrants();
     rig.clock.advance(3_600_000);
     rig.person.isThere = false;
     await hangUp(rig);
@@ -126,7 +118,7 @@ describe('a person whose program hung up', () => {
 
 describe('a program that names another operation each time', () => {
   it('gets no more step-ups than a few operations would', async () => {
-    const server = oddServer(site);
+    const server = oddServer(places.site);
     const rig = await brokerRig(server);
     const wanted = Array.from({ length: 20 }, (_, n) => `s${n}`);
     await rig.allow('editor', ['read', ...wanted]);

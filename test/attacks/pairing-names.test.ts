@@ -43,7 +43,7 @@ describe('a program that asks to be paired', () => {
       'new\u{E000}',
       'new\u{7}',
     ].map((name) => [shown(name), name]),
-  )('is refused a name with characters that nobody sees: %s', async (_title, name) => {
+  )('is refused a name with characters that nobody sees: "%s"', async (_title, name) => {
     const clients = await paired();
     expect(() => clients.refuseConfusing(name)).toThrow(
       expect.objectContaining({ reason: 'invalid_request', hint: expect.stringContaining('another name') }),

@@ -1,11 +1,14 @@
 /** Another program of the same user writes settings.json or home.json, or sets variables: nothing of it decides where a desk's secrets go. */
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openDesk, openHeadless } from '../support/desk-home.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { proxyEar } from '../support/proxy-ear.ts';
 import { readHomeFile, writeHomeFile, writeSettings } from '../support/settings-file.ts';
+
+// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 const resource = 'https://server.invalid/mcp';
 const issuer = 'https://login.invalid';
@@ -49,6 +52,18 @@ describe('settings.json, written while the app is closed', () => {
     await expect(plain).rejects.toMatchObject({ reason: 'invalid_resource' });
     expect(await owner.call('status', {})).toMatchObject({ insecureLoopback: false });
     expect(await owner.call('status', {})).not.toHaveProperty('browser');
+  });
+
+  it('leaves the vault open behind no locked screen', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const first = await openDesk(home);
+    await first.owner.call('settings.set', { name: 'lockWithScreen', value: true });
+    await first.stop();
+    writeSettings(home, { lockWithScreen: false });
+    const { owner, card } = await openDesk(home);
+    await owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+    expect((await card()).settings).toEqual([{ name: 'lockWithScreen', value: false, held: true }]);
+    expect(await owner.call('settings.get', {})).toMatchObject({ settings: { lockWithScreen: true } });
   });
 
   it('takes no lock away, and a difference counts after a yes on its card', async () => {

@@ -60,7 +60,7 @@ describe('a line that says something else', () => {
     ['requestedScope', { requestedScope: ['admin'] }],
     ['createdAt', { createdAt: 9999 }],
     ['hasRefreshToken', { hasRefreshToken: false }],
-  ] as const)('in its %s gets the vault’s', (field, line) => {
+  ] as const)('in its %s gets the vault’s: %j', (field, line) => {
     const { differing, record, generation } = verdict({ ...line, generation: 70 } as Partial<Grant>);
     expect(differing).toEqual([field]);
     expect(record[field]).toEqual(grant[field]);

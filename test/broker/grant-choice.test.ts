@@ -52,7 +52,9 @@ function chosen(
   ...permissions: Permission[]
 ): string {
   const choice = chooseGrant(vouched(grants), { ...editor, ...asked }, permissions);
-  return choice.kind === 'signIn' ? 'signIn' : `${choice.kind} ${choice.grant.account}`;
+  if (choice.kind === 'signIn') return 'signIn';
+  if (choice.kind === 'unknownAccount') return `unknown ${choice.account}, beside ${choice.known.join(' ')}`;
+  return `${choice.kind} ${choice.grant.account}`;
 }
 
 const revoked = { state: { kind: 'revoked', receipt: 'confirmed' } } as const;
@@ -64,7 +66,7 @@ describe('a permission that names grants', () => {
     expect(chosen(grants, {}, both)).toBe('use alice');
     expect(chosen(grants, { account: 'bob' }, both)).toBe('use bob');
     expect(chosen(grants, { account: 'carol' }, both)).toBe('ask carol');
-    expect(chosen(grants, { account: 'dora' }, both)).toBe('signIn');
+    expect(chosen(grants, { account: 'dora' }, both)).toBe('unknown dora, beside bob alice');
   });
 
   it('is served by a lease that names the account', async () => {

@@ -93,6 +93,7 @@ describe('many questions', () => {
       issuer: '',
       url: '',
       paste: () => undefined,
+      showsError: () => undefined,
     }));
     expect(interactions.list()).toHaveLength(65);
   });
@@ -103,6 +104,7 @@ describe('many questions', () => {
     issuer: '',
     url: '',
     paste: () => undefined,
+    showsError: () => undefined,
     ...(starter === undefined ? {} : { starter }),
   });
 

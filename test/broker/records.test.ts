@@ -233,6 +233,18 @@ describe('registrations', () => {
     expect(registrations.byId(record.id)).toMatchObject({ isRejected: true });
   });
 
+  it('on trial take no place until a sign-in with them has succeeded', async () => {
+    const { registrations } = await open();
+    const old = await registrations.add(registrationAt(issuer), undefined);
+    const trial = await registrations.add(registrationAt(issuer), undefined, { isOnTrial: true });
+    expect(registrations.for(issuer, 0)).toEqual(old);
+    expect(registrations.onTrial(issuer, 0)).toEqual(trial);
+    await registrations.succeeded(trial, old);
+    expect(registrations.for(issuer, 0)?.id).toBe(trial.id);
+    expect(registrations.onTrial(issuer, 0)).toBeUndefined();
+    expect(registrations.byId(old.id)).toMatchObject({ isRejected: true });
+  });
+
   it('that the user entered are the user’s to replace', async () => {
     const { registrations } = await open();
     const entered = await registrations.add(registrationAt(issuer, { source: 'preregistered' }), undefined);

@@ -126,6 +126,7 @@ describe('a rotated refresh token', () => {
     server.answer = (_form, usual) => ({ ...usual, token_type: 'mac' });
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'token_invalid' });
     server.answer = (_form, usual) => usual;
+    rig.clock.advance(1000);
     await rig.ask();
     const used = server.tokenRequests.map((form) => form.get('refresh_token'));
     expect(used).toEqual([null, 'refresh-1', 'refresh-2']);

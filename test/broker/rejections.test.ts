@@ -1,22 +1,14 @@
 /** `token.reject`: a protected server refused a token. Who may say so, what follows, and where it ends. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openSite } from '../oauth/site.ts';
-import type { Site } from '../oauth/site.ts';
-import { openWorld } from '../support/world.ts';
-import type { TestWorld } from '../support/world.ts';
+import { describe, expect, it } from 'vitest';
 import { oddServer } from './odd-server.ts';
+import { worldAndSite } from './places.ts';
 import { brokerRig, inWorld, refusal } from './rig.ts';
 import type { Rig } from './rig.ts';
 
-let world: TestWorld;
-let site: Site;
-beforeAll(async () => {
-  [world, site] = await Promise.all([openWorld(), openSite()]);
-});
-afterAll(async () => Promise.all([world.close(), site.close()]));
+const places = worldAndSite();
 
 async function allowed(): Promise<Rig> {
-  const rig = await brokerRig(inWorld(world));
+  const rig = await brokerRig(inWorld(places.world));
   await rig.allow();
   return rig;
 }
@@ -28,11 +20,11 @@ describe('a refused token', () => {
   it('is dropped, and the next request refreshes', async () => {
     const rig = await allowed();
     const first = await rig.ask();
-    world.expireAccessTokens();
+    places.world.expireAccessTokens();
     expect(reject(rig, { tokenId: first.tokenId })).toBe(true);
-    const before = world.counts().authorizationServer.refreshes;
+    const before = places.world.counts().authorizationServer.refreshes;
     expect((await rig.ask()).accessToken).not.toBe(first.accessToken);
-    expect(world.counts().authorizationServer.refreshes).toBe(before + 1);
+    expect(places.world.counts().authorizationServer.refreshes).toBe(before + 1);
   });
 
   it('can be named by its value', async () => {
@@ -67,7 +59,7 @@ describe('a refused token', () => {
   });
 
   it('of a server that gives no refresh token does not come back from the vault', async () => {
-    const server = oddServer(site, { scopesSupported: ['read'] });
+    const server = oddServer(places.site, { scopesSupported: ['read'] });
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
     const rig = await brokerRig(server);
     await rig.allow();
@@ -90,7 +82,7 @@ async function threeRefused(rig: Rig, operation?: string): Promise<void> {
   }
 }
 
-const refreshes = (): number => world.counts().authorizationServer.refreshes;
+const refreshes = (): number => places.world.counts().authorizationServer.refreshes;
 
 describe('a program that keeps its token until the server refuses it', () => {
   it('is served however often its tokens end', async () => {
@@ -110,14 +102,14 @@ describe('a server that refuses every token', () => {
     const rig = await allowed();
     await threeRefused(rig);
     const kept = await rig.ask();
-    const before = world.counts().authorizationServer;
+    const before = places.world.counts().authorizationServer;
     const { broker } = rig;
     const rejection = { clientId: 'editor', token: { tokenId: kept.tokenId } };
     expect(broker.rejectToken(rejection)).toEqual({ isReplaced: false, pause: 60_000 });
     expect(await refusal(rig.ask(refusedOnce))).toMatchObject({ reason: 'token_refused', retryAfter: 60 });
     // A program that says nothing of a refusal gets the token there is.
     expect((await rig.ask()).tokenId).toBe(kept.tokenId);
-    expect(world.counts().authorizationServer).toEqual(before);
+    expect(places.world.counts().authorizationServer).toEqual(before);
   });
 
   it('sets off a bounded handful of refreshes in ten minutes', async () => {

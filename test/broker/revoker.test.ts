@@ -1,5 +1,6 @@
 /** Ending a grant: here at once, there as soon as the server can be told, and for all its tokens. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { explainGrant } from '../../src/broker/explain.ts';
 import { revokeGrant } from '../../src/broker/revoker.ts';
 import { openSite } from '../oauth/site.ts';
 import type { Site } from '../oauth/site.ts';
@@ -51,6 +52,25 @@ describe('a revocation', () => {
     const { rig } = await twice();
     await revokeGrant(rig.parts, rig.grant());
     expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
+  });
+
+  it('of a grant that the vault lost is told as it is, asks no server and is tried no more', async () => {
+    const { rig } = await twice();
+    const kept = rig.grant();
+    const { id: _id, generation: _generation, ...fields } = kept;
+    const ghost = await rig.parts.grants.add(fields);
+    expect(explainGrant(rig.parts, ghost).now).toMatch(/^It is listed as in order, and was not compared/);
+    await rig.parts.refresher.vouch([ghost]);
+    expect(explainGrant(rig.parts, ghost)).toMatchObject({
+      now: 'Keyturn lists it, and the vault holds no token of it: no program gets one.',
+      next: expect.stringContaining(`keyturn revoke ${ghost.id}`),
+      refresh: { by: 'signIn' },
+    });
+    const { receipt, grant } = await revokeGrant(rig.parts, ghost);
+    expect(receipt).toBe('abandoned');
+    expect(grant.state).toMatchObject({ kind: 'revoked', receipt: 'abandoned' });
+    expect(told()).toEqual([]);
+    expect(explainGrant(rig.parts, kept).now).toMatch(/^It is in order;/);
   });
 
   it('that the server does not offer says so', async () => {

@@ -21,10 +21,12 @@ import { Interactions } from '../../src/broker/interaction.ts';
 import type { Interaction, Question } from '../../src/broker/interaction.ts';
 import { Leases } from '../../src/broker/lease.ts';
 import { LocalClients } from '../../src/broker/local-client.ts';
+import { anyPort } from '../../src/broker/loopback-doors.ts';
 import { Loopback } from '../../src/broker/loopback.ts';
 import { OverrideBook } from '../../src/broker/override.ts';
 import type { BrokerParts } from '../../src/broker/parts.ts';
 import { Permissions } from '../../src/broker/permission.ts';
+import { ServerRests } from '../../src/broker/server-rests.ts';
 import { Refresher } from '../../src/broker/refresher.ts';
 import { Registrations } from '../../src/broker/registrations.ts';
 import { TokenCache } from '../../src/broker/token-cache.ts';
@@ -264,6 +266,7 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
     now,
     wall,
     serverClocks: new ServerClocks(),
+    secretForms: new Map(),
     ...urlPolicy,
     ...(protocolVersion ? { protocolVersion } : {}),
     ...(deadline ? { deadline } : {}),
@@ -286,9 +289,11 @@ async function assemble(input: Assembly): Promise<BrokerParts> {
     ...shared,
     urlPolicy,
     clientMetadataUrl,
+    rests: new ServerRests(now),
     refresher,
     interactions: new Interactions(wall, input.changed),
-    loopback: new Loopback(),
+    // Rigs of other test files run at the same time.
+    loopback: new Loopback({ fixedPort: anyPort() }),
     clients: new LocalClients(files.clients),
     permissions: new Permissions(files.permissions),
     leases: new Leases(),

@@ -24,6 +24,7 @@ function grant(account: string, fields: Partial<Grant> = {}): Grant {
 
 const alice = grant('alice', { subject: 'alice' });
 const label = grant('work', { subject: null });
+const labelled = grant('team', { subject: 'carol' });
 const unnamed = grant('default', { subject: null });
 const older = grant('alice', { requestedScope: ['openid', 'read'] });
 const olderLabel = grant('work');
@@ -32,7 +33,7 @@ const revoked = grant('alice', { subject: 'alice', state: { kind: 'revoked', rec
 function outcome(there: readonly Grant[], subject?: string, meant: Omit<Returned, 'answer'> = {}): string {
   const answer = subject === undefined ? {} : { subject: { issuer: 'https://login.example', subject } };
   const whose = whoseSignIn(there, { answer, ...meant });
-  if (whose.kind === 'mismatch') return `mismatch ${whose.asked} ${whose.signedIn}`;
+  if (whose.kind === 'mismatch') return `mismatch ${whose.asked} ${whose.known} ${whose.signedIn}`;
   const place = `${whose.grant ? 'renews' : 'new'} ${whose.account}`;
   return whose.kind === 'expected' ? place : `asks about ${whose.known.join(' ')}: ${place}`;
 }
@@ -46,6 +47,10 @@ describe('a sign-in', () => {
     ['of nobody’s subject, as before', [unnamed], undefined, {}, 'renews default'],
     ['under a label, as before', [label, alice], undefined, { account: 'work' }, 'renews work'],
     ['under a new label', [alice], undefined, { account: 'home' }, 'new home'],
+    ['under a new label as a new subject', [alice], 'bob', { account: 'work' }, 'new work'],
+    ['under a new label after a revocation', [revoked], 'alice', { account: 'work' }, 'new work'],
+    ['under its label', [labelled], 'carol', { account: 'team' }, 'renews team'],
+    ['under no label, as before under one', [labelled, alice], 'carol', {}, 'renews team'],
     ['of a subject that an older version kept', [older], 'alice', { grantId: 'alice' }, 'renews alice'],
     ['under a label that an older version kept', [olderLabel], undefined, { account: 'work' }, 'renews work'],
     ['of another subject after a revocation', [revoked], 'bob', {}, 'new bob'],
@@ -57,6 +62,14 @@ describe('a sign-in', () => {
     ['as another subject', [alice], 'bob', {}, 'asks about alice: new bob'],
     ['as another subject in a step-up', [alice], 'bob', { grantId: 'alice' }, 'asks about alice: new bob'],
     ['as another subject for an account', [alice], 'bob', { account: 'alice' }, 'asks about alice: new bob'],
+    ['as another subject under a label', [labelled], 'bob', { account: 'team' }, 'asks about team: new bob'],
+    [
+      'as the subject of another label',
+      [labelled, alice],
+      'alice',
+      { account: 'team' },
+      'asks about team: renews alice',
+    ],
     ['without a subject', [alice], undefined, {}, 'asks about alice: new default'],
     [
       'without a subject for an account',
@@ -72,7 +85,14 @@ describe('a sign-in', () => {
     expect(outcome(there, subject, meant)).toBe(expected);
   });
 
-  it('for a label that nobody has is refused where another subject comes', () => {
-    expect(outcome([alice], 'alice', { account: 'work' })).toBe('mismatch work alice');
-  });
+  it.each([
+    ['its subject', [alice], 'alice', 'mismatch work alice alice'],
+    ['another label', [labelled], 'carol', 'mismatch work team carol'],
+    ['an older version’s account', [older], 'alice', 'mismatch work alice alice'],
+  ] as const)(
+    'under a new label is refused where its subject is signed in as %s',
+    (_what, there, subject, expected) => {
+      expect(outcome(there, subject, { account: 'work' })).toBe(expected);
+    },
+  );
 });

@@ -136,6 +136,8 @@ describe('a sign-in page', () => {
     const { redirect_uris: redirects } = JSON.parse(site.asked.at(-1)?.body ?? '');
     expect(await tryConnect(redirects[0])).toBe('ECONNREFUSED');
     site.lay('/register', { status: 201, body: { client_id: 'client-1' } });
+    // It rests for a second.
+    rig.clock.advance(1000);
     expect((await rig.ask()).accessToken).toBe('access-1');
   });
 

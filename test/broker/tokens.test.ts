@@ -1,29 +1,21 @@
 /** The token's way: signed in once, answered from memory, refreshed in time, never withheld without need. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openSite } from '../oauth/site.ts';
-import type { Site } from '../oauth/site.ts';
-import { openWorld } from '../support/world.ts';
-import type { TestWorld } from '../support/world.ts';
+import { describe, expect, it } from 'vitest';
 import { oddServer } from './odd-server.ts';
+import { worldAndSite } from './places.ts';
 import { brokerRig, inWorld, refusal } from './rig.ts';
 import type { Rig } from './rig.ts';
 
-let world: TestWorld;
-let site: Site;
-beforeAll(async () => {
-  [world, site] = await Promise.all([openWorld(), openSite()]);
-});
-afterAll(async () => Promise.all([world.close(), site.close()]));
+const places = worldAndSite();
 
 /** A program with a permission and a token, in a world whose tokens live an hour. */
 async function signedIn(): Promise<Rig> {
-  const rig = await brokerRig(inWorld(world));
+  const rig = await brokerRig(inWorld(places.world));
   await rig.allow();
   await rig.ask();
   return rig;
 }
 
-const counts = () => world.counts().authorizationServer;
+const counts = () => places.world.counts().authorizationServer;
 
 /** Milliseconds; the world's tokens live an hour, so that the margin is five minutes. */
 const second = 1000;
@@ -31,7 +23,7 @@ const minute = 60 * second;
 const almostOver = 55 * minute;
 
 async function statusAt(endpoint: string, accessToken: string): Promise<number> {
-  const response = await world.fetch(endpoint, {
+  const response = await places.world.fetch(endpoint, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -46,13 +38,13 @@ async function statusAt(endpoint: string, accessToken: string): Promise<number> 
 describe('the first token', () => {
   it('signs in once, and the protected server takes it', async () => {
     const before = counts();
-    const rig = await brokerRig(inWorld(world));
+    const rig = await brokerRig(inWorld(places.world));
     await rig.allow();
     const token = await rig.ask();
     expect(await statusAt(rig.endpoint, token.accessToken)).toBe(200);
     expect(token).toMatchObject({
-      resource: world.protectedServer.resource,
-      issuer: world.authorizationServer.issuer,
+      resource: places.world.protectedServer.resource,
+      issuer: places.world.authorizationServer.issuer,
       account: 'default',
       scope: ['notes:read'],
     });
@@ -71,7 +63,7 @@ describe('the first token', () => {
   });
 
   it('is waited for by all who ask meanwhile, on one page', async () => {
-    const rig = await brokerRig(inWorld(world));
+    const rig = await brokerRig(inWorld(places.world));
     for (const name of ['editor', 'agent', 'shell']) await rig.allow(name);
     const asked = ['editor', 'agent', 'shell', 'editor'].map((clientId) => rig.ask({ clientId }));
     const tokens = await Promise.all(asked);
@@ -80,7 +72,7 @@ describe('the first token', () => {
   });
 
   it('is fetched neither for a URL that names no resource nor with interaction "never"', async () => {
-    const rig = await brokerRig(inWorld(world));
+    const rig = await brokerRig(inWorld(places.world));
     await rig.allow();
     expect(await refusal(rig.ask({ resource: 'notes' }))).toMatchObject({ reason: 'invalid_resource' });
     const error = await refusal(rig.ask({ interaction: 'never' }));
@@ -112,7 +104,7 @@ describe('a token that is still good', () => {
   });
 
   it('is refreshed when a fifth of a short life is left', async () => {
-    const server = oddServer(site, { scopesSupported: ['read'] });
+    const server = oddServer(places.site, { scopesSupported: ['read'] });
     server.answer = (_form, usual) => ({ ...usual, expires_in: 100 });
     const rig = await brokerRig(server);
     await rig.allow();
@@ -133,7 +125,7 @@ describe('a token that is still good', () => {
 
   it('satisfies any minimum when it was just issued', async () => {
     const before = counts().refreshes;
-    const rig = await brokerRig(inWorld(world));
+    const rig = await brokerRig(inWorld(places.world));
     await rig.allow();
     const first = await rig.ask({ minimumValidity: 600 * minute });
     expect((await rig.ask({ minimumValidity: 600 * minute })).accessToken).toBe(first.accessToken);
@@ -162,7 +154,7 @@ describe('a token that is over', () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
     const before = counts().refreshes;
-    const held = world.holdTokenRequests();
+    const held = places.world.holdTokenRequests();
     const program = new AbortController();
     const gone = refusal(rig.ask({ signal: program.signal }));
     await held.arrived;
@@ -172,7 +164,7 @@ describe('a token that is over', () => {
     held.release();
     expect((await staying).accessToken).toBeTypeOf('string');
     expect(counts().refreshes).toBe(before + 1);
-    world.authorizationServer.setTokenGate();
+    places.world.authorizationServer.setTokenGate();
   });
 
   it('is refreshed quietly after a restart: the vault has what that takes', async () => {
@@ -189,7 +181,7 @@ describe('a server in trouble', () => {
     const rig = await signedIn();
     const first = await rig.ask();
     rig.clock.advance(almostOver + second);
-    world.failTokenRequests(1);
+    places.world.failTokenRequests(1);
     expect((await rig.ask()).accessToken).toBe(first.accessToken);
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
@@ -197,7 +189,7 @@ describe('a server in trouble', () => {
   it('leaves the grant as it is when the token is over', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
-    world.failTokenRequests(1, { status: 503, retryAfter: 7 });
+    places.world.failTokenRequests(1, { status: 503, retryAfter: 7 });
     expect(await refusal(rig.ask())).toMatchObject({
       reason: 'authorization_server_unreachable',
       retryAfter: 7,
@@ -211,7 +203,7 @@ describe('a server in trouble', () => {
   it('is not asked again before its Retry-After is over', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
-    world.failTokenRequests(1, { status: 503, retryAfter: 7 });
+    places.world.failTokenRequests(1, { status: 503, retryAfter: 7 });
     await refusal(rig.ask());
     const before = counts().tokenRequests;
     rig.clock.advance(6 * second);
@@ -224,7 +216,7 @@ describe('a server in trouble', () => {
 
   it('that can’t be reached at all leaves the grant as it is', async () => {
     let isDown = false;
-    const around = inWorld(world);
+    const around = inWorld(places.world);
     const rig = await brokerRig({
       ...around,
       fetch: (url, init) => around.fetch(isDown ? 'https://127.0.0.1:1/' : url, init),
@@ -242,7 +234,7 @@ describe('a server in trouble', () => {
   it('that ended the refresh token sets off a new sign-in under the permission', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
-    world.endGrants();
+    places.world.endGrants();
     expect(await statusAt(rig.endpoint, (await rig.ask()).accessToken)).toBe(200);
     expect(rig.pages).toHaveLength(2);
     expect(rig.parts.grants.all()).toHaveLength(1);
@@ -251,7 +243,7 @@ describe('a server in trouble', () => {
   it('that ended the refresh token leaves a grant that needs a login when nobody may be asked', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
-    world.endGrants();
+    places.world.endGrants();
     expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
     expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
     expect(rig.pages).toHaveLength(1);
@@ -261,7 +253,7 @@ describe('a server in trouble', () => {
     const rig = await signedIn();
     const before = rig.grant();
     rig.clock.advance(61 * minute);
-    world.authorizationServer.forget('Client');
+    places.world.authorizationServer.forget('Client');
     expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(rig.grant().id).toBe(before.id);
@@ -272,7 +264,7 @@ describe('a server in trouble', () => {
 
 describe('a server that gives no refresh token', () => {
   async function withoutRefresh(lifetime: number): Promise<Rig> {
-    const server = oddServer(site, { scopesSupported: ['read'] });
+    const server = oddServer(places.site, { scopesSupported: ['read'] });
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined, expires_in: lifetime });
     const rig = await brokerRig(server);
     await rig.allow();

@@ -4,7 +4,7 @@ import { durationFrom, parse, resourceFrom, scopeFrom, secondsFrom } from '../..
 
 describe('a duration', () => {
   it.each([
-    ['0', 0],
+    ['1', 1],
     ['90', 90],
     ['90s', 90],
     ['30m', 1800],
@@ -13,6 +13,10 @@ describe('a duration', () => {
     ['36500d', 3_153_600_000],
   ])('%s is %d seconds', (text, seconds) => {
     expect(durationFrom(text, '--for', 'allow')).toBe(seconds);
+  });
+
+  it.each(['0', '0s', '00h'])('of %s is over at once, and refused', (text) => {
+    expect(() => durationFrom(text, '--for', 'allow')).toThrow(/--for takes a second at least/);
   });
 
   it.each(['', 's', '-1h', '1.5h', '1w', '8 h', '36501d', '9999999999', '١h'])('%j is none', (text) => {

@@ -1,5 +1,5 @@
 /** What is printed where, and how a refusal reads. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { print, printJson, printTable, refuse, say, when } from '../../src/cli/output.ts';
 import { KeyturnError, reasons, RuleRefusal } from '../../src/errors.ts';
 
@@ -26,7 +26,7 @@ describe('a refusal', () => {
     expect(refuse(refusal)).toBe(5);
     expect(stdout).toBe('');
     expect(stderr).toBe(
-      'keyturn: Another issuer answered.\n  rule: RFC 9207 §2.4\n  hint: Sign in again.\n  again in: 30 s\n  reason: issuer_mismatch\n',
+      'keyturn: Another issuer answered.\n  rule: RFC 9207 §2.4: an answer must name the issuer that was asked\n  read on: https://www.rfc-editor.org/rfc/rfc9207#section-2.4\n  hint: Sign in again.\n  again in: 30 s\n  reason: issuer_mismatch\n',
     );
   });
 
@@ -73,6 +73,25 @@ describe('an answer', () => {
       ],
     );
     expect(stdout).toBe('A          LONGER  C\n1          2       3\nwide cell\n');
+  });
+
+  it('is a block for each row where a narrow terminal would break the lines of a table', () => {
+    const { isTTY, columns } = process.stdout;
+    onTestFinished(() => void Object.assign(process.stdout, { isTTY, columns }));
+    const rows = [
+      ['0123456789abcdef', 'https://notes.example/a/long/path', ''],
+      ['fedcba9876543210', 'https://notes.example/mcp', 'active'],
+    ];
+    Object.assign(process.stdout, { isTTY: true, columns: 40 });
+    printTable(['GRANT', 'SERVER', 'STATE'], rows);
+    expect(stdout).toBe(
+      'GRANT   0123456789abcdef\nSERVER  https://notes.example/a/long/path\nSTATE\n\n' +
+        'GRANT   fedcba9876543210\nSERVER  https://notes.example/mcp\nSTATE   active\n',
+    );
+    stdout = '';
+    Object.assign(process.stdout, { columns: 80 });
+    printTable(['GRANT', 'SERVER', 'STATE'], rows);
+    expect(stdout.split('\n')).toHaveLength(4);
   });
 
   it('is one line of JSON for a program', () => {

@@ -1,6 +1,6 @@
 /** Which questions a waiting command shows: those that its own request waits for. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { watchQuestions } from '../../src/cli/watch.ts';
+import { openBefore, watchQuestions } from '../../src/cli/watch.ts';
 
 const origin = 'https://notes.example';
 
@@ -20,6 +20,44 @@ function brokerWith(...questions: { readonly [name: string]: unknown }[]) {
     onNotification: () => () => undefined,
   };
 }
+
+describe('a login', () => {
+  const resource = `${origin}/mcp`;
+  const waiting = {
+    kind: 'login',
+    client: '',
+    resource,
+    issuer: origin,
+    startedBy: 'command',
+    url: `${origin}/authorize`,
+    startUrl: 'http://127.0.0.1:1/x',
+  };
+  const signIn = { resource, account: undefined, method: 'browser' } as const;
+
+  it('shows the page of an equal sign-in that waits, and the way past an error there', async () => {
+    const broker = brokerWith(
+      { id: 'aaaaaaaa', ...waiting },
+      { id: 'bbbbbbbb', ...waiting, account: 'work' },
+    );
+    const before = await openBefore(broker, signIn);
+    expect(before.joined).toBe('aaaaaaaa');
+    await watchQuestions(broker, { resource }, before);
+    expect(stderr).toContain('waits already');
+    expect(stderr.match(/https:\S+authorize/g)).toHaveLength(1);
+    expect(stderr).toContain(`keyturn login ${resource} --new-client`);
+  });
+
+  it('joins no sign-in of a program, of another way or, at a desk, of anybody', async () => {
+    const { startUrl: _none, ...elsewhere } = waiting;
+    const broker = brokerWith(
+      { id: 'aaaaaaaa', ...waiting, startedBy: 'program' },
+      { id: 'bbbbbbbb', ...elsewhere },
+    );
+    expect((await openBefore(broker, signIn)).joined).toBeUndefined();
+    const desk = { ...brokerWith({ id: 'aaaaaaaa', ...waiting }), capabilities: ['desk'] };
+    expect((await openBefore(desk, signIn)).joined).toBeUndefined();
+  });
+});
 
 describe('a command that waits for a permission', () => {
   it('shows its own question, not one about the whole server or another part of it', async () => {

@@ -282,6 +282,63 @@ describe('a challenge', () => {
     });
   });
 
+  const call = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+
+  test.each<[string, RequestInit, string]>([
+    [
+      'a tool',
+      { body: call('tools/call', { name: 'search', arguments: { query: 'hush' } }) },
+      'tools/call search',
+    ],
+    ['another tool', { body: call('tools/call', { name: 'send' }) }, 'tools/call send'],
+    ['no tool', { body: call('tools/list', {}) }, 'tools/list'],
+    [
+      'a resource, without its query',
+      { body: call('resources/read', { uri: 'https://notes.example/a?key=hush' }) },
+      'resources/read https://notes.example/a',
+    ],
+    [
+      'several messages',
+      { body: `[${call('tools/call', { name: 'a' })},${call('tools/call', { name: 'b' })}]` },
+      'tools/call a, tools/call b',
+    ],
+    [
+      'what the headers of the newest revision say',
+      {
+        headers: { 'mcp-method': 'tools/call', 'mcp-name': 'search' },
+        body: call('tools/call', { name: 'x' }),
+      },
+      'tools/call search',
+    ],
+    ['nothing of a body that is no message', { body: '{"method":7}' }, ''],
+    ['nothing of a body that is no JSON', { body: 'method' }, ''],
+    [
+      'nothing of a body that is too long',
+      { body: call('tools/call', { name: 'a', x: 'x'.repeat(300_000) }) },
+      '',
+    ],
+    [
+      'a long name, cut',
+      { body: call('tools/call', { name: 'x'.repeat(5000) }) },
+      `tools/call ${'x'.repeat(117)}`,
+    ],
+  ])('tells the broker which operation the message names: %s', async (_what, init, named) => {
+    const { origin } = await startHttp((_seen, count) => (count % 2 === 1 ? [403, insufficient] : [200]));
+    const { authorized, calls, resource } = await startFetch(origin);
+    expect((await authorized(resource, { method: 'POST', ...init })).status).toBe(200);
+    expect(calls[1]?.params).toMatchObject({ operation: `POST /api ${named}`.trim() });
+  });
+
+  test('names an operation whose path is as long as a URL may be', async () => {
+    const { origin } = await startHttp((_seen, count) => (count === 1 ? [403, insufficient] : [200]));
+    const { authorized, calls, resource } = await startFetch(origin);
+    const init = { method: 'POST', body: call('tools/call', { name: 'search' }) };
+    await authorized(`${resource}/${'x'.repeat(5000)}`, init);
+    expect(calls[1]?.params).toMatchObject({
+      operation: expect.stringMatching(/^POST \/api\/x+ tools\/call search$/),
+    });
+  });
+
   test.each<[string, Reply]>([
     ['a 403 without a challenge', [403]],
     ['a 403 for another reason', [403, { 'www-authenticate': 'Bearer error="access_denied"' }]],

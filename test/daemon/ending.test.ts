@@ -45,9 +45,9 @@ async function endingThat(fails: readonly string[]) {
 }
 
 describe('an end', () => {
-  it.each([...steps.map((step) => [step]), steps])(
+  it.each([...steps.map((step) => [step, [step]] as const), ['every step', steps] as const])(
     'goes on to the last step where this fails: %s',
-    async (...fails) => {
+    async (_what, fails) => {
       const { ending, taken, lines, restore } = await endingThat(fails);
       try {
         await ending.complete();

@@ -1,10 +1,11 @@
 /** Settings that change while a broker runs: what is checked, written, in force, and shown. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SettingsBook } from '../../src/daemon/settings-book.ts';
 import { homePaths } from '../../src/paths.ts';
+import { onFullDisk } from '../support/limited.ts';
 
 let folder: string;
 let file: string;
@@ -38,6 +39,13 @@ describe('a change', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
+  it('to the vault that is in use already needs no new start', () => {
+    const settings = book();
+    expect(change(settings, 'vault', 'keychain')).toBe('now');
+    expect(change(settings, 'vault', 'sealed-file')).toBe('nextStart');
+    expect(change(settings, 'vault', 'keychain')).toBe('now');
+  });
+
   it('to null takes the setting back to its default', () => {
     const settings = book();
     change(settings, 'logLevel', 'debug');
@@ -66,6 +74,25 @@ describe('a change', () => {
     writeFileSync(file, '{"browser":"lynx"}', { mode: 0o600 });
     expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ reason }));
     expect(readFileSync(file, 'utf8')).toBe('{"browser":"lynx"}');
+  });
+
+  it.each([
+    ['lockAfter', '5m', 'lockAfter takes a whole number of seconds from 1 to 2592000 (30 days).'],
+    ['vault', 'shoebox', 'vault takes keychain, sealed-file or memory.'],
+    [
+      'httpsProxy',
+      'socks5://me:hunter2@proxy.example',
+      'httpsProxy takes the URL of an http or https proxy.',
+    ],
+  ])('of %s to %j says what it takes, and repeats no value', (name, value, said) => {
+    expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ message: said }));
+  });
+
+  it('that a full disk refuses is told with the file, and is not in force', () => {
+    const { settings } = onFullDisk(path.join(folder, 'log.jsonl'));
+    expect(settings).toEqual(['kept', `${file} can't be written (EFBIG).`, 'firefox']);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ browser: 'firefox' });
+    expect(readdirSync(path.join(folder, 'config'))).toEqual(['settings.json']);
   });
 });
 

@@ -41,6 +41,7 @@ describe('a new home', () => {
       browser: 'lynx',
       httpsProxy: 'http://proxy.example:3128',
       insecureLoopback: false,
+      lockWithScreen: false,
       ...version,
     });
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ version: 1, ...made });
@@ -54,6 +55,7 @@ describe('a new home', () => {
       vault: 'keychain',
       browser: 'firefox',
       insecureLoopback: false,
+      lockWithScreen: false,
       ...version,
     });
   });
@@ -98,7 +100,7 @@ describe('a value that can’t be used', () => {
     ['KEYTURN_CLIENT_METADATA_URL', 'http://keyturn.example/client.json'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/a/../client.json'],
-  ])('in the variable %s is named', (name, value) => {
+  ])('in the variable %s is named: %s', (name, value) => {
     expect(() => read({ [name]: value }, true)).toThrow(
       expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(name) }),
     );

@@ -37,7 +37,7 @@ describe('a card at a desk', () => {
       },
       { issuer: 'https://login.example/tenant', idp: 'https://idp.example' },
     ],
-  ])('of %s shows the canonical spelling', async (method, params, shown) => {
+  ])('of %s shows the canonical spelling: %j', async (method, params, shown) => {
     const { line, card, answer } = await openDesk(newHome());
     const asking = line.request(method, params);
     asking.catch(() => undefined);

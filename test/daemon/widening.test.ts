@@ -1,7 +1,7 @@
 /** Which permissions are more than a program had. */
 import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../src/broker/permission.ts';
-import { endsRefusal, refusalOf, widens } from '../../src/daemon/widening.ts';
+import { decisionOf, endsRefusal, refusalOf, widens } from '../../src/daemon/widening.ts';
 import { brokerRig } from '../broker/rig.ts';
 
 const endpoint = 'https://notes.example/mcp';
@@ -111,6 +111,28 @@ describe('a permission for an account', () => {
     expect(() => widens(broker, { ...wanted, account: 'bob' })).toThrow(
       expect.objectContaining({ reason: 'not_found' }),
     );
+  });
+
+  it('keeps the scopes and the end that stand, and what they are held to', async () => {
+    const until = Date.now() + 3_600_000;
+    const { broker, clientId } = await brokerWith({ scope: ['read'], until });
+    const { id } = await broker.parts.grants.add({
+      ...grant,
+      endpoints: [endpoint],
+      scope: ['read', 'write'],
+      requestedScope: [],
+    });
+    const asAlice = { client: 'editor', resource: endpoint, decision: 'allow', account: 'alice' } as const;
+    expect(decisionOf(broker, asAlice)).toMatchObject({ clientId, scope: ['read'], until, grants: [id] });
+    const named = { ...asAlice, scope: 'write', until: 2_000_000_000 };
+    expect(decisionOf(broker, named)).toMatchObject({ scope: ['write'], until: 2_000_000_000_000 });
+    const [held] = broker.parts.permissions.of(clientId, 0);
+    const { scope: _, ...open } = held ?? expect.fail();
+    await broker.parts.permissions.set({ ...open, fixAtFirstToken: true });
+    expect(decisionOf(broker, asAlice)).toMatchObject({ fixAtFirstToken: true });
+    expect(decisionOf(broker, named)).not.toHaveProperty('fixAtFirstToken');
+    const { account: _none, ...anew } = asAlice;
+    expect(decisionOf(broker, anew)).not.toHaveProperty('scope');
   });
 
   it('that the person refused ends with the denial, which is asked about', async () => {

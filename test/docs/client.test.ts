@@ -1,5 +1,5 @@
 /**
- * The example of docs/client.md runs as it stands there: a program of its own, a real broker, a real
+ * The examples of docs/client.md run as they stand there: programs of their own, a real broker, a real
  * protected server.
  */
 import { execFile } from 'node:child_process';
@@ -28,7 +28,7 @@ let env: NodeJS.ProcessEnv;
 beforeAll(async () => {
   // A short name: a socket's path has room for 103 bytes.
   folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
-  installExample();
+  installExamples();
   world = await openWorld();
   const home = { KEYTURN_HOME: path.join(folder, 'home') };
   env = { ...home, PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: world.caFile };
@@ -48,10 +48,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The example in a folder where `keyturn/client` is what the source is now. */
-function installExample(): void {
-  const [example = ''] = codeBlocks(page('docs/client.md'), 'ts');
-  writeFileSync(path.join(folder, 'example.mts'), example);
+/** The examples in a folder where `keyturn/client` is what the source is now. */
+function installExamples(): void {
+  const [plain = '', withSdk = ''] = codeBlocks(page('docs/client.md'), 'ts');
+  writeFileSync(path.join(folder, 'plain.mts'), plain);
+  writeFileSync(path.join(folder, 'sdk.mts'), withSdk);
+  const sdk = '@modelcontextprotocol';
+  mkdirSync(path.join(folder, 'node_modules'));
+  symlinkSync(path.join(root, 'node_modules', sdk), path.join(folder, 'node_modules', sdk));
   const installed = path.join(folder, 'node_modules', 'keyturn');
   mkdirSync(installed, { recursive: true });
   symlinkSync(path.join(root, 'src'), path.join(installed, 'src'));
@@ -59,8 +63,8 @@ function installExample(): void {
   writeFileSync(path.join(installed, 'package.json'), JSON.stringify(manifest));
 }
 
-async function runExample(...args: string[]): Promise<string> {
-  const { stdout } = await run(process.execPath, [path.join(folder, 'example.mts'), ...args], { env });
+async function runExample(name: 'plain' | 'sdk', ...args: string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [path.join(folder, `${name}.mts`), ...args], { env });
   return stdout;
 }
 
@@ -77,19 +81,25 @@ async function sayYes<K extends Question['kind']>(kind: K): Promise<Extract<Ques
 
 // Where the broker's side fails first, that failure is the one to show: hence the empty catches.
 it('pairs by the code that the broker shows, then calls the protected server', async () => {
-  const pairing = runExample('pair');
+  const pairing = runExample('plain', 'pair');
   pairing.catch(() => undefined);
   const { code, clientName } = await sayYes('pair');
   expect(clientName).toBe('notes-example');
   expect(await pairing).toBe(`Compare this code: ${code}\nPaired.\n`);
 
-  const calling = runExample('list', world.protectedServer.url);
+  const calling = runExample('plain', 'list', world.protectedServer.url);
   calling.catch(() => undefined);
   expect(await sayYes('allow')).toMatchObject({ clientName, endpoint: world.protectedServer.url });
   expect(await calling).toBe('200\n');
   expect(world.counts().authorizationServer.signIns).toBe(1);
 
   // Neither a question nor a sign-in the second time.
-  expect(await runExample('list', world.protectedServer.url)).toBe('200\n');
+  expect(await runExample('plain', 'list', world.protectedServer.url)).toBe('200\n');
+  expect(world.counts().authorizationServer.signIns).toBe(1);
+});
+
+it('lists the tools of the protected server through the SDK', async () => {
+  const { url } = world.protectedServer;
+  expect(await runExample('sdk', url)).toBe('list-notes add-note\n');
   expect(world.counts().authorizationServer.signIns).toBe(1);
 });

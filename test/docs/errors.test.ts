@@ -35,3 +35,10 @@ it('lists every exit code in docs/cli.md', () => {
     .map(([code]) => Number(code));
   expect(listed).toEqual(Object.values(exitCodes));
 });
+
+it('has every reason that docs/troubleshooting.md has a heading for', () => {
+  const headings = [...page('docs/troubleshooting.md').text.matchAll(/^## (.*_.*|locked.*)$/gm)];
+  const named = headings.flatMap(([, heading = '']) => heading.split(', '));
+  expect(named.length).toBeGreaterThan(15);
+  expect(named.filter((reason) => !isReason(reason))).toEqual([]);
+});

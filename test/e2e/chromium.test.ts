@@ -35,7 +35,7 @@ describe('a person who clicks "Allow" in Chromium', () => {
 
   it('signs in with a client ID metadata document', async () => {
     const { program, authorizationServer } = await open({
-      authorization: { clientIdMetadataDocuments: true },
+      authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
     });
     expect((await program.call()).status).toBe(200);

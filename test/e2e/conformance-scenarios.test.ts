@@ -6,11 +6,23 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { type BentHome, type BentHomeOptions, programInBentWorld } from '../support/bent-home.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hostedDocuments } from '../support/bent-authorization-server.ts';
+import { openSharedHome, programInBentWorld } from '../support/bent-home.ts';
+import type { BentHome, BentHomeOptions, SharedHome } from '../support/bent-home.ts';
 import { type Run, until } from '../support/home.ts';
 
-const open = (options: BentHomeOptions = {}) => programInBentWorld({ plain: true, ...options });
+/** One broker for every scenario that looks at its own servers only: a suite's client has one as well. */
+let shared: SharedHome;
+beforeAll(async () => {
+  shared = await openSharedHome({ plain: true });
+});
+afterAll(() => shared.close());
+
+const open = (options: BentHomeOptions = {}) => programInBentWorld({ plain: true, shared, ...options });
+
+/** With a home of its own, for what is asked of the whole home. */
+const openAlone = (options: BentHomeOptions = {}) => programInBentWorld({ plain: true, ...options });
 
 /** A refusal: nothing on stdout, the exit code, the reason as the last line, and what else it says. */
 function expectRefusal(run: Run, code: number, reason: string, ...texts: readonly string[]): void {
@@ -90,11 +102,17 @@ describe('discovery', () => {
 });
 
 describe('registration', () => {
+  const clientUrl = 'https://conformance.example/client-metadata.json';
+  const env = { KEYTURN_CLIENT_METADATA_URL: clientUrl };
+
   it('is a client ID metadata document where the server takes one, and registers nothing', async () => {
-    const clientUrl = 'https://conformance.example/client-metadata.json';
-    const there = await open({
-      authorization: { clientIdMetadataDocuments: true },
-      env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
+    const there = await openAlone({
+      authorization: {
+        clientIdMetadataDocuments: true,
+        hosted: hostedDocuments(clientUrl),
+        redirectMatching: 'anyLoopbackPort',
+      },
+      env,
     });
     expect((await there.program.call()).status).toBe(200);
     expect(lastVisit(there).get('client_id')).toBe(clientUrl);
@@ -102,9 +120,7 @@ describe('registration', () => {
   });
 
   it('is dynamic where the server takes no document, as a native client with a loopback redirect', async () => {
-    const { program, authorizationServer } = await open({
-      env: { KEYTURN_CLIENT_METADATA_URL: 'https://conformance.example/client-metadata.json' },
-    });
+    const { program, authorizationServer } = await openAlone({ env });
     expect((await program.call()).status).toBe(200);
     const [request] = authorizationServer.server.asked('/register');
     expect(request?.json).toMatchObject({
@@ -116,9 +132,9 @@ describe('registration', () => {
   });
 
   it('is the client that the user entered, before any other', async () => {
-    const there = await open({
+    const there = await openAlone({
       authorization: { clientIdMetadataDocuments: true },
-      env: { KEYTURN_CLIENT_METADATA_URL: 'https://conformance.example/client-metadata.json' },
+      env,
     });
     const { home, program, authorizationServer } = there;
     const { issuer } = authorizationServer;
@@ -262,7 +278,7 @@ describe('refusals without end', () => {
     expect((await program.call()).status).toBe(200);
     protectedServer.always({ status: 401, error: 'invalid_token' });
     const { run } = await program.call();
-    expectRefusal(run, 5, 'token_refused', 'rule: Retries are bounded');
+    expectRefusal(run, 5, 'token_refused', 'rule: After 3 refused tokens');
     expect(authorizationServer.counts.refreshes).toBeLessThanOrEqual(3);
     expect(authorizationServer.counts).toMatchObject({ authorizations: 1, refreshReuses: 0 });
   });
@@ -314,7 +330,7 @@ describe('the earlier revision', () => {
   const noMetadata = { oneOrigin: true, protection: { metadataAt: [], metadataUrl: undefined } } as const;
 
   it('has the authorization server’s metadata at the server’s own origin, and is told the version', async () => {
-    const there = await open(noMetadata);
+    const there = await openAlone(noMetadata);
     expect((await there.program.call()).status).toBe(200);
     const [request] = there.authorizationServer.server.asked('/.well-known/oauth-authorization-server');
     expect(request?.headers['ctx-protocol-version']).toBe('2025-03-26');
@@ -342,7 +358,7 @@ describe('the earlier revision', () => {
 
 describe('a protected server that moves to another authorization server', () => {
   it('gets a new registration and a new sign-in that names both, and nothing of the old goes to the new', async () => {
-    const { home, world, program, protectedServer, authorizationServer: old, url } = await open();
+    const { home, world, program, protectedServer, authorizationServer: old, url } = await openAlone();
     expect((await program.call()).status).toBe(200);
     const next = await world.openAuthorizationServer({ plain: true });
     protectedServer.settings.authorizationServers = [next];

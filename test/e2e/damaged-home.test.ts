@@ -6,7 +6,7 @@ import { keychainVault } from '../../src/vault/keychain.ts';
 import { newHome, type TestHome } from '../support/home.ts';
 
 interface Status {
-  unreadable: { file: string; why: string }[];
+  unreadable: { file: string; why: string; hint?: string }[];
 }
 
 const resource = 'https://notes.example/mcp';
@@ -31,7 +31,11 @@ describe('a file that can’t be read', () => {
     expect(run.stderr).toContain(`${file} can't be read`);
     expect(run.stderr).toContain('hint: Keyturn left it as it is.');
     expect((await home.json<Status>('status')).unreadable).toEqual([
-      { file, why: expect.stringContaining("can't be read") },
+      {
+        file,
+        why: expect.stringContaining("can't be read"),
+        hint: expect.stringContaining('Keyturn left it as it is.'),
+      },
     ]);
     expect(await home.ok(['status'])).toContain(`UNREADABLE ${file}`);
     expect(await home.ok(['clients'])).toContain(resource);
@@ -72,7 +76,12 @@ describe('a file that can’t be read', () => {
     expect(run).toMatchObject({ code: 7, stdout: '' });
     expect(run.stderr).toContain('its MAC is wrong');
     expect(await home.keyturn(['deny', 'cli', resource])).toMatchObject({ code: 7 });
-    expect(await home.ok(['status'])).toContain(`UNREADABLE ${file}`);
+    const shown = await home.ok(['status']);
+    expect(shown).toContain(`UNREADABLE ${file}`);
+    expect(shown).toMatch(/UNREADABLE .*\n +hint: Something changed it, and it confers nothing now\./);
+    const listed = await home.keyturn(['clients']);
+    expect(listed.stdout).toMatch(/^cli +cli +https:\/\/bank.example\/mcp +allow \(does not count\) /m);
+    expect(listed.stderr).toContain(`what is marked does not count: ${file} can't be read`);
     await home.ok(['daemon', '--stop']);
     expect(readFileSync(file, 'utf8')).toBe(forged);
     rmSync(file);
@@ -113,13 +122,40 @@ describe('a file that can’t be read', () => {
     expect(readFileSync(fileOf(home), 'utf8')).toBe(garbage);
   });
 
+  it('(home.json of another home) is named, and the broker of it can be ended all the same', async () => {
+    const home = newHome();
+    await home.ok(['list']);
+    const file = path.join(home.paths.state, 'home.json');
+    const before = readFileSync(file, 'utf8');
+    const exchanged = before.replace(/"homeId":"[^"]*"/, `"homeId":"${'x'.repeat(22)}"`);
+    await home.ok(['daemon', '--stop']);
+    writeFileSync(file, exchanged);
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 8, stdout: '' });
+    expect(run.stderr).toMatch(
+      /hint: If .*home\.json or .* was exchanged or deleted, end the broker \(keyturn daemon --stop/,
+    );
+    const [pid] = home.brokers();
+    const stopping = await home.keyturn(['daemon', '--stop']);
+    expect(stopping).toMatchObject({ code: 0, stdout: '' });
+    expect(stopping.stderr).toContain(`(process ${pid}) takes no request of ours; it is ended by a signal.`);
+    expect(home.brokers()).toEqual([]);
+    writeFileSync(file, before);
+    await home.ok(['list']);
+    // Without the owner's key no command can ask the broker that runs.
+    rmSync(path.join(home.paths.config, 'owner.key'));
+    await home.ok(['daemon', '--stop']);
+    expect(home.brokers()).toEqual([]);
+    await home.ok(['list']);
+  });
+
   it('(settings with a value nobody knows) names the setting', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.config, 'settings.json');
     writeFileSync(file, '{"vault":"shoebox"}');
     const run = await home.keyturn(['list']);
     expect(run).toMatchObject({ code: 8, stdout: '' });
-    expect(run.stderr).toContain(`${file}: vault has a bad value`);
+    expect(run.stderr).toContain(`${file}: vault has a bad value: it takes keychain, sealed-file or memory.`);
     expect(readFileSync(file, 'utf8')).toBe('{"vault":"shoebox"}');
   });
 

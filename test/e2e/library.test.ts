@@ -89,7 +89,7 @@ describe('a program that pairs', () => {
     expect(await home.ok(['clients'])).not.toContain('stranger');
   });
 
-  it('loses its connections the moment it is unpaired, and keeps a key that opens nothing', async () => {
+  it('loses its connections the moment it is unpaired, and its key file, so that it can be paired anew', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     await paired(home, 'former');
@@ -100,7 +100,9 @@ describe('a program that pairs', () => {
     await until('the connection ends', () => !connection.isOpen);
     await expect(connection.getToken({ resource })).rejects.toMatchObject({ reason: 'unpaired' });
     await expect(connect({ name: 'former', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
-    expect(existsSync(path.join(home.paths.config, 'clients', 'former.key'))).toBe(true);
+    expect(existsSync(path.join(home.paths.config, 'clients', 'former.key'))).toBe(false);
+    await paired(home, 'former');
+    (await connect({ name: 'former', env: home.env })).close();
   });
 
   it('may not take the command line’s name, nor one that looks like another program’s', async () => {

@@ -182,7 +182,8 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     await program.getToken({ resource });
 
     expect(await home.keyturn(['lock'])).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(await home.keyturn(['lock'])).toMatchObject({ code: 0 });
+    const said = 'keyturn: the vault was locked already.\n';
+    expect(await home.keyturn(['lock'])).toEqual({ code: 0, stdout: '', stderr: said });
     const locked = { reason: 'locked', hint: 'keyturn unlock' };
     await expect(program.getToken({ resource })).rejects.toMatchObject(locked);
     await expect(program.request('grant.list')).rejects.toMatchObject(locked);

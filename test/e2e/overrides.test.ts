@@ -85,9 +85,7 @@ describe('override', () => {
     const home = newHome();
     const typed = ['tools.intern.example', 'fd00::1', 'https://TOOLS.intern.example.:8443/mcp'];
     for (const host of typed) await home.ok(['override', host, 'private-address', 'on']);
-    const lines = ['https://tools.intern.example', 'https://[fd00::1]'].map(
-      (origin) => `OVERRIDE   ${origin}: private-address\n`,
-    );
+    const lines = ['tools.intern.example', 'fd00::1'].map((host) => `OVERRIDE   ${host}: private-address\n`);
     const shown = await home.ok(['status']);
     expect(shown.split('\n').filter((line) => line.startsWith('OVERRIDE'))).toHaveLength(lines.length);
     for (const line of lines) expect(shown).toContain(line);

@@ -41,7 +41,7 @@ describe('exit code 5, by a rule or by the issuer', () => {
     const { home, world } = await homeInWorld();
     const run = await home.keyturn(['login', `${world.authorizationServer.issuer}/nothing-here`]);
     expect(run).toMatchObject({ code: 5, stdout: '' });
-    expect(run.stderr).toMatch(/rule: .*\n.*hint: /);
+    expect(run.stderr).toMatch(/rule: .*\n  read on: .*\n  hint: /);
   });
 });
 

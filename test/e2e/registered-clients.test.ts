@@ -60,8 +60,8 @@ describe('the list of clients', () => {
     ]);
     const text = await home.ok(['register', '--list']);
     const [header = '', dynamic = '', entered = '', bot = ''] = text.split('\n');
-    expect(header).toMatch(/^ISSUER +CLIENT ID +REGISTERED +HOW +AUTH METHOD +GRANT +REDIRECT URI$/);
-    expect(dynamic).toMatch(/by itself +none +authorization_code +http/);
+    expect(header).toMatch(/^ISSUER +CLIENT ID +REGISTERED +HOW +STATE +AUTH METHOD +GRANT +REDIRECT URI$/);
+    expect(dynamic).toMatch(/by itself +in use +none +authorization_code +http/);
     for (const part of [issuer, 'by-hand', 'entered', redirectUri]) expect(entered).toContain(part);
     expect(bot).toMatch(/client_secret_post +client_credentials +-$/);
     expect(text + JSON.stringify(clients)).not.toContain(secret);
@@ -93,7 +93,7 @@ describe('the list of clients', () => {
     ]) {
       const run = await home.keyturn(['register', ...args]);
       expect(run, args.join(' ')).toMatchObject({ code: 2, stdout: '' });
-      expect(run.stderr, args.join(' ')).toContain('hint: keyturn register --help');
+      expect(run.stderr, args.join(' ')).toContain('keyturn register --help');
     }
     expect(await home.brokerPid()).toBeUndefined();
   });

@@ -80,6 +80,26 @@ describe('login --device', () => {
   });
 });
 
+describe('login --new-client', () => {
+  it('signs in at a server that has forgotten Keyturn, whoever waits there already', async () => {
+    const { home, authorizationServer, url } = await homeInBentWorld();
+    await home.ok(['login', url]);
+    authorizationServer.clients.clear();
+    // The browser shows an error page, and comes back from it with nothing.
+    const first = home.start(['login', url]);
+    await first.says(`If the page shows an error: keyturn login ${url} --new-client`);
+    const second = home.start(['login', url]);
+    await second.says('waits already');
+    await second.says((await onlyQuestion(home, 'login')).url);
+    await home.ok(['login', url, '--new-client']);
+    expect(await first.ended).toMatchObject({ code: 0 });
+    expect(await second.ended).toMatchObject({ code: 0 });
+    expect(authorizationServer.counts.registrations).toBe(2);
+    const clients = await home.json<{ state?: string }[]>('register', '--list');
+    expect(clients.map(({ state }) => state)).toEqual(['replaced', undefined]);
+  });
+});
+
 describe('login --paste', () => {
   /** A sign-in that waits for an address, and where a browser elsewhere ends. */
   async function waiting(there: Awaited<ReturnType<typeof homeInBentWorld>>) {
@@ -192,7 +212,8 @@ describe('login --issuer and --account', () => {
     authorizationServer.settings.subject = 'bob';
     await home.ok(['login', url, '--account', 'private']);
     const [first] = authorizationServer.server.asked('/authorize');
-    expect(first?.query.get('login_hint')).toBe('work');
+    // A label is the person's own name for the account: it tells the server nothing.
+    expect(first?.query.get('login_hint')).toBeNull();
     const tokenOf = async (account: string): Promise<string> =>
       (await home.ok(['token', url, '--account', account, '--no-interaction'])).trim();
     const unasked = await home.keyturn(['token', url, '--account', 'work', '--no-interaction']);
@@ -213,7 +234,9 @@ describe('client-metadata', () => {
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
     });
-    const document = JSON.parse(await home.ok(['client-metadata', clientUrl])) as {
+    const text = await home.ok(['client-metadata', clientUrl]);
+    authorizationServer.settings.hosted = new Map([[clientUrl, text]]);
+    const document = JSON.parse(text) as {
       client_id: string;
       client_name: string;
       redirect_uris: string[];

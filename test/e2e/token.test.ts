@@ -80,6 +80,17 @@ describe('a token that no longer serves', () => {
     const again = await home.ok(['token', resource, '--rejected-stdin'], { stdin: old });
     expect(again.trim()).toBe(fresh);
     expect(world.counts().authorizationServer.refreshes).toBe(1);
+
+    // Three refusals of good tokens: the next one is not replaced for a while, and the broker says so.
+    let held = fresh;
+    for (let more = 0; more < 2; more += 1) {
+      held = (await home.ok(['token', resource, '--rejected-stdin'], { stdin: held })).trim();
+    }
+    const paused = await home.keyturn(['token', resource, '--rejected-stdin'], { stdin: held });
+    expect(paused).toMatchObject({ code: 5, stdout: '' });
+    expect(paused.stderr).toContain(`${resource} refused several tokens that should have been good.`);
+    expect(paused.stderr).toMatch(/again in: \d+ s\n {2}reason: token_refused/);
+    expect(world.counts().authorizationServer.refreshes).toBe(3);
   });
 
   it('is none that was just issued, however long the caller needs one: --min-validity sets off no sign-in', async () => {

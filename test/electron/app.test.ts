@@ -185,6 +185,7 @@ describe('the bridge', () => {
       ask(page, 'vault.unlock', {}),
       ask(page, 'vault.passphrase', { current: 'a', next: 'b' }),
       ask(page, 'login.start', { resource }),
+      ask(page, 'login.answer', { id: '12345678', isErrorPage: true }),
     ];
     for (const answer of await Promise.all(widening)) {
       expect(answer).toMatchObject({ refusal: { reason: 'not_permitted' } });
@@ -335,11 +336,15 @@ describe('the host', () => {
       refusal: { reason: 'not_permitted' },
     });
     expect(await preferences()).toMatchObject({ lockWithScreen: true });
-    // A press counts once the window was in front for half a second.
-    await until('a press counts', async () => {
-      await page.keyboard.press('Shift');
-      return (await ask(page, 'preferences.set', { lockWithScreen: false })).ok;
-    });
+    // A press counts once the window was in front for half a second. A locked vault vouches for no setting.
+    const pressed = async (channel: 'vault.unlock' | 'preferences.set', params: object): Promise<void> => {
+      await until(`a press counts for ${channel}`, async () => {
+        await page.keyboard.press('Shift');
+        return (await ask(page, channel, params)).ok;
+      });
+    };
+    await pressed('vault.unlock', {});
+    await pressed('preferences.set', { lockWithScreen: false });
     expect(await preferences()).toMatchObject({ lockWithScreen: false });
   });
 

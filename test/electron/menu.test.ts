@@ -67,11 +67,11 @@ describe('the colour of the icon', () => {
   const on = (desktop: string) => ({ XDG_CURRENT_DESKTOP: desktop });
 
   it.each([
-    ['the windows’ theme', 'linux', on('KDE'), theme(true), true],
-    ['the windows’ theme', 'linux', on('KDE'), theme(false), false],
+    ['the windows’ dark theme', 'linux', on('KDE'), theme(true), true],
+    ['the windows’ light theme', 'linux', on('KDE'), theme(false), false],
     ['GNOME’s panel, which is dark in the light theme too', 'linux', on('ubuntu:GNOME'), theme(false), true],
-    ['the taskbar’s own theme on Windows', 'win32', {}, theme(false, true), true],
-    ['the taskbar’s own theme on Windows', 'win32', {}, theme(true, false), false],
+    ['the taskbar’s own dark theme on Windows', 'win32', {}, theme(false, true), true],
+    ['the taskbar’s own light theme on Windows', 'win32', {}, theme(true, false), false],
     ['nothing on macOS, which colours it itself', 'darwin', {}, theme(true), false],
   ] as const)('follows %s', (_what, platform, env, colours, isDark) => {
     expect(isPanelDark(platform, env, colours)).toBe(isDark);

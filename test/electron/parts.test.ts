@@ -176,7 +176,6 @@ describe('the preferences', () => {
     const home = folder();
     expect(new PreferenceFile(home).choices()).toEqual({
       notifications: true,
-      lockWithScreen: false,
       isWelcomed: false,
     });
     new PreferenceFile(home).choose({ isWelcomed: true, notifications: undefined });
@@ -212,6 +211,7 @@ describe('a sign-in’s page', () => {
       resource,
       url: 'https://login.example/authorize?x=1',
       startUrl: page,
+      startedBy: 'window' as const,
       createdAt: 0,
       state: 'open',
     };
@@ -228,6 +228,15 @@ describe('a sign-in’s page', () => {
     await pages.offered(url);
     expect(opened).toEqual([]);
     await pages.opened('q1');
+    expect(opened).toEqual([url]);
+  });
+
+  it('opens again where the window starts an equal sign-in, and for no other', async () => {
+    const { pages, opened } = setUp();
+    await pages.broughtForward({ resource: 'https://elsewhere.example/mcp' });
+    await pages.broughtForward({ resource, account: 'work' });
+    expect(opened).toEqual([]);
+    await pages.broughtForward({ resource });
     expect(opened).toEqual([url]);
   });
 

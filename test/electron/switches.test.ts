@@ -20,7 +20,7 @@ describe('the command line', () => {
     '--NO-SANDBOX',
     '--hidden-things',
     '--user-data-dir=elsewhere',
-  ])('refuses %s', (word) => {
+  ])('refuses %j', (word) => {
     expect(forbiddenSwitches(['--hidden', word])).toEqual([word.trim()]);
   });
 

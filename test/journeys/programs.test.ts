@@ -10,6 +10,7 @@ import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
 import {
   answerCard,
+  lookAt,
   asks,
   button,
   newDesk,
@@ -98,6 +99,7 @@ describe('a program', () => {
 
     const main = await openMain(seat, 'programs');
     await main.getByText(names.programs.denied, { exact: true }).waitFor();
+    await lookAt(main);
     await button(main, names.programs.undo).click();
     await main.getByText(names.programs.nothing).waitFor();
     const again = asks(program, { resource });

@@ -5,6 +5,7 @@ import { RuleRefusal } from '../../src/errors.ts';
 import {
   authorizationServerLocations,
   discoverAuthorizationServer,
+  requirePkceForPerson,
 } from '../../src/oauth/authorization-server.ts';
 import { refusalOf } from './refusal.ts';
 import { now, openSite } from './site.ts';
@@ -155,12 +156,15 @@ describe('a document', () => {
     expect(await discover(`${site.origin}/`)).toMatchObject({ issuer: `${site.origin}/` });
   });
 
-  it.each([undefined, [], ['plain'], ['s256']])('is refused with PKCE methods %j', async (methods) => {
-    site.lay(oidcLocation, document({ code_challenge_methods_supported: methods }));
-    const refusal = await refusalOf(() => discover());
-    expect(refusal).toBeInstanceOf(RuleRefusal);
-    expect(refusal.reason).toBe('pkce_unsupported');
-  });
+  it.each([[undefined], [[]], [['plain']], [['s256']]])(
+    'is refused with PKCE methods %j',
+    async (methods) => {
+      site.lay(oidcLocation, document({ code_challenge_methods_supported: methods }));
+      const refusal = await refusalOf(() => discover());
+      expect(refusal).toBeInstanceOf(RuleRefusal);
+      expect(refusal.reason).toBe('pkce_unsupported');
+    },
+  );
 
   it.each([
     'authorization_endpoint',
@@ -175,10 +179,39 @@ describe('a document', () => {
     }
   });
 
-  it('may leave out the authorization endpoint, and then needs no PKCE', async () => {
+  it('without an authorization endpoint and without PKCE serves no person', async () => {
     const left = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined };
     site.lay(oauthLocation, document(left));
-    expect(await discover()).not.toHaveProperty('authorizationEndpoint');
+    const server = await discover();
+    expect(server).not.toHaveProperty('authorizationEndpoint');
+    if (!server) throw new Error('there is none');
+    const refusal = await refusalOf(async () => requirePkceForPerson(server));
+    expect(refusal).toMatchObject({
+      reason: 'pkce_unsupported',
+      hint: expect.stringContaining(`keyturn override ${site.origin} no-pkce-metadata on`),
+    });
+  });
+
+  it('without an authorization endpoint serves a person where it lists S256, or its owner waived that', async () => {
+    site.lay(oauthLocation, document({ authorization_endpoint: undefined }));
+    const listed = await discover();
+    const left = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined };
+    site.lay(oauthLocation, document(left));
+    const waived = await discoverAuthorizationServer(site.origin, site.http, { noPkceMetadata: true });
+    for (const server of [listed, waived]) {
+      expect(server).toBeDefined();
+      if (server) expect(() => requirePkceForPerson(server)).not.toThrow();
+    }
+  });
+
+  it('names no command that a shell would read otherwise', async () => {
+    const issuer = `${site.origin}/$(x)`;
+    site.lay(
+      `/.well-known/oauth-authorization-server/$(x)`,
+      document({ issuer, code_challenge_methods_supported: undefined }),
+    );
+    const { hint } = await refusalOf(() => discover(issuer));
+    expect(hint).toContain('keyturn override ISSUER no-pkce-metadata on');
   });
 
   it.each([{ token_endpoint: undefined }, { authorization_endpoint: 7 }, { scopes_supported: 'a' }])(

@@ -238,6 +238,77 @@ describe('processAuthorizationResponse', () => {
     expect(failure.message.length).toBeLessThan(500);
   });
 
+  it.each([
+    ['invalid_client', 'of any client', {}, undefined, 'client_rejected'],
+    ['unauthorized_client', 'of any client', {}, undefined, 'client_rejected'],
+    [
+      'invalid_request',
+      'of a client that may be forgotten',
+      { source: 'dynamic' },
+      undefined,
+      'client_rejected',
+    ],
+    ['invalid_request', 'of a document', { source: 'metadata_document' }, undefined, 'client_rejected'],
+    [
+      'invalid_request',
+      'that names the client',
+      { source: 'dynamic' },
+      'unknown client_id',
+      'client_rejected',
+    ],
+    [
+      'invalid_request',
+      'of a client made just now',
+      { source: 'dynamic', isNew: true },
+      undefined,
+      'login_failed',
+    ],
+    ['invalid_request', 'of a client that was entered', {}, undefined, 'login_failed'],
+    ['invalid_request', 'that names a parameter', { source: 'dynamic' }, 'resource missing', 'login_failed'],
+    [
+      'invalid_request',
+      'that names client and parameter',
+      { source: 'dynamic' },
+      'the client sent no code_challenge',
+      'login_failed',
+    ],
+    [
+      'invalid_request',
+      'beside a prompt',
+      { source: 'dynamic', prompt: 'consent' },
+      undefined,
+      'login_failed',
+    ],
+    ['invalid_scope', 'of a document', { source: 'metadata_document' }, undefined, 'login_failed'],
+  ] as const)('takes %s, %s, for what it means', async (error, _what, client, description, reason) => {
+    const { source, isNew, prompt } = {
+      source: 'preregistered' as const,
+      isNew: false,
+      prompt: undefined,
+      ...client,
+    };
+    const made = await build({
+      registration: registrationAt(issuer, { source }),
+      isNewClient: isNew,
+      prompt,
+    });
+    const words = description === undefined ? {} : { error_description: description };
+    const query = new URLSearchParams({ error, ...words, state: made.attempt.state }).toString();
+    const url = new URL(`http://127.0.0.1/callback?${query}`);
+    const refusal = await refusalOf(() => processAuthorizationResponse(made.attempt, server, url));
+    expect(refusal.reason).toBe(reason);
+    if (reason === 'client_rejected')
+      expect(refusal.hint).toContain(`keyturn register ${issuer} --client-id`);
+  });
+
+  it.each(['invalid_target', 'invalid_request&error_description=unknown+parameter:+resource'])(
+    'names the override that helps where the answer is %s',
+    async (error) => {
+      const refusal = await refusalOf(() => answer(`error=${error}&state=st4te`));
+      expect(refusal.hint).toContain(`keyturn override ${issuer} no-resource on`);
+    },
+  );
+
   it('prefers an error to a code', async () => {
     expect((await refusalOf(() => answer('error=server_error&code=c0de&state=st4te'))).reason).toBe(
       'login_failed',

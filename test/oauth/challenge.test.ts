@@ -196,6 +196,12 @@ describe('bearerChallenge', () => {
     ['neither comma nor quotes', `Bearer scope=a resource_metadata=${metadata}`],
     ['semicolons', `Bearer scope="a"; resource_metadata="${metadata}"`],
     ['semicolons and no quotes', `Bearer scope=a;resource_metadata=${metadata};error=e`],
+    ['single quotes', `Bearer scope='a', resource_metadata='${metadata}'`],
+    [
+      'quotes within a text',
+      `Bearer error_description="No "token" here", scope="a", resource_metadata="${metadata}"`,
+    ],
+    ['a comma after the scheme', `Bearer, scope="a", resource_metadata="${metadata}"`],
     ['no comma before the next scheme', `Basic realm="x" Bearer scope="a", resource_metadata="${metadata}"`],
   ])('reads metadata and scope with %s', (_what, header) => {
     expect(bearerChallenge(header)).toMatchObject({ resourceMetadata: metadata, scope: ['a'] });
@@ -212,6 +218,9 @@ describe('bearerChallenge', () => {
       'more room than a header has',
       `Bearer resource_metadata="${metadata}", realm="${'x'.repeat(16 * 1024)}"`,
     ],
+    ['a colon after the scheme', `Bearer: resource_metadata="${metadata}"`],
+    ['JSON', `Bearer {"resource_metadata":"${metadata}"}`],
+    ['the name in quotes', `Bearer "resource_metadata"="${metadata}"`],
     ['no scheme', `resource_metadata="${metadata}"`],
   ])('says that metadata is named and can’t be read: %s', (_what, header) => {
     expect(bearerChallenge(header)).toMatchObject({ isUnreadable: true });

@@ -55,17 +55,17 @@ describe('the start', () => {
   });
 
   it.each([
-    [{ interval: undefined }, { interval: 5 }],
-    [{ interval: null }, { interval: 5 }],
-    [{ interval: '3' }, { interval: 3 }],
-    [{ interval: 0 }, { interval: 5 }],
-    [{ interval: -1 }, { interval: 5 }],
-    [{ interval: 0.1 }, { interval: 1 }],
-    [{ interval: 1e9 }, { interval: 300 }],
-    [{ expires_in: undefined }, { expiresAt: now + 600_000 }],
-    [{ expires_in: 'soon' }, { expiresAt: now + 600_000 }],
-    [{ expires_in: 1e12 }, { expiresAt: now + 3_600_000 }],
-  ])('bounds %j', async (changes, expected) => {
+    ['an absent interval', { interval: undefined }, { interval: 5 }],
+    ['an interval of null', { interval: null }, { interval: 5 }],
+    ['an interval as text', { interval: '3' }, { interval: 3 }],
+    ['an interval of 0', { interval: 0 }, { interval: 5 }],
+    ['an interval of -1', { interval: -1 }, { interval: 5 }],
+    ['an interval of 0.1', { interval: 0.1 }, { interval: 1 }],
+    ['an interval of 1e9', { interval: 1e9 }, { interval: 300 }],
+    ['an absent lifetime', { expires_in: undefined }, { expiresAt: now + 600_000 }],
+    ['a lifetime of "soon"', { expires_in: 'soon' }, { expiresAt: now + 600_000 }],
+    ['a lifetime of 1e12', { expires_in: 1e12 }, { expiresAt: now + 3_600_000 }],
+  ])('bounds %s', async (_what, changes, expected) => {
     site.lay('/device', { body: { ...good(), ...changes } });
     expect(await start()).toMatchObject(expected);
   });
@@ -97,7 +97,7 @@ describe('the start', () => {
     { user_code: undefined },
     { device_code: '' },
     { device_code: 7 },
-    { verification_uri: undefined },
+    { verification_uri: null },
   ])('refuses an answer with %j', async (changes) => {
     site.lay('/device', { body: { ...good(), ...changes } });
     const refusal = await refusalOf(start);

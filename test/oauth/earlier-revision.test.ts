@@ -78,7 +78,7 @@ describe('metadata at the base URL', () => {
     expect((await refusalOf(discover)).reason).toBe('issuer_mismatch');
   });
 
-  it.each([undefined, [], ['plain']])(
+  it.each([[undefined], [[]], [['plain']]])(
     'is refused with PKCE methods %j, not replaced by defaults',
     async (methods) => {
       site.lay(oauthLocation, document({ code_challenge_methods_supported: methods }));

@@ -66,7 +66,7 @@ describe('the exchange at the identity provider', () => {
     { issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' },
     { issued_token_type: undefined },
     { token_type: 'Bearer' },
-    { token_type: undefined },
+    { token_type: null },
     { expires_in: -1 },
   ])('refuses an answer with %j', async (changes) => {
     site.lay('/token', { body: { ...good, ...changes } });
@@ -173,7 +173,7 @@ describe('the identity provider', () => {
   it.each([
     [{ issuer: 'https://evil.example' }, 'issuer_mismatch'],
     [{ issuer: undefined }, 'issuer_mismatch'],
-    [{ token_endpoint: undefined }, 'metadata_invalid'],
+    [{ token_endpoint: null }, 'metadata_invalid'],
     [{ token_endpoint: 'http://server.example/token' }, 'insecure_url'],
   ])('is refused with %j', async (changes, reason) => {
     site.lay(location, { body: { issuer: site.origin, token_endpoint: `${site.origin}/token`, ...changes } });

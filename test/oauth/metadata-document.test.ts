@@ -1,9 +1,11 @@
 /** Fetching a metadata document from a real server that does not always behave. */
 import { gzipSync } from 'node:zlib';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Agent, fetch as fetchBy } from 'undici';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../src/errors.ts';
+import { AnswerLost } from '../../src/oauth/http.ts';
 import { fetchMetadata, firstMetadata } from '../../src/oauth/metadata-document.ts';
 import { everyWordOf, refusalOf } from './refusal.ts';
 import { deadOrigin, now, openSite } from './site.ts';
@@ -136,7 +138,37 @@ describe('a metadata document', () => {
       get('/doc', { ...site.http, fetch: (url, init) => fetch(url, init) }),
     );
     expect(error).toBeInstanceOf(Unreachable);
-    expect(error.hint).toContain('NODE_EXTRA_CA_CERTS');
+    expect(error.hint).toContain('keyturn settings extraAuthorities');
+  });
+
+  it('is unreachable under a certificate for another name, and the hint names no authorities', async () => {
+    const agent = new Agent({ connect: { ca: site.ca, servername: 'other.example' } });
+    onTestFinished(() => agent.destroy());
+    const error = await refusalOf(() =>
+      get('/doc', { ...site.http, fetch: (url, init) => fetchBy(url, { ...init, dispatcher: agent }) }),
+    );
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.message).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
+    expect(error.hint).toContain('for another name');
+    expect(error.hint).not.toMatch(/authorit/i);
+  });
+
+  it.each([
+    ['CERT_HAS_EXPIRED', 'has expired'],
+    ['CERT_NOT_YET_VALID', 'not valid yet'],
+    ['CERT_REVOKED', 'was revoked'],
+    ['HOSTNAME_MISMATCH', 'another name'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'extraAuthorities'],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'extraAuthorities'],
+    ['CERT_SIGNATURE_FAILURE', 'can not be used'],
+  ])('is unreachable after %s, with a hint that fits it', async (code, hint) => {
+    const cause = Object.assign(new Error('tls'), { code });
+    const fails = async (): Promise<never> => Promise.reject(new TypeError('fetch failed', { cause }));
+    const error = await refusalOf(() => get('/doc', { ...site.http, fetch: fails }));
+    // Nothing was sent: the answer isn't lost.
+    expect(error).not.toBeInstanceOf(AnswerLost);
+    expect(error.hint).toContain(hint);
+    expect(error.hint?.includes('extraAuthorities')).toBe(hint === 'extraAuthorities');
   });
 
   it('is never fetched over plain http', async () => {

@@ -1,7 +1,7 @@
 /** Asking a protected server without a token. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { probe } from '../../src/oauth/probe.ts';
+import { probe, probeEitherSpelling } from '../../src/oauth/probe.ts';
 import { refusalOf } from './refusal.ts';
 import { deadOrigin, openSite } from './site.ts';
 import type { Site } from './site.ts';
@@ -65,10 +65,64 @@ describe('probe', () => {
     expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
   });
 
-  it('follows no redirect', async () => {
-    site.lay('/mcp', { status: 307, headers: { location: '/other' } });
+  it.each([301, 302, 303, 307, 308])(
+    'follows a %i within the origin, and takes the challenge there',
+    async (status) => {
+      site.lay('/mcp', { status, headers: { location: '/mcp/' } });
+      site.lay('/mcp/', { status: 401, headers: challenge });
+      expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+      expect(site.asked.map(({ path }) => path)).toEqual(['/mcp', '/mcp/']);
+    },
+  );
+
+  it('repeats a POST where the redirect keeps the method, and nowhere else', async () => {
+    const redirecting = (status: number): void => {
+      site.clear();
+      site.lay('/mcp', { status, headers: { location: '/mcp/' } });
+      site.lay('/mcp/', ({ method }) =>
+        method === 'GET' ? { status: 405 } : { status: 401, headers: challenge },
+      );
+    };
+    redirecting(307);
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+    redirecting(302);
+    expect(await probe(endpoint, site.http)).toEqual({ status: 302 });
+    expect(site.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /mcp',
+      'GET /mcp/',
+      'POST /mcp',
+    ]);
+  });
+
+  it('follows no redirect to another origin, and three at most', async () => {
+    site.lay('/mcp', { status: 307, headers: { location: 'https://127.0.0.1:1/mcp' } });
     expect(await probe(endpoint, site.http)).toEqual({ status: 307 });
     expect(site.asked).toHaveLength(1);
+    site.lay('/mcp', { status: 307, headers: { location: '/mcp' } });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 307 });
+    expect(site.asked).toHaveLength(5);
+  });
+
+  it('does not take the page that a redirect leads to for the endpoint', async () => {
+    site.lay('/mcp', { status: 302, headers: { location: '/sign-in' } });
+    site.lay('/sign-in', { body: '<html>' });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 302 });
+  });
+
+  it('asks at the spelling with the other end where the typed one asks for nothing', async () => {
+    const found = { status: 401, challenge: { scope: ['a'] } };
+    site.lay('/mcp/', { status: 401, headers: challenge });
+    expect(await probeEitherSpelling(endpoint, site.http)).toEqual({ at: `${endpoint}/`, ...found });
+    site.clear();
+    site.lay('/mcp', { status: 401, headers: challenge });
+    expect(await probeEitherSpelling(`${endpoint}/`, site.http)).toEqual({ at: endpoint, ...found });
+    site.clear();
+    site.lay('/mcp', { body: 'open' });
+    site.lay('/mcp/', { status: 500 });
+    expect(await probeEitherSpelling(endpoint, site.http)).toEqual({ at: endpoint, status: 200 });
+    site.clear();
+    expect(await probeEitherSpelling(`${site.origin}/`, site.http)).toMatchObject({ status: 404 });
+    expect(site.asked.map(({ path }) => path)).toEqual(['/', '/']);
   });
 
   it('tells an unreachable server from one that answers', async () => {

@@ -58,7 +58,7 @@ describe('registerDynamically', () => {
     expect(sent(1)).toMatchObject({ grant_types: ['authorization_code', device, 'refresh_token'] });
   });
 
-  it('names the scopes, and asks once more without what may be refused', async () => {
+  it('names the scopes, and asks again without what may be refused: first the scopes, then the refresh token', async () => {
     site.lay('/register', ({ body }) =>
       body.includes('refresh_token') || body.includes('scope')
         ? { status: 400, body: { error: 'invalid_client_metadata' } }
@@ -67,10 +67,12 @@ describe('registerDynamically', () => {
     const request = { redirectUris: [loopback], clientName: 'Keyturn', scope: ['a', 'b'] } as const;
     const { registration } = await registerDynamically(serverAt(site.origin), request, site.http);
     expect(sent(0)).toMatchObject({ scope: 'a b' });
-    expect(sent(1)).toMatchObject({ grant_types: ['authorization_code'] });
+    expect(sent(1)).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'] });
     expect(sent(1)).not.toHaveProperty('scope');
+    expect(sent(2)).toMatchObject({ grant_types: ['authorization_code'] });
+    expect(sent(2)).not.toHaveProperty('scope');
     expect(registration.grantTypes).toEqual(['authorization_code']);
-    expect(site.asked).toHaveLength(2);
+    expect(site.asked).toHaveLength(3);
   });
 
   it.each([
@@ -110,6 +112,8 @@ describe('registerDynamically', () => {
   it.each([
     'https://other.example/',
     'http://127.0.0.1:4711/other',
+    'http://127.0.0.1:3999/p4th/callback',
+    'http://localhost:3999/p4th/callback',
     'http://10.0.0.1/p4th/callback',
     'custom:/p4th',
   ])('is refused where the answer names %s alone', async (uri) => {

@@ -40,6 +40,9 @@ describe('canonicalResource', () => {
     'http://127.0.0.1/mcp',
     'ws://server.example/mcp',
     'ftp://server.example/mcp',
+    'stdio:///usr/local/bin/server',
+    'file:///usr/local/bin/server',
+    '/usr/local/bin/server --stdio',
     'javascript://server.example/%0aalert(1)',
   ])('refuses %j and says what to type', async (input) => {
     const refusal = await refusalOf(() => canonicalResource(input, strict));

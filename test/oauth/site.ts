@@ -29,6 +29,8 @@ export interface Asked {
 
 export interface Site {
   readonly origin: string;
+  /** PEM text of the authority to trust. */
+  readonly ca: string;
   readonly http: Http;
   readonly asked: Asked[];
   /** What `path` answers from now on; a function decides anew each time. Others answer 404. */
@@ -76,6 +78,7 @@ export async function openSite(): Promise<Site> {
   listener.serve((request, response) => void answer(request, response));
   return {
     origin: listener.origin,
+    ca: certificates.ca,
     http: { fetch: trusting.fetch, now: () => now, wall: () => now, allowInsecureLoopback: false },
     asked,
     lay: (path, page) => void pages.set(path, page),

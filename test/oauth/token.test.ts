@@ -193,18 +193,18 @@ describe('a JWT access token', () => {
   });
 
   it.each([
-    undefined,
-    null,
-    '',
-    [],
-    ['api://default'],
-    'account',
-    'urn:example:api',
-    '6ad6a9b6-2f4e-4bf0-8a9d-0e7b1f8f5f77',
-    'server.example',
-    7,
-    {},
-    [['https://other.example']],
+    [undefined],
+    [null],
+    [''],
+    [[]],
+    [['api://default']],
+    ['account'],
+    ['urn:example:api'],
+    ['6ad6a9b6-2f4e-4bf0-8a9d-0e7b1f8f5f77'],
+    ['server.example'],
+    [7],
+    [{}],
+    [[['https://other.example']]],
   ])('is taken as bound to no server for the audience %j', async (aud) => {
     site.lay('/token', { body: { ...good, access_token: jwt({ aud }) } });
     expect(await refreshed()).toMatchObject({ audience: 'unbound' });
@@ -292,6 +292,41 @@ describe('an ID token', () => {
   });
 });
 
+describe('an error that repeats the request', () => {
+  const basic = Buffer.from('client-1.a_b:s%3Acr-t').toString('base64');
+
+  it.each([
+    ['a code', () => exchanged(), ['c0de']],
+    ['a verifier', () => exchanged(), ['v'.repeat(43)]],
+    ['a refresh token', () => refreshed(), ['refr3sh']],
+    [
+      'a refresh token in a URL',
+      () => refreshed({ refreshToken: 'a/b c' }),
+      ['a/b c', 'a%2Fb%20c', 'a%2Fb+c'],
+    ],
+    ['a client secret', () => refreshedAs('client_secret_post'), ['s:cr-t']],
+    ['the credentials of a header', () => refreshedAs('client_secret_basic'), [basic, 's:cr-t', 's%3Acr-t']],
+  ] as const)('is shown without %s', async (_what, asked, secrets) => {
+    const body = { error: 'invalid_request', error_description: `bad: ${secrets.join(', ')}.` };
+    site.lay('/token', { status: 400, body });
+    const refusal = await refusalOf(asked);
+    expect(refusal.message).toContain(`("bad: ${secrets.map(() => '…').join(', ')}.")`);
+    for (const secret of secrets) expect(everyWordOf(refusal)).not.toContain(secret);
+  });
+
+  function refreshedAs(tokenEndpointAuthMethod: 'client_secret_post' | 'client_secret_basic') {
+    const registration = registrationAt(site.origin, { tokenEndpointAuthMethod });
+    return refreshed({ registration, clientSecret: 's:cr-t' });
+  }
+
+  it('as its code is shown without the refresh token, and judged by the code that came', async () => {
+    site.lay('/token', { status: 400, body: { error: 'invalid_grant', error_description: 'no grant' } });
+    const refusal = await refusalOf(() => refreshed({ refreshToken: 'grant' }));
+    expect(refusal.reason).toBe('login_required');
+    expect(refusal.message).toContain('"invalid_…" ("no …")');
+  });
+});
+
 describe('a refresh that is refused', () => {
   it.each<[string, Page]>([
     ['invalid_grant', { status: 400, body: { error: 'invalid_grant' } }],
@@ -322,7 +357,6 @@ describe('a refresh that is refused', () => {
     ['a 429', { status: 429, body: { error: 'invalid_grant' } }],
     ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>sign in to the Wi-Fi</html>' }],
     ['a web page with 400', { status: 400, headers: { 'content-type': 'text/html' }, body: '<html>' }],
-    ['a 400 for a malformed request', { status: 400, body: { error: 'invalid_request' } }],
     ['an empty 401', { status: 401 }],
     ['an empty 403', { status: 403 }],
     ['a 404', { status: 404, body: 'not found' }],
@@ -366,6 +400,7 @@ describe('a refresh that is refused', () => {
     ['unauthorized_client', 400, 'client_rejected'],
     ['invalid_scope', 400, 'scope_insufficient'],
     ['invalid_target', 400, 'resource_mismatch'],
+    ['invalid_request', 400, 'login_failed'],
   ])('tells %s from a dead token', async (error, status, reason) => {
     site.lay('/token', { status, body: { error, error_description: 'why\u202e' } });
     const refusal = await refusalOf(() => refreshed({ scope: ['a'] }));

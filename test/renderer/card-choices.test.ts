@@ -2,31 +2,20 @@
  * What a card offers and says, over answers that are written down: how long, and to whom.
  * That the broker keeps to it is question-card.test.ts's.
  */
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleNow } from '../support/example-desk.ts';
-import { accessibilityFaults, openWindow, overflowing, releaseTimers } from './page-window.ts';
+import {
+  accessibilityFaults,
+  armed,
+  button,
+  idle,
+  overflowing,
+  releaseTimers,
+  timerHeld,
+  windowsOfOneBrowser,
+} from './page-window.ts';
 
-let profile: BrowserProfile;
-
-beforeAll(async () => {
-  profile = await openBrowserProfile({ ca: '', origins: [] });
-});
-
-afterAll(() => profile.close());
-
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-
-/** Waits until the card may be approved. */
-const armed = (page: Page): Promise<void> => page.locator('button.primary:enabled').waitFor();
-
-/** Waits until no answer is under way: meanwhile another press counts for nothing. */
-const idle = (page: Page): Promise<void> => page.locator('.actions[aria-busy=false]').waitFor();
-
-/** Waits until the half second is about to run. */
-const timerHeld = (page: Page): Promise<void> =>
-  expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
+const openWindow = windowsOfOneBrowser();
 
 /** What the wire lets through at most: many names, long ones, and a change at the very end. */
 const longNames = Array.from({ length: 60 }, (_none, at) => `https://scopes.example/${'a'.repeat(20)}/${at}`);
@@ -68,7 +57,7 @@ describe('what a card says', () => {
     { ...common, id: 'sign-in', kind: 'login' as const, issuer: `${longUrl}/issuer`, url: longUrl },
   ];
   const open = (hash: string) =>
-    openWindow(profile.page.context(), {
+    openWindow({
       hash,
       width: 320,
       answer: exampleAnswer({ 'interaction.list': { interactions }, 'grant.list': { grants: [] } }),
@@ -145,7 +134,7 @@ describe('how long it is allowed', () => {
       },
       'settings.get': { settings: {}, details: [], desk: 'here' },
     });
-    const { page } = await openWindow(profile.page.context(), {
+    const { page } = await openWindow({
       hash: 'card',
       later: exampleNow - Math.floor(Date.now() / 1000),
       answer: async (channel, params) => {
@@ -181,7 +170,7 @@ describe('how long it is allowed', () => {
 
   it('is proposed as the setting says', async () => {
     let defaultLease = 'once';
-    const { page, change } = await openWindow(profile.page.context(), {
+    const { page, change } = await openWindow({
       hash: 'card',
       answer: async (channel, params) =>
         exampleAnswer({
@@ -205,7 +194,7 @@ describe('how long it is allowed', () => {
   });
 
   it('is never beyond an hour for the command, and no session where nothing tells who asks', async () => {
-    const { page } = await openWindow(profile.page.context(), {
+    const { page } = await openWindow({
       hash: 'card/cli',
       answer: exampleAnswer({
         'interaction.list': {
@@ -256,7 +245,7 @@ describe('how long it is allowed', () => {
       'settings.get': { settings: {}, details: [], desk: 'here' },
     };
     const calls: string[] = [];
-    const { page, change } = await openWindow(profile.page.context(), {
+    const { page, change } = await openWindow({
       hash: 'card',
       later: exampleNow - Math.floor(Date.now() / 1000),
       areTimersHeld: true,
@@ -304,7 +293,7 @@ describe('how long it is allowed', () => {
   });
 
   it('is offered by no card whose lists can not be read', async () => {
-    const { page } = await openWindow(profile.page.context(), {
+    const { page } = await openWindow({
       hash: 'card',
       answer: async (channel, params) =>
         channel === 'client.list'

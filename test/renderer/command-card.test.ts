@@ -1,29 +1,9 @@
 /** What the card of a command says, over answers that are written down: what would change, and who asks. */
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleNow } from '../support/example-desk.ts';
-import { openWindow, releaseTimers } from './page-window.ts';
+import { armed, button, idle, releaseTimers, timerHeld, windowsOfOneBrowser } from './page-window.ts';
 
-let profile: BrowserProfile;
-
-beforeAll(async () => {
-  profile = await openBrowserProfile({ ca: '', origins: [] });
-});
-
-afterAll(() => profile.close());
-
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-
-/** Waits until the card may be approved. */
-const armed = (page: Page): Promise<void> => page.locator('button.primary:enabled').waitFor();
-
-/** Waits until no answer is under way: meanwhile another press counts for nothing. */
-const idle = (page: Page): Promise<void> => page.locator('.actions[aria-busy=false]').waitFor();
-
-/** Waits until the half second is about to run. */
-const timerHeld = (page: Page): Promise<void> =>
-  expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
+const openWindow = windowsOfOneBrowser();
 
 it('the card of another account names server, issuer and both accounts, and keeps it after a press', async () => {
   const question = {
@@ -38,7 +18,7 @@ it('the card of another account names server, issuer and both accounts, and keep
   };
   const answers: unknown[] = [];
   const example = exampleAnswer({ 'interaction.list': { interactions: [question] } });
-  const { page } = await openWindow(profile.page.context(), {
+  const { page } = await openWindow({
     hash: 'card',
     answer: async (channel, params) => {
       if (channel === 'interaction.answer') answers.push(params);
@@ -136,6 +116,10 @@ describe('the card of a command', () => {
       ['May a command waive a rule', 'https://notes.example/mcp', 'Ask without the resource', 'Danger'],
     ],
     [
+      { command: 'override', server: 'https://tools.intern.example', override: 'private-address' },
+      ['tools.intern.example', 'May a command waive a rule', 'private network', 'Danger'],
+    ],
+    [
       { command: 'settings', setting: { name: 'browser', value: 'firefox' } },
       ['May a command change a setting', 'browser', 'firefox'],
     ],
@@ -147,7 +131,7 @@ describe('the card of a command', () => {
   // The first part is waited for: no card before it may say the same.
   it('says what would change, and who asks', async () => {
     const interactions = changes.map(([fields], at) => ({ ...common, ...fields, id: `q${at}` }));
-    const { page } = await openWindow(profile.page.context(), {
+    const { page } = await openWindow({
       answer: exampleAnswer({ 'interaction.list': { interactions } }),
     });
     for (const [at, [{ command }, parts]] of changes.entries()) {
@@ -160,6 +144,8 @@ describe('the card of a command', () => {
         expect(text, command).toContain(part.toLowerCase());
       }
       expect(text, command).not.toContain('attested');
+      // A private address is confirmed for a host.
+      expect(text, command).not.toContain('https://tools');
     }
   });
 
@@ -168,7 +154,7 @@ describe('the card of a command', () => {
     const example = exampleAnswer({
       'interaction.list': { interactions: [{ ...common, command: 'unlock' }] },
     });
-    const { page } = await openWindow(profile.page.context(), {
+    const { page } = await openWindow({
       hash: 'card',
       areTimersHeld: true,
       answer: async (channel, params) => {

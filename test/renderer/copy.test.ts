@@ -1,14 +1,9 @@
 /** The copy buttons: they say what became of the text, to the eye and to a screen reader. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { describe, expect, it } from 'vitest';
 import { exampleAnswer } from '../support/example-desk.ts';
-import { type Answer, openWindow, releaseTimers } from './page-window.ts';
+import { type Answer, releaseTimers, windowsOfOneBrowser } from './page-window.ts';
 
-let profile: BrowserProfile;
-beforeAll(async () => {
-  profile = await openBrowserProfile({ ca: '', origins: [] });
-});
-afterAll(() => profile.close());
+const openWindow = windowsOfOneBrowser();
 
 const command = 'npm run setup && npm install --global .';
 
@@ -21,7 +16,7 @@ async function openWelcome(isRefused: boolean) {
     if (channel !== 'text.copy' || !isRefused) return known(channel, params);
     return { ok: false, refusal: { reason: 'not_permitted', message: 'Nothing was allowed.' } };
   };
-  const { page } = await openWindow(profile.page.context(), { answer, hash: 'welcome', areTimersHeld: true });
+  const { page } = await openWindow({ answer, hash: 'welcome', areTimersHeld: true });
   const copy = page.getByRole('button', { name: `Copy: ${command}` });
   const copied = page.getByRole('button', { name: `Copied: ${command}` });
   const said = page.locator('.announcement p');

@@ -4,20 +4,19 @@
  * The answers here are written down, not a broker's: past its schemas no real one lets such texts
  * through, and the page must stand by itself.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Envelope } from '../../electron/channels.ts';
-import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
 import { attestedEditor, differingIndex, hostileAsker } from '../support/example-desk.ts';
 import { emptyStatus as status, examplePreferences } from '../support/example-desk.ts';
-import { accessibilityFaults, type Answer, openWindow, overflowing, type PageWindow } from './page-window.ts';
+import {
+  accessibilityFaults,
+  type Answer,
+  overflowing,
+  type PageWindow,
+  windowsOfOneBrowser,
+} from './page-window.ts';
 
-let profile: BrowserProfile;
-
-beforeAll(async () => {
-  profile = await openBrowserProfile({ ca: '', origins: [] });
-});
-
-afterAll(() => profile.close());
+const openWindow = windowsOfOneBrowser();
 
 type Lists = Readonly<Record<string, unknown>>;
 const now = Math.floor(Date.now() / 1000);
@@ -49,7 +48,7 @@ function answering(lists: Lists, asked: [unknown, unknown][] = []): Answer {
 }
 
 const show = (lists: Lists, hash: string, asked?: [unknown, unknown][]): Promise<PageWindow> =>
-  openWindow(profile.page.context(), { answer: answering(lists, asked), hash });
+  openWindow({ answer: answering(lists, asked), hash });
 
 const grant = (fields: object): object => ({
   id: 'a1',
@@ -209,7 +208,7 @@ describe('hostile texts', () => {
             refusal: { reason: 'internal', message, hint: message, rule: message, retryAfter: 60 },
           }
         : answering({})(channel, {});
-    const { page } = await openWindow(profile.page.context(), {
+    const { page } = await openWindow({
       answer: refusing,
       hash: 'servers',
       width: 320,
@@ -365,7 +364,7 @@ describe('what is out of the ordinary', () => {
 
   it('a wrong passphrase leaves its field too', async () => {
     const refusal = { reason: 'locked', message: 'That was not the passphrase.' };
-    const { page } = await openWindow(profile.page.context(), {
+    const { page } = await openWindow({
       hash: 'servers',
       answer: async (channel, params) =>
         channel === 'vault.unlock' ? { ok: false, refusal } : answering(troubled)(channel, params),

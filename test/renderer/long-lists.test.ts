@@ -1,17 +1,10 @@
 /** Hundreds of servers and programs: what is made at once, and what is drawn anew. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ResultOn } from '../../electron/channels.ts';
-import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
 import { exampleAnswer } from '../support/example-desk.ts';
-import { type Answer, openWindow } from './page-window.ts';
+import { type Answer, windowsOfOneBrowser } from './page-window.ts';
 
-let profile: BrowserProfile;
-
-beforeAll(async () => {
-  profile = await openBrowserProfile({ ca: '', origins: [] });
-});
-
-afterAll(() => profile.close());
+const openWindow = windowsOfOneBrowser();
 
 type Grant = ResultOn<'grant.list'>['grants'][number];
 
@@ -34,7 +27,7 @@ const serverOf = (n: number, fields: Partial<Grant> = {}): Grant => {
 
 describe('500 servers and 200 programs', () => {
   it('are shown some at a time, more at the end of them, and every one is found by the filter', async () => {
-    const { page } = await openWindow(profile.page.context(), {
+    const { page } = await openWindow({
       hash: 'servers',
       answer: exampleAnswer({
         'grant.list': { grants: many(500).map((n) => serverOf(n)) },
@@ -64,7 +57,7 @@ describe('500 servers and 200 programs', () => {
   });
 
   it('and 200 clients at issuers are no longer a page than they need be', async () => {
-    const { page } = await openWindow(profile.page.context(), {
+    const { page } = await openWindow({
       hash: 'settings',
       answer: exampleAnswer({
         'registration.list': {
@@ -88,7 +81,7 @@ describe('500 servers and 200 programs', () => {
   it('are drawn anew only where one of them changed, and not at all where none did', async () => {
     let grants = many(500).map((n) => serverOf(n, { lastRefreshedAt: 1 }));
     const answer: Answer = async (channel) => exampleAnswer({ 'grant.list': { grants } })(channel, {});
-    const { page, change } = await openWindow(profile.page.context(), {
+    const { page, change } = await openWindow({
       answer,
       hash: 'servers',
       areTimersHeld: true,

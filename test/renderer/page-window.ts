@@ -1,8 +1,9 @@
 /** Windows of a test: closed with it, and asked what is wrong with them. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { BrowserContext, Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
 import { openPage } from '../support/window-page.ts';
 import type { PageWindow, WindowOptions } from '../support/window-page.ts';
 
@@ -10,15 +11,55 @@ export type { Answer, PageWindow, WindowOptions } from '../support/window-page.t
 
 const root = path.join(import.meta.dirname, '..', '..');
 
-export async function openWindow(context: BrowserContext, options: WindowOptions): Promise<PageWindow> {
-  const opened = await openPage(context, options);
-  onTestFinished(() => opened.page.close());
-  return opened;
+/** At the top of a file: one browser for its tests. Opens a window in it, which ends with the test. */
+export function windowsOfOneBrowser(): (options: WindowOptions) => Promise<PageWindow> {
+  let profile: BrowserProfile;
+  beforeAll(async () => {
+    profile = await openBrowserProfile({ ca: '', origins: [] });
+  });
+  afterAll(() => profile.close());
+  return async (options) => {
+    const opened = await openPage(profile.page.context(), options);
+    onTestFinished(() => opened.page.close());
+    return opened;
+  };
 }
+
+export const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+/** Waits until the card may be approved. */
+export const armed = (page: Page): Promise<void> => page.locator('button.primary:enabled').waitFor();
+
+/** Waits until no answer is under way: meanwhile another press counts for nothing. */
+export const idle = (page: Page): Promise<void> => page.locator('.actions[aria-busy=false]').waitFor();
+
+/** Waits until the half second is about to run. The policy lets no text be run in the page, so it is asked from here. */
+export const timerHeld = (page: Page): Promise<void> =>
+  expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
 
 /** Lets held timers run; answers how long each would have taken, in milliseconds. */
 export async function releaseTimers(page: Page): Promise<number[]> {
   return page.evaluate<number[]>(`window.heldTimers.splice(0).map(({ run, delay }) => (run(), delay))`);
+}
+
+/**
+ * Notes from now on where the focus is in the moment when a dialog comes and when one goes, before anything else of the
+ * page runs: each as `came` or `went` and the name of the element.
+ */
+export async function noteDialogFocus(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate(`{
+    window.dialogFocus = [];
+    const note = (verb) => {
+      const { activeElement: element } = document;
+      window.dialogFocus.push(verb + ' ' + (element.getAttribute('aria-label') ?? element.textContent));
+    };
+    const hasDialog = (nodes) => [...nodes].some(({ tagName }) => tagName === 'DIALOG');
+    new MutationObserver((changes) => {
+      if (changes.some(({ addedNodes }) => hasDialog(addedNodes))) note('came');
+      if (changes.some(({ removedNodes }) => hasDialog(removedNodes))) note('went');
+    }).observe(document.body, { childList: true, subtree: true });
+  }`);
+  return () => page.evaluate<string[]>('window.dialogFocus');
 }
 
 const axe = await readFile(path.join(root, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');

@@ -1,21 +1,23 @@
 /** The question card over a real broker: who can approve, how, when; and what is left of each answer. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/connection.ts';
-import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
 import { type Desk, openDesk, questionId } from './desk.ts';
-import { openWindow, type PageWindow, releaseTimers, type WindowOptions } from './page-window.ts';
+import {
+  armed,
+  button,
+  noteDialogFocus,
+  type PageWindow,
+  releaseTimers,
+  timerHeld,
+  type WindowOptions,
+  windowsOfOneBrowser,
+} from './page-window.ts';
 
-let profile: BrowserProfile;
-
-beforeAll(async () => {
-  profile = await openBrowserProfile({ ca: '', origins: [] });
-});
-
-afterAll(() => profile.close());
+const openWindow = windowsOfOneBrowser();
 
 const cardWindow = (desk: Desk, options: Partial<WindowOptions> = {}): Promise<PageWindow> =>
-  openWindow(profile.page.context(), { answer: desk.answer, hash: 'card', ...options });
+  openWindow({ answer: desk.answer, hash: 'card', ...options });
 
 interface Asked {
   readonly desk: Desk;
@@ -37,17 +39,6 @@ async function asked(options: Partial<WindowOptions> = {}): Promise<Asked> {
   await button(page, 'Deny').waitFor();
   return { desk, page, editor, token };
 }
-
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-
-/** Waits until the card may be approved. */
-async function armed(page: Page): Promise<void> {
-  await page.locator('button.primary:enabled').waitFor();
-}
-
-/** Waits until the half second is about to run. The policy lets no text be run in the page, so it is asked from here. */
-const timerHeld = (page: Page): Promise<void> =>
-  expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
 
 const isOpen = async (desk: Desk): Promise<boolean> => {
   // The method's own answer; the broker's tests hold its form.
@@ -285,8 +276,9 @@ describe('the card of a program that pairs', () => {
     const pairing = desk.pairing('editor', code.resolve);
     pairing.catch(() => undefined);
     const digits = await code.promise;
-    const { page } = await openWindow(profile.page.context(), { answer: desk.answer, hash: 'servers' });
+    const { page } = await openWindow({ answer: desk.answer, hash: 'servers' });
     const answer = page.getByRole('button', { name: /^Answer… editor wants to be paired/ });
+    const dialogFocus = await noteDialogFocus(page);
     await answer.press('Enter');
     const dialog = page.getByRole('dialog');
     expect(await dialog.innerText()).toContain(digits);
@@ -294,6 +286,7 @@ describe('the card of a program that pairs', () => {
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     expect(await answer.evaluate((opener) => opener.matches(':focus'))).toBe(true);
+    expect(await dialogFocus()).toEqual(['came Deny', expect.stringMatching(/^went Answer… editor/)]);
     await answer.click();
     const pair = dialog.getByRole('button', { name: 'Pair' });
     await dialog.locator('button.primary:enabled').waitFor();

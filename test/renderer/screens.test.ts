@@ -3,18 +3,11 @@
  * keyboard alone. What they show is written down (test/support/example-desk.ts).
  */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
+import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleNow, exampleQuestions, exampleStatus } from '../support/example-desk.ts';
-import { accessibilityFaults, openWindow, overflowing, type PageWindow } from './page-window.ts';
+import { accessibilityFaults, overflowing, type PageWindow, windowsOfOneBrowser } from './page-window.ts';
 
-let profile: BrowserProfile;
-
-beforeAll(async () => {
-  profile = await openBrowserProfile({ ca: '', origins: [] });
-});
-
-afterAll(() => profile.close());
+const openWindow = windowsOfOneBrowser();
 
 const { allow, pair, command } = exampleQuestions;
 
@@ -40,7 +33,7 @@ const bare = exampleAnswer({
 
 const show = (answer: typeof busy, hash: string, scheme: 'light' | 'dark' = 'light'): Promise<PageWindow> => {
   const later = exampleNow - Math.floor(Date.now() / 1000);
-  return openWindow(profile.page.context(), { answer, hash, scheme, later });
+  return openWindow({ answer, hash, scheme, later });
 };
 
 /** Its address, what stands there once it is read, and what opens it where an address doesn't. */

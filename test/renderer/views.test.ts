@@ -1,21 +1,12 @@
 /** The main window's views over a real broker: what they show, what they do, and that anybody can use them. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { registrationVaultId } from '../../src/broker/registrations.ts';
 import type { Connection } from '../../src/client/connection.ts';
-import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
 import { type Desk, openDesk } from './desk.ts';
-import { openWindow, type PageWindow, type WindowOptions } from './page-window.ts';
+import { noteDialogFocus, windowsOfOneBrowser } from './page-window.ts';
 
-let profile: BrowserProfile;
-
-beforeAll(async () => {
-  profile = await openBrowserProfile({ ca: '', origins: [] });
-});
-
-afterAll(() => profile.close());
-
-const windowOf = (options: WindowOptions): Promise<PageWindow> => openWindow(profile.page.context(), options);
+const openWindow = windowsOfOneBrowser();
 
 const both = 'notes:read notes:write';
 
@@ -38,7 +29,7 @@ describe('Servers', () => {
     const { desk, editor, token } = await usedDesk();
     const { resource, world } = desk;
     const secrets = await desk.secrets([token]);
-    const { page, complaints, change } = await windowOf({ answer: desk.answer, hash: 'servers' });
+    const { page, complaints, change } = await openWindow({ answer: desk.answer, hash: 'servers' });
     const card = page.locator('article');
     await card.waitFor();
     const text = await card.innerText();
@@ -49,6 +40,7 @@ describe('Servers', () => {
     expect(await expires.innerText()).toMatch(/^in (?:5\d minutes|1 hour)\b/);
     expect(await expires.getAttribute('title')).toMatch(/\d{4}/);
 
+    const dialogFocus = await noteDialogFocus(page);
     await card.getByRole('button', { name: /^Explain/ }).click();
     const explained = page.getByRole('dialog', { name: 'How this grant stands' });
     await explained.locator('.timeline li').first().waitFor();
@@ -69,6 +61,12 @@ describe('Servers', () => {
     await dialog.waitFor({ state: 'detached' });
     expect(await revoke.evaluate((button) => button.ownerDocument.activeElement === button)).toBe(true);
     expect(await card.innerText()).toContain('Signed in');
+    expect(await dialogFocus()).toEqual([
+      'came Done',
+      `went Explain how the grant for ${resource} stands`,
+      'came Cancel',
+      `went Revoke the grant for ${resource}`,
+    ]);
 
     await revoke.click();
     await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
@@ -97,7 +95,7 @@ describe('Servers', () => {
 
   it('says what to do where there is nothing, signs in at an address, and filters', async () => {
     const desk = await openDesk();
-    const { page } = await windowOf({ answer: desk.answer });
+    const { page } = await openWindow({ answer: desk.answer });
     await page.getByText('You are not signed in anywhere yet').waitFor();
     await page.getByRole('button', { name: 'Sign in at a server' }).click();
     await page.getByLabel('Address of the protected server').fill('https://nobody.invalid/');
@@ -119,7 +117,7 @@ describe('Programs', () => {
   it('narrows, ends, undoes a denial, and removes', async () => {
     const { desk, editor } = await usedDesk();
     const { owner, resource } = desk;
-    const { page } = await windowOf({ answer: desk.answer, hash: 'programs' });
+    const { page } = await openWindow({ answer: desk.answer, hash: 'programs' });
     const card = (name: string) => page.locator('article', { has: page.locator('h3', { hasText: name }) });
     await card('editor')
       .getByRole('button', { name: /^Narrow/ })
@@ -159,10 +157,10 @@ describe('Programs', () => {
   it('marks what was not used for 90 days', async () => {
     const { desk } = await usedDesk();
     const days = (count: number): number => count * 86_400;
-    const before = await windowOf({ answer: desk.answer, hash: 'programs', later: days(89) });
+    const before = await openWindow({ answer: desk.answer, hash: 'programs', later: days(89) });
     await before.page.locator('article').first().waitFor();
     expect(await before.page.getByText('Review').count()).toBe(0);
-    const after = await windowOf({ answer: desk.answer, hash: 'programs', later: days(91) });
+    const after = await openWindow({ answer: desk.answer, hash: 'programs', later: days(91) });
     await after.page.locator('article').first().waitFor();
     expect(await after.page.getByTitle('Not used for 90 days').count()).toBe(2);
   });
@@ -171,7 +169,7 @@ describe('Programs', () => {
 describe('Activity', () => {
   it('lists, filters, draws and exports the audit trail', async () => {
     const { desk } = await usedDesk();
-    const { page } = await windowOf({ answer: desk.answer, hash: 'activity' });
+    const { page } = await openWindow({ answer: desk.answer, hash: 'activity' });
     const rows = page.locator('.entry');
     await rows.first().waitFor();
     const all = await rows.count();
@@ -196,7 +194,7 @@ describe('Activity', () => {
 describe('Settings', () => {
   it('enters a client with a secret that never comes back, and waives a rule and keeps it again', async () => {
     const desk = await openDesk();
-    const { page, change } = await windowOf({ answer: desk.answer, hash: 'settings' });
+    const { page, change } = await openWindow({ answer: desk.answer, hash: 'settings' });
     const secret = 'only-the-vault-may-have-this';
     await page.getByText('Enter a client', { exact: true }).click();
     await page.getByLabel('Issuer', { exact: true }).fill('https://login.example');
@@ -255,7 +253,7 @@ describe('the clients at issuers', () => {
     const keptSecret = () => desk.daemon.broker.parts.vault.find(registrationVaultId(record?.id ?? ''));
     expect(await keptSecret()).toBe(secret);
 
-    const { page, complaints } = await windowOf({ answer: desk.answer, hash: 'settings' });
+    const { page, complaints } = await openWindow({ answer: desk.answer, hash: 'settings' });
     const clients = page.getByRole('region', { name: 'Clients at issuers' });
     const removal = (name: RegExp) => clients.getByRole('button', { name });
     await removal(/^Remove the client by-hand at/).waitFor();
@@ -296,7 +294,7 @@ describe('the first run', () => {
   it('welcomes once: the command from npm, start at login, a first program', async () => {
     const desk = await openDesk();
     desk.preferences.isWelcomed = false;
-    const { page } = await windowOf({ answer: desk.answer });
+    const { page } = await openWindow({ answer: desk.answer });
     await page.getByRole('heading', { name: 'Welcome to Keyturn' }).waitFor();
     const text = await page.locator('main').innerText();
     for (const part of ['npm run setup && npm install --global .', 'keyturn allow cli', 'six digits']) {
@@ -313,7 +311,7 @@ describe('the first run', () => {
     const desk = await openDesk();
     desk.preferences.isWelcomed = false;
     const late = Promise.withResolvers<void>();
-    const { page, change } = await windowOf({
+    const { page, change } = await openWindow({
       answer: async (channel, params) => {
         const envelope = await desk.answer(channel, params);
         if (channel === 'preferences.set') await late.promise;

@@ -263,29 +263,15 @@ describe('the authorization request', () => {
     expect(rig.grant().resource).toBe(resource);
   });
 
-  it('names the account that the user chose, and never forces a consent page', async () => {
-    const { rig } = await ground();
-    await rig.login({ account: 'bob' });
-    expect(parameter(rig.pages[0], 'login_hint')).toBe('bob');
-    expect(parameter(rig.pages[0], 'prompt')).toBeUndefined();
-  });
-
-  it('asks which account is meant where the server offers to', async () => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.metadata = (document) => ({
-      ...document,
-      prompt_values_supported: ['none', 'consent', 'select_account'],
-    });
-    await rig.login();
-    await rig.login({ account: 'bob' });
-    expect(rig.pages.map((page) => parameter(page, 'prompt'))).toEqual([undefined, 'select_account']);
-  });
-
   it('for one account keeps nothing when another signs in', async () => {
-    const { rig } = await ground();
-    const error = await refused(rig.login({ account: 'bob', scope: ['openid', 'read'] }));
-    expect(error.reason).toBe('account_mismatch');
-    nothingKept({ rig });
+    const { rig, authorizationServer } = await ground();
+    const { id } = await rig.login({ account: 'bob', scope: ['openid', 'read'] });
+    authorizationServer.settings.subject = 'mallory';
+    const login = refused(rig.login({ account: 'bob', scope: ['openid', 'read'] }));
+    rig.parts.interactions.answer((await rig.question('account')).id, 'no');
+    expect((await login).reason).toBe('account_mismatch');
+    expect(rig.grant()).toMatchObject({ id, account: 'bob', subject: 'alice' });
+    expect(rig.texts().join('')).not.toContain('mallory');
   });
 });
 

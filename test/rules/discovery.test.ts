@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { html, json } from '../support/bent-server.ts';
 import type { ResourceMetadataPlace } from '../support/bent-protected-server.ts';
-import { ground, metadataPaths, parameter, refused, rigIn } from './ground.ts';
+import { ground, metadataPaths, parameter, refused, reject, rigIn } from './ground.ts';
+import type { GroundOptions } from './ground.ts';
 
 const pathDocument = '/.well-known/oauth-protected-resource/mcp';
 const rootDocument = '/.well-known/oauth-protected-resource';
@@ -81,6 +82,72 @@ describe('the document that a challenge names', () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
     protectedServer.bend.verdict = (right) => (right.status === 401 ? { ...right, status: 403 } : right);
     expect((await rig.ask()).resource).toBe(protectedServer.url);
+  });
+});
+
+/** Its endpoint ends in a slash; `bare` is its canonical form. */
+async function slashed(protection: GroundOptions['protection'] = {}) {
+  const all = await ground({ protection: { path: '/mcp/', ...protection } });
+  const { protectedServer, rig } = all;
+  const bare = protectedServer.url.slice(0, -1);
+  await rig.allow('editor', undefined, bare);
+  const bareVisits = (): number => protectedServer.server.asked('/mcp', 'GET').length;
+  return { ...all, bare, bareVisits };
+}
+
+describe('a slash at the end of an endpoint', () => {
+  it.each<[string, GroundOptions['protection']]>([
+    ['named by the challenge', {}],
+    ['at the well-known place of that path', { metadataUrl: undefined }],
+    ['at the well-known place of the path without it', { metadataUrl: undefined, metadataAt: ['root'] }],
+  ])('is kept where it was typed, with metadata %s', async (_what, protection) => {
+    const { rig, protectedServer, bareVisits } = await slashed(protection);
+    const first = await rig.ask({ resource: protectedServer.url });
+    expect(first.resource).toBe(protectedServer.url);
+    expect(parameter(rig.pages[0], 'resource')).toBe(protectedServer.url);
+    // The next probe, after a refused token, is of the same spelling.
+    reject(rig, first);
+    await rig.ask({ resource: protectedServer.url });
+    expect(bareVisits()).toBe(0);
+  });
+
+  it('is found where the server has nothing without it', async () => {
+    const { rig, protectedServer, bare, bareVisits } = await slashed();
+    expect((await rig.ask({ resource: bare })).resource).toBe(protectedServer.url);
+    expect((await rig.login({ resource: bare })).resource).toBe(protectedServer.url);
+    expect(bareVisits()).toBe(2);
+  });
+
+  it('makes no second endpoint of it: one permission and one grant serve both', async () => {
+    const { rig, protectedServer, authorizationServer, bare } = await slashed();
+    const { tokenId } = await rig.ask({ resource: protectedServer.url });
+    expect((await rig.ask({ resource: bare, interaction: 'never' })).tokenId).toBe(tokenId);
+    expect(rig.grant().endpoints).toEqual([bare]);
+    expect(authorizationServer.counts.authorizations).toBe(1);
+  });
+
+  it.each([301, 302, 307, 308] as const)(
+    'is followed after a %i, and the challenge there counts',
+    async (otherEnd) => {
+      const { rig, protectedServer, bare } = await slashed({ otherEnd, metadataAt: ['elsewhere'] });
+      expect((await rig.ask({ resource: bare })).resource).toBe(protectedServer.url);
+    },
+  );
+
+  it('is left out after a redirect to the path without it', async () => {
+    const { rig, protectedServer } = await ground({
+      protection: { otherEnd: 307, metadataAt: ['elsewhere'] },
+    });
+    expect((await rig.ask({ resource: `${protectedServer.url}/` })).resource).toBe(protectedServer.url);
+  });
+
+  it('leads to no other origin by a redirect', async () => {
+    const { rig, world, protectedServer } = await ground();
+    const other = await world.openProtectedServer();
+    protectedServer.bend.answer = () => ({ status: 307, headers: { location: other.url } });
+    protectedServer.settings.metadataAt = [];
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
+    expect(other.server.requests).toEqual([]);
   });
 });
 
@@ -276,6 +343,15 @@ describe('a local client that lies', () => {
     await rig.allow('liar', ['read']);
     const challenge = { status: 401, bearer: { scope: ['read', 'admin', 'offline_access'] } } as const;
     await rig.ask({ clientId: 'liar', challenge });
+    expect(parameter(rig.pages[0], 'scope')).toBe('read');
+  });
+
+  it('about the scope chooses none where the permission takes its scopes from the first token', async () => {
+    const { rig } = await ground({ protection: { scopesSupported: ['read'] } });
+    const challenge = { status: 401, bearer: { scope: ['read', 'admin'] } } as const;
+    const asked = rig.ask({ clientId: 'liar', challenge });
+    rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');
+    expect((await asked).scope).toEqual(['read']);
     expect(parameter(rig.pages[0], 'scope')).toBe('read');
   });
 

@@ -3,7 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revoker.ts';
 import { html } from '../support/bent-server.ts';
 import type { Answer } from '../support/bent-server.ts';
-import { ground, handDeadline, metadataPaths, parameter, refused, scopeOf, tokenRequests } from './ground.ts';
+import {
+  enter,
+  ground,
+  handDeadline,
+  metadataPaths,
+  parameter,
+  refused,
+  scopeOf,
+  tokenRequests,
+} from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 
 const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' } as const;
@@ -146,6 +155,125 @@ describe('the default endpoints', () => {
     const [exchange] = tokenRequests(authorizationServer);
     expect(exchange?.form.get('resource')).toBe(protectedServer.url);
     expect(exchange?.form.get('code_verifier')).toBeTruthy();
+  });
+});
+
+describe('protected resource metadata that names a server without metadata', () => {
+  /** Both servers on one origin, with protected resource metadata. */
+  const own = async (): Promise<Ground> => ground({ oneOrigin: true, ...withoutMetadata });
+
+  it('leads to the default endpoints where that server is of its own origin', async () => {
+    const { rig, authorizationServer, protectedServer } = await own();
+    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+    const [page] = rig.pages;
+    expect(new URL(page ?? '').pathname).toBe('/authorize');
+    expect(parameter(page, 'code_challenge_method')).toBe('S256');
+    expect(parameter(page, 'resource')).toBe(protectedServer.url);
+    expect(authorizationServer.counts).toMatchObject({ registrations: 1, codesRedeemed: 1 });
+    expect(rig.grant().server).toEqual({ revision: 'default', identifier: authorizationServer.issuer });
+  });
+
+  it('is found there again after a restart, without metadata and with what it publishes since', async () => {
+    const { rig, restarted, authorizationServer } = await own();
+    await rig.ask();
+    await (await restarted()).ask({ interaction: 'never' });
+    authorizationServer.settings.metadataAt = ['oauth'];
+    await (await restarted()).ask({ interaction: 'never' });
+    expect(authorizationServer.counts).toMatchObject({ refreshes: 2, registrations: 1 });
+  });
+
+  it.each([
+    ['a 500', { status: 500 }],
+    ['a 400', { status: 400 }],
+    ['a web page', html('<h1>Welcome</h1>')],
+  ] as const)('leads to no default endpoint after %s', async (_what, answer) => {
+    const { rig, authorizationServer } = await own();
+    authorizationServer.server.on('GET', places[0], answer);
+    await refused(rig.ask());
+    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
+    expect(rig.pages).toEqual([]);
+  });
+
+  it('is refused by name where that server is of another origin', async () => {
+    const { rig, authorizationServer } = await ground(withoutMetadata);
+    expect(await refused(rig.ask())).toMatchObject({
+      reason: 'metadata_invalid',
+      message: expect.stringContaining(authorizationServer.issuer),
+      rule: expect.stringContaining('own origin only'),
+    });
+    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
+  });
+
+  it('leads to another server that it names, where that one has metadata', async () => {
+    const { rig, world, protectedServer, authorizationServer } = await own();
+    const second = await world.openAuthorizationServer();
+    protectedServer.settings.authorizationServers = [authorizationServer, second];
+    expect((await rig.ask()).issuer).toBe(second.issuer);
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+
+  it('moves no grant to default endpoints that was signed in by metadata', async () => {
+    const { rig, restarted, authorizationServer } = await ground({ oneOrigin: true });
+    await rig.ask();
+    expect(rig.grant().server).toMatchObject({ revision: 'current' });
+    authorizationServer.settings.metadataAt = [];
+    const again = await restarted();
+    expect(await refused(again.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    expect(authorizationServer.counts.refreshes).toBe(0);
+    expect(again.grant().state).toEqual({ kind: 'active' });
+  });
+});
+
+describe('metadata that is gone at a sign-in', () => {
+  /** An issuer with a path, and metadata that names a token endpoint at another place than the default one. */
+  const tenant = async (): Promise<Ground> => {
+    const all = await ground({ oneOrigin: true, authorization: { issuerPath: '/tenant' } });
+    const { bend, server } = all.authorizationServer;
+    bend.metadata = (document) => ({ ...document, token_endpoint: `${server.base}/tenant/token` });
+    return all;
+  };
+  const gone = {
+    reason: 'metadata_invalid',
+    message: expect.stringContaining('/tenant'),
+    hint: expect.stringContaining('keyturn register'),
+  };
+
+  it('sends nothing of a client that was entered by hand to default endpoints', async () => {
+    const { rig, authorizationServer } = await tenant();
+    await enter(rig, authorizationServer, { clientSecret: 'entered-secret' });
+    authorizationServer.settings.metadataAt = [];
+    expect(await refused(rig.login())).toMatchObject(gone);
+    expect(rig.pages).toEqual([]);
+    expect(authorizationServer.server.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+
+  it.each(['with', 'without'])(
+    'leads to no default endpoints where a grant was signed in by metadata, %s metadata of the protected server',
+    async (which) => {
+      const { rig, authorizationServer, protectedServer } = await ground({ oneOrigin: true });
+      await rig.login();
+      const pages = rig.pages.length;
+      const { registrations } = authorizationServer.counts;
+      authorizationServer.settings.metadataAt = [];
+      if (which === 'without') {
+        protectedServer.settings.metadataAt = [];
+        protectedServer.settings.metadataUrl = undefined;
+      }
+      expect(await refused(rig.login())).toMatchObject({
+        reason: 'metadata_invalid',
+        hint: expect.stringContaining('keyturn revoke'),
+      });
+      expect(rig.pages).toHaveLength(pages);
+      expect(authorizationServer.counts).toMatchObject({ registrations, codesRedeemed: 1 });
+    },
+  );
+
+  it('leads to default endpoints once that grant was revoked', async () => {
+    const { rig, authorizationServer } = await ground({ oneOrigin: true });
+    await rig.login();
+    await revokeGrant(rig.parts, rig.grant());
+    authorizationServer.settings.metadataAt = [];
+    expect((await rig.login()).server).toMatchObject({ revision: 'default' });
   });
 });
 

@@ -9,6 +9,7 @@ import { enterRegistration } from '../../src/daemon/registration-entry.ts';
 import { brokerRig, refusal } from '../broker/rig.ts';
 import type { Rig, RigOptions } from '../broker/rig.ts';
 import { KeyturnError } from '../../src/errors.ts';
+import { bearerChallenge } from '../../src/oauth/challenge.ts';
 import type { BentAuthorizationServer, BentClient } from '../support/bent-authorization-server.ts';
 import type { BentProtectedServer } from '../support/bent-protected-server.ts';
 import type { RecordedRequest } from '../support/bent-server.ts';
@@ -90,6 +91,15 @@ export function tokenRequests(
 /** Paths of the requests that arrived, in order, without those to the endpoint itself. */
 export function metadataPaths({ requests }: { readonly requests: readonly RecordedRequest[] }): string[] {
   return requests.map(({ path }) => path).filter((path) => path.includes('.well-known'));
+}
+
+/** Asks the protected server with a token, as a local client does. */
+export async function use({ world, protectedServer }: Ground, accessToken: string) {
+  const headers = { authorization: `Bearer ${accessToken}` };
+  const response = await world.fetch(protectedServer.url, { headers });
+  await response.body?.cancel();
+  const bearer = bearerChallenge(response.headers.get('www-authenticate') ?? '');
+  return { status: response.status, ...(bearer ? { bearer } : {}) };
 }
 
 /** The access token is refused by its protected server, as a local client reports it. */

@@ -1,6 +1,7 @@
 /** Which authorization server of several, and what happens when the protected server names another one. */
 import { describe, expect, it } from 'vitest';
 import type { BentAuthorizationServer } from '../support/bent-authorization-server.ts';
+import type { BentServer } from '../support/bent-server.ts';
 import { enter, followed, ground, parameter, refused, reject } from './ground.ts';
 import type { Ground } from './ground.ts';
 
@@ -103,6 +104,45 @@ describe('of several authorization servers', () => {
   });
 });
 
+describe('more authorization servers than are tried in one search', () => {
+  /** The protected server names this many at one origin, and none of them has metadata. */
+  async function many(): Promise<Ground & { readonly stranger: BentServer; readonly names: string[] }> {
+    const all = await ground();
+    const stranger = await all.world.openServer();
+    const names = Array.from({ length: 400 }, (_one, index) => `${stranger.origin}/${index}`);
+    all.protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: names });
+    return { ...all, stranger, names };
+  }
+
+  it('leave the others alone, and the refusal says so', async () => {
+    const { rig, stranger } = await many();
+    const error = await refused(rig.login());
+    expect(error).toMatchObject({ reason: 'metadata_invalid' });
+    expect(error.hint).toContain('5 of the 400');
+    expect(error.hint).toContain('--issuer');
+    // Three locations each.
+    expect(stranger.requests).toHaveLength(15);
+  });
+
+  it('say so too where those that were tried can’t serve', async () => {
+    const { rig, stranger } = await many();
+    stranger.on('*', '*', { status: 503, headers: { 'retry-after': '60' } });
+    const error = await refused(rig.ask());
+    expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 60 });
+    expect(error.hint).toContain('5 of the 400');
+  });
+
+  it('are reached all the same where the user names one, or has a grant there', async () => {
+    const { rig, names, authorizationServer, protectedServer } = await many();
+    protectedServer.bend.metadata = (document) => ({
+      ...document,
+      authorization_servers: [...names, authorizationServer.issuer],
+    });
+    expect((await rig.login({ issuer: authorizationServer.issuer })).issuer).toBe(authorizationServer.issuer);
+    expect((await rig.login()).issuer).toBe(authorizationServer.issuer);
+  });
+});
+
 describe('an authorization server without a page to sign in at', () => {
   it('is refused before anything is registered there', async () => {
     const { rig, authorizationServer } = await ground();
@@ -123,6 +163,25 @@ describe('an authorization server without a page to sign in at', () => {
     authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
     rig.clock.advance(1000);
     expect((await login).state).toEqual({ kind: 'active' });
+  });
+});
+
+describe('an authorization server without a page and without a word about PKCE', () => {
+  it.each([
+    ['says nothing', undefined, 'no-pkce-metadata'],
+    ['lists none', [], undefined],
+    ['lists only the plain one', ['plain'], undefined],
+  ])('is refused for a code on another device where it %s', async (_what, methods, override) => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => ({
+      ...rest,
+      code_challenge_methods_supported: methods,
+    });
+    const error = await refused(rig.login({ method: 'device' }));
+    expect(error).toMatchObject({ reason: 'pkce_unsupported' });
+    expect(error.hint?.includes('keyturn override')).toBe(override !== undefined);
+    expect(authorizationServer.counts.registrations).toBe(0);
+    expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
   });
 });
 

@@ -1,13 +1,17 @@
 /** Client registration: four mechanisms in order, kept, reused, replaced, and never shown to another issuer. */
 import { generateKeyPairSync } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { documentRedirectUris } from '../../src/broker/redirect.ts';
+import { KeyturnError } from '../../src/errors.ts';
 import { json } from '../support/bent-server.ts';
+import { hostedDocuments } from '../support/bent-authorization-server.ts';
 import type { AuthMethod } from '../support/bent-authorization-server.ts';
 import { enter, ground, occupy, parameter, refused, rigIn, stepUp, tokenRequests } from './ground.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';
 const takesDocuments = {
-  authorization: { clientIdMetadataDocuments: true },
+  // Any port, since tests that run at the same time share the document's own.
+  authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
   rig: { clientMetadataUrl },
 } as const;
 
@@ -37,6 +41,19 @@ describe('of the mechanisms', () => {
     expect(parameter(rig.pages[0], 'client_id')).not.toBe(clientMetadataUrl);
     expect(authorizationServer.counts.registrations).toBe(1);
   });
+
+  it.each([undefined, null, false, 'true', 1, [true]])(
+    'a client ID metadata document is not used where the metadata says %j instead of true',
+    async (value) => {
+      const { rig, authorizationServer } = await ground({ rig: { clientMetadataUrl } });
+      authorizationServer.bend.metadata = (document) => ({
+        ...document,
+        client_id_metadata_document_supported: value,
+      });
+      await rig.ask().catch(() => undefined);
+      expect(rig.pages.map((page) => parameter(page, 'client_id'))).not.toContain(clientMetadataUrl);
+    },
+  );
 
   it('dynamic registration comes where we have no document', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { clientIdMetadataDocuments: true } });
@@ -70,10 +87,27 @@ describe('a client ID metadata document', () => {
     expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/127\.0\.0\.1:(?!61417)\d+\/callback$/);
   });
 
+  it('is used with the other port that it names, before any other, where its own is taken', async () => {
+    const { rig } = await ground(takesDocuments);
+    const asked: string[] = [];
+    const taken = new KeyturnError('redirect_port_taken', 'It is taken.', {});
+    const { loopback } = rig.parts;
+    vi.spyOn(loopback, 'open').mockImplementation((uri = '') => {
+      asked.push(uri);
+      return Promise.reject(taken);
+    });
+    rig.person.isThere = false;
+    const login = refused(rig.login());
+    const { id } = await rig.question('login');
+    expect(asked).toEqual([documentRedirectUris[0], documentRedirectUris[2]]);
+    rig.parts.interactions.answer(id, 'no');
+    await login;
+  });
+
   it('goes to each issuer that takes one, as it is', async () => {
     const { rig, world } = await ground(takesDocuments);
     await rig.ask();
-    const second = await world.openAuthorizationServer({ clientIdMetadataDocuments: true });
+    const second = await world.openAuthorizationServer(takesDocuments.authorization);
     const other = await world.openProtectedServer({ authorizationServers: [second] });
     await rig.allow('editor', undefined, other.url);
     await rig.ask({ resource: other.url });
@@ -84,9 +118,10 @@ describe('a client ID metadata document', () => {
   });
 
   it('of a new URL takes the place of the old one', async () => {
-    const { rig, world, protectedServer } = await ground(takesDocuments);
+    const { rig, world, protectedServer, authorizationServer } = await ground(takesDocuments);
     await rig.ask();
     const moved = 'https://keyturn.example/moved.json';
+    authorizationServer.settings.hosted = hostedDocuments(moved);
     const again = await rigIn(world, protectedServer.url, { clientMetadataUrl: moved, after: rig });
     await again.login();
     expect(parameter(again.pages[0], 'client_id')).toBe(moved);
@@ -142,11 +177,40 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(2);
   });
 
+  it('tries a fixed port, at a path of its own, where no other is allowed', async () => {
+    const first: { port?: string } = {};
+    const { rig, authorizationServer } = await ground({
+      authorization: {
+        acceptsRedirect: (uri) => new URL(uri).port !== (first.port ??= new URL(uri).port),
+      },
+    });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    const used = parameter(rig.pages[0], 'redirect_uri');
+    expect(used).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/);
+    const { loopback } = rig.parts;
+    const fixed = await loopback.openFixed();
+    onTestFinished(() => fixed.close());
+    expect(new URL(fixed.redirectUri).port).toBe(new URL(used ?? '').port);
+    expect(fixed.redirectUri).not.toBe(used);
+    expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
+  });
+
+  it('is refused by the server’s own words where another program holds the fixed port', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.settings.acceptsRedirect = () => false;
+    const fixed = await rig.parts.loopback.openFixed();
+    await fixed.close();
+    await occupy(fixed.redirectUri);
+    expect(await refused(rig.login())).toMatchObject({ reason: 'registration_failed' });
+  });
+
   it('whose redirect URIs are all refused is told as such', async () => {
     const { rig } = await ground({ authorization: { acceptsRedirect: () => false } });
     const error = await refused(rig.ask());
     expect(error.reason).toBe('registration_failed');
-    expect(error.message).toMatch(/http:\/\/127\.0\.0\.1:\d+.*http:\/\/localhost:\d+/);
+    expect(error.message).toMatch(
+      /http:\/\/127\.0\.0\.1:\d+.*http:\/\/localhost:\d+.*http:\/\/127\.0\.0\.1:\d+/,
+    );
     expect(rig.pages).toEqual([]);
   });
 
@@ -155,17 +219,42 @@ describe('a dynamic registration', () => {
     protectedServer.settings.scopesSupported = ['read', 'write'];
     expect((await rig.ask()).scope).toEqual(['read']);
     const token = await rig.ask({ scope: ['read', 'write'], ...stepUp('write') });
-    expect(token.scope).toEqual(['read', 'write']);
+    expect(token.scope.toSorted()).toEqual(['read', 'write']);
   });
 
   it('is made anew for scopes that it did not name', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { scopesByClient: true } });
     await rig.ask();
     const token = await rig.ask({ scope: ['read', 'write'], ...stepUp('write') });
-    expect(token.scope).toEqual(['read', 'write']);
+    expect(token.scope.toSorted()).toEqual(['read', 'write']);
     expect(authorizationServer.counts.registrations).toBe(2);
     await rig.login();
     expect(authorizationServer.counts.registrations).toBe(2);
+  });
+
+  it('for a scope that the server doesn’t know takes no better one’s place', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: {
+        acceptsScopes: (scopes) => scopes.every((scope) => ['read', 'write'].includes(scope)),
+        scopesByClient: true,
+      },
+    });
+    await rig.ask();
+    expect(await refused(rig.ask({ scope: ['raed'], ...stepUp('raed') }))).toMatchObject({
+      reason: 'scope_insufficient',
+    });
+    expect(authorizationServer.counts.registrations).toBe(1);
+    expect((await rig.login()).hasRefreshToken).toBe(true);
+  });
+
+  it('for a scope that the server doesn’t know keeps the refresh token', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: { acceptsScopes: (scopes) => scopes.every((scope) => scope === 'read') },
+    });
+    await rig.ask({ scope: ['raed'] });
+    const [, second] = authorizationServer.server.asked('/register', 'POST');
+    expect(second?.json).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'] });
+    expect(second?.json).not.toHaveProperty('scope');
   });
 
   it('asks for fewer grants where they are refused', async () => {
@@ -176,7 +265,7 @@ describe('a dynamic registration', () => {
       },
     });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(2);
+    expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
   });
 
   it('for a page is made anew for a sign-in on another device, whose grant it lacks', async () => {
@@ -258,57 +347,6 @@ describe('a client that the user entered', () => {
     });
     expect(rig.pages).toHaveLength(1);
     expect(authorizationServer.counts.registrations).toBe(0);
-  });
-});
-
-describe('a registration that the server has forgotten', () => {
-  it('is thrown away at the token endpoint and made anew once, with a second page', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.login();
-    const forgotten = parameter(rig.pages[0], 'client_id');
-    authorizationServer.bend.tokenRequest = ({ form }) =>
-      form.get('client_id') === forgotten ? json({ error: 'invalid_client' }, 401) : undefined;
-    await rig.login();
-    expect(rig.pages).toHaveLength(3);
-    expect(authorizationServer.counts.registrations).toBe(2);
-    await rig.login();
-    expect(parameter(rig.pages[3], 'client_id')).toBe(parameter(rig.pages[2], 'client_id'));
-  });
-
-  it('is made anew no second time: then the user is told', async () => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'client_rejected' });
-    expect(rig.pages).toHaveLength(2);
-    expect(authorizationServer.counts.registrations).toBe(2);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'login_required' });
-    expect(rig.pages).toHaveLength(2);
-  });
-
-  it('is noticed at a refresh: the grant needs a new sign-in, which registers anew', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.ask();
-    const forgotten = parameter(rig.pages[0], 'client_id');
-    authorizationServer.bend.tokenRequest = ({ form }) =>
-      form.get('client_id') === forgotten ? json({ error: 'invalid_client' }, 401) : undefined;
-    rig.clock.advance(3_600_000);
-    expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
-    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    expect(authorizationServer.counts.registrations).toBe(2);
-    expect(rig.pages).toHaveLength(2);
-  });
-
-  it('is made anew for a device code too', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
-    await rig.login();
-    authorizationServer.clients.clear();
-    const login = rig.login({ method: 'device' });
-    const { question } = await rig.question('device');
-    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
-    rig.clock.advance(1000);
-    expect((await login).state).toEqual({ kind: 'active' });
-    expect(authorizationServer.counts.registrations).toBe(2);
   });
 });
 

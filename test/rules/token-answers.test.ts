@@ -112,6 +112,7 @@ describe('a token answer', () => {
     rig.clock.advance(3_600_000);
     expect(await refused(rig.ask())).toMatchObject({ reason: 'audience_mismatch' });
     authorizationServer.bend.accessTokenClaims = undefined;
+    rig.clock.advance(1000);
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
     expect(authorizationServer.counts).toMatchObject({ refreshReuses: 0, refreshes: 2 });
   });
@@ -135,14 +136,18 @@ describe('a clock', () => {
 
 describe('an ID token', () => {
   it.each([
-    ['of another issuer', { iss: 'https://issuer.example' }],
-    ['for another client', { aud: 'another' }],
-    ['of another sign-in', { nonce: 'another' }],
-    ['that ended yesterday', { exp: 1 }],
-  ])('%s refuses the whole answer', async (_what, claims) => {
+    ['of another issuer', { iss: 'https://issuer.example' }, 'claim "iss"', 'openid'],
+    ['for another client', { aud: 'another' }, 'claim "aud"', 'openid'],
+    ['of another sign-in', { nonce: 'another' }, 'another sign-in', 'again'],
+    ['that ended yesterday', { exp: 1 }, 'claim "exp"', 'clock'],
+  ])('%s refuses the whole answer, and says what is wrong', async (_what, claims, message, hint) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.idTokenClaims = (right) => ({ ...right, ...claims });
-    expect(await refused(rig.ask({ scope: ['openid'] }))).toMatchObject({ reason: 'token_invalid' });
+    expect(await refused(rig.ask({ scope: ['openid'] }))).toMatchObject({
+      reason: 'token_invalid',
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining(hint),
+    });
     expect(rig.parts.grants.all()).toEqual([]);
   });
 });

@@ -1,8 +1,6 @@
 /** Scopes, step-up, refresh and refused tokens, as a protected server and its issuer get them wrong. */
 import { describe, expect, it } from 'vitest';
-import { revokeGrant } from '../../src/broker/revoker.ts';
 import { reasonOf } from '../../src/errors.ts';
-import { bearerChallenge } from '../../src/oauth/challenge.ts';
 import { cutOff, html, json, redirectTo } from '../support/bent-server.ts';
 import type { Answer, RecordedRequest } from '../support/bent-server.ts';
 import {
@@ -11,24 +9,15 @@ import {
   parameter,
   refused,
   reject,
-  rigIn,
   scopeOf,
   stepUp,
   tokenRequests,
+  use,
 } from './ground.ts';
 import type { Ground } from './ground.ts';
 
 const anHour = 3_600_000;
 const aDay = 24 * anHour;
-
-/** Asks the protected server with a token, as a local client does. */
-async function use({ world, protectedServer }: Ground, accessToken: string) {
-  const headers = { authorization: `Bearer ${accessToken}` };
-  const response = await world.fetch(protectedServer.url, { headers });
-  await response.body?.cancel();
-  const bearer = bearerChallenge(response.headers.get('www-authenticate') ?? '');
-  return { status: response.status, ...(bearer ? { bearer } : {}) };
-}
 
 /** A local client that does whatever the protected server says, until it is refused. */
 async function obedient(all: Ground, most = 20): Promise<{ rounds: number; reason: string }> {
@@ -60,6 +49,29 @@ describe('a protected server that answers 403 without end', () => {
     protectedServer.always(undefined);
     await rig.login({ scope: ['read'] });
     expect((await rig.ask(stepUp('more'))).scope).toContain('more');
+  });
+
+  it('to several operations gets three more sign-ins for each, and nine in all', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login({ scope: ['read'] });
+    let scopes = 0;
+    const outcomesOf = async (tool: string, times: number): Promise<string[]> => {
+      const outcomes: string[] = [];
+      for (let n = 0; n < times; n += 1) {
+        const asked = rig.ask({ ...stepUp(`s${(scopes += 1)}`), operation: `POST /mcp tools/call ${tool}` });
+        const outcome = asked.then(
+          () => 'ok',
+          (error: unknown) => reasonOf(error) ?? 'none',
+        );
+        outcomes.push(await outcome);
+      }
+      return outcomes;
+    };
+    expect(await outcomesOf('search', 4)).toEqual(['ok', 'ok', 'ok', 'step_up_exhausted']);
+    expect(await outcomesOf('send', 4)).toEqual(['ok', 'ok', 'ok', 'step_up_exhausted']);
+    expect(await outcomesOf('delete', 3)).toEqual(['ok', 'ok', 'ok']);
+    expect(await outcomesOf('a fourth', 1)).toEqual(['step_up_exhausted']);
+    expect(authorizationServer.counts.authorizations).toBe(10);
   });
 
   it('for a scope that the token has gets no sign-in at all', async () => {
@@ -99,6 +111,21 @@ describe('a protected server that answers 401 without end', () => {
     expect((await use(all, (await rig.ask()).accessToken)).status).toBe(200);
   });
 
+  it('to one of several operations gets fresh tokens for the others all the same', async () => {
+    const { rig, authorizationServer } = await ground();
+    const refusedIn = async (tool: string): Promise<boolean> => {
+      const { tokenId } = await rig.ask();
+      const operation = `POST /mcp tools/call ${tool}`;
+      return rig.broker.rejectToken({ clientId: 'editor', token: { tokenId }, operation }).isReplaced;
+    };
+    const replaced: boolean[] = [];
+    for (let n = 0; n < 4; n += 1) replaced.push(await refusedIn('search'));
+    expect(replaced).toEqual([true, true, true, false]);
+    expect(await refusedIn('send')).toBe(true);
+    await rig.ask();
+    expect(authorizationServer.counts).toMatchObject({ refreshes: 4, authorizations: 1 });
+  });
+
   it('and gives no refresh tokens gets a bounded number of sign-ins', async () => {
     const all = await ground({ authorization: { refreshTokens: 'never' } });
     all.protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
@@ -127,6 +154,20 @@ describe('scopes', () => {
     expect(token.scope).toEqual(granted);
     expect(rig.grant().scope).toEqual(granted);
   });
+
+  it.each([
+    ['the same as', ['read', 'list'], ['read', 'list']],
+    ['a part of', ['read'], ['read', 'list', 'admin']],
+    ['more than', ['read', 'list'], ['read']],
+    ['others than', ['list'], ['read', 'admin']],
+  ])(
+    'of a challenge are asked for as they are where they are %s scopes_supported',
+    async (_relation, scopes, scopesSupported) => {
+      const { rig } = await ground({ protection: { scopes, scopesSupported } });
+      await rig.ask();
+      expect(scopeOf(rig.pages[0])?.toSorted()).toEqual(scopes.toSorted());
+    },
+  );
 
   it('that were asked for and not granted are not asked for twice', async () => {
     const { rig, authorizationServer } = await ground();
@@ -306,47 +347,5 @@ describe('a refresh that fails for a moment', () => {
     rig.clock.advance(anHour);
     expect(await refused(rig.ask())).toMatchObject({ reason: 'resource_mismatch' });
     expect(rig.grant().state).toEqual({ kind: 'active' });
-  });
-});
-
-describe('tokens', () => {
-  it('stand in no URL, from the first sign-in to the revocation', async () => {
-    const all = await ground();
-    const { rig, world, authorizationServer, protectedServer } = all;
-    await rig.login({ scope: ['read', 'list'] });
-    await rig.allow('reader', ['read']);
-    await use(all, (await rig.ask({ clientId: 'reader' })).accessToken);
-    await use(all, (await rig.ask(stepUp('write'))).accessToken);
-    rig.clock.advance(anHour);
-    await use(all, (await rig.ask()).accessToken);
-    const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
-    const elsewhere = await rigIn(world, other.url);
-    await elsewhere.allow();
-    await elsewhere.ask();
-    await revokeGrant(rig.parts, rig.grant());
-    const secrets = [
-      ...authorizationServer.refreshTokens,
-      ...authorizationServer.accessTokens.map((t) => t.token),
-    ];
-    expect(secrets.length).toBeGreaterThan(6);
-    const urls = [
-      ...rig.fetched,
-      ...rig.pages,
-      ...[authorizationServer, protectedServer, other].flatMap(({ server }) =>
-        server.requests.map(({ url }) => url.href),
-      ),
-    ];
-    for (const url of urls) for (const secret of secrets) expect(url).not.toContain(secret);
-  });
-
-  it('reach the protected server from no request of ours', async () => {
-    const { rig, protectedServer } = await ground();
-    await rig.ask();
-    rig.clock.advance(anHour);
-    reject(rig, await rig.ask());
-    await rig.ask();
-    expect(protectedServer.visits.map(({ authorization }) => authorization)).not.toContainEqual(
-      expect.anything(),
-    );
   });
 });

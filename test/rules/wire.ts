@@ -12,11 +12,17 @@ import type { Rig } from '../broker/rig.ts';
 
 type Call = (method: string, params?: unknown) => Promise<unknown>;
 
-export const asOwner = (rig: Rig): Call => callAs(rig, { clientId: 'owner', role: 'owner' });
+/** `approve`: a person sits at this host. */
+export const asOwner = (rig: Pick<Rig, 'broker'>, desk: Pick<Host, 'approve'> = {}): Call =>
+  callAs(rig, { clientId: 'owner', role: 'owner' }, desk);
 
 export const asClient = (rig: Rig, clientId = 'editor'): Call => callAs(rig, { clientId, role: 'client' });
 
-function callAs({ broker }: Rig, who: Pick<Caller, 'clientId' | 'role'>): Call {
+function callAs(
+  { broker }: Pick<Rig, 'broker'>,
+  who: Pick<Caller, 'clientId' | 'role'>,
+  desk: Pick<Host, 'approve'> = {},
+): Call {
   const caller: Caller = {
     ...who,
     peer: { kind: 'unverified' },
@@ -27,17 +33,18 @@ function callAs({ broker }: Rig, who: Pick<Caller, 'clientId' | 'role'>): Call {
     onClose: () => undefined,
   };
   return async (method, params) => {
-    const answer: unknown = await dispatch(hostOf(broker), caller, method, params);
+    const answer: unknown = await dispatch(hostOf(broker, desk), caller, method, params);
     return JSON.parse(JSON.stringify(answer));
   };
 }
 
 /** A host for the methods that need no more than the broker. */
-function hostOf(broker: Host['broker']): Host {
+function hostOf(broker: Host['broker'], desk: Pick<Host, 'approve'>): Host {
   const missing = (): never => {
     throw new Error('this host has a broker and nothing else');
   };
   return {
+    ...desk,
     broker,
     get settings() {
       return missing();
@@ -51,6 +58,7 @@ function hostOf(broker: Host['broker']): Host {
     subscribe: missing,
     changed: () => undefined,
     closeConnectionsOf: missing,
+    removeKeyOf: missing,
     register: missing,
     // Nothing is locked here: everybody is served.
     desk: { admit: () => undefined, lock: missing, unlock: missing, changePassphrase: missing },

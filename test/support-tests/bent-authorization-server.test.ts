@@ -146,13 +146,57 @@ describe('the authorization endpoint', () => {
     expect((await authorized(world, config, { redirect_uri: 'http://127.0.0.1:4712/x' })).status).toBe(400);
   });
 
-  it('takes the URL of a client metadata document only where that is enabled', async () => {
-    const config = await configured(world, server().addClient());
-    const document = { client_id: 'https://client.example/about.json' };
-    expect((await authorized(world, config, document)).status).toBe(400);
-    server().settings.clientIdMetadataDocuments = true;
-    expect((await authorized(world, config, document)).redirect.searchParams.has('code')).toBe(true);
-    expect((await authorized(world, config, { client_id: 'https://client.example/' })).status).toBe(400);
+  it('takes no other port of localhost, which is a name', async () => {
+    server().settings.redirectMatching = 'anyLoopbackPort';
+    const config = await registered(world, { redirect_uris: ['http://localhost:4711/callback'] });
+    const status = async (port: number) =>
+      (await authorized(world, config, { redirect_uri: `http://localhost:${port}/callback` })).status;
+    expect([await status(4711), await status(4712)]).toEqual([302, 400]);
+  });
+
+  describe('given the URL of a client metadata document', () => {
+    const url = 'https://client.example/about.json';
+    const right = { client_id: url, client_name: 'Example', redirect_uris: [redirectUri] };
+
+    /** What it answers to this client, which is hosted so. */
+    async function answered(hosted: unknown, at = url) {
+      Object.assign(server().settings, {
+        clientIdMetadataDocuments: true,
+        hosted: new Map([[at, typeof hosted === 'string' ? hosted : JSON.stringify(hosted)]]),
+      });
+      const config = await configured(world, server().addClient());
+      return authorized(world, config, { client_id: at });
+    }
+
+    it('reads it, only where that is enabled', async () => {
+      expect((await answered(right)).redirect.searchParams.has('code')).toBe(true);
+      server().settings.clientIdMetadataDocuments = false;
+      const config = await configured(world, server().addClient());
+      expect((await authorized(world, config, { client_id: url })).status).toBe(400);
+    });
+
+    it.each([
+      ['no JSON', '<h1>Welcome</h1>'],
+      ['of another client_id', { ...right, client_id: `${url}?` }],
+      ['without a name', { ...right, client_name: undefined }],
+      ['without redirect URIs', { ...right, redirect_uris: [] }],
+      [
+        'of a redirect URI that is neither https nor local',
+        { ...right, redirect_uris: ['http://a.example/'] },
+      ],
+      ['of another redirect URI', { ...right, redirect_uris: ['http://127.0.0.1:4712/callback'] }],
+      ['of a client with a secret', { ...right, token_endpoint_auth_method: 'client_secret_post' }],
+    ])('refuses a document %s', async (_what, document) => {
+      expect((await answered(document)).status).toBe(400);
+    });
+
+    it('refuses a URL without a path, or where nothing is hosted', async () => {
+      const root = 'https://client.example/';
+      expect((await answered({ ...right, client_id: root }, root)).status).toBe(400);
+      server().settings.hosted = new Map();
+      const config = await configured(world, server().addClient());
+      expect((await authorized(world, config, { client_id: url })).status).toBe(400);
+    });
   });
 });
 

@@ -40,7 +40,12 @@ export async function registered(
 ): Promise<client.Configuration> {
   return client.dynamicClientRegistration(
     new URL(world.authorizationServer.issuer),
-    { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none', ...metadata },
+    {
+      redirect_uris: [redirectUri],
+      grant_types: ['authorization_code', 'refresh_token'],
+      token_endpoint_auth_method: 'none',
+      ...metadata,
+    },
     client.None(),
     { algorithm: 'oauth2', [client.customFetch]: fetchOf(world) },
   );

@@ -58,6 +58,12 @@ describe('a code', () => {
 });
 
 describe('a refresh', () => {
+  it('is refused to a client that did not register this grant', async () => {
+    const config = await registered(world, { grant_types: ['authorization_code'] });
+    const flow = await signedIn(world, config);
+    await expect(refreshed(world, flow)).rejects.toMatchObject({ error: 'unauthorized_client' });
+  });
+
   it('rotates, and a used refresh token ends the grant', async () => {
     const flow = await signedIn(world);
     const next = await refreshed(world, flow);

@@ -141,25 +141,38 @@ describe('a secret is learned from the wire', () => {
     body: new URLSearchParams({ [name]: value }).toString(),
   });
 
-  it.each<[string, (secret: string) => Promise<void>]>([
-    ['refresh token', (secret) => exchange({ nested: { refresh_token: secret } })],
-    ['client secret', (secret) => exchange({ client_secret: secret })],
-    ['registration access token', (secret) => exchange({ registration_access_token: secret })],
-    ['device code', (secret) => exchange({ device_code: secret })],
-    ['code', (secret) => exchange({ location: `http://127.0.0.1:1/callback?state=x&code=${secret}` })],
-    ['code', (secret) => exchange({}, { target: `callback?code=${secret}` })],
-    ['verifier', (secret) => exchange({}, form('code_verifier', secret))],
-    ['client secret', (secret) => exchange({}, form('client_secret', secret))],
-    ['access token', (secret) => exchange({}, { headers: { authorization: `Bearer ${secret}` } })],
+  it.each<[string, string, (secret: string) => Promise<void>]>([
+    ['refresh token', 'of an answer', (secret) => exchange({ nested: { refresh_token: secret } })],
+    ['client secret', 'of an answer', (secret) => exchange({ client_secret: secret })],
+    [
+      'registration access token',
+      'of an answer',
+      (secret) => exchange({ registration_access_token: secret }),
+    ],
+    ['device code', 'of an answer', (secret) => exchange({ device_code: secret })],
+    [
+      'code',
+      'of a redirect',
+      (secret) => exchange({ location: `http://127.0.0.1:1/callback?state=x&code=${secret}` }),
+    ],
+    ['code', 'of a request’s address', (secret) => exchange({}, { target: `callback?code=${secret}` })],
+    ['verifier', 'of a form', (secret) => exchange({}, form('code_verifier', secret))],
+    ['client secret', 'of a form', (secret) => exchange({}, form('client_secret', secret))],
+    [
+      'access token',
+      'of a header',
+      (secret) => exchange({}, { headers: { authorization: `Bearer ${secret}` } }),
+    ],
     [
       'client secret',
+      'of a header',
       (secret) =>
         exchange(
           {},
           { headers: { authorization: `Basic ${Buffer.from(`id:${secret}`).toString('base64')}` } },
         ),
     ],
-  ])('as a %s', async (kind, send) => {
+  ])('as a %s %s', async (kind, _where, send) => {
     const secret = fresh();
     await send(secret);
     expect(secretsIn('a place', secret)).toMatchObject([{ kind }]);

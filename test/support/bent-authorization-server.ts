@@ -7,6 +7,7 @@
  * Three ways to bend it, from mild to wild: `settings` (another server that is right too), `bend`
  * (one step answers wrongly), `server.on` (anything at all in place of an endpoint).
  */
+import { clientDocument } from '../../src/daemon/client-document.ts';
 import type { Certificates } from '../../src/server/certificate.ts';
 import { type BentServer, json, openBentServer, type RecordedRequest } from './bent-server.ts';
 import { authorize } from './bent/authorize.ts';
@@ -24,7 +25,7 @@ import {
 } from './bent/parties.ts';
 import { answerRegistration, answerRevocation } from './bent/registration.ts';
 import { answerTokenRequest, knownGrantTypes } from './bent/token-endpoint.ts';
-import { emptyTokenStore, idToken, type IssuedToken, validToken } from './bent/token-store.ts';
+import { emptyTokenStore, idToken, type IssuedToken, randomValue, validToken } from './bent/token-store.ts';
 import { metadataDocument, metadataPaths } from './bent/metadata.ts';
 
 export type {
@@ -87,6 +88,14 @@ export interface BentAuthorizationServer extends IdentityProvider {
 /** Of a client that is added without one; a test that redirects for real gives its own. */
 const exampleRedirect = 'http://127.0.0.1:4711/callback';
 
+/** Where the tests' metadata document is hosted. */
+export const exampleDocument = 'https://keyturn.example/client.json';
+
+/** Keyturn's own document at each of these URLs, as `keyturn client-metadata URL` prints it. */
+export function hostedDocuments(...urls: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(urls.map((url) => [url, JSON.stringify(clientDocument(url))]));
+}
+
 /** An hour, in seconds: no token ends during a test unless the test says so. */
 const longLifetime = 3600;
 
@@ -98,7 +107,9 @@ function defaults(): Settings {
     accessTokenFormat: 'opaque',
     accessTokenLifetime: longLifetime,
     refreshTokens: 'always',
+    failsOnPrompts: false,
     rotation: 'rotate',
+    narrowing: 'accessToken',
     resourceRequired: true,
     consent: 'auto',
     issInResponse: true,
@@ -108,9 +119,15 @@ function defaults(): Settings {
     registeredAuthMethod: undefined,
     acceptsRedirect: () => true,
     acceptsGrants: () => true,
+    acceptsScopes: () => true,
     scopesByClient: false,
     authMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    basicDecoding: 'lenient',
+    newSecret: randomValue,
     clientIdMetadataDocuments: false,
+    refusesDocuments: false,
+    unknownClients: 'page',
+    hosted: hostedDocuments(exampleDocument),
     deviceAuthorization: false,
     deviceInterval: 1,
     grantTypes: knownGrantTypes,

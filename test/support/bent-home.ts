@@ -3,14 +3,14 @@
  * it calls the protected server, and asks `keyturn token` when it is refused.
  *
  * Invariant: the program knows nothing but the answers it got and the command's output; world and home
- * end with the test.
+ * end with the test, or with the last test of a home that several share.
  */
 import { onTestFinished } from 'vitest';
 import type { BentAuthorizationServer } from './bent-authorization-server.ts';
 import type { BentProtectedServer } from './bent-protected-server.ts';
 import { type BentWorld, type BentWorldOptions, openBentWorld } from './bent-world.ts';
 import { type BrowserAgent, browserCommand } from './browser-command.ts';
-import { newHome, type Run, type TestHome } from './home.ts';
+import { type HomeOptions, newHome, type Run, TestHome } from './home.ts';
 
 export interface BentHomeOptions extends BentWorldOptions {
   /** In place of the one that follows redirects. */
@@ -18,6 +18,16 @@ export interface BentHomeOptions extends BentWorldOptions {
   readonly browserFlags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly vault?: 'keychain';
+  /** In place of a home that ends with the test. It has its own environment, browser and vault. */
+  readonly shared?: SharedHome;
+}
+
+/** One home and one broker for several tests, each with servers of its own. */
+export interface SharedHome {
+  readonly home: TestHome;
+  /** Kept until the end: a later world on the port of an earlier one would find what Keyturn keeps of that one. */
+  readonly worlds: BentWorld[];
+  close(): Promise<void>;
 }
 
 export interface BentHome {
@@ -30,20 +40,41 @@ export interface BentHome {
 }
 
 export async function homeInBentWorld(options: BentHomeOptions = {}): Promise<BentHome> {
-  const { browser, browserFlags = [], env, vault, ...worldOptions } = options;
-  const world = await openBentWorld(worldOptions);
-  onTestFinished(() => world.close());
-  const { authorizationServer, protectedServer, caFile } = world;
-  const home = newHome({
+  const world = await openBentWorld(options);
+  if (options.shared) options.shared.worlds.push(world);
+  else onTestFinished(() => world.close());
+  const home = options.shared?.home ?? newHome(homeOptions(world, options));
+  const { authorizationServer, protectedServer } = world;
+  return { home, world, authorizationServer, protectedServer, url: protectedServer.url };
+}
+
+/** For `beforeAll`; `close` it in `afterAll`. */
+export async function openSharedHome(options: Omit<BentHomeOptions, 'shared'> = {}): Promise<SharedHome> {
+  const world = await openBentWorld(options);
+  const home = new TestHome(homeOptions(world, options));
+  const worlds = [world];
+  return {
+    home,
+    worlds,
+    async close() {
+      const ends = await Promise.allSettled([home.close(), ...worlds.map((one) => one.close())]);
+      const failed = ends.find((end) => end.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
+  };
+}
+
+function homeOptions({ env: worldEnv, caFile }: BentWorld, options: BentHomeOptions): HomeOptions {
+  const { browser, browserFlags = [], env, vault, plain = false } = options;
+  return {
     ...(vault === undefined ? {} : { vault }),
     env: {
-      ...world.env,
+      ...worldEnv,
       ...(browser === undefined ? {} : { KEYTURN_BROWSER: browserCommand(browser, caFile, ...browserFlags) }),
-      ...(worldOptions.plain ? { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } : {}),
+      ...(plain ? { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } : {}),
       ...env,
     },
-  });
-  return { home, world, authorizationServer, protectedServer, url: protectedServer.url };
+  };
 }
 
 /** A call that ended: the server's last status, and what each run of `keyturn token` did. */

@@ -28,6 +28,8 @@ export interface ProtectedSettings {
   scopeInChallenge: boolean;
   /** Answers 200 to everybody. */
   open: boolean;
+  /** What the path with the other end (with a slash, or without) answers: a redirect to the endpoint; undefined: 404. */
+  otherEnd: 301 | 302 | 307 | 308 | undefined;
 }
 
 /** What a request gets. `error`, `error_description` and `scope` become parameters of the challenge. */
@@ -126,6 +128,7 @@ export async function openBentProtectedServer(
       scopes: ['read'],
       scopeInChallenge: true,
       open: false,
+      otherEnd: undefined,
       ...settings,
     },
     bend: {
@@ -147,6 +150,11 @@ export async function openBentProtectedServer(
     });
   }
   server.on('*', path, (request) => visit(parts, request));
+  const otherPath = path.endsWith('/') ? path.replace(/\/+$/, '') : `${path}/`;
+  server.on('*', otherPath, () => {
+    const { otherEnd: status } = parts.settings;
+    return status === undefined ? undefined : { status, headers: { location: path } };
+  });
   return {
     server,
     url,

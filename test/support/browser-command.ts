@@ -5,6 +5,7 @@
  * a broker that starts by itself hands on neither PATH nor NODE_EXTRA_CA_CERTS.
  */
 import path from 'node:path';
+import { compileCacheWords } from './compiled.ts';
 import { noneRunsWith } from './process-table.ts';
 
 /** `redirect-agent` follows redirects and clicks nothing; `chromium-agent` is a real browser that clicks. */
@@ -13,7 +14,8 @@ export type BrowserAgent = 'redirect-agent' | 'chromium-agent';
 /** Words parted by single spaces, as KEYTURN_BROWSER takes them; the URL is appended by who opens it. */
 export function browserCommand(agent: BrowserAgent, caFile: string, ...flags: readonly string[]): string {
   const script = path.join(import.meta.dirname, `${agent}.ts`);
-  return ['env', `KEYTURN_DEMO_CA=${caFile}`, process.execPath, script, ...flags].join(' ');
+  const variables = [`KEYTURN_DEMO_CA=${caFile}`, ...compileCacheWords()];
+  return ['env', ...variables, process.execPath, script, ...flags].join(' ');
 }
 
 /**

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { DemoWorldOptions } from '../../src/server/demo-world.ts';
 import { builtBin } from './built.ts';
+import { compileCache, compileCacheWords } from './compiled.ts';
 import { learnKeys, scan } from './secret-scan.ts';
 import { keepSecret } from './secrets.ts';
 import { openWorld, type TestWorld } from './world.ts';
@@ -84,7 +85,8 @@ export async function until<T>(what: string, look: () => T | Promise<T>): Promis
 
 /** The headless person as a browser command; finds the authority whatever environment it gets. */
 export function userAgent(world: TestWorld, flags = '', script = 'scripts/user-agent.ts'): string {
-  const command = ['env', `KEYTURN_DEMO_CA=${world.caFile}`, process.execPath, path.join(root, script)];
+  const variables = [`KEYTURN_DEMO_CA=${world.caFile}`, ...compileCacheWords()];
+  const command = ['env', ...variables, process.execPath, path.join(root, script)];
   return [...command, ...flags.split(' ')].filter((word) => word !== '').join(' ');
 }
 
@@ -106,6 +108,7 @@ export class TestHome {
     for (const name of ['user', 'work']) mkdirSync(path.join(this.#base, name), { mode: 0o700 });
     this.env = clean({
       PATH: process.env['PATH'],
+      ...compileCache(),
       HOME: path.join(this.#base, 'user'),
       KEYTURN_HOME: this.folder,
       KEYTURN_VAULT: options.vault ?? 'memory',

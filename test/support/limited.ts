@@ -11,6 +11,8 @@ export interface FullDisk {
   /** What was told of each replacement, and the file's text then. */
   readonly replaced: readonly string[];
   readonly stands: string;
+  /** What was told of each setting, and what counts then. */
+  readonly settings: readonly string[];
 }
 
 export function onFullDisk(file: string): FullDisk {

@@ -1,8 +1,7 @@
 /** Writers killed in the middle: what was acknowledged is there, and what was not is there whole or not at all. */
-import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { killedWriter } from '../support/killed-writer.ts';
 import { byPassphrase, newPlace, opened } from './sealed-home.ts';
 import { passphrase, step } from './sealed-writer.ts';
 
@@ -11,26 +10,9 @@ const kills = 20;
 /** Milliseconds of writing, at most, before the kill: some hundred writes and a few rewrites of the file. */
 const longestLife = 250;
 
-vi.setConfig({ testTimeout: 180_000 });
+const script = path.join(import.meta.dirname, 'sealed-writer.ts');
 
-/** Lets a writer go on from step `from`, kills it at a random moment, and says what it acknowledged last. */
-async function killedWriter(file: string, from: number): Promise<number> {
-  const script = path.join(import.meta.dirname, 'sealed-writer.ts');
-  const child = spawn(process.execPath, [script, file, String(from)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (output === '') setTimeout(() => child.kill('SIGKILL'), randomInt(longestLife));
-    output += text;
-  });
-  const signal = await new Promise((resolve) => {
-    child.on('close', (_, by) => resolve(by));
-  });
-  expect(signal).toBe('SIGKILL');
-  const lines = output.slice(0, output.lastIndexOf('\n')).split('\n');
-  return Number(lines.at(-1));
-}
+vi.setConfig({ testTimeout: 180_000 });
 
 function after(state: ReadonlyMap<string, string>, from: number, last: number): Map<string, string> {
   const next = new Map(state);
@@ -47,7 +29,7 @@ test(`loses nothing that it acknowledged when its writer is killed, ${kills} tim
   let state = new Map<string, string>();
   let from = 1;
   for (let round = 0; round < kills; round++) {
-    const acknowledged = await killedWriter(file, from);
+    const acknowledged = await killedWriter({ script, place: file, from, longestLife });
     expect(acknowledged).toBeGreaterThanOrEqual(from);
     const survivor = opened(file, byPassphrase);
     await survivor.unlock(passphrase);

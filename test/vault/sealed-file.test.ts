@@ -106,9 +106,9 @@ describe('the lock', () => {
     expect(await said(vault, 'a')).toBe('locked');
   });
 
-  test.each(['', 'x'.repeat(1025)])('takes no passphrase of a wrong length', async (passphrase) => {
+  test.each([0, 1025])('takes no passphrase of %d letters', async (length) => {
     const file = newPlace();
-    await expect(opened(file, byPassphrase).unlock(passphrase)).rejects.toMatchObject({
+    await expect(opened(file, byPassphrase).unlock('x'.repeat(length))).rejects.toMatchObject({
       reason: 'invalid_request',
     });
     expect(readdirSync(path.dirname(file))).toEqual([]);

@@ -1,12 +1,10 @@
 /** The owner's methods about local clients: the paired ones, their permissions, and the questions they raise. */
 import type { Broker } from '../../broker/broker.ts';
-import { grantsOfAccount } from '../../broker/grant-choice.ts';
-import type { Permission } from '../../broker/permission.ts';
 import { KeyturnError } from '../../errors.ts';
 import { parseScope } from '../../oauth/scope.ts';
 import { clientAnswers, interactionAnswer } from '../answers.ts';
 import type { Handlers } from '../host.ts';
-import { refusalOf, widens } from '../widening.ts';
+import { asJudged, judged, refusalOf } from '../widening.ts';
 
 export const clientMethods: Pick<
   Handlers,
@@ -28,30 +26,15 @@ export const clientMethods: Pick<
     await clients.remove(id);
     await audit.record({ event: 'client', outcome: 'removed', client: name });
     host.closeConnectionsOf(id);
+    await host.removeKeyOf(id);
     return {};
   },
 
-  'permission.set': async ({ broker }, _caller, params) => {
-    const endpoint = broker.canonical(params.resource);
-    const clientId = broker.parts.clients.resolve(params.client);
-    const { account, decision } = params;
-    const grants =
-      account === undefined || decision === 'deny'
-        ? undefined
-        : grantsOfAccount(broker.parts.grants, { clientId, endpoint, account });
-    // Judged again, at once: what gave no more needed no yes, and must not undo what the person decides meanwhile.
-    const from = widens(broker, params) ? undefined : broker.parts.permissions.asRead({ clientId, endpoint });
-    const decided: Permission = {
-      clientId,
-      endpoint,
-      decision,
-      ...(grants === undefined ? {} : { grants }),
-      ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
-      ...(params.until === undefined ? {} : { until: params.until * 1000 }),
-      createdAt: broker.parts.clock.wall(),
-    };
-    await broker.consent.decide(decided, from);
-    broker.userActed(endpoint);
+  'permission.set': async ({ broker }, _caller, params, approved) => {
+    const judgement = approved ?? judged(broker, params);
+    const decided = asJudged(broker, params, judgement);
+    await broker.consent.decide(decided, judgement.from);
+    broker.userActed(decided.endpoint);
     return {};
   },
 

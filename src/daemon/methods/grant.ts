@@ -8,7 +8,7 @@ import type { ParamsOf, ResultOf } from '../../ipc/protocol.ts';
 import type { Caller } from '../../ipc/server.ts';
 import { parseScope } from '../../oauth/scope.ts';
 import { explanationAnswer, grantAnswer, receiptAnswer } from '../answers.ts';
-import type { Handlers } from '../host.ts';
+import type { Handlers, Host } from '../host.ts';
 
 /** How long `login.start` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 600;
@@ -24,9 +24,12 @@ export const grantMethods: Pick<
     grants: visibleGrants(broker, caller).map((grant) => grantAnswer(broker, grant, caller)),
   }),
 
-  'grant.explain': async ({ broker, trail }, caller, params) => {
+  'grant.explain': async (host, caller, params) => {
+    const { broker, trail } = host;
     const grants: ResultOf<'grant.explain'>['grants'] = [];
-    for (const grant of namedGrants(broker, caller, params)) {
+    const named = namedGrants(broker, caller, params);
+    if (isVaultAtHand(host)) await broker.parts.refresher.vouch(named).catch(() => undefined);
+    for (const grant of named) {
       const rows = await trail.about(grant.id, timelineRows);
       // As it is now: reading the log took a while.
       const current = broker.parts.grants.byId(grant.id) ?? grant;
@@ -54,6 +57,7 @@ export const grantMethods: Pick<
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       ...(params.account === undefined ? {} : { account: params.account }),
       ...(params.issuer === undefined ? {} : { issuer: params.issuer }),
+      ...(params.newClient === undefined ? {} : { isNewClient: params.newClient }),
       method: params.method ?? 'browser',
       starter: signIns.starterOf(caller),
       timeout: (params.timeout ?? defaultTimeout) * 1000,
@@ -65,7 +69,9 @@ export const grantMethods: Pick<
   'login.answer': ({ broker, signIns }, caller, { id, redirect }) => {
     const question = broker.parts.interactions.find(id)?.question;
     if (question && !signIns.mayFinish(caller, question)) throw startedElsewhere();
-    broker.answerLogin(id, redirect);
+    const page = broker.signInPage(id);
+    if (redirect === undefined) page.showsError();
+    else page.paste(redirect);
     return {};
   },
 };
@@ -78,6 +84,12 @@ function startedElsewhere(): KeyturnError {
 }
 
 const isOver = (grant: Grant): boolean => grant.state.kind === 'revoked' && grant.state.receipt !== 'pending';
+
+/** An explanation never makes a keychain ask: what the vault says is read only where it is open anyway. */
+function isVaultAtHand(host: Host): boolean {
+  const { vault, vaultState } = host.status();
+  return vault === 'memory' || vaultState.state === 'open' || vaultState.state === 'slow';
+}
 
 /** A local client sees the grants that one of its permissions reaches. */
 function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {

@@ -1,5 +1,6 @@
 /** The owner's methods about the home: waived rules, settings, the audit log, the broker itself. */
 import type { Broker } from '../../broker/broker.ts';
+import { namesOfServers } from '../../broker/grant.ts';
 import { hostOrigin, privateAddress } from '../../broker/override.ts';
 import { settingAnswer } from '../answers.ts';
 import type { Handlers } from '../host.ts';
@@ -16,11 +17,15 @@ export const homeMethods: Pick<
   | 'subscribe'
 > = {
   'override.set': async ({ broker }, _caller, { server, name, on }) => {
-    const { overrides, servers, audit } = broker.parts;
+    const { overrides, servers, audit, grants, refresher } = broker.parts;
     const canonical = broker.canonical(server);
-    const places = name === privateAddress ? [hostOrigin(canonical)] : spellings(broker, server, canonical);
+    const places =
+      name === privateAddress ? new Set([hostOrigin(canonical)]) : spellings(broker, server, canonical);
     for (const spelling of places) await overrides.set(spelling, name, on);
     servers.forget();
+    // A rule that was waived may be the one by which a refresh was refused.
+    const named = grants.all().filter((grant) => namesOfServers(grant).some((one) => places.has(one)));
+    if (on) await refresher.tryAgain(named);
     await audit.record({ event: 'override', outcome: `${name} ${on ? 'on' : 'off'}`, endpoint: server });
     return {};
   },

@@ -1,7 +1,7 @@
 /** The methods by which a local client gets, rejects and gives up tokens. */
 import type { Broker } from '../../broker/broker.ts';
 import type { ClientChallenge } from '../../broker/token-request.ts';
-import { KeyturnError } from '../../errors.ts';
+import { KeyturnError, shellWord } from '../../errors.ts';
 import { bearerChallenge } from '../../oauth/challenge.ts';
 import { parseScope } from '../../oauth/scope.ts';
 import { tokenAnswer } from '../answers.ts';
@@ -39,7 +39,8 @@ export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permis
     // Only a 401 says that the token itself is bad; a 403 wants another scope, not another token.
     if (params.status !== 401) return { rejected: false };
     const { operation, worked: hasWorked } = params;
-    const rejection = { clientId: brokerClientId(caller), token, operation, hasWorked };
+    const challenge = params.challenge && challengeFrom(params.challenge);
+    const rejection = { clientId: brokerClientId(caller), token, operation, hasWorked, challenge };
     const { isReplaced, pause } = broker.rejectToken(rejection);
     return { rejected: isReplaced, ...(pause === undefined ? {} : { retryAfter: Math.ceil(pause / 1000) }) };
   },
@@ -57,7 +58,7 @@ function refusedByPerson({ parts }: Broker, clientId: string, endpoint: string):
   const name = parts.clients.nameOf(clientId);
   return new KeyturnError('not_permitted', `The user refused ${name} something at ${endpoint}.`, {
     rule: 'A denial is remembered until the user ends it, and would end with the permission',
-    hint: `The user ends both with: keyturn end ${name} ${endpoint}`,
+    hint: `The user ends both with: keyturn end ${shellWord(name)} ${shellWord(endpoint)}`,
   });
 }
 

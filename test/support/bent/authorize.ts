@@ -2,30 +2,52 @@
  * The authorization endpoint of a bent authorization server.
  *
  * Invariant: nothing is redirected to a URI that isn't the client's (OAuth 2.1 §4.1.2.1), whatever is
- * bent later; and no code is made without an S256 challenge.
+ * bent later, but the error for a client that isn't known, where `unknownClients` says so; and no code is
+ * made without an S256 challenge.
  */
 import { consentPage } from '../../../src/server/pages.ts';
 import { type Answer, html, type RecordedRequest, redirectTo } from '../bent-server.ts';
 import { findClient } from './client-authentication.ts';
+import { loopbackHosts } from './client-document.ts';
 import { type BentClient, type Parts, Refusal, refuseRepeated, scopesOf } from './parties.ts';
 import { randomValue } from './token-store.ts';
 
-const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost']);
+/** RFC 8252 §7.3 speaks of addresses; `localhost` is a name. */
+const loopbackAddresses = new Set(['127.0.0.1', '[::1]']);
 
 /** GET of a browser, and the POST of its consent page to the same target. */
 export function authorize(parts: Parts, request: RecordedRequest): Answer {
   const { query } = request;
   const client = findClient(parts, query.get('client_id') ?? '');
   const redirectUri = query.get('redirect_uri') ?? '';
-  if (client === undefined) return html('<h1>invalid_client</h1>', 400);
+  if (client === undefined) return unknownClient(parts, request, redirectUri);
   if (!mayRedirect(parts, client, redirectUri))
     return html('<h1>The redirect URI is not registered</h1>', 400);
+  const { failsOnPrompts } = parts.settings;
+  if (failsOnPrompts === 'page' && query.has('prompt')) return html('<h1>An error occurred</h1>', 500);
   const asksPerson = parts.settings.consent === 'page' && request.method === 'GET';
   const failure = errorOf(parts, request);
   if (failure === undefined && asksPerson)
     return html(consentPage(request.url.pathname + request.url.search, questionOf(parts, client, request)));
-  const parameters = new URLSearchParams(failure ?? { code: newCode(parts, client, request) });
-  const state = query.get('state');
+  return redirected(parts, request, redirectUri, failure ?? { code: newCode(parts, client, request) });
+}
+
+/** OAuth 2.1 §4.1.2.1: a page, and no redirect. Some servers redirect all the same: here to loopback hosts only. */
+function unknownClient(parts: Parts, request: RecordedRequest, redirectUri: string): Answer {
+  const error = parts.settings.unknownClients;
+  const isLoopback = loopbackHosts.has(URL.parse(redirectUri)?.hostname ?? '');
+  if (error === 'page' || !isLoopback) return html('<h1>invalid_client</h1>', 400);
+  return redirected(parts, request, redirectUri, { error });
+}
+
+function redirected(
+  parts: Parts,
+  request: RecordedRequest,
+  redirectUri: string,
+  answer: Readonly<Record<string, string>>,
+): Answer {
+  const parameters = new URLSearchParams(answer);
+  const state = request.query.get('state');
   if (state !== null) parameters.set('state', state);
   if (parts.settings.issInResponse) parameters.set('iss', parts.issuer);
   const bent = parts.bend.authorizeResponse?.(parameters, request) ?? parameters;
@@ -49,6 +71,7 @@ function errorOf(
     if (error instanceof Refusal) return { error: error.error, error_description: error.message };
     throw error;
   }
+  if (settings.failsOnPrompts === 'redirect' && query.has('prompt')) return { error: 'invalid_request' };
   if (query.get('response_type') !== 'code') return { error: 'unsupported_response_type' };
   // OAuth 2.1 §7.5.1: PKCE, and nothing weaker than S256.
   if (
@@ -70,11 +93,9 @@ function errorOf(
 
 function mayRedirect({ settings }: Parts, client: BentClient, redirectUri: string): boolean {
   if (!URL.canParse(redirectUri)) return false;
-  const asked = new URL(redirectUri);
-  // A metadata document isn't fetched, so its redirect URIs aren't known: a native client's are loopback.
-  if (client.redirectUris.length === 0) return loopbackHosts.has(asked.hostname);
   if (client.redirectUris.includes(redirectUri)) return true;
-  if (settings.redirectMatching === 'exact' || !loopbackHosts.has(asked.hostname)) return false;
+  const asked = new URL(redirectUri);
+  if (settings.redirectMatching === 'exact' || !loopbackAddresses.has(asked.hostname)) return false;
   asked.port = '';
   return client.redirectUris.some((uri) => {
     const registered = new URL(uri);
@@ -88,7 +109,8 @@ function newCode(parts: Parts, client: BentClient, request: RecordedRequest): st
   const { scopes } = client;
   const wanted = scopesOf(query) ?? parts.settings.defaultScope;
   const isBound = parts.settings.scopesByClient && scopes !== undefined;
-  const asked = isBound ? wanted.filter((scope) => scopes.includes(scope)) : wanted;
+  const registered = isBound ? wanted.filter((scope) => scopes.includes(scope)) : wanted;
+  const asked = parts.settings.refreshTokens === 'afterConsent' ? consented(registered, query) : registered;
   const nonce = query.get('nonce');
   const code = randomValue();
   parts.store.codes.set(code, {
@@ -106,6 +128,12 @@ function newCode(parts: Parts, client: BentClient, request: RecordedRequest): st
   });
   parts.counts.authorizations += 1;
   return code;
+}
+
+/** OpenID Connect Core §11: offline_access is ignored unless the person is asked for consent. */
+function consented(scope: readonly string[], query: URLSearchParams): readonly string[] {
+  const isAsked = query.get('prompt')?.split(' ').includes('consent') ?? false;
+  return isAsked ? scope : scope.filter((name) => name !== 'offline_access');
 }
 
 function questionOf(parts: Parts, client: BentClient, { query }: RecordedRequest) {

@@ -5,6 +5,7 @@
  * a request), and a secret or a signature is really checked.
  */
 import type { RecordedRequest } from '../bent-server.ts';
+import { clientFromDocument } from './client-document.ts';
 import { verifyJwt } from './jwt.ts';
 import { type AuthMethod, type BentClient, type Parts, Refusal } from './parties.ts';
 
@@ -31,25 +32,19 @@ export function authenticate(parts: Parts, request: RecordedRequest): BentClient
   return client;
 }
 
-/** A registered client, or one by the URL of its metadata document where that is enabled. */
+/** A registered client, or one by its metadata document where those are taken. */
 export function findClient({ clients, settings }: Parts, clientId: string): BentClient | undefined {
+  if (settings.refusesDocuments && URL.canParse(clientId)) return undefined;
   const known = clients.get(clientId);
-  if (known || !settings.clientIdMetadataDocuments || !URL.canParse(clientId)) return known;
-  const url = new URL(clientId);
-  const isDocument = url.protocol === 'https:' && url.pathname !== '/';
-  return isDocument ? { clientId, authMethod: 'none', redirectUris: [] } : undefined;
+  if (known !== undefined || !settings.clientIdMetadataDocuments) return known;
+  return clientFromDocument(settings, clientId);
 }
 
 function credentialsOf(parts: Parts, { headers, form }: RecordedRequest): Credentials {
   const found: Credentials[] = [];
   const basic = /^Basic (.+)$/i.exec(headers.authorization ?? '')?.[1];
   if (basic !== undefined) {
-    // RFC 6749 §2.3.1: both halves are form-encoded before they are joined.
-    const [clientId = '', proof = ''] = Buffer.from(basic, 'base64')
-      .toString('utf8')
-      .split(':')
-      .map(formDecoded);
-    found.push({ method: 'client_secret_basic', clientId, proof });
+    found.push({ method: 'client_secret_basic', ...basicCredentials(parts, basic) });
   }
   const secret = form.get('client_secret');
   if (secret !== null) {
@@ -66,10 +61,22 @@ function credentialsOf(parts: Parts, { headers, form }: RecordedRequest): Creden
   return found[0] ?? { method: 'none', clientId: form.get('client_id') ?? '', proof: '' };
 }
 
-/** As servers decode one value: an `&` or `=` that stands as it is ends nothing. */
-function formDecoded(text: string): string {
-  return decodeURIComponent(text.replaceAll('+', ' '));
+/** RFC 6749 §2.3.1: both halves are form-encoded before they are joined. */
+function basicCredentials({ settings }: Parts, basic: string): Omit<Credentials, 'method'> {
+  const joined = Buffer.from(basic, 'base64').toString('utf8');
+  const colon = joined.indexOf(':');
+  const halves = [joined.slice(0, colon), joined.slice(colon + 1)];
+  const [clientId = '', proof = ''] = halves.map((half) => decodings[settings.basicDecoding](half));
+  return { clientId, proof };
 }
+
+const decodings = {
+  /** As most servers do: an `&` or `=` that stands as it is ends nothing. */
+  lenient: (text: string): string => decodeURIComponent(text.replaceAll('+', ' ')),
+  /** Nothing that a form would escape may stand as it is. */
+  strict: (text: string): string => (/^[\w*.%+-]*$/.test(text) ? decodings.lenient(text) : ''),
+  none: (text: string): string => text,
+};
 
 /** The client whose key signed the assertion; '' for nobody's. */
 function signerOf({ clients }: Parts, assertion: string): string {

@@ -46,16 +46,21 @@ export interface Settings {
   accessTokenFormat: 'opaque' | 'jwt';
   /** Seconds; undefined: tokens don't end and answers have no `expires_in`. */
   accessTokenLifetime: number | undefined;
-  refreshTokens: 'always' | 'offline_access' | 'never';
+  /** `afterConsent`: for offline_access with `prompt=consent` only (OpenID Connect Core §11), as oidc-provider does. */
+  refreshTokens: 'always' | 'offline_access' | 'afterConsent' | 'never';
+  /** A request with a `prompt` gets an error page, as better-auth answers select_account, or is sent back with an error. */
+  failsOnPrompts: 'page' | 'redirect' | false;
   /** `rotate`: a used one ends the grant; `keepOld`: a new one comes and the old stays good; `same`: none comes. */
   rotation: 'rotate' | 'keepOld' | 'same';
+  /** What a refresh with less scope narrows: RFC 6749 §6 says the access token; `forGood`: the refresh token too. */
+  narrowing: 'accessToken' | 'forGood';
   /** RFC 8707: a code or refresh request without `resource` is refused. */
   resourceRequired: boolean;
   /** `page`: a consent page that a person clicks; `auto`: a redirect at once. */
   consent: 'auto' | 'page';
   /** RFC 9207: `iss` in the redirect, and said in the metadata. */
   issInResponse: boolean;
-  /** `exact` (OAuth 2.1), or any port on a loopback host (RFC 8252 §7.3). */
+  /** `exact` (OAuth 2.1), or any port on a loopback address, not on `localhost` (RFC 8252 §7.3). */
   redirectMatching: 'exact' | 'anyLoopbackPort';
   /** `absent`: no endpoint at all; `closed`: it refuses everybody. */
   registration: 'open' | 'closed' | 'absent';
@@ -67,11 +72,23 @@ export interface Settings {
   acceptsRedirect: (uri: string, request: Json) => boolean;
   /** Which grants may be registered together; others are `invalid_client_metadata`. */
   acceptsGrants: (types: readonly string[]) => boolean;
+  /** Whether a client may be registered for these scopes. */
+  acceptsScopes: (scopes: readonly string[]) => boolean;
   /** A client gets the scopes that it registered, and else the default ones, whatever it asks for. */
   scopesByClient: boolean;
   authMethods: readonly AuthMethod[];
-  /** Takes the URL of a document as a client id, without fetching it. */
+  /** How it reads the halves of Basic credentials; RFC 6749 §2.3.1 has them form-encoded. */
+  basicDecoding: 'lenient' | 'strict' | 'none';
+  /** Of a client that registers. */
+  newSecret: () => string;
+  /** Takes the URL of a document as a client id, and reads what is hosted there. */
   clientIdMetadataDocuments: boolean;
+  /** The texts of metadata documents by their URLs, as this server finds them at each request; others are 404. */
+  hosted: ReadonlyMap<string, string>;
+  /** Refuses every document all the same, as a server does that can't fetch one. */
+  refusesDocuments: boolean;
+  /** What a client that isn't known gets: a page without a redirect, as OAuth 2.1 §4.1.2.1 has it, or a redirect with this error. */
+  unknownClients: 'page' | 'invalid_client' | 'unauthorized_client' | 'invalid_request';
   deviceAuthorization: boolean;
   /** Seconds between two polls, as the answer says it; polls that come sooner aren't punished. */
   deviceInterval: number;

@@ -48,6 +48,9 @@ function register(parts: Parts, asked: z.infer<typeof registrationRequest>): Jso
   if (!settings.acceptsGrants(asked.grant_types)) {
     throw new Refusal('invalid_client_metadata', 'these grants are not accepted');
   }
+  if (!settings.acceptsScopes(asked.scope?.split(' ') ?? [])) {
+    throw new Refusal('invalid_client_metadata', 'these scopes are not known');
+  }
   const authMethod = settings.registeredAuthMethod ?? asked.token_endpoint_auth_method;
   if (!settings.authMethods.includes(authMethod)) {
     throw new Refusal('invalid_client_metadata', `${authMethod} is not offered`);
@@ -63,7 +66,7 @@ function register(parts: Parts, asked: z.infer<typeof registrationRequest>): Jso
     redirectUris: asked.redirect_uris,
     grantTypes: asked.grant_types,
     scopes: asked.scope?.split(' ') ?? settings.defaultScope,
-    ...(hasSecret ? { secret: randomValue() } : {}),
+    ...(hasSecret ? { secret: settings.newSecret() } : {}),
     ...(jwk ? { jwk } : {}),
     ...(asked.client_name === undefined ? {} : { name: asked.client_name }),
   };

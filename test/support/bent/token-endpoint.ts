@@ -45,9 +45,15 @@ export async function answerTokenRequest(parts: Parts, request: RecordedRequest)
     const grantType = required(request.form, 'grant_type');
     const handler = parts.settings.grantTypes.includes(grantType) ? handlers[grantType] : undefined;
     if (handler === undefined) throw new Refusal('unsupported_grant_type', `${grantType} is not offered`);
+    // RFC 7591 §2: a client uses the grants that it registered, and no others.
+    if (client.grantTypes?.includes(grantType) === false)
+      throw new Refusal('unauthorized_client', `the client did not register ${grantType}`);
     return handler(parts, client, request);
   });
 }
+
+/** RFC 7636 §4.1. */
+const verifierForm = /^[\w.~-]{43,128}$/;
 
 function redeemCode(parts: Parts, client: BentClient, { form }: RecordedRequest): Json {
   const code = parts.store.codes.get(required(form, 'code'));
@@ -60,7 +66,9 @@ function redeemCode(parts: Parts, client: BentClient, { form }: RecordedRequest)
     throw invalidGrant('the code was used before');
   }
   if (form.get('redirect_uri') !== code.redirectUri) throw invalidGrant('redirect_uri is another one');
-  const challenge = createHash('sha256').update(required(form, 'code_verifier')).digest('base64url');
+  const verifier = required(form, 'code_verifier');
+  if (!verifierForm.test(verifier)) throw invalidGrant('code_verifier has another form');
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
   if (challenge !== code.challenge) throw invalidGrant('code_verifier does not fit the challenge');
   const resources = requestedResources(parts, code.grant, form);
   code.used = true;
@@ -79,19 +87,20 @@ function refresh(parts: Parts, client: BentClient, { form }: RecordedRequest): J
     counts.refreshReuses += 1;
   }
   if (grant.ended) throw invalidGrant('the grant has ended');
-  const scopes = scopesOf(form) ?? grant.scopes;
+  const scopes = scopesOf(form) ?? presented.scopes;
   // RFC 6749 §6: a refresh narrows, it never widens.
-  if (scopes.some((scope) => !grant.scopes.includes(scope))) {
+  if (scopes.some((scope) => !presented.scopes.includes(scope))) {
     throw new Refusal('invalid_scope', 'the scope goes beyond the grant');
   }
   const resources = requestedResources(parts, grant, form);
   counts.refreshes += 1;
   presented.used = settings.rotation === 'rotate';
+  if (settings.narrowing === 'forGood') presented.scopes = scopes;
   const isNew = settings.rotation !== 'same';
   return issue(parts, grant, {
     scopes,
     resources,
-    ...(isNew ? { refreshToken: newRefreshToken(parts, grant) } : {}),
+    ...(isNew ? { refreshToken: newRefreshToken(parts, grant, presented.scopes) } : {}),
   });
 }
 

@@ -38,6 +38,7 @@ export interface IssuedToken {
 export interface RefreshToken {
   readonly token: string;
   readonly grant: BentGrant;
+  scopes: readonly string[];
   used: boolean;
 }
 
@@ -143,9 +144,9 @@ export function idToken(parts: Parts, grant: Pick<BentGrant, 'subject' | 'client
   return parts.key.sign({ typ: 'JWT' }, parts.bend.idTokenClaims?.(claims) ?? claims);
 }
 
-export function newRefreshToken(parts: Parts, grant: BentGrant): string {
+export function newRefreshToken(parts: Parts, grant: BentGrant, scopes = grant.scopes): string {
   const token = randomValue();
-  parts.store.refreshTokens.set(token, { token, grant, used: false });
+  parts.store.refreshTokens.set(token, { token, grant, scopes, used: false });
   return token;
 }
 
@@ -153,8 +154,7 @@ export function newRefreshToken(parts: Parts, grant: BentGrant): string {
 export function issueWithRefresh(parts: Parts, grant: BentGrant, resources: readonly string[]): Json {
   const { refreshTokens } = parts.settings;
   const isGiven =
-    refreshTokens === 'always' ||
-    (refreshTokens === 'offline_access' && grant.scopes.includes('offline_access'));
+    refreshTokens === 'always' || (refreshTokens !== 'never' && grant.scopes.includes('offline_access'));
   return issue(parts, grant, {
     scopes: grant.scopes,
     resources,

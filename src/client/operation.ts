@@ -1,0 +1,66 @@
+/**
+ * What a request is about to do, in a few words. The broker counts step-ups and refused tokens for each apart
+ * (spec, Step-up authorization: "per resource and operation").
+ *
+ * Invariant: the name is bounded, and has nothing of the request but its HTTP method, its path and what the
+ * protocol itself calls the operation.
+ */
+import { longest } from '../ipc/wire.ts';
+
+export interface OperationRequest {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array | undefined;
+}
+
+/** Characters that the message's own words may take; the path keeps as many. Tools have names far shorter than this. */
+const longestCall = 128;
+
+/** Bytes. A message beyond that carries data along, and is named by its path and headers alone. */
+const largestMessage = 256 * 1024;
+
+/** `POST /mcp tools/call search`; `GET /reports` where the request is no message of the protocol. */
+export function operationOf(request: OperationRequest): string {
+  const call = (callInHeaders(request.headers) ?? callInBody(request.body) ?? '').slice(0, longestCall);
+  const path = `${request.method} ${request.url.pathname}`.slice(0, longest.operation - longestCall - 1);
+  return call === '' ? path : `${path} ${call}`;
+}
+
+/** Revision 2026-07-28 of the protocol: each request says its method, and the name of what it is about. */
+function callInHeaders(headers: Headers): string | undefined {
+  const method = headers.get('mcp-method');
+  return method === null ? undefined : callOf(method, headers.get('mcp-name'));
+}
+
+/** Earlier revisions say it in the JSON-RPC message alone, or in several messages that are sent as one. */
+function callInBody(body: Uint8Array | undefined): string | undefined {
+  if (body === undefined || body.byteLength > largestMessage) return undefined;
+  const calls = [messageIn(body)].flat().flatMap((message) => {
+    const method = field(message, 'method');
+    const params = field(message, 'params');
+    if (typeof method !== 'string') return [];
+    return [callOf(method, field(params, 'name') ?? field(params, 'uri'))];
+  });
+  return calls.length === 0 ? undefined : calls.join(', ');
+}
+
+/** A URI is named without its query, which may be somebody's secret. */
+function callOf(method: string, name: unknown): string {
+  return typeof name === 'string' ? `${method} ${name.replace(/[?#].*$/s, '')}` : method;
+}
+
+/** Undefined: the body is no JSON. */
+function messageIn(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? Object.getOwnPropertyDescriptor(value, name)?.value
+    : undefined;
+}

@@ -1,0 +1,123 @@
+/** A permission to which a command adds an account alone: its scopes and its end are those that the card showed. */
+import { describe, expect, it } from 'vitest';
+import { Approvals } from '../../src/daemon/approvals.ts';
+import type { Askers } from '../../src/daemon/askers.ts';
+import { brokerRig, refusal } from '../broker/rig.ts';
+import { asOwner } from '../rules/wire.ts';
+
+const endpoint = 'https://notes.example/mcp';
+const place = { client: 'editor', resource: endpoint };
+const adding = { ...place, decision: 'allow', account: 'work' } as const;
+
+/** `editor` may read for a minute as `alice`; `work` is signed in there too. */
+async function ground() {
+  const rig = await brokerRig({
+    endpoint,
+    fetch: () => Promise.reject(new Error('nothing is fetched here')),
+    visit: () => Promise.reject(new Error('no page is opened here')),
+  });
+  const { broker, parts, clock } = rig;
+  const { id: clientId } = await parts.clients.add('editor', clock.wall());
+  const grant = {
+    endpoints: [endpoint],
+    resource: endpoint,
+    issuer: 'https://issuer.example',
+    registrationId: 'a'.repeat(16),
+    scope: ['read', 'admin'],
+    requestedScope: [],
+    state: { kind: 'active' as const },
+    hasRefreshToken: true,
+    createdAt: 0,
+  };
+  const alice = await parts.grants.add({ ...grant, account: 'alice', subject: 'alice' });
+  const work = await parts.grants.add({ ...grant, account: 'work', subject: 'work' });
+  const until = clock.wall() + 60_000;
+  const scope = ['read'];
+  const held = { clientId, endpoint, scope, until, grants: [alice.id], createdAt: clock.wall() };
+  await parts.permissions.set({ ...held, decision: 'allow' });
+  const look = () => ({ run: 'r', verified: true, pid: 7, executable: '/x', standing: () => 'same' });
+  const approvals = new Approvals({
+    broker,
+    // Who asks is told by the socket, and there is none here.
+    askers: { of: () => ({ run: 'r', look }) } as unknown as Askers,
+    checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
+  });
+  const approve: Approvals['require'] = (...request) => approvals.require(...request);
+  const standing = () => parts.permissions.of(clientId, clock.wall());
+  return { ...rig, approve, standing, work, alice, until };
+}
+
+/** The command of somebody at a desk, which raises a card. */
+async function asked() {
+  const rig = await ground();
+  const set = asOwner(rig, { approve: rig.approve })('permission.set', adding);
+  set.catch(() => undefined);
+  const { id, question } = await rig.question('command');
+  expect(question).toMatchObject({ wish: { scope: ['read'], until: rig.until, account: 'work' } });
+  return { ...rig, set, yes: () => rig.parts.interactions.answer(id, 'yes') };
+}
+
+describe('an account that a command adds to a permission', () => {
+  it('comes with the scopes and the end that the card showed', async () => {
+    const { set, yes, standing, alice, work, until } = await asked();
+    yes();
+    await set;
+    expect(standing()).toMatchObject([{ scope: ['read'], until, grants: [alice.id, work.id] }]);
+  });
+
+  it('is not added where the permission was ended while the card waited', async () => {
+    const { set, yes, standing, ...rig } = await asked();
+    await asOwner(rig)('permission.end', place);
+    yes();
+    expect(await refusal(set)).toMatchObject({ reason: 'conflict' });
+    expect(standing()).toEqual([]);
+  });
+
+  it('is not added where the permission ran out while the card waited', async () => {
+    const { set, yes, standing, clock } = await asked();
+    clock.advance(61_000);
+    yes();
+    expect(await refusal(set)).toMatchObject({ reason: 'conflict' });
+    expect(standing()).toEqual([]);
+  });
+
+  it('is not added where the person allowed something else while the card waited', async () => {
+    const { set, yes, standing, ...rig } = await asked();
+    await asOwner(rig)('permission.set', { ...place, decision: 'allow', scope: 'write' });
+    yes();
+    expect(await refusal(set)).toMatchObject({ reason: 'conflict' });
+    expect(standing()).toMatchObject([{ scope: ['write'] }]);
+  });
+
+  it('is not added, without a desk, where the permission is ended before it is written', async () => {
+    const rig = await ground();
+    const ending = asOwner(rig)('permission.end', place);
+    const set = asOwner(rig)('permission.set', adding);
+    set.catch(() => undefined);
+    await ending;
+    expect(await refusal(set)).toMatchObject({ reason: 'conflict' });
+    expect(rig.standing()).toEqual([]);
+  });
+
+  it('needs scopes by name where the permission ran out', async () => {
+    const rig = await ground();
+    const { standing, clock, work } = rig;
+    clock.advance(61_000);
+    const set = asOwner(rig)('permission.set', adding);
+    expect(await refusal(set)).toMatchObject({
+      reason: 'conflict',
+      hint: expect.stringContaining('--account ACCOUNT --scope'),
+    });
+    expect(standing()).toEqual([]);
+    await asOwner(rig)('permission.set', { ...adding, scope: 'read' });
+    expect(standing()).toMatchObject([{ scope: ['read'], grants: [work.id] }]);
+  });
+
+  it('allows every scope where there is no permission, as without an account', async () => {
+    const rig = await ground();
+    await asOwner(rig)('permission.end', place);
+    await asOwner(rig)('permission.set', adding);
+    expect(rig.standing()).toMatchObject([{ grants: [rig.work.id] }]);
+    expect(rig.standing()[0]).not.toHaveProperty('scope');
+  });
+});

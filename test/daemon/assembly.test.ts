@@ -1,0 +1,15 @@
+/** What the broker's parts share. */
+import { expect, it } from 'vitest';
+import { networkOf } from '../../src/daemon/assembly.ts';
+import { defaultSettings } from '../../src/daemon/settings.ts';
+
+it('the requests for all endpoints share the clocks of servers and the forms of secrets that they take', () => {
+  const net = { fetchFor: () => () => Promise.reject(new Error('nothing is sent here')) };
+  const network = networkOf({ net, overrides: { isPrivate: () => false }, settings: defaultSettings });
+  const [first, later, other] = ['a', 'a', 'b'].map((name) => network(`https://${name}.example/mcp`));
+  expect(first?.secretForms).toBeInstanceOf(Map);
+  for (const one of [later, other]) {
+    expect(one?.secretForms).toBe(first?.secretForms);
+    expect(one?.serverClocks).toBe(first?.serverClocks);
+  }
+});

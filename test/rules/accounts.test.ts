@@ -1,0 +1,194 @@
+/** As whom a sign-in is: the person's names for accounts, the server's subjects, and what a page is told of them. */
+import { describe, expect, it } from 'vitest';
+import type { Ground } from './ground.ts';
+import { ground, parameter, refused, stepUp, words } from './ground.ts';
+
+const openid = ['openid', 'read'];
+
+/** Signs in as this subject. */
+async function signInAs({ rig, authorizationServer }: Ground, subject: string, account?: string) {
+  authorizationServer.settings.subject = subject;
+  return rig.login({ scope: openid, ...(account === undefined ? {} : { account }) });
+}
+
+/** `editor` works as alice, and bob's session is in the browser. */
+async function bobAtThePage(): Promise<Ground> {
+  const all = await ground();
+  await signInAs(all, 'alice');
+  await all.rig.ask();
+  all.authorizationServer.settings.subject = 'bob';
+  return all;
+}
+
+async function answered({ rig }: Ground, kind: 'account' | 'allow', answer: 'yes' | 'no'): Promise<void> {
+  rig.parts.interactions.answer((await rig.question(kind)).id, answer);
+}
+
+describe('a label', () => {
+  it('is the person’s name for whoever signs in, and the subject stays the server’s', async () => {
+    const all = await ground();
+    const { rig } = all;
+    expect(await signInAs(all, 'subject-1', 'work')).toMatchObject({ account: 'work', subject: 'subject-1' });
+    expect(await signInAs(all, 'subject-2', 'home')).toMatchObject({ account: 'home', subject: 'subject-2' });
+    await rig.parts.refresher.vouch(rig.parts.grants.all());
+    expect((await signInAs(all, 'subject-1', 'work')).account).toBe('work');
+    expect((await signInAs(all, 'subject-2')).account).toBe('home');
+    expect(rig.parts.grants.all()).toHaveLength(2);
+  });
+
+  it('makes nobody the account that it names: another subject is asked about', async () => {
+    const all = await ground();
+    const { id } = await signInAs(all, 'subject-1', 'work');
+    const login = refused(signInAs(all, 'subject-2', 'work'));
+    const { question } = await all.rig.question('account');
+    expect(question).toMatchObject({ account: 'subject-2', known: ['work'] });
+    await answered(all, 'account', 'no');
+    expect(await login).toMatchObject({ reason: 'account_mismatch' });
+    expect(all.rig.grant()).toMatchObject({ id, subject: 'subject-1' });
+  });
+
+  it('names no account twice: who is signed in under another name is refused by both names', async () => {
+    const all = await ground();
+    await signInAs(all, 'subject-1', 'work');
+    const error = await refused(signInAs(all, 'subject-1', 'home'));
+    expect(error.reason).toBe('account_mismatch');
+    expect(words(error)).toContain('"work"');
+    expect(words(error)).toContain('--account "home"');
+    expect(all.rig.grant().account).toBe('work');
+  });
+});
+
+describe('an account that nobody is signed in as', () => {
+  it('is refused to a program by the names of those that it may use', async () => {
+    const all = await ground();
+    const { rig } = all;
+    await signInAs(all, 'alice', 'work');
+    await rig.ask();
+    await signInAs(all, 'bob', 'home');
+    const error = await refused(rig.ask({ account: 'wrok' }));
+    expect(error).toMatchObject({ reason: 'login_required', message: expect.stringContaining('"wrok"') });
+    expect(error.hint).toContain('"work"');
+    expect(error.hint).not.toContain('"home"');
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('is the first one where nobody is signed in at all', async () => {
+    const { rig } = await ground();
+    expect(await rig.ask({ account: 'work' })).toMatchObject({ account: 'work' });
+  });
+
+  it('is told as new beside the others when the person signs in', async () => {
+    const all = await ground();
+    const { rig } = all;
+    await signInAs(all, 'alice', 'work');
+    rig.person.isThere = false;
+    const login = refused(signInAs(all, 'bob', 'home'));
+    const { id, question } = await rig.question('login');
+    expect(question).toMatchObject({ account: 'home', beside: ['work'] });
+    rig.parts.interactions.answer(id, 'no');
+    await login;
+  });
+});
+
+describe('a step-up that comes back as another account', () => {
+  it('goes on as that account where the person keeps it and allows it to the program', async () => {
+    const all = await bobAtThePage();
+    const { rig } = all;
+    const asked = rig.ask(stepUp('write'));
+    await answered(all, 'account', 'yes');
+    const card = await rig.question('allow');
+    expect(card.question).toMatchObject({ grant: { account: 'bob', held: ['alice'], isAnother: true } });
+    await answered(all, 'allow', 'yes');
+    expect(await asked).toMatchObject({ account: 'bob', scope: expect.arrayContaining(['write']) });
+    expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
+  });
+
+  it('gives the program nothing of it without that second yes', async () => {
+    const all = await bobAtThePage();
+    const asked = refused(all.rig.ask(stepUp('write')));
+    await answered(all, 'account', 'yes');
+    await answered(all, 'allow', 'no');
+    expect(await asked).toMatchObject({ reason: 'consent_denied' });
+    expect((await all.rig.ask({ interaction: 'never' })).account).toBe('alice');
+  });
+
+  it('is refused where the program named its account', async () => {
+    const all = await bobAtThePage();
+    const asked = refused(all.rig.ask({ ...stepUp('write'), account: 'alice' }));
+    await answered(all, 'account', 'yes');
+    const error = await asked;
+    expect(error).toMatchObject({ reason: 'account_mismatch' });
+    expect(error.hint).toContain('keyturn allow editor');
+  });
+});
+
+describe('login_hint', () => {
+  const hints = ({ rig }: Ground) => rig.pages.map((page) => parameter(page, 'login_hint'));
+
+  it('is no label and no subject', async () => {
+    const all = await ground();
+    await signInAs(all, 'subject-1', 'work');
+    await all.rig.ask(stepUp('write'));
+    expect(hints(all)).toEqual([undefined, undefined]);
+  });
+
+  it('is a label that is an address', async () => {
+    const all = await ground();
+    await signInAs(all, 'subject-1', 'alice@example.com');
+    expect(hints(all)).toEqual(['alice@example.com']);
+  });
+
+  it('is the address that the ID token named, and after it the user name', async () => {
+    const all = await ground();
+    const { rig, authorizationServer } = all;
+    const told: Record<string, unknown> = { preferred_username: 'alice' };
+    authorizationServer.bend.idTokenClaims = (claims) => ({ ...claims, ...told });
+    await signInAs(all, 'subject-1', 'work');
+    told['email'] = 'alice@example.com';
+    await rig.ask(stepUp('write'));
+    await rig.ask(stepUp('admin'));
+    expect(hints(all)).toEqual([undefined, 'alice', 'alice@example.com']);
+    expect(rig.texts().join('')).not.toContain('alice@example.com');
+  });
+
+  it('is what the issuer itself told, where one label stands at several issuers', async () => {
+    const all = await ground();
+    const { rig, world, authorizationServer, protectedServer } = all;
+    const other = await world.openAuthorizationServer();
+    const elsewhere = await world.openProtectedServer({ authorizationServers: [other] });
+    authorizationServer.bend.idTokenClaims = (claims) => ({ ...claims, email: 'alice@one.example' });
+    other.bend.idTokenClaims = (claims) => ({ ...claims, email: 'alice@two.example' });
+    for (const resource of [protectedServer.url, elsewhere.url, protectedServer.url, elsewhere.url]) {
+      await rig.login({ resource, scope: openid, account: 'work' });
+    }
+    expect(hints(all)).toEqual([undefined, undefined, 'alice@one.example', 'alice@two.example']);
+  });
+
+  it('is not told to another issuer that the server has moved to', async () => {
+    const all = await ground();
+    const { rig, world, protectedServer } = all;
+    await rig.login({ account: 'alice@example.com' });
+    const { tokenId } = await rig.ask();
+    protectedServer.settings.authorizationServers = [await world.openAuthorizationServer()];
+    rig.broker.rejectToken({ clientId: 'editor', token: { tokenId } });
+    rig.person.isThere = false;
+    const asked = rig.ask().catch(() => undefined);
+    await rig.question('login');
+    expect(hints(all)).toEqual(['alice@example.com', undefined]);
+    await rig.broker.end();
+    await asked;
+  });
+
+  it('is nothing that could not be one', async () => {
+    const all = await ground();
+    const { rig, authorizationServer } = all;
+    authorizationServer.bend.idTokenClaims = (claims) => ({
+      ...claims,
+      email: ['x'],
+      preferred_username: 'a\u0000b',
+    });
+    await signInAs(all, 'subject-1');
+    await rig.ask(stepUp('write'));
+    expect(hints(all)).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,161 @@
+/** A client secret at servers that read HTTP Basic in their own way (RFC 6749 §2.3.1). */
+import { describe, expect, it } from 'vitest';
+import { revokeGrant } from '../../src/broker/revoker.ts';
+import { json } from '../support/bent-server.ts';
+import type { RecordedRequest } from '../support/bent-server.ts';
+import { enter, ground, refused, tokenRequests } from './ground.ts';
+import type { GroundOptions } from './ground.ts';
+
+const anHour = 3_600_000;
+
+/** What the header of a request says, decoded no further than HTTP does; the body's secret where it holds one. */
+function secretIn({ headers, form }: RecordedRequest): string {
+  const basic = /^Basic (.+)$/.exec(headers.authorization ?? '')?.[1];
+  if (basic === undefined) return `body ${form.get('client_secret')}`;
+  return Buffer.from(basic, 'base64')
+    .toString()
+    .replace(/^[^:]*:/, '');
+}
+
+type Server = NonNullable<GroundOptions['authorization']>;
+
+/** Registered dynamically, with a secret that this server generated. */
+const registered = (secret: string, server: Server): Server => ({
+  registeredAuthMethod: 'client_secret_basic',
+  newSecret: () => secret,
+  ...server,
+});
+
+const oddServers: readonly (readonly [string, Server, string, string])[] = [
+  ['decodes nothing', registered('a+b%2Fc:d', { basicDecoding: 'none' }), 'a%2Bb%252Fc%3Ad', 'a+b%2Fc:d'],
+  ['wants everything encoded', registered('a/b=~', { basicDecoding: 'strict' }), 'a/b=~', 'a%2Fb%3D%7E'],
+];
+
+describe('a client secret at a server that', () => {
+  it.each(oddServers)('%s is sent in the other form once, which is remembered', async (...row) => {
+    const [, authorization, usual, other] = row;
+    const { rig, authorizationServer, restarted } = await ground({ authorization });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other]);
+    rig.clock.advance(anHour);
+    await rig.ask();
+    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other, other]);
+    expect(rig.pages).toHaveLength(1);
+    const again = await restarted();
+    again.clock.advance(anHour);
+    await again.ask({ interaction: 'never' });
+    await revokeGrant(again.parts, again.grant());
+    const revoked = authorizationServer.server.asked('/revoke', 'POST').map(secretIn);
+    expect(new Set(revoked)).toEqual(new Set([other]));
+    expect(authorizationServer.counts).toMatchObject({
+      registrations: 1,
+      codesRedeemed: 1,
+      codeReuses: 0,
+      refreshes: 2,
+      refreshReuses: 0,
+    });
+  });
+
+  it('reads it as it is gets one request', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: registered('a+b/c', { basicDecoding: 'lenient' }),
+    });
+    await rig.ask();
+    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['a%2Bb/c']);
+  });
+
+  it('takes it in the body only gets it there, where it offers that', async () => {
+    const { rig, authorizationServer } = await ground();
+    await enter(rig, authorizationServer, { clientSecret: 's3cret' }, { authMethod: 'client_secret_post' });
+    await rig.ask();
+    rig.clock.advance(anHour);
+    await rig.ask();
+    const sent = tokenRequests(authorizationServer).map(secretIn);
+    expect(sent).toEqual(['s3cret', 'body s3cret', 'body s3cret']);
+  });
+
+  it('offers no other way gets it once', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: { authMethods: ['client_secret_basic'] },
+    });
+    await enter(
+      rig,
+      authorizationServer,
+      { clientSecret: 's3cret' },
+      { authMethod: 'client_secret_basic', secret: 'another' },
+    );
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'client_rejected' });
+    expect(tokenRequests(authorizationServer)).toHaveLength(1);
+  });
+
+  it('refuses both forms gets no third', async () => {
+    const { rig, authorizationServer } = await ground();
+    await enter(
+      rig,
+      authorizationServer,
+      { clientSecret: 'a/b' },
+      { authMethod: 'client_secret_basic', secret: 'another' },
+    );
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'client_rejected' });
+    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['a/b', 'a%2Fb']);
+  });
+
+  it.each(['device', 'client_credentials'] as const)(
+    'decodes nothing gives a token by %s too',
+    async (way) => {
+      const { rig, authorizationServer } = await ground({
+        authorization: { basicDecoding: 'none', deviceAuthorization: true },
+      });
+      await enter(
+        rig,
+        authorizationServer,
+        { clientSecret: 'a+b', ...(way === 'device' ? {} : { grant: way }) },
+        { authMethod: 'client_secret_basic' },
+      );
+      if (way === 'device') {
+        const login = rig.login({ method: 'device' });
+        const { question } = await rig.question('device');
+        authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
+        rig.clock.advance(1000);
+        await login;
+        const started = authorizationServer.server.asked('/device_authorization', 'POST').map(secretIn);
+        expect(started).toEqual(['a%2Bb', 'a+b']);
+      } else {
+        await rig.ask({ interaction: 'never' });
+        expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['a%2Bb', 'a+b']);
+      }
+      expect(authorizationServer.counts.refusals).toBe(1);
+    },
+  );
+});
+
+describe('the second form', () => {
+  it('that the server calls an invalid request is no word about the refresh token', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: registered('a+b', { basicDecoding: 'lenient' }),
+    });
+    await rig.ask();
+    let tries = 0;
+    authorizationServer.bend.tokenRequest = () =>
+      json({ error: (tries += 1) === 1 ? 'invalid_client' : 'invalid_request' }, 401);
+    rig.clock.advance(anHour);
+    expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+    expect(tries).toBe(2);
+    expect(rig.grant().state).toMatchObject({ why: expect.stringContaining('registration') });
+  });
+
+  it.each([
+    ['a 500', json({ error: 'invalid_client' }, 500)],
+    ['invalid_grant', json({ error: 'invalid_grant' }, 400)],
+    ['unauthorized_client', json({ error: 'unauthorized_client' }, 401)],
+    ['a broken connection', 'destroy'],
+  ] as const)('is not tried after %s', async (_what, answer) => {
+    const { rig, authorizationServer } = await ground({
+      authorization: registered('a+b', { basicDecoding: 'lenient' }),
+    });
+    authorizationServer.bend.tokenRequest = () => answer;
+    await refused(rig.login());
+    const codes = tokenRequests(authorizationServer).map(({ form }) => form.get('code'));
+    expect(codes).toHaveLength(new Set(codes).size);
+  });
+});

@@ -1,0 +1,114 @@
+/** What servers answer when something goes wrong, row by row: none of it costs the credentials that are there. */
+import { describe, expect, it } from 'vitest';
+import { cutOff, html, json, redirectTo } from '../support/bent-server.ts';
+import type { Answer, RecordedRequest } from '../support/bent-server.ts';
+import { ground, refused } from './ground.ts';
+import type { Ground } from './ground.ts';
+
+const anHour = 3_600_000;
+/** Milliseconds: longer than the longest backoff. */
+const aWhile = 301_000;
+
+const never = { interaction: 'never' } as const;
+
+const form = (body: string, status: number): Answer => ({
+  status,
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  body,
+});
+
+const troubles: readonly (readonly [string, Answer])[] = [
+  ['a 500', { status: 500 }],
+  ['a 500 that says invalid_grant', json({ error: 'invalid_grant' }, 500)],
+  ['a 503 with a page', html('<h1>Maintenance</h1>', 503)],
+  ['a 429', { status: 429, headers: { 'retry-after': '7' } }],
+  ['a web page with status 200', html('<h1>Sign in to this network</h1>')],
+  ['a broken connection', 'destroy'],
+  ['an answer that breaks off', cutOff('{"access_token":"')],
+  ['a redirect', redirectTo('https://portal.example/')],
+  ['an empty 401', { status: 401 }],
+  ['an empty 404', { status: 404 }],
+];
+
+const refusals: readonly (readonly [string, Answer])[] = [
+  ['400 with an empty body', { status: 400 }],
+  ['401 invalid_request', json({ error: 'invalid_request' }, 401)],
+  ['403 invalid_code', json({ error: 'invalid_code' }, 403)],
+  ['400 invalid_grant', json({ error: 'invalid_grant' }, 400)],
+  ['invalid_grant as a form', form('error=invalid_grant', 400)],
+  ['400 invalid_target', json({ error: 'invalid_target' }, 400)],
+  ['401 invalid_client', json({ error: 'invalid_client' }, 401)],
+];
+
+/** The next requests of this grant type are answered so. */
+function answering({ authorizationServer }: Ground, grantType: string, answer: Answer | undefined): void {
+  authorizationServer.bend.tokenRequest = (request: RecordedRequest) =>
+    request.form.get('grant_type') === grantType ? answer : undefined;
+}
+
+const stored = async ({ rig }: Ground): Promise<string> => rig.vault.read(`grant.${rig.grant().id}`);
+
+/** The grant gives tokens again, without a page. */
+async function goesOn({ rig }: Ground): Promise<void> {
+  const pages = rig.pages.length;
+  rig.clock.advance(anHour);
+  expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+  expect(rig.pages).toHaveLength(pages);
+}
+
+describe('the refresh token', () => {
+  it.each([...troubles, ...refusals])('survives a new sign-in whose code gets %s', async (_what, answer) => {
+    const all = await ground();
+    await all.rig.ask();
+    const before = await stored(all);
+    answering(all, 'authorization_code', answer);
+    await refused(all.rig.login());
+    expect(await stored(all)).toBe(before);
+    expect(all.rig.grant().state).toEqual({ kind: 'active' });
+    answering(all, 'authorization_code', undefined);
+    await goesOn(all);
+  });
+
+  it.each(troubles)('survives a refresh that gets %s, byte for byte', async (_what, answer) => {
+    const all = await ground();
+    await all.rig.ask();
+    const before = await stored(all);
+    answering(all, 'refresh_token', answer);
+    for (let n = 0; n < 4; n += 1) {
+      all.rig.clock.advance(n === 0 ? anHour : aWhile);
+      await refused(all.rig.ask(never));
+    }
+    expect(await stored(all)).toBe(before);
+    expect(all.rig.grant().state).toEqual({ kind: 'active' });
+    answering(all, 'refresh_token', undefined);
+    await goesOn(all);
+  });
+
+  it.each(refusals)('stays in the vault after a refresh that gets %s', async (_what, answer) => {
+    const all = await ground();
+    await all.rig.ask();
+    const before = await stored(all);
+    answering(all, 'refresh_token', answer);
+    all.rig.clock.advance(anHour);
+    await refused(all.rig.ask(never));
+    expect(await stored(all)).toBe(before);
+  });
+});
+
+describe('a refresh answer', () => {
+  it.each([
+    ['without a scope', { scope: undefined }],
+    ['with an empty scope', { scope: '' }],
+    ['with null for the scope', { scope: null }],
+    ['without a new refresh token', { refresh_token: undefined }],
+  ])('%s leaves the grant what it had', async (_what, fields) => {
+    const all = await ground({ authorization: { rotation: 'same' } });
+    const { rig, authorizationServer } = all;
+    await rig.login({ scope: ['read', 'write'] });
+    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, ...fields });
+    rig.clock.advance(anHour);
+    expect((await rig.ask(never)).scope).toEqual(['read', 'write']);
+    expect(rig.grant()).toMatchObject({ scope: ['read', 'write'], hasRefreshToken: true });
+    await goesOn(all);
+  });
+});

@@ -1,0 +1,175 @@
+/** What a sign-in page is asked to show, at servers that need it and at servers that fail on it. */
+import { describe, expect, it } from 'vitest';
+import { turnOfEvents } from '../broker/rig.ts';
+import { html } from '../support/bent-server.ts';
+import type { RecordedRequest } from '../support/bent-server.ts';
+import { ground, parameter, refused, stepUp } from './ground.ts';
+import type { Ground, GroundOptions } from './ground.ts';
+
+const anHour = 3_600_000;
+const openid = ['openid', 'read'];
+
+const prompts = ({ rig }: Ground) => rig.pages.map((page) => parameter(page, 'prompt'));
+
+/** A server that advertises these pages. */
+async function advertising(values: readonly string[], options: GroundOptions = {}): Promise<Ground> {
+  const all = await ground(options);
+  all.authorizationServer.bend.metadata = (document) => ({ ...document, prompt_values_supported: values });
+  return all;
+}
+
+/** Bob signs in where alice is expected, and the person says no to it. */
+async function wrongAccount({ rig, authorizationServer }: Ground): Promise<void> {
+  authorizationServer.settings.subject = 'bob';
+  const login = refused(rig.login({ scope: openid, account: 'alice' }));
+  rig.parts.interactions.answer((await rig.question('account')).id, 'no');
+  expect(await login).toMatchObject({ reason: 'account_mismatch' });
+  authorizationServer.settings.subject = 'alice';
+}
+
+describe('a page to choose the account', () => {
+  it('is asked for after another account signed in, and not before', async () => {
+    const all = await advertising(['none', 'select_account']);
+    const { rig } = all;
+    await rig.login({ scope: openid, account: 'alice' });
+    await rig.ask();
+    await rig.ask(stepUp('write'));
+    await wrongAccount(all);
+    await rig.ask(stepUp('admin'));
+    await rig.ask(stepUp('more'));
+    expect(prompts(all)).toEqual([undefined, undefined, undefined, 'select_account', undefined]);
+  });
+
+  it('is asked for where the account that came was kept beside the one that was meant', async () => {
+    const all = await advertising(['select_account']);
+    const { rig, authorizationServer } = all;
+    await rig.login({ scope: openid, account: 'alice' });
+    authorizationServer.settings.subject = 'bob';
+    const login = rig.login({ scope: openid, account: 'alice' });
+    rig.parts.interactions.answer((await rig.question('account')).id, 'yes');
+    expect((await login).account).toBe('bob');
+    authorizationServer.settings.subject = 'alice';
+    await rig.login({ scope: openid, account: 'alice' });
+    expect(prompts(all)).toEqual([undefined, undefined, 'select_account']);
+  });
+
+  it('is not asked for where the server doesn’t say that it has one', async () => {
+    const all = await ground();
+    await all.rig.login({ scope: openid, account: 'alice' });
+    await wrongAccount(all);
+    await all.rig.login({ scope: openid, account: 'alice' });
+    expect(prompts(all)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('that the server answers with an error page is left out of the next sign-in', async () => {
+    const all = await advertising(['select_account'], { authorization: { failsOnPrompts: 'page' } });
+    const { rig } = all;
+    await rig.login({ scope: openid, account: 'alice' });
+    await wrongAccount(all);
+    const login = refused(rig.login({ scope: openid, account: 'alice' }));
+    const { id } = await rig.question('login');
+    await rig.visited();
+    rig.parts.interactions.answer(id, 'no');
+    expect(await login).toMatchObject({ reason: 'login_failed' });
+    await rig.login({ scope: openid, account: 'alice' });
+    expect(prompts(all)).toEqual([undefined, undefined, 'select_account', undefined]);
+  });
+});
+
+describe('a page for consent', () => {
+  const provider = {
+    scopesSupported: ['read', 'write', 'offline_access'],
+    refreshTokens: 'afterConsent',
+  } as const;
+
+  it('is asked for once no refresh token came without it, and from then on at that issuer', async () => {
+    const all = await ground({ authorization: provider });
+    const { rig } = all;
+    await rig.ask();
+    expect(rig.grant().hasRefreshToken).toBe(false);
+    rig.clock.advance(anHour);
+    await rig.ask();
+    expect(rig.grant().hasRefreshToken).toBe(true);
+    rig.clock.advance(anHour);
+    await rig.ask({ interaction: 'never' });
+    await rig.ask(stepUp('write'));
+    expect(rig.grant().hasRefreshToken).toBe(true);
+    expect(prompts(all)).toEqual([undefined, 'consent', 'consent']);
+  });
+
+  it('is asked for after a restart too', async () => {
+    const all = await ground({ authorization: provider });
+    await all.rig.ask();
+    const after = await all.restarted();
+    await after.ask(stepUp('write'));
+    expect(parameter(after.pages[0], 'prompt')).toBe('consent');
+  });
+
+  it('is asked for once in vain where the server gives no refresh tokens at all', async () => {
+    const all = await ground({ authorization: { ...provider, refreshTokens: 'never' } });
+    for (let n = 0; n < 4; n += 1) {
+      await all.rig.ask();
+      all.rig.clock.advance(anHour);
+    }
+    expect(prompts(all)).toEqual([undefined, 'consent', undefined, undefined]);
+  });
+
+  it('is not asked for where a refresh token came without it, or nobody asked for one', async () => {
+    const offering = { ...provider, refreshTokens: 'offline_access' } as const;
+    const giving = await ground({ authorization: offering });
+    const unasked = await ground({ authorization: { refreshTokens: 'never' } });
+    for (const all of [giving, unasked]) {
+      await all.rig.ask();
+      await all.rig.ask(stepUp('write'));
+      expect(prompts(all)).toEqual([undefined, undefined]);
+    }
+  });
+
+  it('is not asked for where the server says which pages it has, and has none for consent', async () => {
+    const all = await advertising(['login'], { authorization: provider });
+    await all.rig.ask();
+    await all.rig.ask(stepUp('write'));
+    expect(prompts(all)).toEqual([undefined, undefined]);
+  });
+});
+
+describe('a prompt that the server refuses in its answer', () => {
+  it('is left out at once, in a second page', async () => {
+    const all = await advertising(['select_account'], { authorization: { failsOnPrompts: 'redirect' } });
+    const { rig } = all;
+    await rig.login({ scope: openid, account: 'alice' });
+    await wrongAccount(all);
+    expect((await rig.login({ scope: openid, account: 'alice' })).account).toBe('alice');
+    expect(prompts(all)).toEqual([undefined, undefined, 'select_account', undefined]);
+  });
+});
+
+describe('a server that wants to be asked for an ID token', () => {
+  const lists = { authorization: { scopesSupported: ['read', 'openid'] } };
+  const asksIt = ({ query }: RecordedRequest) => query.get('scope')?.split(' ').includes('openid') ?? false;
+
+  it('with an error page is told about while the sign-in waits, and when its time is over', async () => {
+    const { rig, authorizationServer } = await ground(lists);
+    authorizationServer.bend.authorizeAnswer = (reply, request) =>
+      asksIt(request) ? reply : html('<h1>Error</h1>', 400);
+    const asked = refused(rig.ask({ timeout: 1000 }));
+    const hint = expect.stringContaining('--scope openid');
+    expect((await rig.question('login')).question).toMatchObject({ hint });
+    await rig.visited();
+    rig.clock.advance(1000);
+    expect(await asked).toMatchObject({ reason: 'login_pending', hint });
+    const login = refused(rig.login({ timeout: 3_600_000 }));
+    while (rig.pages.length < 2) await turnOfEvents();
+    rig.clock.advance(600_000);
+    expect(await login).toMatchObject({ reason: 'login_required', hint });
+  });
+
+  it('with an error in its answer is told about in the refusal, and a sign-in that asks for one has no such hint', async () => {
+    const { rig, authorizationServer } = await ground(lists);
+    authorizationServer.bend.authorizeError = (request) =>
+      asksIt(request) ? { error: 'server_error' } : { error: 'invalid_scope' };
+    expect(await refused(rig.login())).toMatchObject({ hint: expect.stringContaining('--scope openid') });
+    const error = await refused(rig.login({ scope: ['openid', 'read'] }));
+    expect(error.hint).not.toContain('openid');
+  });
+});

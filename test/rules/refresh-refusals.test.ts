@@ -1,0 +1,272 @@
+/** A refresh that the server refuses for a reason that no waiting mends (RFC 6749 §5.2, RFC 8707 §2). */
+import { describe, expect, it } from 'vitest';
+import { explainGrant } from '../../src/broker/explain.ts';
+import { json } from '../support/bent-server.ts';
+import type { Answer, RecordedRequest } from '../support/bent-server.ts';
+import type { Rig } from '../broker/rig.ts';
+import { enter, ground, refused, tokenRequests } from './ground.ts';
+import type { Ground, GroundOptions } from './ground.ts';
+import { asOwner } from './wire.ts';
+
+const anHour = 3_600_000;
+/** Milliseconds: longer than the longest backoff. */
+const aWhile = 301_000;
+
+const isRefresh = ({ form }: RecordedRequest): boolean => form.get('grant_type') === 'refresh_token';
+
+const never = { interaction: 'never' } as const;
+
+/** Signed in, with a token that is over, at a server that answers every refresh so. */
+async function refusing(answer: Answer, options?: GroundOptions): Promise<Ground> {
+  const all = await ground(options);
+  await all.rig.ask();
+  all.authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
+  all.rig.clock.advance(anHour);
+  return all;
+}
+
+const refreshes = ({ authorizationServer }: Ground): number =>
+  tokenRequests(authorizationServer, 'refresh_token').length;
+
+/** A program that asks for half an hour, twice for each try that the broker might make. */
+async function insisting({ ask, clock }: Rig): Promise<void> {
+  for (let n = 0; n < 12; n += 1) {
+    if (n % 2 === 0) clock.advance(aWhile);
+    await refused(ask(never));
+  }
+}
+
+async function listed(rig: Rig): Promise<unknown> {
+  return ((await asOwner(rig)('grant.list')) as { grants: unknown[] }).grants[0];
+}
+
+const keptToken = async ({ vault, grant }: Rig): Promise<unknown> =>
+  JSON.parse(await vault.read(`grant.${grant().id}`)).refreshToken;
+
+const errors: readonly (readonly [string, string])[] = [
+  ['invalid_target', 'resource_mismatch'],
+  ['unauthorized_client', 'client_rejected'],
+  ['unsupported_grant_type', 'client_rejected'],
+  ['invalid_request', 'login_failed'],
+  ['invalid_scope', 'scope_insufficient'],
+];
+
+describe('a refresh that the server refuses', () => {
+  it.each(errors)('with %s is tried three times, and then a person signs in', async (code, reason) => {
+    const all = await refusing(json({ error: code }, 400));
+    const { rig, authorizationServer, restarted } = all;
+    const kept = await keptToken(rig);
+    expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
+    expect(refreshes(all)).toBe(1);
+    expect(await listed(rig)).toMatchObject({ state: 'active', trouble: { reason } });
+    expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
+    await insisting(rig);
+    expect(refreshes(all)).toBe(3);
+    expect(await keptToken(rig)).toBe(kept);
+    const why = expect.stringContaining(code);
+    expect(await listed(rig)).toMatchObject({ state: 'loginRequired', why });
+    expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
+    const again = await restarted();
+    expect(await refused(again.ask(never))).toMatchObject({ reason: 'login_required', message: why });
+    expect(refreshes(all)).toBe(3);
+    authorizationServer.bend.tokenRequest = undefined;
+    await again.login();
+    again.clock.advance(anHour);
+    expect((await again.ask(never)).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('by an answer that can’t be used is tried three times, and loses no rotated token', async () => {
+    const all = await ground();
+    const { rig, authorizationServer } = all;
+    await rig.ask();
+    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'mac' });
+    rig.clock.advance(anHour);
+    await insisting(rig);
+    expect(refreshes(all)).toBe(3);
+    expect(await keptToken(rig)).toBe(authorizationServer.refreshTokens.at(-1));
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+  });
+
+  it('by an answer for another server goes on without a sign-in once the person waives that rule', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { accessTokenFormat: 'jwt' } });
+    await rig.ask();
+    authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
+    rig.clock.advance(anHour);
+    await insisting(rig);
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    await asOwner(rig)('override.set', { server: rig.endpoint, name: 'audience', on: true });
+    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('because the document of the client can’t be fetched there is tried three times', async () => {
+    const all = await refusing(json({ error: 'invalid_client' }, 401), {
+      authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
+      rig: { clientMetadataUrl: 'https://keyturn.example/client.json' },
+    });
+    await insisting(all.rig);
+    expect(refreshes(all)).toBe(3);
+    expect(all.rig.grant().state).toMatchObject({ why: expect.stringContaining('invalid_client') });
+    expect(all.authorizationServer.counts.registrations).toBe(0);
+  });
+
+  it('withholds no token that still works', async () => {
+    const { rig, authorizationServer } = await ground();
+    const first = await rig.ask();
+    authorizationServer.server.next('POST', '/token', json({ error: 'invalid_target' }, 400));
+    rig.clock.advance(anHour - 60_000);
+    expect((await rig.ask()).accessToken).toBe(first.accessToken);
+    expect(authorizationServer.counts.refreshes).toBe(0);
+  });
+
+  it('and then takes its token for dead says both', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    authorizationServer.bend.tokenRequest = (request) => {
+      if (!isRefresh(request)) return undefined;
+      authorizationServer.endGrants();
+      authorizationServer.bend.tokenRequest = undefined;
+      return json({ error: 'invalid_target' }, 400);
+    };
+    rig.clock.advance(anHour);
+    await refused(rig.ask(never));
+    rig.clock.advance(aWhile);
+    await refused(rig.ask(never));
+    expect(rig.grant().state).toMatchObject({
+      why: expect.stringMatching(/ended the refresh token.*invalid_target/),
+    });
+  });
+
+  it.each(['550e8400-e29b-41d4-a716-446655440000', 'rt-k3v9x0q2m5z7w1p8t4r6y0u2i9o3a5s7'])(
+    'in words that repeat the refresh token %s leaves none of it in a file or a message',
+    async (refreshToken) => {
+      const { rig, authorizationServer } = await ground();
+      authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, refresh_token: refreshToken });
+      await rig.ask();
+      authorizationServer.bend.tokenRequest = (request) => {
+        if (!isRefresh(request)) return undefined;
+        const said = `bad token ${request.form.get('refresh_token')}`;
+        return json({ error: 'invalid_request', error_description: said }, 400);
+      };
+      rig.clock.advance(anHour);
+      const first = await refused(rig.ask(never));
+      expect(first.message).toContain('bad token …');
+      expect(explainGrant(rig.parts, rig.grant()).now).not.toContain(refreshToken);
+      rig.clock.advance(aWhile);
+      await insisting(rig);
+      expect(rig.grant().state).toMatchObject({ why: expect.stringContaining('invalid_request') });
+      expect(JSON.stringify(rig.grant().state)).not.toContain('bad token');
+      await rig.parts.audit.flush();
+      expect(rig.texts().filter((text) => text.includes(refreshToken))).toEqual([]);
+    },
+  );
+
+  it('once is forgotten with the next one that works', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    for (let n = 0; n < 4; n += 1) {
+      authorizationServer.server.next('POST', '/token', json({ error: 'invalid_target' }, 400));
+      rig.clock.advance(anHour);
+      expect(await refused(rig.ask(never))).toMatchObject({ reason: 'resource_mismatch' });
+      rig.clock.advance(aWhile);
+      await rig.ask(never);
+    }
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+  });
+});
+
+describe('a scope set that the server doesn’t narrow to', () => {
+  it.each(errors)('and refuses with %s pauses alone, and ends nothing', async (code, reason) => {
+    const all = await ground();
+    const { rig, authorizationServer } = all;
+    await rig.login({ scope: ['read', 'admin'] });
+    await rig.allow('reader', ['read']);
+    authorizationServer.bend.tokenRequest = ({ form }) =>
+      form.has('scope') ? json({ error: code }, 400) : undefined;
+    const reading = () => refused(rig.ask({ clientId: 'reader', ...never }));
+    rig.clock.advance(anHour);
+    expect(await reading()).toMatchObject({ reason, retryAfter: 1 });
+    // The refresh of the whole grant doesn't wait for the end of that pause.
+    expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
+    for (let n = 0; n < 4; n += 1) {
+      rig.clock.advance(aWhile);
+      expect(await reading()).toMatchObject({ reason });
+    }
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
+    expect(await reading()).toMatchObject({ retryAfter: expect.any(Number) });
+    authorizationServer.bend.tokenRequest = undefined;
+    // What the person mends counts for narrower tokens at once.
+    await asOwner(rig)('override.set', { server: rig.endpoint, name: 'no-pkce-metadata', on: true });
+    expect((await rig.ask({ clientId: 'reader', ...never })).scope).toEqual(['read']);
+  });
+
+  it('and says of it that the client is forgotten needs a sign-in', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login({ scope: ['read', 'admin'] });
+    await rig.allow('reader', ['read']);
+    authorizationServer.bend.tokenRequest = ({ form }) =>
+      form.has('scope') ? json({ error: 'invalid_client' }, 401) : undefined;
+    await refused(rig.ask({ clientId: 'reader', ...never }));
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+  });
+
+  it('pauses by itself, and ends nothing for those who need no narrower token', async () => {
+    const all = await ground();
+    const { rig, authorizationServer } = all;
+    await rig.login({ scope: ['read', 'write'] });
+    await rig.allow('reader', ['read']);
+    authorizationServer.bend.tokenRequest = ({ form }) =>
+      form.has('scope') ? json({ error: 'invalid_scope' }, 400) : undefined;
+    const reading = () => refused(rig.ask({ clientId: 'reader', ...never }));
+    expect(await reading()).toMatchObject({ reason: 'scope_insufficient', retryAfter: 1 });
+    expect(await reading()).toMatchObject({ reason: 'scope_insufficient' });
+    expect(refreshes(all)).toBe(1);
+    rig.clock.advance(anHour);
+    expect((await rig.ask(never)).scope).toEqual(['read', 'write']);
+    for (let n = 0; n < 6; n += 1) {
+      rig.clock.advance(aWhile);
+      expect(await reading()).toMatchObject({ reason: 'scope_insufficient' });
+    }
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect((await rig.ask(never)).scope).toEqual(['read', 'write']);
+  });
+});
+
+describe('a client that the server no longer takes at a refresh', () => {
+  it('and that registered itself needs a sign-in at once; its refresh token stays', async () => {
+    const all = await refusing(json({ error: 'invalid_client' }, 401));
+    const kept = await keptToken(all.rig);
+    await insisting(all.rig);
+    expect(refreshes(all)).toBe(1);
+    expect(await keptToken(all.rig)).toBe(kept);
+    expect(await listed(all.rig)).toMatchObject({ why: expect.stringContaining('registration') });
+  });
+
+  it('and that the user entered goes on without a sign-in once it is entered anew', async () => {
+    const all = await ground();
+    const { rig, authorizationServer } = all;
+    const basic = { authMethod: 'client_secret_basic' } as const;
+    await enter(rig, authorizationServer, { clientSecret: 'first', ...basic }, basic);
+    await rig.ask();
+    const client = { redirectUris: [], ...basic, clientId: 'by-hand' };
+    authorizationServer.addClient({ ...client, secret: 'second' });
+    rig.clock.advance(anHour);
+    expect(await refused(rig.ask(never))).toMatchObject({
+      reason: 'client_rejected',
+      hint: expect.stringContaining('keyturn register'),
+    });
+    await insisting(rig);
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    await enter(
+      rig,
+      authorizationServer,
+      { clientSecret: 'second', ...basic },
+      { ...client, secret: 'second' },
+    );
+    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(1);
+  });
+});

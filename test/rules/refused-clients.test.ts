@@ -1,0 +1,327 @@
+/** Clients of ours that the server has forgotten, or refuses: replaced once in a sign-in, or told with the way out. */
+import { describe, expect, it } from 'vitest';
+import type { Question } from '../../src/broker/question.ts';
+import { registeredAnswers } from '../../src/daemon/registered-clients.ts';
+import { turnOfEvents } from '../broker/rig.ts';
+import type { Rig } from '../broker/rig.ts';
+import { json } from '../support/bent-server.ts';
+import { enter, followed, ground, parameter, refused, words } from './ground.ts';
+
+const clientMetadataUrl = 'https://keyturn.example/client.json';
+const takesDocuments = {
+  authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
+  rig: { clientMetadataUrl },
+} as const;
+
+const inPlace = ({ parts }: Rig, { issuer }: { readonly issuer: string }): string | undefined =>
+  parts.registrations.for(issuer, 0)?.registration.clientId;
+
+describe('a registration that the server has forgotten', () => {
+  it('is thrown away at the token endpoint and made anew once, with a second page', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login();
+    const forgotten = parameter(rig.pages[0], 'client_id');
+    authorizationServer.bend.tokenRequest = ({ form }) =>
+      form.get('client_id') === forgotten ? json({ error: 'invalid_client' }, 401) : undefined;
+    await rig.login();
+    expect(rig.pages).toHaveLength(3);
+    expect(authorizationServer.counts.registrations).toBe(2);
+    await rig.login();
+    expect(parameter(rig.pages[3], 'client_id')).toBe(parameter(rig.pages[2], 'client_id'));
+  });
+
+  it('is made anew no second time: then the user is told', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login();
+    authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
+    expect(await refused(rig.login())).toMatchObject({ reason: 'client_rejected' });
+    expect(rig.pages).toHaveLength(3);
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+
+  it('is noticed at a refresh: the grant needs a new sign-in, which registers anew', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    const forgotten = parameter(rig.pages[0], 'client_id');
+    authorizationServer.bend.tokenRequest = ({ form }) =>
+      form.get('client_id') === forgotten ? json({ error: 'invalid_client' }, 401) : undefined;
+    rig.clock.advance(3_600_000);
+    expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(authorizationServer.counts.registrations).toBe(2);
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('is made anew for a device code too', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    await rig.login();
+    authorizationServer.clients.clear();
+    const login = rig.login({ method: 'device' });
+    const { question } = await rig.question('device');
+    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
+    rig.clock.advance(1000);
+    expect((await login).state).toEqual({ kind: 'active' });
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+});
+
+describe('a client that the server refuses in the redirect', () => {
+  /** Somebody has signed in; then the server forgets its clients, and says so in a redirect. */
+  async function forgotten(error: 'invalid_client' | 'unauthorized_client' | 'invalid_request') {
+    const all = await ground();
+    await all.rig.login();
+    all.authorizationServer.clients.clear();
+    all.authorizationServer.settings.unknownClients = error;
+    return all;
+  }
+
+  it.each(['invalid_client', 'unauthorized_client', 'invalid_request'] as const)(
+    'by %s is made anew, with a second page, and used from then on',
+    async (error) => {
+      const { rig, authorizationServer } = await forgotten(error);
+      expect((await rig.login()).state).toEqual({ kind: 'active' });
+      expect(rig.pages).toHaveLength(3);
+      expect(authorizationServer.counts.registrations).toBe(2);
+      await rig.login();
+      expect(parameter(rig.pages[3], 'client_id')).toBe(parameter(rig.pages[2], 'client_id'));
+      expect(authorizationServer.counts.registrations).toBe(2);
+    },
+  );
+
+  it('keeps its place until a sign-in with the new one has succeeded, which is used again then', async () => {
+    const { rig, authorizationServer } = await forgotten('invalid_client');
+    const old = parameter(rig.pages[0], 'client_id');
+    authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
+    expect(await refused(rig.login())).toMatchObject({ reason: 'access_denied' });
+    expect(inPlace(rig, authorizationServer)).toBe(old);
+    authorizationServer.bend.authorizeError = undefined;
+    await rig.login();
+    expect(authorizationServer.counts.registrations).toBe(2);
+    expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[2], 'client_id'));
+  });
+
+  it('is made anew once in a sign-in: then the user is told how to enter one', async () => {
+    const { rig, authorizationServer } = await forgotten('invalid_client');
+    authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
+    expect(await refused(rig.login())).toMatchObject({
+      reason: 'client_rejected',
+      hint: expect.stringContaining(`keyturn register ${authorizationServer.issuer} --client-id`),
+    });
+    expect(rig.pages).toHaveLength(3);
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+
+  it('stays where the answer names another issuer', async () => {
+    const { rig, authorizationServer } = await forgotten('invalid_client');
+    authorizationServer.bend.authorizeResponse = (parameters) =>
+      parameters.set('iss', 'https://issuer.example');
+    expect(await refused(rig.login())).toMatchObject({ reason: 'issuer_mismatch' });
+    expect(rig.pages).toHaveLength(2);
+    expect(authorizationServer.counts.registrations).toBe(1);
+  });
+
+  it('stays where invalid_request has another explanation', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login();
+    authorizationServer.bend.authorizeError = () => ({
+      error: 'invalid_request',
+      error_description: 'the client sent a resource that is not known here',
+    });
+    expect(await refused(rig.login())).toMatchObject({ reason: 'login_failed' });
+    expect(authorizationServer.counts.registrations).toBe(1);
+  });
+
+  it.each(['at the authorization endpoint', 'at the token endpoint'])(
+    'when it was made a moment ago, %s, is not made anew, and nobody says that it was accepted once',
+    async (place) => {
+      const { rig, authorizationServer } = await ground();
+      if (place === 'at the token endpoint')
+        authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
+      else authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
+      const error = await refused(rig.ask());
+      expect(error.reason).toBe('client_rejected');
+      expect(words(error)).not.toMatch(/no longer/);
+      expect(rig.pages).toHaveLength(1);
+      expect(authorizationServer.counts.registrations).toBe(1);
+    },
+  );
+
+  it('and that the user entered is never replaced', async () => {
+    const { rig, authorizationServer } = await ground();
+    await enter(rig, authorizationServer);
+    authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
+    expect(await refused(rig.ask())).toMatchObject({
+      reason: 'client_rejected',
+      hint: expect.stringContaining('keyturn register'),
+    });
+    expect(rig.pages).toHaveLength(1);
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+});
+
+type LoginQuestion = Extract<Question, { readonly kind: 'login' }>;
+
+/** The page that opens in the browser as number `count`, and the question beside it. */
+async function shownPage({ parts, pages, visited }: Rig, count: number): Promise<LoginQuestion> {
+  while (pages.length < count) await turnOfEvents();
+  await visited();
+  const [open] = parts.interactions.list().map(({ question }) => question);
+  if (open?.kind !== 'login') throw new Error('no sign-in waits');
+  return open;
+}
+
+describe('a client whose page shows an error, since the server has forgotten it', () => {
+  /** Somebody has signed in; then the server forgets its clients, and shows a page to whoever comes as one of them. */
+  async function forgotten() {
+    const all = await ground();
+    await all.rig.login();
+    all.authorizationServer.clients.clear();
+    return all;
+  }
+
+  it('is made anew when the person says so, and stays until the sign-in with the new one has succeeded', async () => {
+    const { rig, world, authorizationServer } = await forgotten();
+    const login = rig.login();
+    const first = await shownPage(rig, 2);
+    expect(first.isNewClient).toBeUndefined();
+    rig.person.isThere = false;
+    first.showsError();
+    const second = await shownPage(rig, 3);
+    expect(second.isNewClient).toBe(true);
+    expect(registeredAnswers(rig.parts).map(({ state }) => state)).toEqual([undefined, 'trial']);
+    expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[0], 'client_id'));
+    await followed(world, second.url);
+    expect((await login).state).toEqual({ kind: 'active' });
+    expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[2], 'client_id'));
+    expect(authorizationServer.counts.registrations).toBe(2);
+    const states = registeredAnswers(rig.parts).map(({ state }) => state);
+    expect(states).toEqual(['replaced', undefined]);
+    // The server said nothing against the old one, so that an answer at its place still counts as its issuer's.
+    expect(rig.parts.registrations.all().map(({ isRejected }) => isRejected)).toEqual([undefined, undefined]);
+  });
+
+  it('is made anew once: a second error ends the sign-in, with the command that enters a client', async () => {
+    const { rig, authorizationServer } = await forgotten();
+    const login = refused(rig.login());
+    rig.person.isThere = false;
+    (await shownPage(rig, 2)).showsError();
+    (await shownPage(rig, 3)).showsError();
+    expect(await login).toMatchObject({
+      reason: 'client_rejected',
+      hint: expect.stringContaining(`keyturn register ${authorizationServer.issuer} --client-id`),
+    });
+    expect(authorizationServer.counts.registrations).toBe(2);
+    expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[0], 'client_id'));
+  });
+
+  it('is made anew without its page where the person asks for that', async () => {
+    const { rig, authorizationServer } = await forgotten();
+    expect((await rig.login({ isNewClient: true })).state).toEqual({ kind: 'active' });
+    expect(rig.pages).toHaveLength(2);
+    expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[1], 'client_id'));
+  });
+
+  it('is made anew for a sign-in that waits, when a second one asks for that', async () => {
+    const { rig, authorizationServer } = await forgotten();
+    const first = rig.login();
+    await shownPage(rig, 2);
+    const [one, other] = await Promise.all([first, rig.login({ isNewClient: true })]);
+    expect(one.id).toBe(other.id);
+    expect(rig.pages).toHaveLength(3);
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+
+  it('is made anew for a device code where the person asks for that', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    await rig.login();
+    const login = rig.login({ method: 'device', isNewClient: true });
+    const { question } = await rig.question('device');
+    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
+    rig.clock.advance(1000);
+    expect((await login).state).toEqual({ kind: 'active' });
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+
+  it('and that the user entered stays: the sign-in ends with the command that enters another', async () => {
+    const { rig, authorizationServer } = await ground();
+    await enter(rig, authorizationServer);
+    rig.person.isThere = false;
+    const asked = refused(rig.ask());
+    (await shownPage(rig, 1)).showsError();
+    const hint = expect.stringContaining(
+      `keyturn register ${authorizationServer.issuer} --client-id`,
+    ) as string;
+    expect(await asked).toMatchObject({ reason: 'client_rejected', hint });
+    expect(await refused(rig.login({ isNewClient: true }))).toMatchObject({ reason: 'conflict', hint });
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+});
+
+describe('a client ID metadata document that the server refuses', () => {
+  const refusing = {
+    ...takesDocuments,
+    authorization: { clientIdMetadataDocuments: true, refusesDocuments: true },
+  } as const;
+
+  it.each(['invalid_client', 'invalid_request'] as const)(
+    'by %s in the redirect gives way to dynamic registration, once and for good',
+    async (unknownClients) => {
+      const { rig, authorizationServer } = await ground({
+        ...refusing,
+        authorization: { ...refusing.authorization, unknownClients },
+      });
+      expect((await rig.ask()).accessToken).toBeTypeOf('string');
+      await rig.login();
+      const clients = rig.pages.map((page) => parameter(page, 'client_id'));
+      expect(clients).toEqual([clientMetadataUrl, clients[1], clients[1]]);
+      expect(authorizationServer.counts.registrations).toBe(1);
+    },
+  );
+
+  it('at the token endpoint gives way to dynamic registration', async () => {
+    const { rig, authorizationServer } = await ground(takesDocuments);
+    authorizationServer.bend.tokenRequest = ({ form }) =>
+      form.get('client_id') === clientMetadataUrl ? json({ error: 'invalid_client' }, 401) : undefined;
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(2);
+    expect(authorizationServer.counts.registrations).toBe(1);
+  });
+
+  it('for a device code gives way to dynamic registration', async () => {
+    const { rig, authorizationServer } = await ground({
+      ...refusing,
+      authorization: { ...refusing.authorization, deviceAuthorization: true },
+    });
+    const login = rig.login({ method: 'device' });
+    const { question } = await rig.question('device');
+    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
+    rig.clock.advance(1000);
+    expect((await login).state).toEqual({ kind: 'active' });
+    expect(authorizationServer.counts.registrations).toBe(1);
+  });
+
+  it('and shows an error for gives way to dynamic registration when the person says so', async () => {
+    const { rig, authorizationServer } = await ground(refusing);
+    const asked = rig.ask();
+    (await shownPage(rig, 1)).showsError();
+    expect((await asked).accessToken).toBeTypeOf('string');
+    expect(authorizationServer.counts.registrations).toBe(1);
+  });
+
+  it('is told, with the command that enters a client, where the server registers nobody', async () => {
+    const { rig, authorizationServer } = await ground({
+      ...refusing,
+      authorization: {
+        ...refusing.authorization,
+        registration: 'absent',
+        unknownClients: 'invalid_client',
+      },
+    });
+    expect(await refused(rig.ask())).toMatchObject({
+      reason: 'client_rejected',
+      hint: expect.stringContaining(`keyturn register ${authorizationServer.issuer} --client-id`),
+    });
+    expect(rig.pages).toHaveLength(1);
+  });
+});

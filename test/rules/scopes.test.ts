@@ -1,0 +1,167 @@
+/** Which scopes a sign-in asks for, where servers and permissions name them in odd places. */
+import { describe, expect, it } from 'vitest';
+import { ground, refused, reject, scopeOf, stepUp, tokenRequests } from './ground.ts';
+import type { Ground } from './ground.ts';
+
+const anHour = 3_600_000;
+
+const challenged = (status: 401 | 403, scope?: readonly string[]) => ({
+  challenge: { status, bearer: { error: 'insufficient_scope', ...(scope ? { scope: [...scope] } : {}) } },
+});
+
+describe('the scope of a challenge that a program reports', () => {
+  const refusal = { challenge: { status: 401, bearer: { scope: ['files:write'] } } } as const;
+
+  it('wins over scopes_supported where the permission names no scopes', async () => {
+    const { rig } = await ground({
+      protection: { scopeInChallenge: false, scopesSupported: ['read', 'admin'], scopes: [] },
+    });
+    expect((await rig.ask(refusal)).scope).toEqual(['files:write']);
+    expect(scopeOf(rig.pages[0])).toEqual(['files:write']);
+  });
+
+  it('is not asked for beyond a permission that names scopes', async () => {
+    const { rig } = await ground({ protection: { scopeInChallenge: false, scopes: [] } });
+    await rig.allow('editor', ['read']);
+    expect((await rig.ask(refusal)).scope).toEqual(['read']);
+    expect(scopeOf(rig.pages[0])).toEqual(['read']);
+  });
+});
+
+describe('a step-up', () => {
+  it.each([401, 403] as const)('follows insufficient_scope with the status %s', async (status) => {
+    const { rig } = await ground();
+    await rig.login({ scope: ['read'] });
+    expect((await rig.ask(challenged(status, ['write']))).scope.toSorted()).toEqual(['read', 'write']);
+    expect(scopeOf(rig.pages[1])?.toSorted()).toEqual(['read', 'write']);
+  });
+
+  it('that comes with the status 401 refuses no token', async () => {
+    const { rig } = await ground();
+    const { tokenId, accessToken } = await rig.ask();
+    const rejection = { clientId: 'editor', token: { tokenId }, ...challenged(401, ['write']) };
+    for (let n = 0; n < 4; n += 1) expect(rig.broker.rejectToken(rejection)).toEqual({ isReplaced: false });
+    expect((await rig.ask({ challenge: { status: 401 } })).accessToken).toBe(accessToken);
+  });
+
+  it('after three refused tokens opens its page and gets its token', async () => {
+    const { rig } = await ground();
+    await rig.login({ scope: ['read'] });
+    for (let n = 0; n < 4; n += 1) reject(rig, await rig.ask());
+    expect(await refused(rig.ask({ challenge: { status: 401 } }))).toMatchObject({ reason: 'token_refused' });
+    expect((await rig.ask(stepUp('write'))).scope).toContain('write');
+    for (let n = 0; n < 4; n += 1) reject(rig, await rig.ask());
+    expect((await rig.ask(challenged(401, ['admin']))).scope).toContain('admin');
+  });
+
+  it.each([401, 403] as const)(
+    'with the status %s that names no scope asks for all of scopes_supported, once',
+    async (status) => {
+      const { rig, authorizationServer } = await ground({
+        protection: { scopesSupported: ['read', 'write', 'admin'] },
+      });
+      authorizationServer.bend.grantedScopes = (asked) => asked.filter((scope) => scope !== 'admin');
+      await rig.login({ scope: ['read'] });
+      await rig.ask();
+      const token = await rig.ask(challenged(status));
+      expect(scopeOf(rig.pages[1])?.toSorted()).toEqual(['admin', 'read', 'write']);
+      expect(token.scope.toSorted()).toEqual(['read', 'write']);
+      expect((await rig.ask(challenged(status))).accessToken).toBe(token.accessToken);
+      expect(rig.pages).toHaveLength(2);
+    },
+  );
+
+  it('that names no scope at a server that lists none keeps the token', async () => {
+    const { rig } = await ground();
+    const token = await rig.ask();
+    expect((await rig.ask(challenged(403))).accessToken).toBe(token.accessToken);
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('that names no scope asks the server once what it lists, however often a program asks that may open no page', async () => {
+    const { rig, protectedServer } = await ground({ protection: { scopesSupported: ['read', 'write'] } });
+    await rig.login({ scope: ['read'] });
+    await rig.ask();
+    const before = protectedServer.server.requests.length;
+    for (let time = 0; time < 5; time += 1) {
+      const asked = rig.ask({ ...challenged(403), interaction: 'never' });
+      expect(await refused(asked)).toMatchObject({ reason: 'login_required' });
+    }
+    expect(protectedServer.server.requests.length - before).toBeLessThanOrEqual(2);
+  });
+
+  it('that names no scope asks the person before it goes beyond the permission', async () => {
+    const { rig } = await ground({ protection: { scopesSupported: ['read', 'write'] } });
+    await rig.allow('editor', ['read']);
+    await rig.ask();
+    const asked = rig.ask(challenged(403));
+    const card = await rig.question('allow');
+    expect(card.question).toMatchObject({ scope: ['read', 'write'] });
+    rig.parts.interactions.answer(card.id, 'yes');
+    expect((await asked).scope.toSorted()).toEqual(['read', 'write']);
+  });
+});
+
+describe('a scope that the server does not know', () => {
+  it('and leaves out of what it grants is in no later step-up', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.grantedScopes = (asked) => asked.filter((scope) => scope !== 'wriet');
+    await rig.login({ scope: ['openid', 'read'] });
+    expect(await refused(rig.ask({ scope: ['wriet'] }))).toMatchObject({ reason: 'scope_insufficient' });
+    await rig.ask({ scope: ['write'] });
+    expect(scopeOf(rig.pages[2])?.toSorted()).toEqual(['openid', 'read', 'write']);
+    expect(await refused(rig.ask({ scope: ['wriet'] }))).toMatchObject({ reason: 'scope_insufficient' });
+    expect(rig.pages).toHaveLength(3);
+  });
+
+  it('and refuses keeps no other step-up from its page, and its own only until they are too many', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.authorizeError = ({ query }) =>
+      query.get('scope')?.split(' ').includes('wriet') ? { error: 'invalid_scope' } : undefined;
+    await rig.login({ scope: ['read'] });
+    expect(await refused(rig.ask({ scope: ['wriet'] }))).toMatchObject({ reason: 'login_failed' });
+    expect((await rig.ask({ scope: ['write'] })).scope).toContain('write');
+    for (const reason of ['login_failed', 'step_up_exhausted']) {
+      expect(await refused(rig.ask({ scope: ['wriet'] }))).toMatchObject({ reason });
+    }
+    expect(rig.pages).toHaveLength(4);
+  });
+
+  it('and refuses at the first sign-in opens no second page', async () => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.authorizeError = () => ({ error: 'invalid_scope' });
+    for (const reason of ['login_failed', 'login_required']) {
+      expect(await refused(rig.ask({ scope: ['wriet'] }))).toMatchObject({ reason });
+    }
+    expect(rig.pages).toHaveLength(1);
+  });
+});
+
+describe('offline_access', () => {
+  const offline = { scopesSupported: ['read', 'offline_access'], refreshTokens: 'offline_access' } as const;
+
+  /** A program whose permission alone names scopes: neither challenge nor metadata do. */
+  async function narrow(): Promise<Ground> {
+    const all = await ground({ authorization: offline, protection: { scopes: [] } });
+    await all.rig.allow('editor', ['read']);
+    return all;
+  }
+
+  it('is asked for where only the permission names scopes', async () => {
+    const { rig } = await narrow();
+    await rig.ask();
+    expect(scopeOf(rig.pages[0])).toEqual(['read', 'offline_access']);
+    expect(rig.grant().hasRefreshToken).toBe(true);
+  });
+
+  it('is no right that a permission has to name: nothing is narrowed for it', async () => {
+    const { rig, authorizationServer } = await narrow();
+    const token = await rig.ask();
+    expect(token.scope).toContain('read');
+    rig.clock.advance(anHour);
+    expect((await rig.ask()).accessToken).not.toBe(token.accessToken);
+    expect(tokenRequests(authorizationServer, 'refresh_token').map(({ form }) => form.get('scope'))).toEqual([
+      null,
+    ]);
+  });
+});

@@ -1,0 +1,180 @@
+/** Commands that a person may copy: what a server, a file or a program named is one argument there, and no code. */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseSync, Visitor } from 'oxc-parser';
+import { describe, expect, it, vi } from 'vitest';
+import { grantsOfAccount } from '../src/broker/grant-choice.ts';
+import {
+  consentDenied,
+  consentRequired,
+  enteredClientStays,
+  unknownAccount,
+} from '../src/broker/refusals.ts';
+import { watchQuestions } from '../src/cli/watch.ts';
+import { shellQuoted, shellWord } from '../src/errors.ts';
+import { ground, refused, stepUp } from './rules/ground.ts';
+
+const hostile = [
+  '$(touch x)',
+  '`touch x`',
+  'a;touch x;',
+  'a"; touch x; "',
+  "a'; touch x; '",
+  'a && touch x | touch x > x &',
+  String.raw`a\"$(touch x)\'`,
+  '!!',
+  '~',
+  '*',
+  '=touch',
+  '#a',
+  '',
+];
+
+/** The arguments that a shell gives to `keyturn`, for the text from there to the end of the line. */
+function pasted(text: string | undefined, shell = 'sh'): string[] {
+  const line = (text ?? '').slice((text ?? '').indexOf('keyturn '));
+  const script = `PATH=; keyturn() { printf '%s\\0' "$@"; }; ${line}`;
+  return execFileSync(shell, ['-c', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+    .split('\0')
+    .slice(0, -1);
+}
+
+describe('a value in a command', () => {
+  it.each(['sh', 'bash'])('is one argument of %s, unchanged', (shell) => {
+    for (const form of [shellWord, shellQuoted])
+      expect(pasted(`keyturn ${hostile.map(form).join(' ')}`, shell)).toEqual(hostile);
+  });
+
+  it('shows control characters, line breaks and direction overrides as escapes', () => {
+    const word = shellWord('a\u001b[31m\r\ntouch x\n\u202e\ud800');
+    expect(word).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
+    expect(pasted(`keyturn ${word}`)).toEqual([String.raw`a\u001b[31m\u000d\u000atouch x\u000a\u202e\ud800`]);
+  });
+
+  it('stays as it is where it is an ordinary URL or name', () => {
+    expect(shellWord('https://notes.example:8443/mcp/v1')).toBe('https://notes.example:8443/mcp/v1');
+    expect(shellQuoted('Zoë@notes.example')).toBe('"Zoë@notes.example"');
+    expect(shellQuoted('read files:write')).toBe('"read files:write"');
+  });
+});
+
+describe('a hint', () => {
+  const endpoint = `https://notes.example/mcp?a=$(touch$IFS/tmp/x);'`;
+
+  it('holds what a server or a program named as one argument', async () => {
+    const { rig } = await ground();
+    await rig.login({ scope: ['read'] });
+    for (const evil of hostile) {
+      const grant = { ...rig.grant(), account: evil };
+      const denied = consentDenied('editor', endpoint, grant);
+      expect(pasted(denied.hint)).toEqual(['allow', 'editor', endpoint, '--account', evil]);
+      const asked = { name: 'editor', endpoint, scope: [evil], isMore: false, grant: undefined };
+      expect(pasted(consentRequired(asked).hint)).toEqual(['allow', 'editor', endpoint, '--scope', evil]);
+      const addIt = ['login', endpoint, '--account', evil];
+      expect(pasted(unknownAccount(endpoint, evil, ['work']).hint)).toEqual(addIt);
+      const wanted = { clientId: 'editor', endpoint, account: evil };
+      const nobody = await refused(Promise.try(() => grantsOfAccount(rig.parts.grants, wanted)));
+      expect(pasted(nobody.hint)).toEqual(addIt);
+      const issuer = `https://login.example/${evil}`;
+      const enterIt = ['register', issuer, '--client-id', 'ID'];
+      expect(pasted(enteredClientStays(issuer, 'x').hint)).toEqual(enterIt);
+    }
+  });
+});
+
+describe('the real way of a hostile value', () => {
+  const evil = '$(touch$IFS/tmp/x)';
+
+  it('leads from a challenge’s scope to one argument', async () => {
+    const { rig } = await ground();
+    await rig.allow('reader', ['read']);
+    await rig.login();
+    const { hint } = await refused(rig.ask({ clientId: 'reader', ...stepUp(evil), interaction: 'never' }));
+    expect(pasted(hint)).toEqual(['allow', 'reader', rig.endpoint, '--scope', evil]);
+  });
+
+  it('leads from a question of the broker to one argument', async () => {
+    let stderr = '';
+    const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text)));
+    const resource = 'https://notes.example/mcp';
+    const question = {
+      kind: 'login',
+      id: 'aaaaaaaa',
+      client: '',
+      resource,
+      issuer: 'https://notes.example',
+      startedBy: 'command',
+      account: evil,
+      url: 'https://notes.example/authorize',
+    };
+    const broker = {
+      capabilities: [],
+      request: () => Promise.resolve({ interactions: [question] }),
+      onNotification: () => () => undefined,
+    };
+    await watchQuestions(broker, { resource }, { joined: 'aaaaaaaa', ids: new Set() } as never);
+    spy.mockRestore();
+    const line = stderr.split('\n').find((one) => one.includes('keyturn login'));
+    expect(pasted(line)).toEqual(['login', resource, '--account', evil, '--new-client']);
+  });
+});
+
+/** Built of options that the same rule checks. */
+const ofCheckedOptions = new Set([
+  'accountOption(grant)',
+  'grant ? accountOption(grant) : scopes',
+  'option',
+  "options.join(' ')",
+]);
+
+/** These templates hold words of the source itself, or say of a command what it takes. */
+const ownWords = new Set(
+  ['arguments', 'audit', 'completion', 'examples', 'main'].map((name) => `cli/${name}.ts`),
+);
+
+/** Expressions that a template puts into a command, or behind an option, without the function. */
+function unescaped(file: string, text: string): string[] {
+  const found: string[] = [];
+  const { program } = parseSync(file, text);
+  new Visitor({
+    TemplateLiteral: ({ quasis, expressions }) => {
+      let before = '';
+      for (const [at, expression] of expressions.entries()) {
+        before += quasis[at]?.value.cooked ?? '';
+        const source = text.slice(expression.start, expression.end);
+        // A command ends with its sentence, with the quotation or with the spaces before a remark.
+        const isInCommand = /(?:^|[^\w/-])keyturn (?:[a-z]+ )(?:(?![.;] | {2}|`|\n).)*$/.test(before);
+        const isOption = /(?:^|\s)--[a-z-]+[ =]["']?$/.test(before);
+        const isChecked = /^shell(?:Word|Quoted)\(/.test(source) || ofCheckedOptions.has(source);
+        if ((isInCommand || isOption) && !isChecked) found.push(`${file}: ${source}`);
+        before += 'X';
+      }
+    },
+    // 'keyturn login ' + text
+    BinaryExpression: ({ operator, left }) => {
+      const words = text.slice(left.start, left.end);
+      if (operator === '+' && /keyturn [a-z -]+ ['"`]$/.test(words)) found.push(`${file}: ${words}`);
+    },
+  }).visit(program);
+  return found;
+}
+
+it.each(['src', 'electron', 'renderer'])('no template of %s puts a bare value into a command', (name) => {
+  const folder = path.join(import.meta.dirname, '..', name);
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((file) => file.replaceAll(path.sep, '/'))
+    .filter((file) => /\.tsx?$/.test(file) && !ownWords.has(file));
+  const found = files.flatMap((file) => unescaped(file, readFileSync(path.join(folder, file), 'utf8')));
+  expect(found).toEqual([]);
+});
+
+it('the rule sees a bare value, one in quotation marks and one behind an option', () => {
+  const text = [
+    '`Sign in: keyturn login ${endpoint} --scope "${scope}"`',
+    '` --account ${quoted(account)}`',
+    "'keyturn login ' + endpoint",
+    '`Say keyturn login ${shellWord(endpoint)}. Not ${account}`',
+  ].join(';\n');
+  expect(unescaped('a.ts', text)).toHaveLength(4);
+});

@@ -1,0 +1,31 @@
+/** A process that writes step after step, and says each on a line of its stdout once it counts, until it is killed. */
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { expect } from 'vitest';
+
+export interface Writing {
+  /** A script that takes a place and the number of its first step. */
+  readonly script: string;
+  readonly place: string;
+  readonly from: number;
+  /** Milliseconds from its first word to the kill, at most. */
+  readonly longestLife: number;
+}
+
+/** Kills it at a random moment; answers the last step that it said. */
+export async function killedWriter({ script, place, from, longestLife }: Writing): Promise<number> {
+  const child = spawn(process.execPath, [script, place, String(from)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (output === '') setTimeout(() => child.kill('SIGKILL'), randomInt(longestLife));
+    output += text;
+  });
+  const signal = await new Promise((resolve) => {
+    child.on('close', (_, by) => resolve(by));
+  });
+  expect(signal).toBe('SIGKILL');
+  // What follows the last line end is half a word.
+  return Number(output.slice(0, output.lastIndexOf('\n')).split('\n').at(-1));
+}
