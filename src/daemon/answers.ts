@@ -308,7 +308,7 @@ export function interactionAnswer(
       return {
         ...common,
         resource: question.endpoint,
-        issuer: question.issuer,
+        issuer: spelled(question.issuer),
         ...(question.account === undefined ? {} : { account: question.account }),
         accounts: [...question.known],
       };
@@ -326,7 +326,7 @@ const starterAnswer = ({ starter }: Asked): 'program' | 'command' | 'window' => 
 function offeredAnswer(grant: OfferedGrant | undefined): Partial<InteractionAnswer> {
   if (!grant) return {};
   const { issuer, account, held, isAnother } = grant;
-  return { issuer, account, ...(isAnother ? { accounts: [...held] } : {}) };
+  return { issuer: spelled(issuer), account, ...(isAnother ? { accounts: [...held] } : {}) };
 }
 
 type PermissionWish = Extract<CommandWish, { readonly command: 'allow' | 'endDenial' }>;

@@ -1,6 +1,7 @@
 /** The broker's facts in the wire's words. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { explanationAnswer } from '../../src/daemon/answers.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Question } from '../../src/broker/question.ts';
+import { explanationAnswer, interactionAnswer } from '../../src/daemon/answers.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { brokerRig, inWorld } from '../broker/rig.ts';
@@ -24,4 +25,22 @@ it('a timeline shows repeats where the last of them was, though their row was wr
   >[2];
   const { timeline } = explanationAnswer(rig.broker, grant, owner, rows);
   expect(timeline.map(({ event, at }) => `${event} ${at}`)).toEqual(['token 1', 'token 4', 'revoke 5']);
+});
+
+describe('the host of an issuer whose second letter is Cyrillic', () => {
+  const endpoint = 'https://notes.example/mcp';
+  const issuer = 'https://l\u043egin.example';
+  const shown = (question: Question): string | undefined =>
+    interactionAnswer({ id: '1a2b3c4d', question, createdAt: 0 }, true).issuer;
+
+  it('stands in its xn-- form in a question about the account', () => {
+    const question = { kind: 'account', endpoint, issuer, known: ['ana@notes.example'] } as const;
+    expect(shown(question)).toBe('https://xn--lgin-55d.example');
+  });
+
+  it('stands in its xn-- form in a question about whose tokens a program may have', () => {
+    const grant = { id: 'g1', issuer, account: 'bob@notes.example', held: [], isAnother: false };
+    const question = { kind: 'allow', clientId: 'c1', clientName: 'editor', endpoint, grant } as const;
+    expect(shown(question)).toBe('https://xn--lgin-55d.example');
+  });
 });
