@@ -57,7 +57,7 @@ function open(file: string): number {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
       throw new KeyturnError('unpaired', `there is no key at ${quoted(file)}`, {
-        hint: 'Start the pairing in this program. It shows six digits: compare them with `keyturn pending`, and answer there, or in the window of the app.',
+        hint: 'Start the pairing in this program. It shows six digits: compare them with `keyturn pending`, then answer with `keyturn answer ID yes`, or in the window of the app.',
       });
     }
     if (hasFileAbove(error)) throw belowFile(file);
