@@ -107,6 +107,12 @@ function leadsToPage({ kind, command, method }: Partial<Question> = {}): boolean
   return kind === 'allow' || (kind === 'command' && command === 'login' && method === 'browser');
 }
 
+/** Undefined where no such question is open. */
+async function questionOf(owner: DeedParts['owner'], wanted: string): Promise<Question | undefined> {
+  const { interactions } = methods['interaction.list'].result.parse(await owner.call('interaction.list', {}));
+  return interactions.find(({ id }) => id === wanted);
+}
+
 /** What widens, depending on its params; and what a click may open a page for. */
 function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
   return {
@@ -115,10 +121,7 @@ function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
       // Said first: the broker tells that the question is over before it answers us.
       windows.answers(params.id);
       if (params.answer !== 'yes') return owner.call('interaction.answer', params);
-      const { interactions } = methods['interaction.list'].result.parse(
-        await owner.call('interaction.list', {}),
-      );
-      const question = interactions.find(({ id }) => id === params.id);
+      const question = await questionOf(owner, params.id);
       // The broker takes any answer to a sign-in for "call it off"; a yes is about its page.
       if (question?.url !== undefined) {
         await signInPages.opened(params.id);
@@ -158,11 +161,10 @@ function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
       if (params.isErrorPage !== true) return owner.call('login.answer', params);
       // A client is registered, and another page of that server opens.
       guard.approve();
-      const { interactions } = methods['interaction.list'].result.parse(
-        await owner.call('interaction.list', {}),
-      );
+      // Looked up first: the answer ends it.
+      const question = await questionOf(owner, params.id);
       const answer = await owner.call('login.answer', params);
-      signInPages.clicked(interactions.find(({ id }) => id === params.id)?.resource ?? '');
+      signInPages.clicked(question?.resource ?? '');
       return answer;
     },
   };

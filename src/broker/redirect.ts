@@ -114,7 +114,12 @@ export async function prepareRedirect(
   wanted: Wanted,
   refused?: { readonly isFresh?: boolean },
 ): Promise<Redirect> {
-  if (refused) return another(parts, server, http, wanted, refused);
+  if (refused) {
+    // Fresh: the person wants a client that was never used.
+    return refused.isFresh
+      ? registeredNow(parts, server, http, wanted)
+      : registered(parts, server, http, wanted);
+  }
   const choice = canRegister(parts, server);
   if (choice.mechanism === 'metadata_document') return fromDocument(parts, server, choice.clientId);
   const existing = knownAs(parts, server);
@@ -126,14 +131,12 @@ export async function prepareRedirect(
       ? await replaced(parts, server, http, wanted, lacksScope && hasOwnPath(existing))
       : undefined;
   if (replacement) return replacement;
-  try {
-    return await listenFor(parts, existing);
-  } catch (error) {
-    // The old registration stays while grants use it: their refresh tokens belong to it.
-    if (source === 'preregistered' || reasonOf(error) !== 'redirect_port_taken') throw error;
-    if (source === 'metadata_document') return onAnotherPort(parts, existing);
-    return registered(parts, server, http, wanted);
-  }
+  if (source === 'preregistered') return listenFor(parts, existing);
+  const usual = await unlessTaken(listenFor(parts, existing));
+  if (usual) return usual;
+  if (source === 'metadata_document') return onAnotherPort(parts, existing);
+  // The old registration stays while grants use it: their refresh tokens belong to it.
+  return registered(parts, server, http, wanted);
 }
 
 /**
@@ -209,39 +212,19 @@ async function fromDocument(
   const registration = registrationFromMetadataUrl(server, url, documentRedirectUris[0], parts.clock.wall());
   const record = await parts.registrations.add(registration, undefined);
   await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
-  try {
-    return await listenFor(parts, record);
-  } catch (error) {
-    if (reasonOf(error) !== 'redirect_port_taken') throw error;
-    return onAnotherPort(parts, record);
-  }
+  return (await unlessTaken(listenFor(parts, record))) ?? onAnotherPort(parts, record);
 }
 
 /** The other port that our document names; else, by RFC 8252 §7.3, any: the server MUST allow it at the time of the request. */
 async function onAnotherPort({ loopback }: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
   const spare = new URL(record.registration.redirectUri);
   spare.port = String(spareDocumentPort);
-  try {
-    return { receiver: await loopback.open(spare.href), record, isNew: false };
-  } catch (error) {
-    if (reasonOf(error) !== 'redirect_port_taken') throw error;
-    return { receiver: await loopback.openAnywhere(spare.pathname), record, isNew: false };
-  }
+  const onSpare = await unlessTaken(loopback.open(spare.href));
+  return { receiver: onSpare ?? (await loopback.openAnywhere(spare.pathname)), record, isNew: false };
 }
 
 async function listenFor({ loopback }: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
   return { receiver: await loopback.open(record.registration.redirectUri), record, isNew: false };
-}
-
-/** In place of a client that is of no use. */
-async function another(
-  parts: RedirectParts,
-  server: AuthorizationServer,
-  http: Http,
-  wanted: Wanted,
-  { isFresh = false }: { readonly isFresh?: boolean },
-): Promise<Redirect> {
-  return isFresh ? registeredNow(parts, server, http, wanted) : registered(parts, server, http, wanted);
 }
 
 /** By a registration that an earlier sign-in made and did not finish with, else by a new one. */
@@ -261,12 +244,7 @@ async function onTrial(
 ): Promise<Redirect | undefined> {
   const record = parts.registrations.onTrial(issuer, parts.servers.timeAt(issuer));
   if (!record || !mayBeUsed(record, wanted)) return undefined;
-  try {
-    return await listenFor(parts, record);
-  } catch (error) {
-    if (reasonOf(error) === 'redirect_port_taken') return undefined;
-    throw error;
-  }
+  return unlessTaken(listenFor(parts, record));
 }
 
 async function registeredNow(
@@ -292,16 +270,17 @@ async function* redirectForms({ loopback }: RedirectParts, listening: Receiver[]
   listening.push(any);
   yield any.redirectUri;
   yield any.redirectUri.replace('127.0.0.1', 'localhost');
-  const fixed = await openIfFree(() => loopback.openFixed());
+  const fixed = await unlessTaken(loopback.openFixed());
+  // Then the server's refusal of the other forms is what counts.
   if (!fixed) return;
   listening.push(fixed);
   yield fixed.redirectUri;
 }
 
-/** Undefined where another program holds the port: then the server's refusal of the other forms is what counts. */
-async function openIfFree(open: () => Promise<Receiver>): Promise<Receiver | undefined> {
+/** Undefined where another program holds the port. */
+async function unlessTaken<T>(opening: Promise<T>): Promise<T | undefined> {
   try {
-    return await open();
+    return await opening;
   } catch (error) {
     if (reasonOf(error) === 'redirect_port_taken') return undefined;
     throw error;

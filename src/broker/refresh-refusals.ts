@@ -1,10 +1,11 @@
 /**
- * Refusals of refreshes that no waiting mends: the server doesn't take the client, the resource, the scopes or the
- * request, or its answer can't be used. None of them says that the refresh token is dead.
+ * Counts refused refreshes where waiting doesn't help: the server refuses the client, the resource, the scopes or the
+ * request, or its answer can't be used. None of these refusals says that the refresh token is dead.
  *
- * Invariants: a few in a row are all that a server gets, with pauses between them; then nobody refreshes the grant
- * until a person signs in, or enters its client anew. What is kept of a refusal on disk is in our own words. A scope set that can't be had alone ends nothing: only its own
- * refreshes pause. What is counted here is forgotten with the process; a grant that ended stays ended.
+ * Invariants: a server is asked a few times in a row, with a pause after each refusal. Then nobody refreshes the grant
+ * until a person signs in, enters its client anew, or waives the rule. A refused scope set pauses its own refreshes and
+ * ends no grant. The counts are in memory alone; a grant that ended stays ended. On disk a refusal stands in our own
+ * words only.
  */
 import { KeyturnError, reasonOf } from '../errors.ts';
 import type { Reason } from '../errors.ts';

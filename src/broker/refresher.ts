@@ -272,8 +272,8 @@ export class Refresher {
   /** In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile waits. */
   async #rotate(grant: Grant, secret: GrantSecret, { refreshToken, scope }: Sent): Promise<void> {
     const narrowed = scope === undefined ? {} : { narrowedTo: [...scope] };
-    const isNarrowed = isSameScope(secret.narrowedTo ?? [], narrowed.narrowedTo ?? secret.narrowedTo ?? []);
-    if (refreshToken === secret.refreshToken && isNarrowed) return;
+    const isNoted = isSameScope(secret.narrowedTo ?? [], narrowed.narrowedTo ?? secret.narrowedTo ?? []);
+    if (refreshToken === secret.refreshToken && isNoted) return;
     await this.secrets.rotate(grant.id, { ...secret, ...narrowed, refreshToken });
   }
 
@@ -331,12 +331,9 @@ export class Refresher {
     const { grants, registrations } = this.#parts;
     const { error, record } = refused;
     const isForgotten = forgets(error, record);
-    const state = this.#endedBy(attempted, refused);
-    const told = this.#told(
-      attempted,
-      error,
-      isNarrowing(refused) ? keyOfSet(attempted.id, refused.scope) : undefined,
-    );
+    const key = pausedBy(attempted, refused);
+    const state = this.#count(attempted, refused, key);
+    const told = this.#told(attempted, error, key);
     if (isForgotten) await registrations.reject(record);
     if (state) this.succeeded(attempted.id);
     if (grants.isCurrent(attempted)) {
@@ -348,19 +345,18 @@ export class Refresher {
     throw isForgotten ? registrationForgotten(record) : told;
   }
 
-  /** The state that this refusal leaves the grant in; undefined: it stays as it is. */
-  #endedBy(attempted: Grant, refused: Refused): GrantState | undefined {
+  /** Counts the refusal for `key`. The state that it leaves the grant in; undefined: it stays as it is. */
+  #count(attempted: Grant, { error, before, record }: Refused, key: string): GrantState | undefined {
     const { grants, clock } = this.#parts;
-    const { error, before, record } = refused;
     const earlier = this.#refusals.last(attempted.id);
     if (reasonOf(error) === 'login_required') {
       const why = whyEnded(before);
       return deadState(grants.all(), attempted, clock.wall(), earlier ? afterRefusal(why, earlier) : why);
     }
     if (!isRefusal(error)) return undefined;
-    if (isNarrowing(refused)) return void this.#refusals.add(keyOfSet(attempted.id, refused.scope), error);
     if (forgets(error, record)) return ending('the server no longer knows our registration');
-    return this.#refusals.add(attempted.id, error) ? endedByRefusals(error) : undefined;
+    const isLast = this.#refusals.add(key, error);
+    return isLast && key === attempted.id ? endedByRefusals(error) : undefined;
   }
 
   /** The error with what the person needs to know of it, written down; `key` says what pauses. */
@@ -421,12 +417,13 @@ const keyOfSet = (grantId: string, scope: readonly string[]): string =>
 const setsOf = (grantId: string): string => `${grantId} `;
 
 /**
- * A refusal to narrow to these scopes (RFC 6749 §6), with whatever error: it says nothing about the grant's own scopes. Only
- * a forgotten client and a dead refresh token (no refusal, but `login_required`) concern every refresh of the grant.
+ * The key of what pauses: the scope set alone where the server refused to narrow to it (RFC 6749 §6), with whatever error,
+ * because that says nothing about the grant's own scopes. A forgotten client and a dead refresh token (no refusal, but
+ * `login_required`) concern every refresh of the grant.
  */
-function isNarrowing(refused: Refused): refused is Refused & { readonly scope: readonly string[] } {
-  const { error, record, scope } = refused;
-  return scope !== undefined && isRefusal(error) && !forgets(error, record);
+function pausedBy({ id }: Grant, { error, record, scope }: Refused): string {
+  const isNarrowing = scope !== undefined && isRefusal(error) && !forgets(error, record);
+  return isNarrowing ? keyOfSet(id, scope) : id;
 }
 
 /** A registration that we made, and that the server knows no more. */

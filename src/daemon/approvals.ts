@@ -1,9 +1,10 @@
 /**
- * The person's word on what a command wants to widen, where a person sits at the broker (DESIGN, Authority).
+ * Asks the person before a command gives somebody more access, where a person sits at the broker (DESIGN, Authority).
  *
- * Invariants: a request that widens runs only after a yes to its own card, given while the process that asked
- * is the one that was shown, and a permission is set only as its card showed it. It is checked before anybody is
- * asked, needs nothing of the vault for that, and nothing is remembered. Who was refused waits a growing while, so that no program buries the desk in cards.
+ * Invariants: a request that widens access runs only after a yes to its own card. The process that asked must still be
+ * the one that the card showed, and a permission is set only as the card showed it. The request is checked before the
+ * card appears, and that check doesn't need the vault. No answer is remembered. Each refused card makes the next one
+ * wait longer, so that no program can fill the desk with cards.
  */
 import type { Verdict } from '../broker/answer.ts';
 import { CardPauses } from '../broker/card-pauses.ts';

@@ -16,9 +16,8 @@ import { clientAuthentication } from './client-authentication.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import { deadline, isTransient, send } from './http.ts';
 import type { Http, Reply } from './http.ts';
-import { secretsOf } from './oauth-error.ts';
 import { requireRegistrationIssuer } from './registration.ts';
-import { isAboutRequest, isClientUnrecognised, rememberForm, secretForms } from './secret-form.ts';
+import { isAboutRequest, isClientUnrecognised, rememberForm, secretForms, secretsOf } from './secret-form.ts';
 import type { SecretForm } from './secret-form.ts';
 import { serverTime } from './server-clock.ts';
 

@@ -50,33 +50,3 @@ function without(secrets: readonly string[], text: string): string {
     .toSorted((a, b) => b.length - a.length)
     .reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '…')), text);
 }
-
-/** Parameters of a request that may be repeated. A parameter that is not known here counts as a secret. */
-const publicParameters = new Set([
-  'grant_type',
-  'client_id',
-  'scope',
-  'resource',
-  'audience',
-  'redirect_uri',
-  'token_type_hint',
-  'client_assertion_type',
-  'requested_token_type',
-  'subject_token_type',
-  'actor_token_type',
-]);
-
-/** The secrets of a request: token, code, verifier, assertion, client secret. Also as a form and a URL write them. */
-export function secretsOf(
-  { headers, body }: { readonly headers: Record<string, string>; readonly body: URLSearchParams },
-  clientSecret: string | undefined,
-): string[] {
-  const parameters = [...body].filter(([name]) => !publicParameters.has(name)).map(([, value]) => value);
-  const credentials = headers['authorization']?.split(' ').at(-1);
-  const secrets = [...parameters, credentials, clientSecret].filter((secret) => secret !== undefined);
-  return secrets.flatMap((secret) => [
-    secret,
-    encodeURIComponent(secret.toWellFormed()),
-    new URLSearchParams([['', secret]]).toString().slice(1),
-  ]);
-}

@@ -1,8 +1,9 @@
 /**
- * How the secret of a `client_secret_basic` client stands in a request.
+ * The secrets of a request: how that of a `client_secret_basic` client stands in it, and which texts no message may repeat.
  *
  * Invariants: one form in one request. A second form is tried only after an `invalid_client`, once, and
- * only one that differs from what was refused; it goes to the same endpoint.
+ * only one that differs from what was refused; it goes to the same endpoint. A parameter counts as a secret unless it
+ * is known to be none.
  */
 import type { OAuthClient } from './client-authentication.ts';
 import { authMethod, offeredAuthMethods, requireSecret } from './client-authentication.ts';
@@ -11,7 +12,7 @@ import { isSuccess, isTransient } from './http.ts';
 import { oauthError } from './oauth-error.ts';
 
 /** What a request carries besides its parameters. */
-export interface Sealed {
+export interface RequestContent {
   readonly headers: Record<string, string>;
   readonly body: URLSearchParams;
 }
@@ -19,7 +20,7 @@ export interface Sealed {
 export interface SecretForm {
   readonly name: 'basic' | 'unescaped' | 'escaped' | 'post';
   /** The request with the secret in it. */
-  add(request: Sealed): Sealed;
+  add(request: RequestContent): RequestContent;
 }
 
 /** The form to send, and the one to try where the server refuses it; empty for every other method. */
@@ -61,6 +62,11 @@ export function isAboutRequest(reply: Reply): boolean {
   return code !== undefined && code !== 'invalid_client' && code !== 'invalid_request';
 }
 
+/** One text as a form writes it (RFC 6749 Appendix B). */
+function formEncoded(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
 const keyOf = ({ registration }: OAuthClient): string => `${registration.issuer} ${registration.clientId}`;
 
 type Escaping = Exclude<SecretForm['name'], 'post'>;
@@ -75,7 +81,7 @@ const escapings: Readonly<Record<Escaping, (text: string) => string>> = {
   /** RFC 7617 alone, for servers that don't decode. */
   unescaped: (text) => text,
   /** All that §2.3.1 says, for servers that decode as if it were a form, or compare without decoding. */
-  escaped: (text) => new URLSearchParams([['', text]]).toString().slice(1),
+  escaped: formEncoded,
 };
 
 /** What the server may have read wrongly comes first; else the body, where the server offers that. */
@@ -112,4 +118,31 @@ function post(client: OAuthClient): SecretForm {
       return { headers, body: filled };
     },
   };
+}
+
+/** Parameters of a request that may be repeated. Any other counts as a secret. */
+const publicParameters = new Set([
+  'grant_type',
+  'client_id',
+  'scope',
+  'resource',
+  'audience',
+  'redirect_uri',
+  'token_type_hint',
+  'client_assertion_type',
+  'requested_token_type',
+  'subject_token_type',
+  'actor_token_type',
+]);
+
+/** The secrets of a request: token, code, verifier, assertion, client secret. Also as a form and a URL write them. */
+export function secretsOf({ headers, body }: RequestContent, clientSecret: string | undefined): string[] {
+  const parameters = [...body].filter(([name]) => !publicParameters.has(name)).map(([, value]) => value);
+  const authorization = headers['authorization']?.split(' ').at(-1);
+  const secrets = [...parameters, authorization, clientSecret].filter((secret) => secret !== undefined);
+  return secrets.flatMap((secret) => [
+    secret,
+    encodeURIComponent(secret.toWellFormed()),
+    formEncoded(secret),
+  ]);
 }
