@@ -7,7 +7,7 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -99,6 +99,8 @@ export class TestHome {
   readonly #base: string;
   readonly #command: readonly string[];
   readonly #running = new Map<ChildProcessWithoutNullStreams, Promise<unknown>>();
+  /** What each command that still runs has said on stderr. */
+  readonly #said = new Map<ChildProcessWithoutNullStreams, () => string>();
   readonly #pids = new Set<number>();
 
   constructor(options: HomeOptions = {}) {
@@ -162,8 +164,10 @@ export class TestHome {
         for (const listener of heard) listener();
       });
     }
+    this.#said.set(child, () => `keyturn ${args.join(' ')}\n${output.stderr}`);
     const ended = once(child, 'close').then(([code]: unknown[]) => {
       this.#running.delete(child);
+      this.#said.delete(child);
       const run = { code: typeof code === 'number' ? code : -1, ...output };
       this.printed.push({ args, ...run });
       return run;
@@ -200,6 +204,16 @@ export class TestHome {
     const { pid } = JSON.parse(stdout) as { pid: number };
     this.#pids.add(pid);
     return pid;
+  }
+
+  /** For a test that failed: the commands that still run, those that failed, and the end of the broker's log. */
+  get story(): string {
+    const failed = this.printed.filter(({ code }) => code !== 0);
+    return [
+      ...failed.map(({ args, code, stderr }) => `exit ${code}: keyturn ${args.join(' ')}\n${stderr}`),
+      ...[...this.#said.values()].map((said) => `still runs: ${said()}`),
+      `daemon.log:\n${lastLines(path.join(this.paths.state, 'daemon.log'))}`,
+    ].join('\n');
   }
 
   /** Ends what runs, checks that nothing is left and no secret lies where none may, and removes the folder. */
@@ -247,6 +261,12 @@ export class TestHome {
         return argv.includes('daemon') && isOurs && isAlive(pid);
       });
   }
+}
+
+/** The newest lines of a log; empty where there is none. */
+function lastLines(file: string): string {
+  if (!existsSync(file)) return '';
+  return readFileSync(file, 'utf8').split('\n').slice(-20).join('\n');
 }
 
 /** The process that holds a lock on this file (flock), as the kernel lists it. */
@@ -322,9 +342,13 @@ export async function homeInWorld(
   return { home: newHome({ ...options, world }), world, resource: world.protectedServer.resource };
 }
 
-/** A home that ends with the test. */
+/** A home that ends with the test. Where the test failed, its second error tells what the commands said. */
 export function newHome(options: HomeOptions = {}): TestHome {
   const home = new TestHome(options);
-  onTestFinished(() => home.close());
+  onTestFinished(async ({ task }) => {
+    const { story } = home;
+    await home.close();
+    if (task.result?.state === 'fail') throw new Error(story);
+  });
   return home;
 }
