@@ -2,7 +2,7 @@
  * Scopes as literal sets: parse, write, join, compare, and choose what to ask for.
  *
  * Invariant: a scope is only ever compared as the exact string that a server wrote; nothing is
- * inferred from its form.
+ * inferred from its form, but for commas where spaces belong (`readGranted`).
  */
 import { KeyturnError, quoted } from '../errors.ts';
 
@@ -25,6 +25,16 @@ export function parseScope(text: string): string[] {
 /** As `parseScope` for text from a server: what is no scope-token is left out instead of refused. */
 export function readScope(text: string): string[] {
   return split(text).filter((token) => scopeToken.test(token));
+}
+
+/**
+ * As `readScope`, for what was granted. Some servers, GitHub's for one, write commas where spaces belong. A comma may also be
+ * part of a scope's name (RFC 6749 §3.3): it counts as that where one of the scopes `asked` for has one. A list of
+ * other scopes that were asked for is no such name: an older version took it for one, and asked for it again.
+ */
+export function readGranted(text: string, asked: readonly string[]): string[] {
+  const hasCommas = asked.some((token) => token.includes(',') && !isWithin(token.split(','), asked));
+  return readScope(hasCommas ? text : text.replaceAll(',', ' '));
 }
 
 function split(text: string): string[] {

@@ -12,7 +12,7 @@ import type { Audience, ExpectedAudience } from './audience.ts';
 import type { Http, Reply } from './http.ts';
 import { parseJsonObject } from './metadata-document.ts';
 import { answerFields } from './oauth-error.ts';
-import { readScope } from './scope.ts';
+import { readGranted } from './scope.ts';
 
 export interface TokenAnswer {
   readonly accessToken: string;
@@ -152,7 +152,7 @@ function statedScope(
   const stated = scopeText(fields.scope);
   if (stated === undefined) throw unusable(expected, 'its scope is not a text', 'RFC 6749 §5.1 (scope)');
   const text = stated || scopeText(claims?.scope);
-  return text ? readScope(text) : undefined;
+  return text ? readGranted(text, expected.scope) : undefined;
 }
 
 /** '' where nothing is stated. Some servers write a list of texts in place of a text. */

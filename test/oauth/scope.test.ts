@@ -2,7 +2,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { formatScope, isWithin, parseScope, readScope, selectScope, union } from '../../src/oauth/scope.ts';
+import {
+  formatScope,
+  isWithin,
+  parseScope,
+  readGranted,
+  readScope,
+  selectScope,
+  union,
+} from '../../src/oauth/scope.ts';
 import { refusalOf } from './refusal.ts';
 
 const scopes = fc.array(fc.stringMatching(/^[!#-[\]-~]{1,8}$/));
@@ -19,6 +27,18 @@ describe('a scope text', () => {
 
   it('of a server loses only what is no scope', () => {
     expect(readScope('read caf\u00e9 write')).toEqual(['read', 'write']);
+  });
+
+  it.each([
+    ['read,write', ['read', 'write'], ['read', 'write']],
+    ['read, write', ['read', 'write'], ['read', 'write']],
+    ['repo,gist', [], ['repo', 'gist']],
+    ['read write', ['read', 'write'], ['read', 'write']],
+    ['geo:1,2 read', ['geo:1,2', 'read'], ['geo:1,2', 'read']],
+    ['read,write', ['read,write'], ['read,write']],
+    ['read,write', ['read', 'write', 'read,write'], ['read', 'write']],
+  ])('granted as %j to who asked for %j is %j', (text, asked, scope) => {
+    expect(readGranted(text, asked)).toEqual(scope);
   });
 
   it('survives being written and read', () => {

@@ -43,6 +43,20 @@ describe('a token answer', () => {
     expect((await rig.ask()).expiresAt).toBe(rig.clock.now() + seconds * 1000);
   });
 
+  it('that puts commas between its scopes grants several, to a permission that names them too', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { scopeSeparator: ',' } });
+    await rig.allow('editor', ['mcp:read', 'mcp:write']);
+    expect((await rig.ask({ scope: ['mcp:read', 'mcp:write'] })).scope).toEqual(['mcp:read', 'mcp:write']);
+    expect(rig.grant().scope).toEqual(['mcp:read', 'mcp:write']);
+    await rig.allow('reader', ['mcp:read']);
+    const reader = { clientId: 'reader', interaction: 'never' } as const;
+    expect((await rig.ask(reader)).scope).toEqual(['mcp:read']);
+    rig.clock.advance(3_600_000);
+    expect((await rig.ask()).scope).toEqual(['mcp:read', 'mcp:write']);
+    expect(authorizationServer.counts.refreshes).toBe(2);
+    expect(rig.pages).toHaveLength(1);
+  });
+
   it('that is over at once sets off no second page for the same request', async () => {
     const { rig } = await answering({ expires_in: 0, refresh_token: undefined });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'token_invalid' });

@@ -104,6 +104,7 @@ function defaults(): Settings {
     metadataAt: ['oauth'],
     scopesSupported: undefined,
     defaultScope: ['read'],
+    scopeSeparator: ' ',
     accessTokenFormat: 'opaque',
     accessTokenLifetime: longLifetime,
     refreshTokens: 'always',

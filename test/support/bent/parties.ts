@@ -43,6 +43,8 @@ export interface Settings {
   scopesSupported: readonly string[] | undefined;
   /** Granted to a request without scope. */
   defaultScope: readonly string[];
+  /** What stands between the scopes of a token answer; GitHub writes commas (RFC 6749 §3.3 has spaces). */
+  scopeSeparator: ' ' | ',';
   accessTokenFormat: 'opaque' | 'jwt';
   /** Seconds; undefined: tokens don't end and answers have no `expires_in`. */
   accessTokenLifetime: number | undefined;

@@ -109,7 +109,7 @@ export function issue(parts: Parts, grant: BentGrant, issuing: Issuing): Json {
     access_token: token,
     token_type: 'Bearer',
     ...(lifetime === undefined ? {} : { expires_in: lifetime }),
-    scope: scopes.join(' '),
+    scope: scopes.join(settings.scopeSeparator),
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     ...(scopes.includes('openid') ? { id_token: idToken(parts, grant) } : {}),
   };
