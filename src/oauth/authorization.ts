@@ -7,10 +7,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 
-import { KeyturnError, quoted, RuleRefusal, shellWord } from '../errors.ts';
+import { KeyturnError, quoted, RuleRefusal, shellWord, Unreachable } from '../errors.ts';
 import { offersDeviceGrant } from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
-import { shownError } from './oauth-error.ts';
+import { mayPass, shownError } from './oauth-error.ts';
 import type { OAuthError } from './oauth-error.ts';
 import { resourceParameter } from './overrides.ts';
 import type { Overrides } from './overrides.ts';
@@ -159,7 +159,7 @@ export interface Ambiguity {
 
 /**
  * The authorization code of the answer, after its checks in order. Throws state_mismatch,
- * issuer_mismatch, access_denied, client_rejected, or login_failed.
+ * issuer_mismatch, access_denied, client_rejected, login_failed, or Unreachable (authorization_server_unreachable).
  */
 export function processAuthorizationResponse(
   attempt: AuthorizationAttempt,
@@ -277,6 +277,16 @@ function refuseError(
       hint: 'Start it again and allow it there, or ask whoever runs the server for access.',
     });
   }
+  if (mayPass(error)) {
+    throw new Unreachable(
+      'authorization_server_unreachable',
+      `${quoted(server.issuer)} can't serve the sign-in now: ${shown}.`,
+      {
+        rule: 'OAuth 2.1 §4.1.2.1',
+        hint: 'Nobody refused you, and this may pass by itself. Start the sign-in again later.',
+      },
+    );
+  }
   if (refusesClient(attempt, error))
     throw clientRefused(server, `refused the client of this sign-in: ${shown}`);
   const Refusal = code === 'invalid_scope' ? ScopeRefused : KeyturnError;
@@ -336,7 +346,6 @@ export function openidHint(
 const hints: Readonly<Record<string, string>> = {
   invalid_scope: 'Ask for other scopes: the server knows at least one of these not.',
   invalid_target: "The authorization server doesn't know this protected server. Tell whoever runs them.",
-  temporarily_unavailable: 'Try again later.',
 };
 
 function requireCode(server: AuthorizationServer, answer: URLSearchParams): string {

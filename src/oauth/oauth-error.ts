@@ -38,6 +38,11 @@ export function oauthError(reply: Reply): OAuthError | undefined {
   };
 }
 
+/** RFC 6749 §4.1.2.1: the server's own troubles. They refuse neither the person nor the client. */
+export function mayPass({ code }: OAuthError): boolean {
+  return code === 'temporarily_unavailable' || code === 'server_error';
+}
+
 /** For a message: both texts quoted and bounded. Some servers repeat the request in them: its secrets are left out. */
 export function shownError({ code, description, secretsSent = [] }: OAuthError): string {
   const shown = (text: string): string => quotedWithheld(without(secretsSent, text));

@@ -9,7 +9,7 @@ import type { ErrorDetails } from '../errors.ts';
 import type { TokenServer } from './authorization-server.ts';
 import { isSuccess, isTransient, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
-import { oauthError, shownError } from './oauth-error.ts';
+import { mayPass, oauthError, shownError } from './oauth-error.ts';
 import type { OAuthError } from './oauth-error.ts';
 
 /** Refusals that both grants share: about the client or the resource, not about the code or token. */
@@ -72,6 +72,7 @@ export function clientRejected(server: TokenServer, error: OAuthError, code: Cli
 export function exchangeFailure(server: TokenServer, reply: Reply, http: Http): KeyturnError {
   const error = oauthError(reply);
   if (isTransient(reply.status)) return unreachable(server, reply, http);
+  if (error !== undefined && mayPass(error)) return unreachable(server, reply, http, error);
   const common = commonRefusal(server, error);
   if (common) return common;
   const isRefusal = reply.status >= 400 || error !== undefined;
@@ -137,6 +138,7 @@ export function grantFailure(
   return (server, reply, http) => {
     const error = oauthError(reply);
     if (isTransient(reply.status) || error === undefined) return unreachable(server, reply, http);
+    if (mayPass(error)) return unreachable(server, reply, http, error);
     const common = commonRefusal(server, error);
     if (common) return common;
     if (error.code === 'invalid_scope') {

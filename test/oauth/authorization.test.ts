@@ -310,8 +310,8 @@ describe('processAuthorizationResponse', () => {
   );
 
   it('prefers an error to a code', async () => {
-    expect((await refusalOf(() => answer('error=server_error&code=c0de&state=st4te'))).reason).toBe(
-      'login_failed',
+    expect((await refusalOf(() => answer('error=access_denied&code=c0de&state=st4te'))).reason).toBe(
+      'access_denied',
     );
   });
 

@@ -113,6 +113,7 @@ describe('client credentials', () => {
     ['a 503', { status: 503, headers: { 'retry-after': '5' } }],
     ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
     ['a redirect', { status: 307, headers: { location: '/elsewhere' } }],
+    ['400 server_error', { status: 400, body: { error: 'server_error' } }],
   ])('may be tried again after %s', async (_what, page) => {
     site.lay('/token', page);
     site.lay('/elsewhere', { body: good });

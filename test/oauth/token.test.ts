@@ -416,6 +416,11 @@ describe('a code that is refused', () => {
     ['an empty 400', { status: 400 }, 'login_failed'],
     ['invalid_client', { status: 401, body: { error: 'invalid_client' } }, 'client_rejected'],
     ['a 500', { status: 500 }, 'authorization_server_unreachable'],
+    [
+      '400 temporarily_unavailable',
+      { status: 400, body: { error: 'temporarily_unavailable' } },
+      'authorization_server_unreachable',
+    ],
     ['a redirect', { status: 302, headers: { location: '/elsewhere' } }, 'authorization_server_unreachable'],
     ['a web page', { body: '<html>' }, 'authorization_server_unreachable'],
   ])('gives a reason after %s, and shows neither code nor verifier', async (_what, page, reason) => {

@@ -1,5 +1,6 @@
 /** The authorization request, its answer and the exchange of the code, against servers that cheat. */
 import { describe, expect, it } from 'vitest';
+import { exitCodes, reasons } from '../../src/errors.ts';
 import { cutOff, html, json, redirectTo } from '../support/bent-server.ts';
 import type { Answer } from '../support/bent-server.ts';
 import {
@@ -193,6 +194,21 @@ describe('an answer', () => {
     expect(await refused(rig.ask())).toMatchObject({ reason: 'login_required' });
     expect(rig.pages).toHaveLength(1);
   });
+
+  it.each(['temporarily_unavailable', 'server_error'])(
+    'that says %s refuses nobody: the server can’t serve now, and a later sign-in works',
+    async (code) => {
+      const { rig, authorizationServer } = await ground();
+      authorizationServer.bend.authorizeError = () => ({ error: code });
+      const error = await refused(rig.ask());
+      expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 1 });
+      expect(reasons[error.reason].exit).toBe(exitCodes.unreachable);
+      expect(words(error)).toMatch(/can't serve the sign-in now.*later/);
+      nothingKept({ rig });
+      authorizationServer.bend.authorizeError = undefined;
+      expect((await rig.login()).state).toEqual({ kind: 'active' });
+    },
+  );
 });
 
 describe('the authorization request', () => {
