@@ -77,10 +77,9 @@ export function exchangeFailure(server: TokenServer, reply: Reply, http: Http): 
   if (common) return common;
   const isRefusal = reply.status >= 400 || error !== undefined;
   if (!isRefusal || (error === undefined && reply.text !== '')) return unreachable(server, reply, http);
-  const said = error === undefined ? `status ${reply.status}` : shownError(error);
   return new KeyturnError(
     'login_failed',
-    `${quoted(server.issuer)} refused the authorization code: ${said}.`,
+    `${quoted(server.issuer)} refused the authorization code: ${said(reply, error)}.`,
     {
       rule: 'RFC 6749 §5.2',
       hint:
@@ -91,41 +90,59 @@ export function exchangeFailure(server: TokenServer, reply: Reply, http: Http): 
   );
 }
 
-/** For a refresh. */
-export function refreshFailure(server: TokenServer, reply: Reply, http: Http): KeyturnError {
-  const error = oauthError(reply);
-  if (isTransient(reply.status)) return unreachable(server, reply, http);
-  if (refreshTokenIsDead(reply, error)) {
-    const said = error === undefined ? `status ${reply.status}` : shownError(error);
-    return new KeyturnError(
-      'login_required',
-      `${quoted(server.issuer)} no longer accepts the refresh token: ${said}.`,
-      {
-        rule: 'RFC 6749 §5.2 (invalid_grant)',
-        hint: 'Sign in again: keyturn login RESOURCE',
-      },
-    );
-  }
-  const common = commonRefusal(server, error);
-  if (common) return common;
-  if (error?.code === 'invalid_scope') {
-    return new KeyturnError(
-      'scope_insufficient',
-      `${quoted(server.issuer)} doesn't narrow the token: ${shownError(error)}.`,
-      {
-        rule: 'RFC 6749 §6',
-        hint: 'Widen the permission to all scopes of the grant, or sign in with just these scopes.',
-      },
-    );
-  }
-  if (error?.code === 'invalid_request') {
-    return new KeyturnError(
-      'login_failed',
-      `${quoted(server.issuer)} refused to refresh the token: ${shownError(error)}.`,
-      { rule: 'RFC 6749 §5.2', hint: `Sign in again: keyturn login RESOURCE. ${resourceHint(server)}` },
-    );
-  }
-  return unreachable(server, reply, http, error);
+/**
+ * For a refresh. `isNarrowed`: it asked for less than the grant has. Then only a word about the refresh token itself says that
+ * the token is dead, since all else may be about the narrower scope.
+ */
+export function refreshFailure(
+  isNarrowed: boolean,
+): (server: TokenServer, reply: Reply, http: Http) => KeyturnError {
+  return (server, reply, http) => {
+    const error = oauthError(reply);
+    if (isTransient(reply.status)) return unreachable(server, reply, http);
+    const isDead = isNarrowed ? namesDeadToken(error) : refreshTokenIsDead(reply, error);
+    if (isDead) return deadToken(server, reply, error);
+    const common = commonRefusal(server, error);
+    if (common) return common;
+    if (error?.code === 'invalid_scope' || (isNarrowed && isEmptyRefusal(reply)))
+      return notNarrowed(server, reply, error);
+    if (error?.code === 'invalid_request') return requestRefused(server, error);
+    return unreachable(server, reply, http, error);
+  };
+}
+
+function deadToken(server: TokenServer, reply: Reply, error: OAuthError | undefined): KeyturnError {
+  return new KeyturnError(
+    'login_required',
+    `${quoted(server.issuer)} no longer accepts the refresh token: ${said(reply, error)}.`,
+    {
+      rule: 'RFC 6749 §5.2 (invalid_grant)',
+      hint: 'Sign in again: keyturn login RESOURCE',
+    },
+  );
+}
+
+function notNarrowed(server: TokenServer, reply: Reply, error: OAuthError | undefined): KeyturnError {
+  return new KeyturnError(
+    'scope_insufficient',
+    `${quoted(server.issuer)} doesn't narrow the token: ${said(reply, error)}.`,
+    {
+      rule: 'RFC 6749 §6',
+      hint: 'Widen the permission to all scopes of the grant, or sign in with just these scopes.',
+    },
+  );
+}
+
+function requestRefused(server: TokenServer, error: OAuthError): KeyturnError {
+  return new KeyturnError(
+    'login_failed',
+    `${quoted(server.issuer)} refused to refresh the token: ${shownError(error)}.`,
+    { rule: 'RFC 6749 §5.2', hint: `Sign in again: keyturn login RESOURCE. ${resourceHint(server)}` },
+  );
+}
+
+function said({ status }: Reply, error: OAuthError | undefined): string {
+  return error === undefined ? `status ${status}` : shownError(error);
 }
 
 /**
@@ -164,9 +181,17 @@ const deadTokenCodes = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_r
 
 /** The shapes in which servers say that a refresh token is invalid, expired, used or revoked. */
 function refreshTokenIsDead(reply: Reply, error: OAuthError | undefined): boolean {
-  if (error !== undefined && deadTokenCodes.has(error.code)) return true;
+  if (namesDeadToken(error)) return true;
   if (reply.status === 401 && error?.code === 'invalid_request') return true;
-  return reply.status === 400 && reply.text?.trim() === '';
+  return isEmptyRefusal(reply);
+}
+
+function namesDeadToken(error: OAuthError | undefined): boolean {
+  return error !== undefined && deadTokenCodes.has(error.code);
+}
+
+function isEmptyRefusal({ status, text }: Reply): boolean {
+  return status === 400 && text?.trim() === '';
 }
 
 function unreachable(server: TokenServer, reply: Reply, http: Http, error?: OAuthError): KeyturnError {

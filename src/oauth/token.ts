@@ -100,7 +100,7 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
       ...resourceParameter(resource, request.overrides),
       ...(scope === undefined ? {} : { scope: formatScope(scope) }),
     },
-    failure: refreshFailure,
+    failure: refreshFailure(scope !== undefined),
   });
   const rotated = outcome.fields?.refresh_token;
   if (rotated) await request.onRotation?.(rotated);

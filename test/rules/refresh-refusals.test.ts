@@ -203,6 +203,39 @@ describe('a scope set that the server doesn’t narrow to', () => {
     expect((await rig.ask({ clientId: 'reader', ...never })).scope).toEqual(['read']);
   });
 
+  it.each<[string, Answer, string]>([
+    ['401 invalid_request', json({ error: 'invalid_request' }, 401), 'login_failed'],
+    ['an empty 400', { status: 400 }, 'scope_insufficient'],
+  ])(
+    'and refuses with %s, by which others say that a token is dead, ends nothing',
+    async (_what, answer, reason) => {
+      const { rig, authorizationServer } = await ground();
+      await rig.login({ scope: ['read', 'admin'] });
+      await rig.allow('reader', ['read']);
+      authorizationServer.bend.tokenRequest = ({ form }) => (form.has('scope') ? answer : undefined);
+      rig.clock.advance(anHour);
+      expect(await refused(rig.ask({ clientId: 'reader', ...never }))).toMatchObject({
+        reason,
+        retryAfter: 1,
+      });
+      expect(rig.grant().state).toEqual({ kind: 'active' });
+      expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
+      authorizationServer.bend.tokenRequest = () => answer;
+      rig.clock.advance(anHour);
+      await refused(rig.ask(never));
+      expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    },
+  );
+
+  it('and calls invalid_grant ends the grant, since its refresh token is dead', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login({ scope: ['read', 'admin'] });
+    await rig.allow('reader', ['read']);
+    authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_grant' }, 400);
+    await refused(rig.ask({ clientId: 'reader', ...never }));
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+  });
+
   it('and says of it that the client is forgotten needs a sign-in', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'admin'] });
