@@ -68,13 +68,14 @@ export function bindingOf(grant: Grant): Binding {
 
 /** Recognises what a record says without repeating it: 22 characters, so that many fit one vault item. */
 export function digestOf(grant: Grant, isRevoked = grant.state.kind === 'revoked'): string {
-  const { server, purpose, subject, ...rest } = boundOf(grant);
+  const { server, purpose, subject, lostScope, ...rest } = boundOf(grant);
   const place = server ? [server.revision, server.identifier] : [];
   const said = [rest.endpoints, rest.resource, rest.issuer, rest.account, rest.registrationId, place];
   const facts = [rest.scope, rest.requestedScope, rest.createdAt, isRevoked];
   // Records that have no such fields keep the digest that an older version made.
   const newer = purpose === undefined && subject === undefined ? [] : [purpose ?? null, subject ?? null];
-  const text = JSON.stringify([...said, ...facts, ...newer]);
+  const lost = lostScope === undefined ? [] : [{ lostScope }];
+  const text = JSON.stringify([...said, ...facts, ...newer, ...lost]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 

@@ -4,7 +4,7 @@
  *
  * Invariants: it is believed only of a full refresh that came back with no more than what a narrower one had asked for. What
  * was lost is said as lost, never as refused by the server. Once an issuer was seen to do it, no narrower token is
- * asked for there: nobody is handed a wider one instead.
+ * asked for there: nobody is handed a wider one instead. Only what the vault vouches for counts as seen.
  */
 import { isWithin, openidScopes } from '../oauth/scope.ts';
 import type { TokenAnswer } from '../oauth/token.ts';
@@ -25,9 +25,9 @@ export function lostAfter(
   return lostScope?.filter((name) => missing.includes(name));
 }
 
-/** Seen at any grant of this issuer, also at one that a sign-in has restored since. */
-export function narrowsForGood(all: readonly Grant[], issuer: string): boolean {
-  return all.some((grant) => grant.issuer === issuer && grant.lostScope !== undefined);
+/** Seen at any grant of this issuer, also at one that a sign-in has restored since. `vouched`: grants that the vault holds. */
+export function narrowsForGood(vouched: readonly Grant[], issuer: string): boolean {
+  return vouched.some((grant) => grant.issuer === issuer && grant.lostScope !== undefined);
 }
 
 /** Lost scopes that a request needs: what it names, or else all that its permission gives. */

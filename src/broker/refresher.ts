@@ -194,7 +194,7 @@ export class Refresher {
     await this.#parts.registrations.verify();
     await this.secrets.vouch(grantId).catch((error: unknown) => this.#failed(read, error));
     const grant = activeGrant(grants, grantId);
-    if (scope !== undefined && narrowsForGood(grants.all(), grant.issuer)) throw narrowedForGood(grant);
+    if (scope !== undefined) await this.#refuseLosing(grant);
     const request = await this.#prepare(grant, scope).catch((error: unknown) => this.#failed(grant, error));
     const attempted = await this.#noteAttempt(grant);
     const progress: Progress = { isRotating: false };
@@ -219,6 +219,18 @@ export class Refresher {
       this.#isVaultInTrouble = true;
       throw error;
     }
+  }
+
+  /**
+   * What an issuer does is seen at any grant of it. A grant is vouched for itself before its turn waits for others' here, so
+   * that no two turns wait for each other.
+   */
+  async #refuseLosing(grant: Grant): Promise<void> {
+    const { grants } = this.#parts;
+    const kin = grants.all().filter(({ issuer }) => issuer === grant.issuer);
+    if (this.isVouched(grant.id)) await this.vouch(kin).catch((error: unknown) => this.#failed(grant, error));
+    const vouched = grants.all().filter(({ id }) => this.isHeld(id));
+    if (narrowsForGood(vouched, grant.issuer)) throw narrowedForGood(grant);
   }
 
   async #prepare(grant: Grant, scope: readonly string[] | undefined): Promise<Prepared> {

@@ -164,6 +164,20 @@ describe('a line in the index that changes what a grant is', () => {
     expect(after.grant().scope).toEqual(['read', 'write']);
   });
 
+  it.each(['of a grant that the vault does not know', 'of another grant there'])(
+    'calls no issuer one that narrows for good: the line %s',
+    async (what) => {
+      const { rig, world, authorizationServer, restarted } = await ground();
+      const reading = await rig.login({ scope: ['read', 'write'] });
+      const trap = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
+      const other = await rig.login({ resource: trap.url });
+      await rig.allow('reader', ['read']);
+      forge(rig, what.includes('another') ? other : { ...reading, id: 'f'.repeat(16) }, { lostScope: [] });
+      const after = await restarted();
+      expect((await after.ask({ clientId: 'reader', interaction: 'never' })).scope).toEqual(['read']);
+    },
+  );
+
   it('asks for no wider scope at the next step-up', async () => {
     const { rig, restarted } = await ground();
     await rig.login({ scope: ['read'] });

@@ -109,6 +109,22 @@ describe('an issuer that was seen to narrow for good', () => {
   });
 });
 
+describe('an issuer that was seen to narrow for good at one of two protected servers', () => {
+  it('takes no scope from the grant of the other after a restart either', async () => {
+    const all = await narrowed();
+    const { rig, world, authorizationServer, restarted } = all;
+    await refused(rig.ask(never));
+    const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
+    await rig.login({ resource: other.url, scope: ['read', 'admin'] });
+    await rig.allow('reader', ['read'], other.url);
+    const after = await restarted();
+    const before = scopesAsked(all).length;
+    const error = await refused(after.ask({ ...reader, resource: other.url }));
+    expect(error.message).toContain('for good');
+    expect(scopesAsked(all)).toHaveLength(before);
+  });
+});
+
 describe('a server that narrows the access token alone', () => {
   it('is asked for both in turn', async () => {
     const all = await ground();
