@@ -1,10 +1,10 @@
 /**
  * What the person may say to a question, and on which terms.
  *
- * Invariant: terms stand only beside a `yes` to a program that asks for tokens. A term that can't be
- * kept is refused before the question is closed.
+ * Invariants: terms stand only beside a `yes` to a program that asks for tokens, and give no scope that the question
+ * does not show. A term that can't be kept is refused before the question is closed.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../errors.ts';
 import type { Question } from './question.ts';
 import { cliClientId } from './local-client.ts';
 
@@ -14,7 +14,7 @@ export type Answer = 'yes' | 'no' | 'later';
 export type Verdict = Answer | 'void';
 
 export interface Terms {
-  /** Exactly these scopes in place of those on the card. */
+  /** Exactly these scopes in place of those on the card; some of those, where it names any. */
   readonly scope?: readonly string[];
   /** For the run that asked, and no other. */
   readonly run?: boolean;
@@ -25,6 +25,8 @@ export interface Terms {
   /** As long as what it may do there already, whatever that is when the answer is kept. */
   readonly asBefore?: boolean;
 }
+
+type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
 
 export interface Reply extends Terms {
   readonly verdict: Verdict;
@@ -43,6 +45,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
       },
     );
   }
+  refuseWider(question, terms);
   if (asBefore === true && question.isAllowed?.() !== true) throw nothingBefore(question.clientName);
   if (run !== true && once !== true) return;
   if (run === true && question.clientId === cliClientId) {
@@ -55,6 +58,17 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   throw new KeyturnError('conflict', `The run of ${question.clientName} that asked is over.`, {
     rule: 'A permission for a run, or for once, ends with the run’s last connection',
     hint: 'Allow it for a time, or wait until it asks again.',
+  });
+}
+
+/** A yes may give less than the question asks, and nothing that nobody asked for. A question without scopes is for all. */
+function refuseWider({ clientName, endpoint, scope: asked }: AllowQuestion, { scope = [] }: Terms): void {
+  const others = asked === undefined ? [] : scope.filter((name) => !asked.includes(name));
+  if (asked === undefined || others.length === 0) return;
+  const names = (scopes: readonly string[]): string => scopes.map(quoted).join(', ');
+  throw new KeyturnError('invalid_request', `The question does not ask for ${names(others)}.`, {
+    rule: 'A yes allows what the question shows, or less',
+    hint: `It asks for ${names(asked)}. To allow other scopes: keyturn allow ${shellWord(clientName)} ${shellWord(endpoint)} --scope "A B"`,
   });
 }
 

@@ -12,7 +12,8 @@ the broker, a yes counts in Keyturn's window only.
       --once         for one token of the program's run that asked
       --this-run     for the program's run that asked: ends with its connection
       --for TIME     for so long: 90s, 30m, 8h, 2d
-      --scope "A B"  exactly these scopes in place of those in the question
+      --scope "A B"  exactly these scopes in place of those in the question;
+                     none beyond those
   -h, --help         show this
 
 The options go with a yes to a program that asks for tokens; --once without

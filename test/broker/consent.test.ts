@@ -38,6 +38,22 @@ describe('a program without permission', () => {
     expect((await asked).scope).toEqual(['notes:read']);
   });
 
+  it('is not allowed a scope by a yes that its question does not show', async () => {
+    const { ask, question, parts, endpoint, clock } = await rig();
+    const asked = ask({ scope: ['notes:read', 'notes:list'] });
+    const { id } = await question('allow');
+    expect(() => parts.interactions.answer(id, 'yes', { scope: ['notes:read', 'notes:write'] })).toThrow(
+      expect.objectContaining({
+        reason: 'invalid_request',
+        message: 'The question does not ask for "notes:write".',
+        hint: expect.stringContaining('It asks for "notes:read", "notes:list".'),
+      }),
+    );
+    parts.interactions.answer(id, 'yes', { scope: ['notes:read'] });
+    expect(await refusal(asked)).toMatchObject({ reason: 'consent_required' });
+    expect(parts.permissions.find('editor', endpoint, clock.now())).toMatchObject({ scope: ['notes:read'] });
+  });
+
   it('is told so at once when it wants no interaction', async () => {
     const { ask, parts, fetched } = await rig();
     const error = await refusal(ask({ interaction: 'never' }));
