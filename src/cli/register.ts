@@ -8,7 +8,7 @@ import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';
 import { grammar } from './grammar.ts';
-import { print } from './output.ts';
+import { print, say } from './output.ts';
 import { listRegistered, removeRegistered } from './registered.ts';
 
 const help = `Usage: keyturn register ISSUER --client-id ID [OPTION]...
@@ -95,8 +95,14 @@ function requireOnly(values: Values, allowed: readonly (keyof Values)[]): void {
 }
 
 async function enter(entry: ParamsOf<'registration.set'>): Promise<void> {
-  const { redirectUri } = await ask('registration.set', entry);
+  const { redirectUri, replaced } = await ask('registration.set', entry);
   if (redirectUri !== undefined) print(redirectUri);
+  if (replaced === undefined) return;
+  say(
+    replaced === entry.clientId
+      ? `keyturn: this takes the place of what was entered for ${quoted(replaced)} before.`
+      : `keyturn: this takes the place of the client ${quoted(replaced)}, which Keyturn has forgotten. It stays registered at the issuer until you end it there.`,
+  );
 }
 
 /** The wire's own schema says whether the words given are ones it knows. */

@@ -70,7 +70,12 @@ export async function enterRegistration(
   } else await registrations.add(registration, secret, purpose);
   for (const record of earlier) if (record !== same) await registrations.remove(record);
   await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
-  return purpose.grant === undefined ? { redirectUri } : {};
+  // An issuer has one at most.
+  const replaced = earlier[0]?.registration.clientId;
+  return {
+    ...(purpose.grant === undefined ? { redirectUri } : {}),
+    ...(replaced === undefined ? {} : { replaced }),
+  };
 }
 
 /** Throws `client_rejected`, which says what is wrong with the key. */

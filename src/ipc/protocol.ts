@@ -359,7 +359,11 @@ export const methods = {
     who: 'owner',
     params: registration,
     /** The redirect URI to register at the issuer; absent for a client that needs no person. */
-    result: z.object({ redirectUri: url.optional() }),
+    result: z.object({
+      redirectUri: url.optional(),
+      /** The client that was entered for that issuer before, the same one too. */
+      replaced: z.string().optional(),
+    }),
   },
   'registration.list': {
     who: 'owner',

@@ -128,6 +128,24 @@ describe('register', () => {
     }
   });
 
+  it('says which client it takes the place of', async () => {
+    const home = newHome();
+    const enter = (clientId: string) =>
+      home.keyturn(['register', 'https://login.example', '--client-id', clientId]);
+    expect(await enter('one')).toMatchObject({
+      code: 0,
+      stderr: expect.not.stringContaining('takes the place'),
+    });
+    expect(await enter('two')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('takes the place of the client "one", which Keyturn has forgotten'),
+    });
+    expect(await enter('two')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('takes the place of what was entered for "two" before'),
+    });
+  });
+
   it('refuses a key that can’t sign at once, and repeats nothing of it', async () => {
     const home = newHome();
     const file = fileIn(home, 'client.pem', 'not a key at all');
