@@ -46,12 +46,18 @@ async function open(connection: Connection, given: string | undefined): Promise<
     return say('keyturn: the vault is open already.');
   }
   const passphrase = given ?? (await passphraseFor(vaultKey, vaultState.state));
+  const isChosen = vaultKey === 'passphrase' && vaultState.state === 'new';
   const session = desktopSession(process.env);
   await call(connection, 'vault.unlock', {
     ...(passphrase === undefined ? {} : { passphrase }),
     ...(session === undefined ? {} : { session }),
   });
+  if (isChosen) say(chosen);
 }
+
+/** Said whoever chose it: a line of standard input may be mistyped, and is asked for once. */
+const chosen =
+  'keyturn: the vault is new, and opens by this passphrase from now on. Nobody can recover it: try it now (keyturn lock, keyturn unlock), while nothing rests in the vault.';
 
 /** Undefined for a vault that none opens. */
 async function passphraseFor(key: Status['vaultKey'], state: string): Promise<string | undefined> {
