@@ -244,9 +244,9 @@ export class Grants {
   }
 
   /** The grants a person means by an id or an endpoint. Throws `not_found`. */
-  named(idOrEndpoint: string, account?: string): Grant[] {
+  named(idOrEndpoint: string): Grant[] {
     const byId = this.byId(idOrEndpoint);
-    const named = byId ? [byId] : this.forEndpoint(idOrEndpoint, account);
+    const named = byId ? [byId] : this.forEndpoint(idOrEndpoint);
     if (named.length > 0) return named;
     throw new KeyturnError('not_found', `No grant for ${quoted(idOrEndpoint)}.`, {
       hint: '`keyturn list` shows the grants there are.',

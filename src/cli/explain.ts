@@ -28,9 +28,8 @@ export const command: Command = {
       { account: { type: 'string' }, json: { type: 'boolean' } },
       { names: ['RESOURCE|GRANT'], command: 'explain' },
     );
-    const account = values.account === undefined ? {} : { account: values.account };
-    const { grants } = await withGrant(positionals[0] ?? '', (named) =>
-      ask('grant.explain', { ...named, ...account }),
+    const { grants } = await withGrant(positionals[0] ?? '', values.account, (named) =>
+      ask('grant.explain', named),
     );
     if (values.json) printJson(grants);
     else for (const explanation of grants) show(explanation);

@@ -4,22 +4,29 @@
  */
 import { KeyturnError, quoted, reasonOf } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
+import { canonicalResource } from '../oauth/resource.ts';
 import { grantFrom } from './arguments.ts';
 import { call } from './command.ts';
 import { connectIfRunning } from './connection.ts';
 
 type Listed = Pick<ResultOf<'grant.list'>['grants'][number], 'id' | 'endpoint' | 'account'>;
 
-/** Runs `work` for what `text` names. Throws what it throws, and `not_found` or `invalid_resource` with what is near. */
+/**
+ * Runs `work` for what `text` names. Throws what it throws, and `not_found` or `invalid_resource` with what is near;
+ * a refusal of `account` where `text` does name grants stays as it is.
+ */
 export async function withGrant<T>(
   text: string,
-  work: (named: ReturnType<typeof grantFrom>) => Promise<T>,
+  account: string | undefined,
+  work: (named: ReturnType<typeof grantFrom> & { readonly account?: string }) => Promise<T>,
 ): Promise<T> {
   try {
-    return await work(grantFrom(text));
+    return await work({ ...grantFrom(text), ...(account === undefined ? {} : { account }) });
   } catch (error) {
     if (!(error instanceof KeyturnError) || !isAboutName(error, text)) throw error;
-    throw noSuchGrant(error, text, near(text, await listed()));
+    const grants = await listed();
+    if (account !== undefined && error.reason === 'not_found' && isNameOfAny(text, grants)) throw error;
+    throw noSuchGrant(error, text, near(text, grants));
   }
 }
 
@@ -27,6 +34,13 @@ export async function withGrant<T>(
 function isAboutName(error: KeyturnError, text: string): boolean {
   const reason = reasonOf(error);
   return reason === 'not_found' || (reason === 'invalid_resource' && !text.includes(':'));
+}
+
+function isNameOfAny(text: string, grants: readonly Listed[]): boolean {
+  const named = grantFrom(text);
+  if ('grant' in named) return grants.some(({ id }) => id === named.grant);
+  const endpoint = canonicalResource(named.resource, { allowInsecureLoopback: true });
+  return grants.some((grant) => grant.endpoint === endpoint);
 }
 
 function noSuchGrant(error: KeyturnError, text: string, found: readonly Listed[]): KeyturnError {

@@ -33,8 +33,7 @@ export const command: Command = {
       { account: { type: 'string' }, json: { type: 'boolean' } },
       { names: ['RESOURCE|GRANT'], command: 'revoke' },
     );
-    const account = values.account === undefined ? {} : { account: values.account };
-    const asked = withGrant(positionals[0] ?? '', (named) => ask('grant.revoke', { ...named, ...account }));
+    const asked = withGrant(positionals[0] ?? '', values.account, (named) => ask('grant.revoke', named));
     const { revoked } = await sayIfSlow('keyturn: waiting for the issuer…', asked);
     if (values.json) printJson(revoked);
     else if (revoked.length === 0) say('keyturn: nothing was left to revoke there.');

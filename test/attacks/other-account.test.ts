@@ -1,5 +1,6 @@
 /** Another account at a server that a program may reach: its tokens never go to that program without the person's yes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grantMethods } from '../../src/daemon/methods/grant.ts';
 import { KeyturnError } from '../../src/errors.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
@@ -55,6 +56,22 @@ describe('a second grant at a program’s server', () => {
     rig.parts.interactions.answer(card.id, 'no');
     expect(await asked).toMatchObject({ reason: 'consent_denied' });
     expect((await rig.ask()).account).toBe('alice');
+  });
+
+  it('is not named to the program, whichever account it asks about', async () => {
+    const rig = await victim();
+    await bobIsKept(rig);
+    const explain = grantMethods['grant.explain'];
+    // The refusal comes before anything else of them is needed.
+    const host = { broker: rig.broker } as Parameters<typeof explain>[0];
+    const editor = { role: 'client', clientId: 'editor' } as Parameters<typeof explain>[1];
+    for (const account of ['bob', 'carol']) {
+      const asked = Promise.resolve(explain(host, editor, { resource: rig.endpoint, account }, undefined));
+      expect(await refusal(asked)).toMatchObject({
+        reason: 'not_found',
+        hint: 'The accounts there: "alice".',
+      });
+    }
   });
 
   it('gives nothing under what was allowed for a time either', async () => {

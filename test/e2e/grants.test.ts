@@ -53,6 +53,22 @@ describe('a grant', () => {
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
   });
 
+  it('is not called missing where only the account is mistyped: the refusal names the accounts', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['login', resource, '--account', 'work']);
+    const [grant] = await home.json<{ id: string }[]>('list');
+    for (const command of ['explain', 'revoke']) {
+      for (const named of [resource, `${resource}/`, grant?.id ?? '']) {
+        const run = await home.keyturn([command, named, '--account', 'wrok']);
+        expect(run).toMatchObject({ code: 2, stdout: '' });
+        expect(run.stderr).toMatch(
+          /No grant for "[^"]+" has the account "wrok"\.\n {2}hint: The accounts there: "work"\.\n/,
+        );
+      }
+    }
+    expect(await home.ok(['revoke', resource, '--account', 'work'])).toContain('confirmed');
+  });
+
   it('is ended by its id too', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource]);

@@ -3,7 +3,7 @@ import type { Broker } from '../../broker/broker.ts';
 import { reaches } from '../../broker/grant-choice.ts';
 import type { Grant } from '../../broker/grant.ts';
 import { revokeGrant } from '../../broker/revoker.ts';
-import { KeyturnError } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol.ts';
 import type { Caller } from '../../ipc/server.ts';
 import { parseScope } from '../../oauth/scope.ts';
@@ -101,7 +101,7 @@ function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
   return grants.all().filter((grant) => allowed.some((permission) => reaches(permission, grant)));
 }
 
-/** Throws `not_found` where no grant is called so. */
+/** Throws `not_found` where no grant is called so, or has the account; names no account that the caller may not see. */
 function namedGrants(
   broker: Broker,
   caller: Caller,
@@ -109,5 +109,11 @@ function namedGrants(
 ): Grant[] {
   const name = grant ?? broker.canonical(resource ?? '');
   const visible = visibleGrants(broker, caller);
-  return broker.parts.grants.named(name, account).filter((each) => visible.includes(each));
+  const named = broker.parts.grants.named(name).filter((each) => visible.includes(each));
+  const found = named.filter((each) => account === undefined || each.account === account);
+  if (account === undefined || named.length === 0 || found.length > 0) return found;
+  const accounts = [...new Set(named.map((each) => quoted(each.account)))];
+  throw new KeyturnError('not_found', `No grant for ${quoted(name)} has the account ${quoted(account)}.`, {
+    hint: `The accounts there: ${accounts.join(', ')}.`,
+  });
 }
