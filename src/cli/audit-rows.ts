@@ -11,14 +11,17 @@ export function tailRows(rows: readonly Row[]): void {
   }
   printTable(
     ['WHEN', 'EVENT', 'OUTCOME', 'PROGRAM', 'SERVER', 'ISSUER', 'SCOPES'],
-    rows.map((row) => [
-      when(Math.floor(row.time / 1000)),
-      row.count === undefined ? row.event : `${row.event} ×${row.count}`,
-      row.outcome ?? '-',
-      row.client ?? '-',
-      row.endpoint ?? '-',
-      row.issuer ?? '-',
-      row.scope?.join(' ') || '-',
-    ]),
+    // A row for repeats is written after their minute, and stands where the last of them was.
+    rows
+      .toSorted((one, other) => one.time - other.time)
+      .map((row) => [
+        when(Math.floor(row.time / 1000)),
+        row.count === undefined ? row.event : `${row.event} ×${row.count}`,
+        row.outcome ?? '-',
+        row.client ?? '-',
+        row.endpoint ?? '-',
+        row.issuer ?? '-',
+        row.scope?.join(' ') || '-',
+      ]),
   );
 }
