@@ -110,7 +110,8 @@ async function showUsage(about: string | undefined): Promise<number> {
 async function load(name: string): Promise<{ command: Command }> {
   const loader = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (loader) return loader();
+  const { didYouMean } = await import('../daemon/near-name.ts');
   throw new KeyturnError('invalid_request', `There is no command ${quoted(name)}.`, {
-    hint: 'keyturn --help',
+    hint: `${didYouMean(name, ['token', ...Object.keys(commands)])}All commands: keyturn --help`,
   });
 }

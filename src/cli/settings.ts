@@ -1,4 +1,5 @@
 /** `keyturn settings`: shows the settings, one of them, or changes one. */
+import { didYouMean } from '../daemon/near-name.ts';
 import { exitCodes, KeyturnError, quoted } from '../errors.ts';
 import { parse, usage } from './arguments.ts';
 import { ask, askWhere } from './command.ts';
@@ -78,8 +79,9 @@ async function restartInto(): Promise<number> {
 function found(details: readonly Detail[], name: string): Detail {
   const detail = details.find((one) => one.name === name);
   if (detail) return detail;
+  const names = details.map((one) => one.name);
   throw new KeyturnError('not_found', `There is no setting ${quoted(name)}.`, {
-    hint: '`keyturn settings` lists them.',
+    hint: `${didYouMean(name, names)}\`keyturn settings\` lists them.`,
   });
 }
 

@@ -66,6 +66,8 @@ function refuseOccupied(home: Home, { grants }: BrokerParts): void {
   const what = living > 0 ? 'grants rest in it' : 'it holds the key that programs were paired with';
   throw new KeyturnError('conflict', `The vault can't be changed: ${what}.`, {
     rule: 'What rests in one vault is never moved to another, nor left behind without a word',
-    hint: 'Revoke the grants (`keyturn revoke`) and begin a new home with the other vault: docs/settings.md says how.',
+    hint: home.hasMaster
+      ? '`keyturn reset` ends this home with all that rests in it; after that, set the other vault. Or use another KEYTURN_HOME.'
+      : 'Revoke the grants first (`keyturn revoke`). Or use another KEYTURN_HOME.',
   });
 }

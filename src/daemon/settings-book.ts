@@ -8,6 +8,7 @@
 import { KeyturnError, quoted } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Difference } from './confirmed-settings.ts';
+import { didYouMean } from './near-name.ts';
 import {
   defaultSettings,
   fromEnvironment,
@@ -90,7 +91,7 @@ export class SettingsBook {
   check(name: string, value: unknown): CheckedSetting {
     if (!isSettingName(name)) {
       throw new KeyturnError('not_found', `There is no setting ${quoted(name)}.`, {
-        hint: '`keyturn settings` lists them.',
+        hint: `${didYouMean(name, Object.keys(live))}\`keyturn settings\` lists them.`,
       });
     }
     const field = settingsSchema.shape[name];

@@ -41,6 +41,7 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
     ['a fragment', ['login', 'https://notes.example/mcp#top']],
     ['a line break in the URL', ['deny', 'cli', 'https://notes.example/m\ncp']],
     ['no such grant and no URL', ['revoke', 'notes']],
+    ['no such grant and no URL, with an account', ['revoke', 'notes', '--account', 'work']],
     ['a quotation mark in a scope', ['token', resource, '--scope', 'notes:"read"']],
     ['a control character in a scope', ['allow', 'cli', resource, '--scope', 'notes\u0007read']],
     ['an empty scope', ['login', resource, '--scope', ' ']],
@@ -87,5 +88,17 @@ describe('help', () => {
     }
     expect(stderr).toBe('');
     expect(existsSync(path.join(folder, 'home'))).toBe(false);
+  });
+});
+
+describe('an unknown command', () => {
+  it('is answered with the one that is near', async () => {
+    expect(await keyturn(['tokne'])).toBe(2);
+    expect(stderr).toContain('hint: Did you mean token? All commands: keyturn --help');
+  });
+
+  it('is answered with no guess where none is near', async () => {
+    expect(await keyturn(['frobnicate'])).toBe(2);
+    expect(stderr).toContain('hint: All commands: keyturn --help');
   });
 });

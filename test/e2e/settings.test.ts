@@ -36,7 +36,17 @@ describe('the settings', () => {
     const run = await home.keyturn(['settings', 'vaultKey', 'keychain']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('reason: conflict');
+    expect(run.stderr).toContain('hint: `keyturn reset` ends this home');
     expect(await home.ok(['settings', 'vaultKey'])).toContain('passphrase');
+  });
+
+  it('are guessed where a name is mistyped', async () => {
+    const home = newHome();
+    for (const args of [['loglevel'], ['loglevel', 'debug']]) {
+      const run = await home.keyturn(['settings', ...args]);
+      expect(run).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr).toContain('hint: Did you mean logLevel? `keyturn settings` lists them.');
+    }
   });
 
   it('keep the vault while grants rest in it', async () => {
