@@ -9,6 +9,7 @@ import { quoted, RuleRefusal, shellWord } from '../errors.ts';
 import type { TokenServer } from './authorization-server.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import type { Http } from './http.ts';
+import { shownText } from './oauth-error.ts';
 import type { Overrides } from './overrides.ts';
 import { canonicalResource } from './resource.ts';
 
@@ -21,6 +22,11 @@ export interface ExpectedAudience {
   /** What an `aud` may name that is no resource: see `noResources`. */
   readonly noResources: readonly string[];
   readonly overrides?: Overrides;
+}
+
+interface Withheld {
+  /** No message repeats them. */
+  readonly secrets: readonly string[];
 }
 
 /** The server itself, its userinfo endpoint and our own client stand in `aud` where a server binds tokens to no resource. */
@@ -42,7 +48,7 @@ function userinfoEndpoint({ metadata }: TokenServer): string[] {
  */
 export function judgeAudience(
   aud: unknown,
-  expected: ExpectedAudience,
+  expected: ExpectedAudience & Withheld,
   policy: Pick<Http, 'allowInsecureLoopback'>,
 ): Audience {
   // RFC 7519 §4.1.3: a string or strings; whatever else stands there names nobody.
@@ -61,7 +67,7 @@ export function judgeAudience(
 
 function forAnother(
   others: readonly string[],
-  { issuer, resource, overrides }: ExpectedAudience,
+  { issuer, resource, overrides, secrets }: ExpectedAudience & Withheld,
 ): RuleRefusal {
   const waive = `If you trust both servers: keyturn override ${shellWord(resource)} audience on`;
   const hint =
@@ -70,13 +76,16 @@ function forAnother(
       : `The authorization server may ignore the resource parameter. Tell whoever runs it. ${waive}`;
   return new RuleRefusal(
     'audience_mismatch',
-    `${quoted(issuer)} issued a token for ${shown(others)}, not for ${quoted(resource)}.`,
+    `${quoted(issuer)} issued a token for ${shown(others, secrets)}, not for ${quoted(resource)}.`,
     { rule: 'RFC 8707 §2, RFC 9068 §4', hint },
   );
 }
 
-function shown(audiences: readonly string[]): string {
-  return audiences.map(quoted).join(', ').slice(0, mostShown);
+function shown(audiences: readonly string[], secrets: readonly string[]): string {
+  return audiences
+    .map((audience) => shownText(audience, secrets))
+    .join(', ')
+    .slice(0, mostShown);
 }
 
 /** 400 characters: two long audiences; the rest of a list helps nobody. */

@@ -20,6 +20,7 @@ import { noResources } from './audience.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import type { Http } from './http.ts';
 import { firstMetadata } from './metadata-document.ts';
+import { shownText } from './oauth-error.ts';
 import { resourceParameter } from './overrides.ts';
 import type { Overrides } from './overrides.ts';
 import { formatScope } from './scope.ts';
@@ -135,12 +136,14 @@ function requireProfile(server: AuthorizationServer): void {
 
 /** RFC 8693 §2.2.1: an issued token of another type is not what was asked for; N_A since it opens no resource. */
 function requireAssertion(fields: TokenFields, server: TokenServer): void {
-  const { issued_token_type: type, token_type: usage } = fields;
+  const { issued_token_type: type, token_type: usage, secrets } = fields;
   if (type !== idJagType) {
-    throw unusable(server, `it is a ${quoted(type ?? 'token of no type')}, not an ID-JAG`, 'RFC 8693 §2.2.1');
+    const shown = shownText(type ?? 'token of no type', secrets);
+    throw unusable(server, `it is a ${shown}, not an ID-JAG`, 'RFC 8693 §2.2.1');
   }
   if (usage?.toLowerCase() !== 'n_a') {
-    throw unusable(server, `its token_type is ${quoted(usage ?? '')}, not N_A`, 'RFC 8693 §2.2.1');
+    const shown = shownText(usage ?? '', secrets);
+    throw unusable(server, `its token_type is ${shown}, not N_A`, 'RFC 8693 §2.2.1');
   }
 }
 

@@ -45,8 +45,13 @@ export function mayPass({ code }: OAuthError): boolean {
 
 /** For a message: both texts quoted and bounded. Some servers repeat the request in them: its secrets are left out. */
 export function shownError({ code, description, secretsSent = [] }: OAuthError): string {
-  const shown = (text: string): string => quotedWithheld(without(secretsSent, text));
+  const shown = (text: string): string => shownText(text, secretsSent);
   return description === undefined ? shown(code) : `${shown(code)} (${shown(description)})`;
+}
+
+/** Words of an answer, of whatever status, for a message: without these secrets and without what looks like one. */
+export function shownText(text: string, secrets: readonly string[]): string {
+  return quotedWithheld(without(secrets, text));
 }
 
 /** The longest first: one secret may be a part of another. */

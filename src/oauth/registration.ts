@@ -12,7 +12,7 @@ import { deviceGrant } from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { deadline, isTransient, send, unreachableReply } from './http.ts';
 import type { Http, Reply } from './http.ts';
-import { answerFields, oauthError, shownError } from './oauth-error.ts';
+import { answerFields, oauthError, shownError, shownText } from './oauth-error.ts';
 import type { OAuthError } from './oauth-error.ts';
 import { textList } from './metadata-document.ts';
 import { formatScope } from './scope.ts';
@@ -198,7 +198,10 @@ function processRegistration(
   now: number,
 ): RegistrationWithSecrets {
   const parsed = answerSchema.safeParse(answerFields(reply));
-  if (!parsed.success) throw failed(server, 'its answer names no client');
+  if (!parsed.success) {
+    const error = oauthError(reply);
+    throw failed(server, error === undefined ? 'its answer names no client' : shownError(error));
+  }
   const answer = parsed.data;
   const tokenEndpointAuthMethod = answeredAuthMethod(server, answer);
   const clientSecret = tokenEndpointAuthMethod === 'none' ? undefined : answer.client_secret;
@@ -231,7 +234,8 @@ function answeredAuthMethod(
 ): Registration['tokenEndpointAuthMethod'] {
   const stated = answer.token_endpoint_auth_method ?? (answer.client_secret ? 'client_secret_basic' : 'none');
   const method = authMethods.find((known) => known === stated);
-  if (method === undefined) throw failed(server, `it wants clients to authenticate by ${quoted(stated)}`);
+  if (method === undefined)
+    throw failed(server, `it wants clients to authenticate by ${shown(stated, answer)}`);
   if (method !== 'none' && !answer.client_secret)
     throw failed(server, `it wants ${method} but gave no secret`);
   return method;
@@ -242,11 +246,8 @@ function answeredAuthMethod(
  * of the same path on a loopback host, since the path tells which issuer an answer is for (RFC 9700 §4.4.2). Its port
  * is the one that we hold, or none: no server chooses where we listen.
  */
-function answeredRedirect(
-  server: AuthorizationServer,
-  redirectUri: string,
-  { redirect_uris: answered }: Answer,
-): string {
+function answeredRedirect(server: AuthorizationServer, redirectUri: string, answer: Answer): string {
+  const { redirect_uris: answered } = answer;
   if (!answered || answered.length === 0) return redirectUri;
   const { protocol, port, pathname } = new URL(redirectUri);
   const fitting = answered.filter((uri) => {
@@ -259,10 +260,18 @@ function answeredRedirect(
   if (answered.includes(redirectUri) || fitting.includes(portless.href)) return redirectUri;
   const [other] = fitting;
   if (other === undefined)
-    throw failed(server, `it registered another redirect URI, ${quoted(answered[0] ?? '')}`);
+    throw failed(server, `it registered another redirect URI, ${shown(answered[0] ?? '', answer)}`);
   const url = new URL(other);
   if (url.port === '') url.port = port;
   return url.href;
+}
+
+/** Words of an answer that also holds secrets. */
+function shown(text: string, { client_secret: secret, registration_access_token: token }: Answer): string {
+  return shownText(
+    text,
+    [secret, token].filter((one) => typeof one === 'string'),
+  );
 }
 
 /** RFC 7591 §3.2.2: something else than the redirect URI, such as a grant or a scope. */

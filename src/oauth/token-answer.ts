@@ -11,7 +11,7 @@ import { judgeAudience } from './audience.ts';
 import type { Audience, ExpectedAudience } from './audience.ts';
 import type { Http, Reply } from './http.ts';
 import { parseJsonObject } from './metadata-document.ts';
-import { answerFields } from './oauth-error.ts';
+import { answerFields, shownText } from './oauth-error.ts';
 import { readGranted } from './scope.ts';
 
 export interface TokenAnswer {
@@ -67,11 +67,19 @@ const answerSchema = z.object({
   id_token: optionalText,
 });
 
-export type TokenFields = z.infer<typeof answerSchema>;
+export interface TokenFields extends z.infer<typeof answerSchema> {
+  /** Secrets of the request and of this answer: no message repeats them, wherever the server wrote them. */
+  readonly secrets: readonly string[];
+}
 
 /** The fields, if the body is a token answer at all. */
 export function readTokenFields(reply: Reply): TokenFields | undefined {
-  return answerSchema.safeParse(answerFields(reply)).data;
+  const fields = answerSchema.safeParse(answerFields(reply)).data;
+  if (fields === undefined) return undefined;
+  const tokens = [fields.access_token, fields.refresh_token, fields.id_token].filter(
+    (token) => typeof token === 'string',
+  );
+  return { ...fields, secrets: [...(reply.secretsSent ?? []), ...tokens] };
 }
 
 export interface Expected extends ExpectedAudience {
@@ -91,7 +99,7 @@ export function processTokenFields(
   requireBearer(fields, expected);
   requireHeaderSafe(fields, expected);
   const claims = jwtClaims(fields.access_token);
-  const audience = claims && judgeAudience(claims.aud, expected, policy);
+  const audience = claims && judgeAudience(claims.aud, { ...expected, secrets: fields.secrets }, policy);
   const lifetime = statedLifetime(fields, expected);
   const scope = statedScope(fields, claims, expected);
   const expiresIn = lifetime ?? assumedLifetime;
@@ -114,7 +122,7 @@ export function processTokenFields(
 function requireBearer(fields: TokenFields, expected: Expected): void {
   const type = fields.token_type ?? '';
   if (type.toLowerCase() === 'bearer') return;
-  throw unusable(expected, `its type is ${quoted(type)}, not Bearer`, 'RFC 6749 §7.1');
+  throw unusable(expected, `its type is ${shownText(type, fields.secrets)}, not Bearer`, 'RFC 6749 §7.1');
 }
 
 /** RFC 6750 §2.1: what can't stand in the Authorization header could end it early. */
@@ -130,7 +138,11 @@ export function statedLifetime(fields: TokenFields, expected: Pick<Expected, 'is
   const seconds = typeof stated === 'number' ? stated : decimal(stated);
   if (Number.isNaN(seconds) || seconds < 0) {
     const shown = typeof stated === 'string' ? stated : JSON.stringify(stated);
-    throw unusable(expected, `its lifetime is ${quoted(shown)}`, 'RFC 6749 §5.1 (expires_in)');
+    throw unusable(
+      expected,
+      `its lifetime is ${shownText(shown, fields.secrets)}`,
+      'RFC 6749 §5.1 (expires_in)',
+    );
   }
   return Math.floor(Math.min(seconds, longestLifetime));
 }

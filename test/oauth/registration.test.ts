@@ -211,6 +211,24 @@ describe('registerDynamically', () => {
     expect(site.asked).toHaveLength(1);
   });
 
+  it('tells the error of an answer with status 200, without what looks like a secret', async () => {
+    const words = 'no quota for eyJhbGciOiJIUzI1NiJ9x';
+    site.lay('/register', { status: 200, body: { error: 'access_denied', error_description: words } });
+    expect((await refusalOf(() => register())).message).toContain('"access_denied" ("no quota for …")');
+  });
+
+  it.each([
+    { token_endpoint_auth_method: 'by s3cret' },
+    { redirect_uris: ['https://other.example/managet0ken'] },
+  ])('shows no secret of an answer that repeats one in %j', async (fields) => {
+    const secrets = { client_secret: 's3cret', registration_access_token: 'managet0ken' };
+    const method = { token_endpoint_auth_method: 'client_secret_basic' };
+    site.lay('/register', { status: 201, body: { client_id: 'c', ...secrets, ...method, ...fields } });
+    const refusal = await refusalOf(() => register());
+    expect(refusal.message).toContain('…');
+    expect(everyWordOf(refusal)).not.toMatch(/s3cret|managet0ken/);
+  });
+
   it('is not tried with another redirect URI after any other error', async () => {
     site.lay('/register', {
       status: 400,

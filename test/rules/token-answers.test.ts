@@ -57,6 +57,37 @@ describe('a token answer', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
+  it.each<[string, (secret: string) => Readonly<Record<string, unknown>>]>([
+    ['its type', (secret) => ({ token_type: `mac ${secret}` })],
+    ['its lifetime', (secret) => ({ expires_in: `${secret} seconds` })],
+    ['the token’s audience', (secret) => ({ access_token: jwtFor(`https://other.example/${secret}`) })],
+    [
+      'its error in place of a token',
+      (secret) => ({ access_token: undefined, error: 'invalid_request', error_description: `no ${secret}` }),
+    ],
+  ])(
+    'with status 200 that repeats a secret of the request in %s leaves it in no message',
+    async (_what, change) => {
+      const { rig, authorizationServer } = await ground();
+      const plain = 'rt-k3v9x0q2m5z7w1p8t4r6y0u2i9o3a5s7';
+      authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, refresh_token: plain });
+      await rig.ask();
+      authorizationServer.bend.tokenRequest = ({ form }) => {
+        const { access_token, ...fields } = {
+          access_token: 'opaque',
+          token_type: 'Bearer',
+          ...change(form.get('refresh_token') ?? ''),
+        };
+        return json(access_token === undefined ? fields : { access_token, ...fields });
+      };
+      rig.clock.advance(3_600_000);
+      const error = await refused(rig.ask({ interaction: 'never' }));
+      expect(words(error)).toContain('…');
+      expect(words(error)).not.toContain(plain);
+      expect(explainGrant(rig.parts, rig.grant()).now).not.toContain(plain);
+    },
+  );
+
   it('that is over at once sets off no second page for the same request', async () => {
     const { rig } = await answering({ expires_in: 0, refresh_token: undefined });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'token_invalid' });
@@ -165,3 +196,9 @@ describe('an ID token', () => {
     expect(rig.parts.grants.all()).toEqual([]);
   });
 });
+
+/** A token that looks signed, for this audience. */
+function jwtFor(aud: string): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'RS256' })}.${part({ aud })}.c2ln`;
+}
