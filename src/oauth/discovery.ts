@@ -2,7 +2,7 @@
  * The first step with a protected server: does it want authorization, and by which revision.
  *
  * Invariant: a server counts as one of the earlier revision only if it demands authorization and says
- * at every location that it has no protected resource metadata; a broken or unreachable document
+ * at every location that it has no protected resource metadata, or has a page for people there; a broken or unreachable document
  * never leads there.
  */
 import { KeyturnError, quoted, RuleRefusal } from '../errors.ts';

@@ -3,7 +3,7 @@
  * Versioning 3): their authorization server is at their own origin.
  *
  * Invariant: the default endpoints are used only if every metadata location says that there is
- * nothing. Metadata that is broken, unclear or out of reach is an error, never a reason for defaults.
+ * nothing, or has a page for people. Metadata that is broken, unclear or out of reach is an error, never a reason for defaults.
  */
 import { authorizationServerLocations, processAuthorizationServer } from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';

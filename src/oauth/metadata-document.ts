@@ -1,9 +1,9 @@
 /**
  * Fetching a JSON document that a server publishes about itself, within bounds.
  *
- * Invariant: "absent" (the server says there is none), "unclear" (it says something else) and
- * "invalid" (something is there that breaks a rule) are different answers, and an unreachable server
- * is none of them. Only "absent" everywhere lets a caller go on without the document.
+ * Invariant: "absent" (the server says there is none), "page" (a page for people stands there), "unclear" (it says something
+ * else) and "invalid" (something is there that breaks a rule) are different answers, and an unreachable server
+ * is none of them. Only "absent" or "page" everywhere lets a caller go on without the document.
  */
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
@@ -18,8 +18,11 @@ import { requireSecureUrl } from './secure-url.ts';
 export type MetadataAnswer =
   | FoundDocument
   | {
-      /** `unclear`: a 4xx that doesn't say that there is nothing. */
-      readonly kind: 'absent' | 'unclear';
+      /**
+       * `page`: a success that is no JSON and isn't called JSON. Servers of web applications answer so at every path that they
+       * don't know. `unclear`: a 4xx that doesn't say that there is nothing.
+       */
+      readonly kind: 'absent' | 'page' | 'unclear';
       readonly status: number;
     };
 
@@ -77,6 +80,7 @@ export async function fetchMetadata(
       return { kind: absentStatuses.includes(reply.status) ? 'absent' : 'unclear', status: reply.status };
     }
     if (reply.status !== 200) throw invalid(at, `was answered with status ${reply.status}`);
+    if (isPage(reply)) return { kind: 'page', status: reply.status };
     const json = readDocument(at, reply);
     return {
       kind: 'found',
@@ -89,7 +93,7 @@ export async function fetchMetadata(
 
 /**
  * The first document that exists among `urls`, in order; undefined only if the server says at each
- * that there is none. An invalid one (say, a web page where the document should be) or an unclear
+ * that there is none, or has a page there. An invalid one (say, broken JSON) or an unclear
  * answer doesn't hide the next location, but is reported if no document is found.
  */
 export async function firstMetadata(
@@ -130,10 +134,23 @@ function redirectTarget(from: URL, reply: Reply, http: Http): URL {
   return requireSecureUrl(target.href, 'the metadata document', http);
 }
 
+/** What begins as JSON is a document, though a server may call it otherwise: then it is refused by name. */
+function isPage(reply: Reply): boolean {
+  return !isJsonType(typeOf(reply)) && !/^\s*[[{]/.test(reply.text ?? '');
+}
+
+function typeOf({ headers }: Reply): string {
+  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** RFC 8414 §3.2 and RFC 9728 §3.2: application/json; the +json types of extensions say the same. */
+function isJsonType(type: string): boolean {
+  return /^application\/(?:[\w.-]+\+)?json$/.test(type);
+}
+
 function readDocument(url: URL, reply: Reply): JsonObject {
-  const type = reply.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
-  // RFC 8414 §3.2 and RFC 9728 §3.2: application/json; the +json types of extensions say the same.
-  if (!/^application\/(?:[\w.-]+\+)?json$/.test(type)) throw invalid(url, `is not JSON but ${quoted(type)}`);
+  const type = typeOf(reply);
+  if (!isJsonType(type)) throw invalid(url, `is not JSON but ${quoted(type)}`);
   if (reply.text === undefined) throw invalid(url, 'is longer than 256 KiB or not UTF-8');
   const json = parseJsonObject(reply.text);
   if (json === undefined) throw invalid(url, 'is not a JSON object');

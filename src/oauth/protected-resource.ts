@@ -70,9 +70,10 @@ export function protectedResourceLocations(endpoint: string): string[] {
 async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
   const answer = await fetchMetadata(url, http, unreachable);
   if (answer.kind === 'found') return answer;
+  const what = answer.kind === 'page' ? 'what is there is no JSON' : 'it is not there';
   throw new RuleRefusal(
     'metadata_invalid',
-    `The protected server's challenge names its metadata at ${quoted(withoutQuery(url))}, but it is not there (status ${answer.status}).`,
+    `The protected server's challenge names its metadata at ${quoted(withoutQuery(url))}, but ${what} (status ${answer.status}).`,
     {
       rule: 'RFC 9728 §5.1',
       hint: 'The server names the wrong document. Tell whoever runs it.',

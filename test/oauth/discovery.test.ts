@@ -54,7 +54,7 @@ describe('a protected server', () => {
   it.each<[string, Page]>([
     ['names no authorization server', { body: { resource: 'x' } }],
     ['has an empty list of them', { body: { authorization_servers: [] } }],
-    ['is a web page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
+    ['is broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
     ['answers 400', { status: 400 }],
   ])('is not taken for one of the earlier revision when its metadata %s', async (_what, page) => {
     site.lay('/mcp', { status: 401 });

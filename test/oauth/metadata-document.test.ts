@@ -65,7 +65,8 @@ describe('a metadata document', () => {
   });
 
   it.each<[string, Page]>([
-    ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
+    ['JSON that is called a web page', { headers: { 'content-type': 'text/html' }, body: ' {"a":1}' }],
+    ['a web page that is called JSON', { headers: { 'content-type': 'application/json' }, body: '<html>' }],
     ['JSON without a type', { body: '{}' }],
     ['broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
     ['a list', { body: [] }],
@@ -194,8 +195,27 @@ describe('a list of locations', () => {
 
   it('is absent only if nothing was there, and invalid otherwise', async () => {
     expect(await first('/one', '/two')).toBeUndefined();
-    site.lay('/one', { headers: { 'content-type': 'text/html' }, body: '<html>' });
+    site.lay('/one', { headers: { 'content-type': 'application/json' }, body: '{' });
     expect((await refusalOf(() => first('/one', '/two'))).reason).toBe('metadata_invalid');
+  });
+
+  it.each<[string, Page]>([
+    [
+      'a web page',
+      { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<!doctype html><p>Welcome' },
+    ],
+    ['a web page without a type', { headers: { 'content-type': '' }, body: '<html>' }],
+    [
+      'a web page of more than 256 KiB',
+      { headers: { 'content-type': 'text/html' }, body: 'x'.repeat(300_000) },
+    ],
+    ['plain words', { headers: { 'content-type': 'text/plain' }, body: 'ok' }],
+  ])('has nothing where each of them is %s', async (_what, page) => {
+    site.lay('/one', page);
+    site.lay('/two', page);
+    expect(await first('/one', '/two')).toBeUndefined();
+    site.lay('/two', { body: { a: 1 } });
+    expect(await first('/one', '/two')).toMatchObject({ json: { a: 1 } });
   });
 
   it('remembers an unclear answer: later locations count, but absence is not believed', async () => {

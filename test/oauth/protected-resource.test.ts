@@ -67,6 +67,15 @@ describe('discoverProtectedResource', () => {
     expect(refusal).toMatchObject({ reason: 'metadata_invalid', message: expect.stringContaining('/named') });
   });
 
+  it('refuses by name when a web page is where the challenge names the document, though another is there', async () => {
+    site.lay(pathSpecific, document());
+    site.lay('/named', { headers: { 'content-type': 'text/html' }, body: '<html>' });
+    expect(await refusalOf(() => discover(`${site.origin}/named`))).toMatchObject({
+      reason: 'metadata_invalid',
+      message: expect.stringContaining('/named", but what is there is no JSON'),
+    });
+  });
+
   it.each(['javascript:alert(1)', 'http://server.example/m', 'file:///m'])(
     'refuses a challenge that names %s',
     async (url) => {

@@ -1,6 +1,6 @@
 /** Discovery, from the challenge to the authorization server, against servers that break its rules. */
 import { describe, expect, it } from 'vitest';
-import { html, json } from '../support/bent-server.ts';
+import { json } from '../support/bent-server.ts';
 import type { ResourceMetadataPlace } from '../support/bent-protected-server.ts';
 import { ground, metadataPaths, parameter, refused, reject, rigIn } from './ground.ts';
 import type { GroundOptions } from './ground.ts';
@@ -181,9 +181,10 @@ describe('metadata that no challenge names', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
   });
 
-  it('is an error when it is a web page at one place and nowhere else, never a reason for defaults', async () => {
+  it('is an error when it is broken JSON at one place and nowhere else, never a reason for defaults', async () => {
     const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
-    protectedServer.server.on('GET', pathDocument, html('<h1>Not here</h1>'));
+    const broken = { headers: { 'content-type': 'application/json' }, body: '{' };
+    protectedServer.server.on('GET', pathDocument, broken);
     expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
     expect(authorizationServer.counts.metadataRequests).toBe(0);
   });

@@ -115,13 +115,24 @@ describe('the default endpoints', () => {
     expect(metadataPaths(authorizationServer.server).slice(-2)).toEqual(places);
   });
 
+  it('are used where a server answers every path that it doesn’t know with a web page', async () => {
+    const { rig, authorizationServer, protectedServer } = await earlier(withoutMetadata);
+    const documents = ['/mcp', ''].map((path) => `/.well-known/oauth-protected-resource${path}`);
+    for (const place of [...documents, ...places])
+      protectedServer.server.on('GET', place, html('<h1>Welcome</h1>'));
+    expect((await rig.ask()).issuer).toBe(authorizationServer.server.base);
+    expect(metadataPaths(authorizationServer.server)).toEqual([...documents, ...places]);
+    expect(new URL(rig.pages[0] ?? '').pathname).toBe('/authorize');
+    expect(rig.grant().server).toEqual({ revision: 'earlier', identifier: authorizationServer.server.base });
+  });
+
   it.each(
     places.flatMap((place) =>
       (
         [
           ['a 500', { status: 500 }],
           ['a 400', { status: 400 }],
-          ['a web page', html('<h1>Welcome</h1>')],
+          ['broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
           ['a broken connection', 'destroy'],
           ['JSON without meaning', { body: { hello: 'world' } }],
         ] as const
@@ -185,7 +196,7 @@ describe('protected resource metadata that names a server without metadata', () 
   it.each([
     ['a 500', { status: 500 }],
     ['a 400', { status: 400 }],
-    ['a web page', html('<h1>Welcome</h1>')],
+    ['broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
   ] as const)('leads to no default endpoint after %s', async (_what, answer) => {
     const { rig, authorizationServer } = await own();
     authorizationServer.server.on('GET', places[0], answer);
