@@ -345,7 +345,7 @@ export class Refresher {
     const isForgotten = forgets(error, record);
     const key = pausedBy(attempted, refused);
     const state = this.#count(attempted, refused, key);
-    const told = this.#told(attempted, error, key);
+    const told = this.#told(attempted, error, { key, isEnded: state !== undefined });
     if (isForgotten) await registrations.reject(record);
     if (state) this.succeeded(attempted.id);
     if (grants.isCurrent(attempted)) {
@@ -371,12 +371,13 @@ export class Refresher {
     return isLast && key === attempted.id ? endedByRefusals(error) : undefined;
   }
 
-  /** The error with what the person needs to know of it, written down; `key` says what pauses. */
-  #told({ id, issuer }: Grant, error: unknown, key = id): unknown {
+  /** The error with what the person needs to know of it, written down; `key` says what pauses, but for a grant that ended. */
+  #told({ id, issuer }: Grant, error: unknown, { key = id, isEnded = false } = {}): unknown {
     const reason = reasonOf(error);
     this.#parts.audit.note({ event: 'refresh', outcome: reason, grant: id, issuer });
     if (reason === 'locked' || reason === 'vault_unavailable') this.#isVaultInTrouble = true;
-    if (isRefusal(error)) return refusedUntil(error, this.backoff.failed(key));
+    // No waiting helps a grant that ended.
+    if (isRefusal(error)) return isEnded ? error : refusedUntil(error, this.backoff.failed(key));
     if (!(error instanceof Unreachable)) return error;
     const wait = this.backoff.failed(id, error.retryAfter);
     return unreachableUntil(error, wait);

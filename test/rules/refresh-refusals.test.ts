@@ -52,6 +52,17 @@ const errors: readonly (readonly [string, string])[] = [
 ];
 
 describe('a refresh that the server refuses', () => {
+  it('the third time is told without a time to ask again: no waiting helps the grant any more', async () => {
+    const { rig } = await refusing(json({ error: 'invalid_target' }, 400));
+    for (const retryAfter of [1, 2, undefined]) {
+      rig.clock.advance(aWhile);
+      const error = await refused(rig.ask(never));
+      expect(error.reason).toBe('resource_mismatch');
+      expect(error.retryAfter).toBe(retryAfter);
+    }
+    expect(rig.grant().state.kind).toBe('loginRequired');
+  });
+
   it.each(errors)('with %s is tried three times, and then a person signs in', async (code, reason) => {
     const all = await refusing(json({ error: code }, 400));
     const { rig, authorizationServer, restarted } = all;
