@@ -322,13 +322,16 @@ export function clientRefused({ issuer }: Pick<AuthorizationServer, 'issuer'>, w
 
 function hintFor({ scope }: AuthorizationAttempt, server: AuthorizationServer, error: OAuthError): string {
   const { code, description = '' } = error;
-  const said = hints[code] ?? 'Start the sign-in again. If it fails again, tell whoever runs the server.';
+  const isUnnamed = code === 'invalid_scope' && scope === undefined;
+  const said = isUnnamed
+    ? scopeless
+    : (hints[code] ?? 'Start the sign-in again. If it fails again, tell whoever runs the server.');
   // RFC 8707 §2; some servers call the parameter an unknown one.
   if (code === 'invalid_target' || (code === 'invalid_request' && /\bresource\b/i.test(description)))
     return `${said} ${resourceHint(server)}`;
   const openid =
     code === 'invalid_scope' || code === 'invalid_request' ? openidHint(server, scope) : undefined;
-  return openid === undefined ? said : `${said} ${openid}.`;
+  return openid === undefined ? said : `${said}${isUnnamed ? '.' : ''} ${openid}.`;
 }
 
 /**
@@ -342,6 +345,10 @@ export function openidHint(
   if (scope.includes('openid') || !scopesSupported.includes('openid')) return undefined;
   return 'The server may want to be asked for an ID token: sign in with --scope openid';
 }
+
+/** RFC 6749 §3.3: without the parameter the server takes a default, or fails with this error. */
+const scopeless =
+  'No scopes were asked for, and the server has none of its own for that. Name some: keyturn login RESOURCE --scope "…"';
 
 const hints: Readonly<Record<string, string>> = {
   invalid_scope: 'Ask for other scopes: the server knows at least one of these not.',

@@ -33,23 +33,24 @@ export async function requestClientCredentials(
   request: ClientCredentialsRequest,
   http: Http,
 ): Promise<TokenAnswer> {
-  const { server, resource, scope } = request;
+  const { server, resource, scope = [] } = request;
+  const isScoped = scope.length > 0;
   requireConfidential(request);
   const requestedAt = http.now();
   const outcome = await requestToken(request, http, {
     grantType: 'client_credentials',
     parameters: {
       ...resourceParameter(resource, request.overrides),
-      ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
+      ...(isScoped ? { scope: formatScope(scope) } : {}),
     },
-    failure,
+    failure: (failed, reply, via) => failure(failed, reply, via, isScoped),
   });
   const expected = {
     issuer: server.issuer,
     resource,
     noResources: noResources(request),
     ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
-    scope: scope ?? [],
+    scope,
     requestedAt,
   };
   // RFC 6749 §4.4.3: a refresh token SHOULD NOT come; one that does is not kept.

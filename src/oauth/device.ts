@@ -94,11 +94,12 @@ export async function startDeviceAuthorization(
   request: DeviceRequest,
   http: Http,
 ): Promise<DeviceAuthorization> {
-  const { server, resource, scope, overrides } = request;
+  const { server, resource, scope = [], overrides } = request;
+  const isScoped = scope.length > 0;
   const url = requireDeviceEndpoint(server);
   const answered: { authorization?: DeviceAuthorization } = {};
   const judge = (reply: Reply): Response => {
-    const fields = readAnswer(server, url, reply, http);
+    const fields = readAnswer({ server, isScoped }, url, reply, http);
     answered.authorization = processAnswer(fields, http);
     return Response.json({ ...fields, verification_uri_complete: undefined });
   };
@@ -106,7 +107,7 @@ export async function startDeviceAuthorization(
     const config = clientConfiguration(request, http, 'the device authorization endpoint', judge);
     await initiateDeviceAuthorization(config, {
       ...resourceParameter(resource, overrides),
-      ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
+      ...(isScoped ? { scope: formatScope(scope) } : {}),
     });
   } catch (error) {
     throw libraryRefusal(error, server);
@@ -117,12 +118,17 @@ export async function startDeviceAuthorization(
 
 type Answer = z.infer<typeof answerSchema>;
 
-function readAnswer(server: TokenServer, url: string, reply: Reply, http: Http): Answer {
+interface Start {
+  readonly server: TokenServer;
+  readonly isScoped: boolean;
+}
+
+function readAnswer({ server, isScoped }: Start, url: string, reply: Reply, http: Http): Answer {
   const error = oauthError(reply);
   const parsed = answerSchema.safeParse(answerFields(reply));
   if (isSuccess(reply.status) && parsed.success) return parsed.data;
   const isRefusal = error !== undefined && !isTransient(reply.status);
-  if (isRefusal) throw refused(server, reply, http);
+  if (isRefusal) throw refused(server, reply, http, isScoped);
   if (isSuccess(reply.status) && answerFields(reply) !== undefined) throw malformed(server);
   const endpoint = { url, what: 'the device authorization endpoint' };
   throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable');

@@ -147,12 +147,12 @@ function said({ status }: Reply, error: OAuthError | undefined): string {
 
 /**
  * For every other grant: a device code, client credentials, an assertion, an exchanged token.
- * `renewal` says what to do about a credential that is no longer good.
+ * `renewal` says what to do about a credential that is no longer good; `isScoped`, whether scopes were asked for.
  */
 export function grantFailure(
   renewal: string,
-): (server: TokenServer, reply: Reply, http: Http) => KeyturnError {
-  return (server, reply, http) => {
+): (server: TokenServer, reply: Reply, http: Http, isScoped?: boolean) => KeyturnError {
+  return (server, reply, http, isScoped = true) => {
     const error = oauthError(reply);
     if (isTransient(reply.status) || error === undefined) return unreachable(server, reply, http);
     if (mayPass(error)) return unreachable(server, reply, http, error);
@@ -161,8 +161,15 @@ export function grantFailure(
     if (error.code === 'invalid_scope') {
       return new KeyturnError(
         'scope_insufficient',
-        `${quoted(server.issuer)} grants this client other scopes: ${shownError(error)}.`,
-        { rule: 'RFC 6749 §5.2', hint: 'Ask for other scopes, or have them granted to this client there.' },
+        isScoped
+          ? `${quoted(server.issuer)} grants this client other scopes: ${shownError(error)}.`
+          : `${quoted(server.issuer)} grants this client nothing without a scope: ${shownError(error)}.`,
+        {
+          rule: 'RFC 6749 §5.2',
+          hint: isScoped
+            ? 'Ask for other scopes, or have them granted to this client there.'
+            : 'No scopes were asked for. Name some, or have this client given a default there.',
+        },
       );
     }
     return new KeyturnError(

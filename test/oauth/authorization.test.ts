@@ -309,6 +309,16 @@ describe('processAuthorizationResponse', () => {
     },
   );
 
+  it.each([
+    [['read'], 'Ask for other scopes'],
+    [undefined, 'No scopes were asked for'],
+  ])('tells of invalid_scope by whether scopes were asked for (%s)', async (scope, hint) => {
+    const { attempt } = await build(scope === undefined ? {} : { scope });
+    const url = new URL(`http://127.0.0.1/callback?error=invalid_scope&state=${attempt.state}`);
+    const refusal = await refusalOf(() => processAuthorizationResponse(attempt, server, url));
+    expect(refusal.hint).toContain(hint);
+  });
+
   it('prefers an error to a code', async () => {
     expect((await refusalOf(() => answer('error=access_denied&code=c0de&state=st4te'))).reason).toBe(
       'access_denied',

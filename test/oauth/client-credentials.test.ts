@@ -109,6 +109,14 @@ describe('client credentials', () => {
     expect(everyWordOf(refusal)).not.toMatch(/s3cret|acc3ss/);
   });
 
+  it.each([
+    [['a'], 'Ask for other scopes'],
+    [[], 'No scopes were asked for'],
+  ])('tell of invalid_scope by whether scopes were asked for (%s)', async (scope, hint) => {
+    site.lay('/token', { status: 400, body: { error: 'invalid_scope' } });
+    expect((await refusalOf(() => ask('client_secret_post', { scope }))).hint).toContain(hint);
+  });
+
   it.each<[string, Page]>([
     ['a 503', { status: 503, headers: { 'retry-after': '5' } }],
     ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
