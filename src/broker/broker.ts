@@ -25,6 +25,7 @@ import { lostFor } from './lost-scope.ts';
 import type { BrokerParts } from './parts.ts';
 import { patience, TimeOver } from './patience.ts';
 import type { Patience } from './patience.ts';
+import { anotherPageFirst, stillPending } from './pending-refusals.ts';
 import type { Permission } from './permission.ts';
 import type { Question } from './question.ts';
 import * as refusals from './refusals.ts';
@@ -465,8 +466,8 @@ export class Broker {
 
   #stillPending(clientId: string | undefined, endpoint: string): KeyturnError {
     const { interactions, isDesk } = this.parts;
-    if (this.#signIns.isQueued(endpoint)) return refusals.anotherPageFirst(endpoint, isDesk);
-    return refusals.stillPending(interactions.list(), { clientId, endpoint, isDesk });
+    if (this.#signIns.isQueued(endpoint)) return anotherPageFirst(endpoint, isDesk);
+    return stillPending(interactions.list(), { clientId, endpoint, isDesk });
   }
 
   #note(

@@ -71,5 +71,8 @@ export interface Issued {
 /** Keeps what was issued; a way of signing in calls it while the person still looks at the outcome. */
 export type Keep = (issued: Issued) => Promise<Grant>;
 
-/** Waits for its turn where pages are opened one after another; `opened` tells that the page is up. */
-export type OnPage = (work: (opened: () => void) => Promise<Grant>) => Promise<Grant>;
+/**
+ * Waits for its turn where pages are opened one after another; `opened` tells that the page is up, `closed` that the
+ * sign-in goes on without it.
+ */
+export type OnPage = (work: (opened: () => void, closed: () => void) => Promise<Grant>) => Promise<Grant>;

@@ -1,7 +1,8 @@
 /**
  * Sign-in pages, one after another.
  *
- * Invariant (DESIGN 5): one automatic sign-in page in all. After one that came to nothing the next for
+ * Invariant (DESIGN 5): one automatic sign-in page in all. A page that the person is done with gives its place up,
+ * though its sign-in may still wait for an answer. After one that came to nothing the next for
  * the same endpoint waits for the user to act. After one whose askers all hung up the next waits for a
  * pause, which doubles with each such page, so that hanging up is no way to open a hundred tabs.
  */
@@ -23,22 +24,23 @@ export class PageQueue {
   /**
    * Runs `work` when no other automatic page is open; an aborted signal gives the place up at once.
    * `work` calls `opened` once a page is up: only from then on does a failure count against the endpoint, and only
-   * one that `blocks`. Throws `rate_limited` in a pause.
+   * one that `blocks`. It calls `closed` where it goes on without the page. Throws `rate_limited` in a pause.
    */
   async run<T>(
     endpoint: string,
     signal: AbortSignal,
-    work: (opened: () => void) => Promise<T>,
+    work: (opened: () => void, closed: () => void) => Promise<T>,
     blocks: (error: unknown) => boolean = () => true,
   ): Promise<T> {
     let isOpened = false;
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>();
     const before = this.#tail;
     const turn = before.then(async () => {
       signal.throwIfAborted();
       this.refusePaused(endpoint);
-      return work(() => (isOpened = true));
+      return work(() => (isOpened = true), close);
     });
-    this.#tail = turn.catch(() => undefined);
+    this.#tail = Promise.race([turn.catch(() => undefined), closed]);
     this.#queued.add(endpoint);
     await patientWith(before, signal).finally(() => this.#queued.delete(endpoint));
     try {

@@ -20,10 +20,10 @@ import type { Grant } from './grant.ts';
 import type { Page } from './loopback-page.ts';
 import type { Reply } from './loopback.ts';
 import { ambiguityOf } from './mix-up.ts';
+import { nobodyCame } from './pending-refusals.ts';
 import { prepareRedirect } from './redirect.ts';
 import type { Redirect } from './redirect.ts';
-import { ifPageFails } from './refusals.ts';
-import { clientToReplace, giveUp, isReplaceable, useFromNowOn } from './refused-client.ts';
+import { clientToReplace, giveUp, ifForgotten, isReplaceable, useFromNowOn } from './refused-client.ts';
 import type { Refused } from './refused-client.ts';
 import type { Errand, Keep, SignInParts } from './errand.ts';
 import { askedFor } from './starter.ts';
@@ -150,6 +150,7 @@ async function visit(
     issuer: server.issuer,
     url,
     ...(hint === undefined ? {} : { hint }),
+    ...(before === undefined ? ifForgotten(redirect, server) : {}),
     ...askedFor(request),
     ...(startUrl === undefined ? {} : { startUrl }),
     ...(formerIssuer === undefined ? {} : { formerIssuer }),
@@ -161,7 +162,7 @@ async function visit(
     throw calledOff(server.issuer, request.endpoint);
   });
   const tooLate = parts.clock.sleep(signInPatience, either).then((): never => {
-    throw nobodyCame(server.issuer, request.endpoint, hint);
+    throw nobodyCame(question);
   });
   const reply = redirect.receiver.receive(attempt.state, either);
   for (const pending of [refused, tooLate, reply]) pending.catch(() => undefined);
@@ -280,11 +281,5 @@ function requireUnchanged({ registrations }: SignInParts, { attempt, redirect, r
 export function calledOff(issuer: string, endpoint: string): KeyturnError {
   return new KeyturnError('login_failed', `The sign-in at ${issuer} was called off.`, {
     hint: `Start it again with: keyturn login ${shellWord(endpoint)}`,
-  });
-}
-
-function nobodyCame(issuer: string, endpoint: string, onError: string | undefined): KeyturnError {
-  return new KeyturnError('login_required', `Nobody signed in at ${issuer} within ten minutes.`, {
-    hint: `Start it again with: keyturn login ${shellWord(endpoint)}; add --new-client where its page shows an error.${ifPageFails(onError)}`,
   });
 }

@@ -114,6 +114,11 @@ export type Question =
       readonly startUrl?: string;
       /** What to try where the page shows an error; a sentence without its end. */
       readonly hint?: string;
+      /**
+       * What to do if the server has forgotten the client: have another registered, or enter one, which is all that helps
+       * where the owner entered it or the server registers none. Absent: it was registered for this very sign-in.
+       */
+      readonly ifForgotten?: 'anew' | 'byHand';
       /** The issuer that the protected server named before, where it names another now. */
       readonly formerIssuer?: string;
       /** The server did not take the client of the page before: this page is of another one. */

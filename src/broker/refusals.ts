@@ -5,7 +5,6 @@
  */
 import { KeyturnError, quoted, RuleRefusal, shellQuoted, shellWord, Unreachable } from '../errors.ts';
 import type { Grant } from './grant.ts';
-import type { Interaction } from './interaction.ts';
 import type { Permission } from './permission.ts';
 
 /** A program whose last card came to nothing. `retryAfter` in seconds. */
@@ -138,15 +137,18 @@ export function serverResting(name: string, left: number): Unreachable {
   );
 }
 
-/** A server that could not serve, and isn't asked again yet. `last` is its last failure; `left` in milliseconds. */
-export function resting(last: Unreachable, left: number): Unreachable {
+/**
+ * A server that could not serve, and isn't asked again yet. `last` is its last failure; `left` in milliseconds, as long
+ * as it is for who asks: a person's own sign-in may ask sooner than a program.
+ */
+export function resting(last: Unreachable, left: number, isByPerson: boolean): Unreachable {
   const seconds = Math.ceil(left / 1000);
   return new Unreachable(
     last.reason,
     `${last.message} That was a moment ago, and it is not asked again yet.`,
     {
       rule: 'A server that can not serve is left alone for a while; what it asks for (Retry-After) is obeyed',
-      hint: `${last.hint === undefined ? '' : `${last.hint} `}Ask again in ${seconds} s. A sign-in of your own (keyturn login) may ask sooner.`,
+      hint: `${last.hint === undefined ? '' : `${last.hint} `}Ask again in ${seconds} s.${isByPerson ? '' : ' A sign-in of your own (keyturn login) may ask sooner.'}`,
       retryAfter: seconds,
     },
   );
@@ -245,66 +247,6 @@ export function changesTooFast(endpoint: string): KeyturnError {
   return new KeyturnError('conflict', `The grant for ${endpoint} changes too fast to be used.`, {
     hint: 'Look at `keyturn list`, then try again.',
   });
-}
-
-export function anotherPageFirst(endpoint: string, isDesk: boolean): KeyturnError {
-  return new KeyturnError(
-    'login_pending',
-    `The sign-in for ${endpoint} waits for another one to be finished.`,
-    {
-      rule: 'One automatic sign-in page at a time',
-      hint: isDesk
-        ? 'Press the one that waits in Keyturn’s window and finish it, then ask again.'
-        : 'Finish the one that `keyturn pending` shows, then ask again.',
-    },
-  );
-}
-
-/** A request whose time is over. */
-interface Waited {
-  /** Absent: the person's own sign-in. */
-  readonly clientId: string | undefined;
-  readonly endpoint: string;
-  /** Where the person answers: in the broker's own windows, or by commands. */
-  readonly isDesk: boolean;
-}
-
-/** What a request whose time is over was waiting for: the question that is open for it, if there is one. */
-export function stillPending(
-  interactions: readonly Interaction[],
-  { clientId, endpoint, isDesk }: Waited,
-): KeyturnError {
-  for (const { id, question } of interactions) {
-    if (question.kind === 'allow' && question.clientId === clientId && question.endpoint === endpoint) {
-      return new KeyturnError(
-        'consent_pending',
-        `Nobody has answered yet whether ${question.clientName} may reach ${endpoint}.`,
-        {
-          hint: isDesk
-            ? 'Answer in Keyturn’s window, then ask again.'
-            : `Answer with: keyturn answer ${shellWord(id)} yes   (or no, or later)`,
-        },
-      );
-    }
-    const isSignIn = question.kind === 'login' || question.kind === 'device';
-    if (isSignIn && question.endpoint === endpoint) {
-      return new KeyturnError('login_pending', `The sign-in at ${question.issuer} is not finished.`, {
-        hint: `${
-          isDesk
-            ? 'Press it in Keyturn’s window and finish it in the browser, then ask again.'
-            : 'Finish it in the browser, then ask again. `keyturn pending` shows its address.'
-        }${ifPageFails(question.kind === 'login' ? question.hint : undefined)}`,
-      });
-    }
-  }
-  return new Unreachable('authorization_server_unreachable', `No answer for ${endpoint} in the time given.`, {
-    hint: 'Ask again, or give a longer --timeout.',
-  });
-}
-
-/** Goes behind a hint. */
-export function ifPageFails(hint: string | undefined): string {
-  return hint === undefined ? '' : ` If the page shows an error: ${hint}.`;
 }
 
 export function noSuchSignIn(): KeyturnError {

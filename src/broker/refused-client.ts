@@ -6,10 +6,13 @@
  */
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
 import type { Errand } from './errand.ts';
+import type { Question } from './question.ts';
 import { knownAs } from './redirect.ts';
 import type { Identity, RedirectParts } from './redirect.ts';
 import { enteredClientStays } from './refusals.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
+
+type Page = Extract<Question, { readonly kind: 'login' }>;
 
 /** A client that another one is to take the place of. */
 export interface Refused {
@@ -34,6 +37,12 @@ export function isReplaceable({ record, isNew }: Identity, server: Authorization
   // What was registered a moment ago can't have been forgotten: another one would be refused as well.
   if (isNew) return false;
   return record.registration.source !== 'preregistered' && server.registrationEndpoint !== undefined;
+}
+
+/** For the question of a page. */
+export function ifForgotten(identity: Identity, server: AuthorizationServer): Pick<Page, 'ifForgotten'> {
+  if (identity.isNew) return {};
+  return { ifForgotten: isReplaceable(identity, server) ? 'anew' : 'byHand' };
 }
 
 /** A client that nothing depends on yet isn't used again; one in use keeps its place until another has worked. */

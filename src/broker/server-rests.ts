@@ -57,7 +57,7 @@ export class ServerRests {
   async ask<T>({ what, isByPerson }: Asking, work: () => Promise<T>): Promise<T> {
     const last = this.#failures.get(what);
     const left = last ? this.#left(last, isByPerson) : 0;
-    if (last && left > 0) throw new AtRest(resting(last.error, left), last.error, last);
+    if (last && left > 0) throw new AtRest(resting(last.error, left, isByPerson), last.error, last);
     try {
       const answer = await work();
       this.#failures.delete(what);

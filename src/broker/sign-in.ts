@@ -61,14 +61,14 @@ async function signInNow(
   refuseMovedClient(parts, destination);
   requireSignIn(parts, server, request.method);
   const way = request.method === 'device' ? signInByDevice : signInByPage;
-  const visit = (one: Errand, opened: () => void): Promise<Grant> =>
-    way(parts, one, (issued) => keepWanted(parts, one, issued, signal), opened, signal);
-  return onPage(async (opened) => {
+  return onPage(async (opened, closed) => {
+    const visit = (one: Errand): Promise<Grant> =>
+      way(parts, one, (issued) => keepWanted(parts, one, issued, { closed, signal }), opened, signal);
     try {
-      return await visit(errand, opened);
+      return await visit(errand);
     } catch (error) {
       if (!(error instanceof PromptRefused)) throw error;
-      return visit({ ...errand, options: { ...options, prompts: [] } }, opened);
+      return visit({ ...errand, options: { ...options, prompts: [] } });
     }
   });
 }
@@ -106,15 +106,21 @@ async function askUnattended(
   return requestUnattended(parts.registrations, asked, parts.network(request.endpoint));
 }
 
-/** Another account than was expected is kept with the person's yes only; else its tokens go back. */
+/**
+ * Another account than was expected is kept with the person's yes only; else its tokens go back. The question may stay
+ * open for long, and no page is open meanwhile.
+ */
 async function keepWanted(
   parts: SignInParts,
   errand: Errand,
   issued: Issued,
-  signal: AbortSignal,
+  { closed, signal }: { readonly closed: () => void; readonly signal: AbortSignal },
 ): Promise<Grant> {
   return keepIssued(parts, errand, issued, async (another) => {
-    if (another.kind === 'another') issued.asking?.();
+    if (another.kind === 'another') {
+      issued.asking?.();
+      closed();
+    }
     try {
       await requireYes(parts, errand, another, signal);
     } catch (error) {

@@ -92,13 +92,13 @@ export class SignIns {
     const ownEnd = new AbortController();
     this.#needless.set(key, ownEnd);
     const either = AbortSignal.any([signal, ownEnd.signal]);
-    const turn = (work: (opened: () => void) => Promise<Grant>): Promise<Grant> =>
+    const turn: OnPage = (work) =>
       this.#pages.run(
         endpoint,
         either,
-        (opened) => {
+        (opened, closed) => {
           if (!isAwaited() || !this.#isAllowed(endpoint)) throw needless(endpoint);
-          return work(opened);
+          return work(opened, closed);
         },
         // The person can do nothing about a scope that a program mistyped, and the step-ups are bounded.
         (error) => !(request.isStepUp && error instanceof ScopeRefused),
@@ -145,7 +145,7 @@ export class SignIns {
   }
 
   async #atOnce(request: SignInRequest, signal: AbortSignal): Promise<Grant> {
-    const grant = await this.#signIn(request, (work) => work(() => undefined), signal);
+    const grant = await this.#signIn(request, (work) => work(nothing, nothing), signal);
     for (const account of [undefined, grant.account]) {
       this.#needless.get(keyOf(request.endpoint, account))?.abort(needless(request.endpoint));
     }
@@ -183,6 +183,8 @@ function isMeant({ grantId, account }: SignInRequest, grant: Grant): boolean {
   if (grantId !== undefined) return grant.id === grantId;
   return account === undefined || grant.account === account;
 }
+
+const nothing = (): void => undefined;
 
 const keyOf = (endpoint: string, account: string | undefined): string => `${endpoint} ${account ?? ''}`;
 

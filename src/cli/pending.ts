@@ -84,8 +84,14 @@ function signInLines({ id, kind, resource, issuer, account, code, url }: Questio
 }
 
 /** A server that has forgotten Keyturn shows an error and tells nobody else. */
-function errorPageLines({ resource, newClient, account }: Question, isDesk: boolean): string[] {
+function errorPageLines(question: Question, isDesk: boolean): string[] {
+  const { resource, newClient, account, replacedByHand, issuer } = question;
   if (isDesk || newClient) return [];
+  if (replacedByHand) {
+    return [
+      `  keyturn register ${shellWord(issuer ?? 'ISSUER')} --client-id ID   enters the client anew, if its page shows an error`,
+    ];
+  }
   const option = account === undefined ? '' : ` --account ${shellQuoted(account)}`;
   return [
     `  keyturn login ${shellWord(resource ?? 'RESOURCE')}${option} --new-client   if its page shows an error`,

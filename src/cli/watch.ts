@@ -157,6 +157,9 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
 
 /** A server that has forgotten Keyturn shows an error there, and Keyturn learns nothing of it. */
 function wayPastError(question: Fields, way: keyof typeof waysToSignIn): string {
+  if (question['replacedByHand'] === true) {
+    return `If the page shows an error, enter the client anew: keyturn register ${shellWord(text(question, 'issuer'))} --client-id ID`;
+  }
   if (way === 'window') return 'If the page shows an error, say so in Keyturn’s window.';
   const account = text(question, 'account');
   const options = [

@@ -291,6 +291,7 @@ export function interactionAnswer(
         ...(question.hint === undefined ? {} : { hint: question.hint }),
         ...(mayFinish && question.startUrl !== undefined ? { startUrl: question.startUrl } : {}),
         ...(question.isNewClient === undefined ? {} : { newClient: question.isNewClient }),
+        ...(question.ifForgotten === 'byHand' ? { replacedByHand: true as const } : {}),
         startedBy: starterAnswer(question),
         ...(question.formerIssuer === undefined ? {} : { formerIssuer: spelled(question.formerIssuer) }),
       };

@@ -227,6 +227,8 @@ const interaction = z.object({
   code: z.string().max(longest.id).optional(),
   /** Of a sign-in: the server did not take the client of the page before, and this page is of another one. */
   newClient: z.literal(true).optional(),
+  /** Of a sign-in by a page: only a client that the owner enters could take the place of the one of this page. */
+  replacedByHand: z.literal(true).optional(),
   /** Of a sign-in: a request of a program's, a command, or a window. */
   startedBy: z.literal(['program', 'command', 'window']).optional(),
   /** The page to open; an authorization URL has challenge and state in it, and no secret. */

@@ -153,6 +153,23 @@ describe('the queue of pages', () => {
     expect(queue.isQueued('b')).toBe(false);
   });
 
+  it('opens the next page when a sign-in goes on without its own, and counts how that one ends', async () => {
+    const queue = new PageQueue(() => 0);
+    const answer = Promise.withResolvers<void>();
+    const one = refusal(
+      queue.run('a', never, async (opened, closed) => {
+        opened();
+        closed();
+        await answer.promise;
+      }),
+    );
+    expect(await queue.run('b', never, async () => 'b')).toBe('b');
+    expect(queue.isQueued('b')).toBe(false);
+    answer.reject(new Error('no'));
+    expect(await one).toEqual(new Error('no'));
+    expect([queue.needsUser('a'), queue.needsUser('b')]).toEqual([true, false]);
+  });
+
   it('remembers a page that came to nothing until the user acts', async () => {
     const queue = new PageQueue(() => 0);
     await refusal(

@@ -47,6 +47,13 @@ describe('a login', () => {
     expect(stderr).toContain(`keyturn login ${resource} --new-client`);
   });
 
+  it('is told the command that enters a client where nothing else helps past an error', async () => {
+    const broker = brokerWith({ id: 'aaaaaaaa', ...waiting, replacedByHand: true });
+    await watchQuestions(broker, { resource }, { earlier: new Set() });
+    expect(stderr).toContain(`keyturn register ${origin} --client-id ID`);
+    expect(stderr).not.toContain('--new-client');
+  });
+
   it('joins no sign-in of a program, of another way or, at a desk, of anybody', async () => {
     const { startUrl: _none, ...elsewhere } = waiting;
     const broker = brokerWith(

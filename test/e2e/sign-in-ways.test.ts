@@ -100,6 +100,23 @@ describe('login --new-client', () => {
   });
 });
 
+describe('a client that was entered by hand, where its page shows an error', () => {
+  it('is entered anew: login and pending name that command, and not --new-client', async () => {
+    const { home, authorizationServer, url } = await homeInBentWorld();
+    const { issuer } = authorizationServer;
+    await home.ok(['register', issuer, '--client-id', 'unknown-there']);
+    const login = home.start(['login', url]);
+    await login.says(`keyturn register ${issuer} --client-id ID`);
+    const shown = await home.ok(['pending']);
+    expect(shown).toContain(`keyturn register ${issuer} --client-id ID`);
+    expect(shown).not.toContain('--new-client');
+    await home.ok(['answer', (await onlyQuestion(home, 'login')).id, 'no']);
+    const run = await login.ended;
+    expect(run.code).toBe(5);
+    expect(run.stderr).not.toContain('--new-client');
+  });
+});
+
 describe('login --paste', () => {
   /** A sign-in that waits for an address, and where a browser elsewhere ends. */
   async function waiting(there: Awaited<ReturnType<typeof homeInBentWorld>>) {

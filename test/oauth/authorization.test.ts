@@ -313,9 +313,9 @@ describe('processAuthorizationResponse', () => {
     [['read'], 'Ask for other scopes'],
     [undefined, 'No scopes were asked for'],
   ])('tells of invalid_scope by whether scopes were asked for (%s)', async (scope, hint) => {
-    const { attempt } = await build(scope === undefined ? {} : { scope });
-    const url = new URL(`http://127.0.0.1/callback?error=invalid_scope&state=${attempt.state}`);
-    const refusal = await refusalOf(() => processAuthorizationResponse(attempt, server, url));
+    const { attempt: made } = await build(scope === undefined ? {} : { scope });
+    const url = new URL(`http://127.0.0.1/callback?error=invalid_scope&state=${made.state}`);
+    const refusal = await refusalOf(() => processAuthorizationResponse(made, server, url));
     expect(refusal.hint).toContain(hint);
   });
 

@@ -122,6 +122,31 @@ describe('a step-up that comes back as another account', () => {
   });
 });
 
+describe('a question about another account that nobody answers', () => {
+  it.each([
+    [false, (id: string) => `keyturn answer ${id} yes`],
+    [true, () => 'Answer in Keyturn’s window'],
+  ])('holds no page of another server, and the asker is told of it (desk: %s)', async (isDesk, way) => {
+    const { rig, world, authorizationServer } = await ground({ rig: { isDesk } });
+    await rig.login({ scope: openid });
+    await rig.ask();
+    authorizationServer.settings.subject = 'bob';
+    const asked = refused(rig.ask(stepUp('write')));
+    const { id } = await rig.question('account');
+    const elsewhere = await world.openProtectedServer({
+      authorizationServers: [await world.openAuthorizationServer()],
+    });
+    await rig.allow('editor', undefined, elsewhere.url);
+    expect((await rig.ask({ resource: elsewhere.url })).accessToken).toBeTypeOf('string');
+    rig.clock.advance(60_000);
+    expect(await asked).toMatchObject({
+      reason: 'login_pending',
+      hint: expect.stringContaining(way(id)),
+    });
+    rig.parts.interactions.answer(id, 'no');
+  });
+});
+
 describe('login_hint', () => {
   const hints = ({ rig }: Ground) => rig.pages.map((page) => parameter(page, 'login_hint'));
 

@@ -6,6 +6,7 @@ import { turnOfEvents } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
 import { json } from '../support/bent-server.ts';
 import { enter, followed, ground, parameter, refused, words } from './ground.ts';
+import type { Ground } from './ground.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';
 const takesDocuments = {
@@ -255,6 +256,60 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(await asked).toMatchObject({ reason: 'client_rejected', hint });
     expect(await refused(rig.login({ isNewClient: true }))).toMatchObject({ reason: 'conflict', hint });
     expect(authorizationServer.counts.registrations).toBe(0);
+  });
+});
+
+describe('the way past a page that shows an error', () => {
+  /** What a sign-in is told whose own time is over, and one whose page has waited ten minutes. */
+  async function told({ rig }: Ground): Promise<{ waiting: string; over: string }> {
+    rig.person.isThere = false;
+    const [short, login] = [60_000, 3_600_000].map((timeout) => refused(rig.login({ timeout })));
+    await rig.question('login');
+    rig.clock.advance(60_000);
+    const { hint: waiting = '' } = (await short) ?? {};
+    rig.clock.advance(600_000);
+    const { hint: over = '' } = (await login) ?? {};
+    return { waiting, over };
+  }
+
+  it('is a new client where the server may have forgotten the one there', async () => {
+    const all = await ground();
+    await all.rig.login();
+    const { waiting, over } = await told(all);
+    expect(waiting).toContain(`keyturn login ${all.rig.endpoint} --new-client`);
+    expect(over).toContain('--new-client');
+  });
+
+  it('is the window at a desk', async () => {
+    const all = await ground({ rig: { isDesk: true } });
+    await all.rig.login();
+    expect((await told(all)).waiting).toContain('If the page shows an error, say so there');
+  });
+
+  it('is none where the client was registered a moment ago', async () => {
+    const { rig } = await ground();
+    rig.person.isThere = false;
+    const asked = refused(rig.ask({ timeout: 60_000 }));
+    expect((await rig.question('login')).question).not.toHaveProperty('ifForgotten');
+    rig.clock.advance(60_000);
+    expect((await asked).hint).not.toContain('shows an error');
+  });
+
+  it('is the command that enters a client where it was entered by hand, or the server registers none', async () => {
+    const entered = await ground();
+    await enter(entered.rig, entered.authorizationServer);
+    const unregistered = await ground({
+      ...takesDocuments,
+      authorization: { ...takesDocuments.authorization, registration: 'absent' },
+    });
+    for (const all of [entered, unregistered]) {
+      const command = `keyturn register ${all.authorizationServer.issuer} --client-id`;
+      const { waiting, over } = await told(all);
+      for (const hint of [waiting, over]) {
+        expect(hint).toContain(command);
+        expect(hint).not.toContain('--new-client');
+      }
+    }
   });
 });
 

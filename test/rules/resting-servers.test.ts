@@ -63,6 +63,19 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
     },
   );
 
+  it('tells a program that a person’s own sign-in may ask sooner, and nobody that of their own', async () => {
+    const all = await ground();
+    const end = lay(all, busy(503));
+    await refused(all.rig.ask());
+    expect((await refused(all.rig.ask())).hint).toContain('keyturn login');
+    all.rig.clock.advance(10_000);
+    await refused(all.rig.login());
+    const { hint = '' } = await refused(all.rig.login());
+    expect(hint).toContain('Ask again in 10 s');
+    expect(hint).not.toContain('keyturn login');
+    end();
+  });
+
   it('is asked once more by a person’s own sign-in, and not again and again', async () => {
     const all = await ground();
     const { rig } = all;
