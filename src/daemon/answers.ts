@@ -13,7 +13,7 @@ import { reaches } from '../broker/grant-choice.ts';
 import { namesOfServers } from '../broker/grant.ts';
 import type { Grant, Grants } from '../broker/grant.ts';
 import type { Interaction } from '../broker/interaction.ts';
-import type { CommandWish, OfferedGrant } from '../broker/question.ts';
+import type { CommandWish, OfferedGrant, Question } from '../broker/question.ts';
 import type { Permission } from '../broker/permission.ts';
 import { triedUntil } from '../broker/revoker.ts';
 import type { Asked } from '../broker/starter.ts';
@@ -281,30 +281,8 @@ export function interactionAnswer(
         ...(question.asker === undefined ? {} : { asker: askerAnswer(question.asker) }),
       };
     case 'login':
-      return {
-        ...common,
-        resource: question.endpoint,
-        issuer: spelled(question.issuer),
-        ...(question.account === undefined ? {} : { account: question.account }),
-        ...(question.beside === undefined ? {} : { accounts: [...question.beside] }),
-        ...(mayFinish ? { url: question.url } : {}),
-        ...(question.hint === undefined ? {} : { hint: question.hint }),
-        ...(mayFinish && question.startUrl !== undefined ? { startUrl: question.startUrl } : {}),
-        ...(question.isNewClient === undefined ? {} : { newClient: question.isNewClient }),
-        ...(question.ifForgotten === 'byHand' ? { replacedByHand: true as const } : {}),
-        startedBy: starterAnswer(question),
-        ...(question.formerIssuer === undefined ? {} : { formerIssuer: spelled(question.formerIssuer) }),
-      };
     case 'device':
-      return {
-        ...common,
-        resource: question.endpoint,
-        issuer: spelled(question.issuer),
-        ...(question.account === undefined ? {} : { account: question.account }),
-        ...(question.beside === undefined ? {} : { accounts: [...question.beside] }),
-        ...(mayFinish ? { code: question.userCode, url: question.completeUrl ?? question.url } : {}),
-        startedBy: starterAnswer(question),
-      };
+      return { ...common, ...signInAnswer(question, mayFinish) };
     case 'account':
       return {
         ...common,
@@ -318,6 +296,32 @@ export function interactionAnswer(
     case 'command':
       return { ...common, asker: askerAnswer(question.asker), ...wishAnswer(question.wish) };
   }
+}
+
+type SignInQuestion = Extract<Question, { readonly kind: 'login' | 'device' }>;
+
+function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<InteractionAnswer> {
+  const common = {
+    resource: question.endpoint,
+    issuer: spelled(question.issuer),
+    ...(question.account === undefined ? {} : { account: question.account }),
+    ...(question.beside === undefined ? {} : { accounts: [...question.beside] }),
+    startedBy: starterAnswer(question),
+  };
+  if (question.kind === 'device') {
+    return mayFinish
+      ? { ...common, code: question.userCode, url: question.completeUrl ?? question.url }
+      : common;
+  }
+  return {
+    ...common,
+    ...(mayFinish ? { url: question.url } : {}),
+    ...(question.hint === undefined ? {} : { hint: question.hint }),
+    ...(mayFinish && question.startUrl !== undefined ? { startUrl: question.startUrl } : {}),
+    ...(question.isNewClient === undefined ? {} : { newClient: question.isNewClient }),
+    ...(question.ifForgotten === 'byHand' ? { replacedByHand: true as const } : {}),
+    ...(question.formerIssuer === undefined ? {} : { formerIssuer: spelled(question.formerIssuer) }),
+  };
 }
 
 /** A sign-in without a starter is nobody's but the windows'. */
