@@ -36,7 +36,7 @@ export class AuthorizationServers {
     const place = grant.server ?? { revision: 'current', identifier: grant.issuer };
     const known = this.#known.get(keyOf(endpoint, place));
     // Default endpoints are for grants that were signed in by them.
-    const isUsable = known?.isDefault !== true || place.revision !== 'current';
+    const isUsable = known?.isDefault !== true || (place.revision !== 'current' && !place.isByMetadata);
     const isFresh = isUsable && (known?.freshUntil ?? 0) > this.#parts.network(endpoint).now();
     const server =
       known && isFresh
@@ -67,6 +67,7 @@ export class AuthorizationServers {
         ? await discoverEarlierRevision(place.identifier, http, overrides)
         : ((await discoverAuthorizationServer(place.identifier, http, overrides)) ??
           withoutMetadata(endpoint, place, http.now()));
+    if (server.isDefault && place.isByMetadata) throw metadataGone(place.identifier);
     this.#known.set(keyOf(endpoint, place), server);
     return server;
   }

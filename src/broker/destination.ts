@@ -95,9 +95,10 @@ export async function findDestination(
   const { found, challengedScope } = await askResource(parts, request);
   const scopes = challengedScope === undefined ? {} : { challengedScope };
   if (found.kind === 'earlierRevision') {
-    const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
-    const server = await askServer(parts, request, place);
-    if (server.isDefault && wasByMetadata(parts, server.issuer)) throw metadataGone(server.issuer);
+    const asked = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
+    const server = await askServer(parts, request, asked);
+    if (server.isDefault) refuseGuess(parts, server.issuer);
+    const place = server.isDefault ? asked : { ...asked, isByMetadata: true };
     return { resource: found.resource, server, place, ...scopes, ...former(parts, request, [server.issuer]) };
   }
   const { resource, authorizationServers, scopesSupported } = found.resource;
@@ -207,11 +208,40 @@ function wasByMetadata({ grants }: DestinationParts, issuer: string): boolean {
     .all()
     .filter(isLiving)
     .some(
-      (grant) =>
-        [grant.issuer, grant.server?.identifier].includes(issuer) &&
+      ({ issuer: own, server }) =>
+        [own, server?.identifier].includes(issuer) &&
         // Older records name no place: those were signed in by metadata.
-        (grant.server?.revision ?? 'current') === 'current',
+        (server === undefined || server.revision === 'current' || server.isByMetadata === true),
     );
+}
+
+/**
+ * In the earlier revision: metadata that was used before may be gone for a moment, and the secret of an entered client
+ * goes to no endpoint that is guessed. Where a grant shows that the client is used there already, it goes on.
+ */
+function refuseGuess(parts: DestinationParts, issuer: string): void {
+  if (wasByMetadata(parts, issuer)) throw metadataGone(issuer);
+  const { grants, registrations } = parts;
+  const isUsed = (id: string): boolean =>
+    grants.all().some((grant) => isLiving(grant) && grant.registrationId === id);
+  const entered = registrations.all().find(({ id, registration, hasSecret }) => {
+    const { source, tokenEndpointAuthMethod: method } = registration;
+    // A private key never leaves: its assertion is for this issuer.
+    const wouldSend = source === 'preregistered' && hasSecret && method !== 'private_key_jwt';
+    return registration.issuer === issuer && wouldSend && !isUsed(id);
+  });
+  if (entered) throw secretWithoutPlace(entered.registration);
+}
+
+function secretWithoutPlace({ issuer, clientId }: Registration): RuleRefusal {
+  return new RuleRefusal(
+    'metadata_invalid',
+    `${quoted(issuer)} publishes no authorization server metadata, so that nothing says where the secret of the client ${quoted(clientId)} may go.`,
+    {
+      rule: 'A client secret goes to the token endpoint of its issuer only; default endpoints are guessed',
+      hint: `Try again later: the metadata may be gone for a moment. If this issuer publishes none and takes the client without a secret: keyturn register ${shellWord(issuer)} --client-id ${shellWord(clientId)}`,
+    },
+  );
 }
 
 /** For a sign-in: what the server says now. */

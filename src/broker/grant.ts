@@ -52,6 +52,8 @@ const serverPlaceSchema = z.object({
   revision: z.enum(['current', 'earlier', 'default']),
   /** The issuer as the protected server names it; in the earlier revision the authorization base URL. */
   identifier: z.string(),
+  /** In the earlier revision: it published metadata at the sign-in. Absent: it did not, or an older version signed in. */
+  isByMetadata: z.boolean().optional(),
 });
 
 export type ServerPlace = Readonly<z.infer<typeof serverPlaceSchema>>;

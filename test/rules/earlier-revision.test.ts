@@ -38,7 +38,8 @@ describe('a server without protected resource metadata', () => {
     });
     const token = await rig.ask();
     expect(token).toMatchObject({ issuer: authorizationServer.issuer, resource: protectedServer.url });
-    expect(rig.grant().server).toEqual({ revision: 'earlier', identifier: authorizationServer.server.base });
+    const place = { revision: 'earlier', identifier: authorizationServer.server.base, isByMetadata: true };
+    expect(rig.grant().server).toEqual(place);
   });
 
   it('is told by a 403 as well as by a 401', async () => {
@@ -256,6 +257,62 @@ describe('metadata that is gone at a sign-in', () => {
     expect(await refused(rig.login())).toMatchObject(gone);
     expect(rig.pages).toEqual([]);
     expect(authorizationServer.server.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+
+  it('sends no secret of an entered client to the guessed endpoints of a server of the earlier revision', async () => {
+    const { rig, authorizationServer } = await earlier(withoutMetadata);
+    await enter(rig, authorizationServer, { clientSecret: 'entered-secret' });
+    const error = await refused(rig.login());
+    expect(error).toMatchObject({
+      reason: 'metadata_invalid',
+      message: expect.stringContaining('"by-hand"'),
+      hint: expect.stringContaining('--client-id by-hand'),
+    });
+    expect(rig.pages).toEqual([]);
+    expect(authorizationServer.server.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+
+  it('keeps no entered client without a secret from the default endpoints of the earlier revision', async () => {
+    const { rig, authorizationServer } = await earlier(withoutMetadata);
+    await enter(rig, authorizationServer);
+    expect((await rig.login()).state).toEqual({ kind: 'active' });
+    expect(authorizationServer.counts.registrations).toBe(0);
+  });
+
+  it.each<[string, Answer]>([
+    ['404', { status: 404 }],
+    ['a web page', html('<h1>Maintenance</h1>')],
+  ])(
+    'sends no refresh token of the earlier revision to default endpoints after %s',
+    async (_what, answer) => {
+      const { rig, restarted, authorizationServer } = await earlier();
+      await rig.ask();
+      authorizationServer.server.on('GET', places[0], answer);
+      const again = await restarted();
+      expect(await refused(again.ask({ interaction: 'never' }))).toMatchObject({
+        reason: 'authorization_server_unreachable',
+      });
+      expect(again.grant().state).toEqual({ kind: 'active' });
+      expect(tokenRequests(authorizationServer, 'refresh_token')).toEqual([]);
+      expect(await refused(again.login())).toMatchObject({ reason: 'metadata_invalid' });
+      expect(again.pages).toEqual([]);
+    },
+  );
+
+  it('lets a grant go on that an older version signed in by default endpoints with an entered secret', async () => {
+    const { rig, restarted, authorizationServer } = await earlier(withoutMetadata);
+    const basic = { authMethod: 'client_secret_basic' } as const;
+    const { redirectUri } = await enter(rig, authorizationServer);
+    await rig.login();
+    await enter(
+      rig,
+      authorizationServer,
+      { clientSecret: 'entered-secret', redirectUri, ...basic },
+      { redirectUris: [redirectUri], ...basic },
+    );
+    const again = await restarted();
+    expect((await again.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+    expect((await again.login()).state).toEqual({ kind: 'active' });
   });
 
   it.each(['with', 'without'])(
