@@ -1,5 +1,6 @@
 /** The authorization request, its answer and the exchange of the code, against servers that cheat. */
 import { describe, expect, it } from 'vitest';
+import { revokeGrant } from '../../src/broker/revoker.ts';
 import { exitCodes, reasons } from '../../src/errors.ts';
 import { cutOff, html, json, redirectTo } from '../support/bent-server.ts';
 import type { Answer } from '../support/bent-server.ts';
@@ -279,6 +280,21 @@ describe('the authorization request', () => {
     expect(rig.grant().resource).toBe(resource);
   });
 
+  it('and the requests for code and refresh write resource URL-encoded, so that nothing in it becomes a parameter', async () => {
+    const { rig, authorizationServer, protectedServer } = await ground();
+    const resource = `${protectedServer.url}?tenant=a+b%20c&scope=admin`;
+    protectedServer.settings.resource = resource;
+    await rig.ask();
+    rig.clock.advance(3_600_000);
+    await rig.ask();
+    const written = `resource=${encodeURIComponent(resource)}`;
+    const bodies = tokenRequests(authorizationServer).map(({ body }) => body);
+    expect(bodies).toHaveLength(2);
+    const queries = [new URL(rig.pages[0] ?? '').search.slice(1), ...bodies];
+    for (const query of queries) expect(query.split('&')).toContain(written);
+    for (const query of queries) expect(new URLSearchParams(query).has('tenant')).toBe(false);
+  });
+
   it('for one account keeps nothing when another signs in', async () => {
     const { rig, authorizationServer } = await ground();
     const { id } = await rig.login({ account: 'bob', scope: ['openid', 'read'] });
@@ -288,6 +304,24 @@ describe('the authorization request', () => {
     expect((await login).reason).toBe('account_mismatch');
     expect(rig.grant()).toMatchObject({ id, account: 'bob', subject: 'alice' });
     expect(rig.texts().join('')).not.toContain('mallory');
+  });
+});
+
+describe('the bodies of the requests for code, refresh and revocation', () => {
+  it('are forms, by their type and by their text', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    rig.clock.advance(3_600_000);
+    await rig.ask();
+    await revokeGrant(rig.parts, rig.grant());
+    const { server } = authorizationServer;
+    const posts = [...tokenRequests(authorizationServer), ...server.asked('/revoke', 'POST')];
+    expect(posts.length).toBeGreaterThanOrEqual(3);
+    for (const { headers, body, form } of posts) {
+      expect(headers['content-type']).toMatch(/^application\/x-www-form-urlencoded\b/);
+      expect(body).toBe(form.toString());
+      expect([...form.keys()].length).toBeGreaterThan(1);
+    }
   });
 });
 
