@@ -81,8 +81,8 @@ export class PageQueue {
   }
 }
 
-/** Waits for the pages before; rejects with the signal's reason when it aborts first. */
-async function patientWith(before: Promise<unknown>, signal: AbortSignal): Promise<void> {
+/** Waits for what comes before; rejects with the signal's reason when it aborts first. */
+export async function patientWith(before: Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
   const left = Promise.withResolvers<never>();
   const leave = (): void => left.reject(signal.reason);
   signal.addEventListener('abort', leave, { once: true });

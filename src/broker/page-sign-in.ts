@@ -148,6 +148,7 @@ async function visit(
     kind: 'login',
     endpoint: request.endpoint,
     issuer: server.issuer,
+    registrationId: redirect.record.id,
     url,
     ...(hint === undefined ? {} : { hint }),
     ...(before === undefined ? ifForgotten(redirect, server) : {}),

@@ -108,6 +108,8 @@ export type Question =
     }
   | (SignInQuestion & {
       readonly kind: 'login';
+      /** Our record of the client whose page it is. */
+      readonly registrationId: string;
       /** The authorization URL, for a person whose browser did not open. */
       readonly url: string;
       /** Our own address that leads on to it, for the browser here; absent: the page opens elsewhere. */

@@ -51,6 +51,12 @@ export interface Wanted extends Pick<DynamicRegistration, 'scope' | 'needsScope'
   readonly isByPerson: boolean;
 }
 
+/** A client that another one is needed in place of. */
+interface Unusable {
+  readonly record: RegistrationRecord;
+  readonly isFresh?: boolean;
+}
+
 /** The name that consent pages show. */
 const clientName = 'Keyturn';
 
@@ -112,13 +118,13 @@ export async function prepareRedirect(
   server: AuthorizationServer,
   http: Http,
   wanted: Wanted,
-  refused?: { readonly isFresh?: boolean },
+  refused?: Unusable,
 ): Promise<Redirect> {
   if (refused) {
     // Fresh: the person wants a client that was never used.
     return refused.isFresh
       ? registeredNow(parts, server, http, wanted)
-      : registered(parts, server, http, wanted);
+      : ((await successor(parts, server, wanted, refused)) ?? registered(parts, server, http, wanted));
   }
   const choice = canRegister(parts, server);
   if (choice.mechanism === 'metadata_document') return fromDocument(parts, server, choice.clientId);
@@ -169,7 +175,7 @@ export async function prepareIdentity(
   server: AuthorizationServer,
   http: Http,
   wanted: Wanted,
-  refused?: { readonly isFresh?: boolean },
+  refused?: Unusable,
 ): Promise<Identity> {
   const existing = knownAs(parts, server);
   if (!refused && existing && mayBeUsed(existing, wanted)) return { record: existing, isNew: false };
@@ -225,6 +231,21 @@ async function onAnotherPort({ loopback }: RedirectParts, record: RegistrationRe
 
 async function listenFor({ loopback }: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
   return { receiver: await loopback.open(record.registration.redirectUri), record, isNew: false };
+}
+
+/** What another sign-in has put in the place of the client meanwhile. */
+async function successor(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  wanted: Wanted,
+  { record }: Unusable,
+): Promise<Redirect | undefined> {
+  const current = knownAs(parts, server);
+  if (!current || !mayBeUsed(current, wanted)) return undefined;
+  // The newer ones stand behind the older ones.
+  const ids = parts.registrations.all().map(({ id }) => id);
+  if (ids.indexOf(current.id) <= ids.indexOf(record.id)) return undefined;
+  return unlessTaken(listenFor(parts, current));
 }
 
 /** By a registration that an earlier sign-in made and did not finish with, else by a new one. */

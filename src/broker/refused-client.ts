@@ -5,7 +5,7 @@
  * Invariant: what the user entered is never replaced, and a client is replaced once in a sign-in.
  */
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
-import type { Errand } from './errand.ts';
+import type { Errand, SignInParts } from './errand.ts';
 import type { Question } from './question.ts';
 import { knownAs } from './redirect.ts';
 import type { Identity, RedirectParts } from './redirect.ts';
@@ -51,16 +51,21 @@ export async function giveUp(registrations: Registrations, { record, isNew }: Id
 }
 
 /**
- * The client that a sign-in succeeded with is the one in use from now on. Only on the server's own word the refused one
- * counts as unknown there: `mix-up.ts` relies on that.
+ * The client that a sign-in succeeded with is the one in use from now on, and pages of the refused one that are still
+ * open give way to pages of the new one. Only on the server's own word the refused one counts as unknown there:
+ * `mix-up.ts` relies on that.
  */
 export async function useFromNowOn(
-  { registrations, audit }: Pick<RedirectParts, 'registrations' | 'audit'>,
+  { registrations, audit, interactions }: Pick<SignInParts, 'registrations' | 'audit' | 'interactions'>,
   record: RegistrationRecord,
   refused: Refused | undefined,
 ): Promise<void> {
+  const isReplacing = registrations.byId(record.id)?.isOnTrial === true;
   await registrations.succeeded(record, refused?.saidBy === 'server' ? refused.record : undefined);
   if (!refused) return;
   const { issuer } = record.registration;
-  await audit.record({ event: 'registration', outcome: 'replaced', issuer });
+  if (isReplacing) await audit.record({ event: 'registration', outcome: 'replaced', issuer });
+  for (const { question } of interactions.list()) {
+    if (question.kind === 'login' && question.registrationId === refused.record.id) question.showsError();
+  }
 }

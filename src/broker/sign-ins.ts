@@ -10,7 +10,7 @@ import { KeyturnError, reasonOf } from '../errors.ts';
 import { ScopeRefused } from '../oauth/authorization.ts';
 import type { Grant } from './grant.ts';
 import type { Leases } from './lease.ts';
-import { PageQueue } from './page-queue.ts';
+import { PageQueue, patientWith } from './page-queue.ts';
 import type { Permissions } from './permission.ts';
 import { SharedWork } from './shared-work.ts';
 import { signIn } from './sign-in.ts';
@@ -34,6 +34,10 @@ export class SignIns {
   readonly #pages: PageQueue;
   /** Automatic sign-ins that a sign-in of the user makes needless, by endpoint and account. */
   readonly #needless = new Map<string, AbortController>();
+  /** Sign-ins of the user's under way, by endpoint and account; each ends without an error. */
+  readonly #own = new Map<string, Promise<unknown>>();
+  /** Those that register anew: automatic ones wait for them, since their page would show an error. */
+  readonly #anew = new Set<string>();
   /** Endpoints whose last sign-in came back as another account than was meant. */
   readonly #strayed = new Set<string>();
 
@@ -68,6 +72,10 @@ export class SignIns {
   /** Under a permission. Throws `conflict` when the page is no longer needed: look at the grant again. */
   async automatic(asked: Asked, caller: AbortSignal): Promise<Grant> {
     const key = keyOf(asked.endpoint, asked.account);
+    if (!asked.isUnattended && this.#anew.has(key)) {
+      await patientWith(this.#own.get(key), caller);
+      throw needless(asked.endpoint);
+    }
     return this.#runs.join(
       // A program that may ask the user doesn't share the refusal of one that may not.
       `${asked.isUnattended ? 'unattended' : 'attended'} ${asked.grantId ?? ''} ${key}`,
@@ -122,7 +130,30 @@ export class SignIns {
     // Whoever wants a new client has seen the page of the one that waits.
     if (isNewClient && this.#runs.has(key)) this.#pageOf(asked)?.showsError();
     const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
-    return this.#runs.join(key, (signal) => this.#atOnce(request, signal), caller);
+    const run = this.#runs.join(key, (signal) => this.#noted(request, signal), caller);
+    if (isNewClient) this.#holdAutomatic(asked);
+    return run;
+  }
+
+  #noted(request: SignInRequest, signal: AbortSignal): Promise<Grant> {
+    const key = keyOf(request.endpoint, request.account);
+    const run = this.#atOnce(request, signal);
+    const end = (): void => {
+      if (this.#own.get(key) !== own) return;
+      this.#own.delete(key);
+      this.#anew.delete(key);
+    };
+    const own = run.catch(() => undefined).finally(end);
+    this.#own.set(key, own);
+    return run;
+  }
+
+  /** The page of a program there is of the client that shows an error: its request goes on with what the user's sign-in brings. */
+  #holdAutomatic({ endpoint, account }: AskedByUser): void {
+    const key = keyOf(endpoint, account);
+    if (!this.#own.has(key)) return;
+    this.#anew.add(key);
+    this.#needless.get(key)?.abort(needless(endpoint));
   }
 
   /** The page that a sign-in of the user's waits at. */

@@ -51,6 +51,7 @@ const cases: Readonly<Record<Kind, Case>> = {
     patience: signInPatience,
     question: {
       kind: 'login',
+      registrationId: '0123456789abcdef',
       endpoint,
       issuer,
       url: issuer,

@@ -89,6 +89,7 @@ describe('many questions', () => {
     });
     void openMany(interactions, 1, () => ({
       kind: 'login',
+      registrationId: '0123456789abcdef',
       endpoint: '',
       issuer: '',
       url: '',
@@ -100,6 +101,7 @@ describe('many questions', () => {
 
   const signIn = (starter?: Starter): Question => ({
     kind: 'login',
+    registrationId: '0123456789abcdef',
     endpoint: '',
     issuer: '',
     url: '',

@@ -259,6 +259,43 @@ describe('a client whose page shows an error, since the server has forgotten it'
   });
 });
 
+describe('a program’s page of a client that the server has forgotten', () => {
+  it('is closed when the person asks for a new client, and the program is served by that sign-in', async () => {
+    const { rig, world, authorizationServer } = await ground();
+    const elsewhere = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
+    await rig.login({ resource: elsewhere.url });
+    authorizationServer.clients.clear();
+    const asked = rig.ask();
+    await shownPage(rig, 2);
+    rig.person.isThere = false;
+    const login = rig.login({ isNewClient: true });
+    const page = await shownPage(rig, 3);
+    expect(page.isNewClient).toBe(true);
+    expect(rig.parts.interactions.list()).toHaveLength(1);
+    await followed(world, page.url);
+    expect((await asked).account).toBe((await login).account);
+    expect(rig.pages).toHaveLength(3);
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+
+  it('is replaced by one of the new client when a sign-in at another server found that out', async () => {
+    const { rig, world, authorizationServer } = await ground();
+    const elsewhere = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
+    await rig.login({ resource: elsewhere.url });
+    rig.person.isThere = false;
+    const asked = rig.ask();
+    await shownPage(rig, 2);
+    authorizationServer.clients.clear();
+    authorizationServer.settings.unknownClients = 'invalid_client';
+    rig.person.isThere = true;
+    await rig.login({ resource: elsewhere.url });
+    expect((await asked).accessToken).toBeTypeOf('string');
+    const clients = rig.pages.map((page) => parameter(page, 'client_id'));
+    expect(clients).toEqual([clients[0], clients[0], clients[0], clients[3], clients[3]]);
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+});
+
 describe('the way past a page that shows an error', () => {
   /** What a sign-in is told whose own time is over, and one whose page has waited ten minutes. */
   async function told({ rig }: Ground): Promise<{ waiting: string; over: string }> {
