@@ -121,6 +121,14 @@ describe('a refresh', () => {
   });
 });
 
+describe('the scopes of an answer', () => {
+  it('have commas between them where that is set', async () => {
+    server().settings.scopeSeparator = ',';
+    server().bend.grantedScopes = () => ['read', 'write'];
+    expect((await signedIn(world)).tokens.scope).toBe('read,write');
+  });
+});
+
 describe('time', () => {
   it('is the one that is injected', async () => {
     let now = Date.UTC(2030, 0, 1);
