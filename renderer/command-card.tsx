@@ -107,7 +107,7 @@ function Change({ question }: { readonly question: Question }) {
 }
 
 /** For which account, by which way, and which scopes it asks for besides those that the server names. */
-function SignInFacts({ question: { account, method, scope } }: { readonly question: Question }) {
+function SignInFacts({ question: { account, method, scope, newClient } }: { readonly question: Question }) {
   return (
     <>
       {account !== undefined && (
@@ -121,6 +121,7 @@ function SignInFacts({ question: { account, method, scope } }: { readonly questi
           <Scopes names={scopeNames(scope)} />
         </Fact>
       )}
+      {newClient && <Fact name={words.newClient}>{words.registersAnew}</Fact>}
     </>
   );
 }

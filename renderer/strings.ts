@@ -665,6 +665,8 @@ export const strings = {
     whoWhat: 'You ran it in a terminal, or any program of yours did.',
     client: 'Program',
     registration: 'Client id',
+    newClient: 'Registration',
+    registersAnew: 'Keyturn would be registered anew at this server.',
     grant: 'Kind of client',
     grants: {
       authorization_code: 'You sign in on a page of the issuer',

@@ -10,7 +10,7 @@ import type { KeepingParts } from './grant-keeping.ts';
 import type { Grant } from './grant.ts';
 import type { Interactions } from './interaction.ts';
 import type { OverrideBook } from './override.ts';
-import type { PageOptions } from './page-options.ts';
+import type { PageOptions, RefusedPrompts } from './page-options.ts';
 import type { RedirectParts } from './redirect.ts';
 import type { RegistrationRecord } from './registrations.ts';
 import type { Asked, SignInMethod } from './starter.ts';
@@ -19,6 +19,7 @@ export interface SignInParts extends DestinationParts, RedirectParts, KeepingPar
   readonly vault: Vault;
   readonly overrides: OverrideBook;
   readonly interactions: Interactions;
+  readonly refusedPrompts: RefusedPrompts;
   /** Hands an address of our loopback listener to the system browser without a shell. Rejects where there is none. */
   openBrowser(url: string): Promise<void>;
 }

@@ -19,7 +19,7 @@ const texts: Readonly<Record<Page, { title: string; body: string }>> = {
   },
   again: {
     title: 'One more page',
-    body: 'The server did not accept the client that Keyturn is registered as. Keyturn uses another one, and opens the sign-in page once more.',
+    body: 'The server did not accept the way in which Keyturn asked. Keyturn asks in another one, and opens the sign-in page once more.',
   },
   failed: {
     title: 'Sign-in failed',

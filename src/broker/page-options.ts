@@ -3,7 +3,8 @@
  *
  * Invariants: `login_hint` is an address or user name, never a label of the person's or a subject. A page is asked
  * to let the person choose only after another account signed in, and for consent only where no refresh token
- * came without it: servers fail on prompts that they don't know, and a person is not asked for nothing.
+ * came without it: servers fail on prompts that they don't know, and a person is not asked for nothing. A prompt
+ * that its issuer refused is not sent there again.
  */
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
 import { asksOfflineAccess } from '../oauth/scope.ts';
@@ -14,6 +15,7 @@ import type { Asked } from './starter.ts';
 export interface PageOptionsParts {
   readonly grants: Grants;
   readonly refresher: Refresher;
+  readonly refusedPrompts: RefusedPrompts;
 }
 
 export interface PageOptions {
@@ -23,6 +25,27 @@ export interface PageOptions {
 }
 
 export type Prompt = 'select_account' | 'consent';
+
+/** More than the issuers of one desk. The oldest is forgotten then. */
+const mostRemembered = 64;
+
+/** Prompts that an issuer refused where the same page without them was taken. In memory: a server may learn them. */
+export class RefusedPrompts {
+  readonly #byIssuer = new Map<string, ReadonlySet<Prompt>>();
+
+  add(issuer: string, prompts: readonly Prompt[]): void {
+    const all = new Set([...(this.#byIssuer.get(issuer) ?? []), ...prompts]);
+    this.#byIssuer.delete(issuer);
+    this.#byIssuer.set(issuer, all);
+    const [oldest] = this.#byIssuer.keys();
+    if (oldest !== undefined && this.#byIssuer.size > mostRemembered) this.#byIssuer.delete(oldest);
+  }
+
+  /** What is left of these prompts. */
+  without(issuer: string, prompts: readonly Prompt[]): Prompt[] {
+    return prompts.filter((prompt) => !this.#byIssuer.get(issuer)?.has(prompt));
+  }
+}
 
 /** What the options are chosen by. */
 export interface Page extends Asked {
@@ -41,7 +64,10 @@ export async function pageOptions(parts: PageOptionsParts, page: Page): Promise<
   // Where a server doesn't say that it has this page, it may answer with an error.
   if (isChoosing && offeredPrompts(server)?.includes('select_account')) prompts.push('select_account');
   if (asksOfflineAccess(scope) && needsConsent(parts.grants, server)) prompts.push('consent');
-  return { prompts, ...(loginHint === undefined ? {} : { loginHint }) };
+  return {
+    prompts: parts.refusedPrompts.without(server.issuer, prompts),
+    ...(loginHint === undefined ? {} : { loginHint }),
+  };
 }
 
 /** Undefined: the server doesn't say. */

@@ -10,6 +10,7 @@ import {
   clientRefused,
   openidHint,
   processAuthorizationResponse,
+  PromptRefused,
 } from '../oauth/authorization.ts';
 import type { AuthorizationServer } from '../oauth/authorization-server.ts';
 import type { Ambiguity, AuthorizationAttempt } from '../oauth/authorization.ts';
@@ -239,6 +240,8 @@ async function finish(
 }
 
 function pageFor(error: unknown): Page {
+  // The sign-in goes on without the prompt.
+  if (error instanceof PromptRefused) return 'again';
   return reasonOf(error) === 'account_mismatch' ? 'otherAccount' : 'failed';
 }
 

@@ -5,7 +5,7 @@ import type { Leases } from './lease.ts';
 import type { Permissions } from './permission.ts';
 import type { SignInParts } from './errand.ts';
 
-export interface BrokerParts extends SignInParts {
+export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts'> {
   /** Whether http is accepted for loopback hosts. */
   readonly urlPolicy: UrlPolicy;
   readonly clients: LocalClients;

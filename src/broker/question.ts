@@ -46,6 +46,8 @@ export type CommandWish =
       readonly issuer?: string;
       readonly account?: string;
       readonly scope?: readonly string[];
+      /** Keyturn would register anew there, whatever is registered. */
+      readonly isNewClient?: true;
     }
   | { readonly command: 'override'; readonly server: string; readonly override: OverrideName }
   | {

@@ -68,7 +68,9 @@ async function signInNow(
       return await visit(errand);
     } catch (error) {
       if (!(error instanceof PromptRefused)) throw error;
-      return visit({ ...errand, options: { ...options, prompts: [] } });
+      const grant = await visit({ ...errand, options: { ...options, prompts: [] } });
+      parts.refusedPrompts.add(server.issuer, options.prompts);
+      return grant;
     }
   });
 }

@@ -10,6 +10,7 @@ import { KeyturnError, reasonOf } from '../errors.ts';
 import { ScopeRefused } from '../oauth/authorization.ts';
 import type { Grant } from './grant.ts';
 import type { Leases } from './lease.ts';
+import { RefusedPrompts } from './page-options.ts';
 import { PageQueue, patientWith } from './page-queue.ts';
 import type { Permissions } from './permission.ts';
 import { SharedWork } from './shared-work.ts';
@@ -18,7 +19,7 @@ import type { OnPage, SignInParts, SignInRequest } from './errand.ts';
 import type { Question } from './question.ts';
 import { isStartedBy } from './starter.ts';
 
-export interface SignInsParts extends SignInParts {
+export interface SignInsParts extends Omit<SignInParts, 'refusedPrompts'> {
   readonly permissions: Permissions;
   readonly leases: Leases;
   readonly isDesk: boolean;
@@ -29,7 +30,7 @@ type Asked = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoos
 type AskedByUser = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
 
 export class SignIns {
-  readonly #parts: SignInsParts;
+  readonly #parts: SignInsParts & SignInParts;
   readonly #runs = new SharedWork<Grant>();
   readonly #pages: PageQueue;
   /** Automatic sign-ins that a sign-in of the user makes needless, by endpoint and account. */
@@ -42,7 +43,7 @@ export class SignIns {
   readonly #strayed = new Set<string>();
 
   constructor(parts: SignInsParts) {
-    this.#parts = parts;
+    this.#parts = { ...parts, refusedPrompts: new RefusedPrompts() };
     this.#pages = new PageQueue(() => parts.clock.now());
   }
 

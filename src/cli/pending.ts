@@ -124,7 +124,7 @@ function settingWords({ name, value, isContent }: Unconfirmed): string {
 /** What a command would do, as the end of a sentence. */
 function wishIn(question: Question): string {
   const { client, resource, scope, until, issuer, registration, server, override, setting } = question;
-  const { account, accounts, method } = question;
+  const { account, accounts, method, newClient } = question;
   switch (question.command) {
     case 'allow': {
       const end = until === undefined ? '' : ` until ${when(until)}`;
@@ -135,7 +135,7 @@ function wishIn(question: Question): string {
     case 'register':
       return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
     case 'login':
-      return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}`;
+      return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}${newClient ? ', with Keyturn registered anew there' : ''}`;
     case 'override':
       return override === 'private-address'
         ? `confirm the private host ${hostOf(server ?? '')}`

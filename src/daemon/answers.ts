@@ -365,6 +365,7 @@ function wishAnswer(wish: CommandWish): Partial<InteractionAnswer> {
         ...(wish.issuer === undefined ? {} : { issuer: wish.issuer }),
         ...(wish.account === undefined ? {} : { account: wish.account }),
         ...(wish.scope === undefined ? {} : { scope: formatScope(wish.scope) }),
+        ...(wish.isNewClient === undefined ? {} : { newClient: wish.isNewClient }),
       };
     case 'override':
       return { command, server: wish.server, override: wish.override };

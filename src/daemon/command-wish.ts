@@ -51,7 +51,7 @@ const wishes: Wishes = {
     };
   },
 
-  'login.start': ({ broker }, { resource, issuer, account, scope, method = 'browser' }) => {
+  'login.start': ({ broker }, { resource, issuer, account, scope, newClient, method = 'browser' }) => {
     if (issuer !== undefined) requireSecureUrl(issuer, 'the issuer', broker.parts.urlPolicy);
     return {
       command: 'login',
@@ -60,6 +60,7 @@ const wishes: Wishes = {
       ...(issuer === undefined ? {} : { issuer: spelled(issuer) }),
       ...(account === undefined ? {} : { account }),
       ...(scope === undefined ? {} : { scope: parseScope(scope) }),
+      ...(newClient === undefined ? {} : { isNewClient: newClient }),
     };
   },
 

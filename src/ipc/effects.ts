@@ -30,6 +30,7 @@ export const effects = {
   'interaction.list': 'reads',
   'interaction.answer': 'widens',
   'login.start': 'widens',
+  // At a desk its caller's own sign-in, which a card allowed: another client in it is registered at the same server.
   'login.answer': 'asks',
   'override.set': 'widens',
   'audit.tail': 'reads',

@@ -225,7 +225,7 @@ const interaction = z.object({
    * code, and the address of a sign-in, are told to who started it and to the windows.
    */
   code: z.string().max(longest.id).optional(),
-  /** Of a sign-in: the server did not take the client of the page before, and this page is of another one. */
+  /** Of a sign-in: the server did not take the client of the page before, and this page is of another one. Of one that a command wants to start: Keyturn would register anew there. */
   newClient: z.literal(true).optional(),
   /** Of a sign-in by a page: only a client that the owner enters could take the place of the one of this page. */
   replacedByHand: z.literal(true).optional(),

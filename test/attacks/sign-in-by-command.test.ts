@@ -52,6 +52,45 @@ describe('the owner’s key at a desk', () => {
     },
   );
 
+  it('shows on its card that Keyturn would be registered anew', async () => {
+    const there = await homeInBentWorld();
+    const desk = await openDesk(there.home);
+    const attacker = await attackerOf(desk);
+    const started = attacker.request('login.start', { resource: there.url, newClient: true });
+    started.catch(() => undefined);
+    const { id, ...card } = await desk.card();
+    expect(card).toMatchObject({ kind: 'command', command: 'login', newClient: true });
+    expect(await there.home.ok(['pending'])).toContain('with Keyturn registered anew there');
+    await desk.answer(id, 'no');
+    await expect(started).rejects.toMatchObject({ reason: 'consent_denied' });
+  });
+
+  it('has Keyturn registered anew within a sign-in that its card allowed, once, and in nobody else’s', async () => {
+    const there = await homeInBentWorld();
+    const desk = await openDesk(there.home);
+    const [attacker, other] = [await attackerOf(desk), await attackerOf(desk)];
+    const own = desk.owner.call('login.start', { resource: there.url, method: 'paste' });
+    const shown = await desk.card();
+    const redirect = await signedInAddress(there, shown.url ?? '');
+    await desk.owner.call('login.answer', { id: shown.id, redirect });
+    await own;
+    const started = attacker.request('login.start', { resource: there.url, method: 'paste' });
+    started.catch(() => undefined);
+    await desk.answer((await desk.card()).id, 'yes');
+    const page = async (isNew: boolean) =>
+      until('the page', async () =>
+        (await openQuestions(attacker)).find(
+          ({ kind, newClient = false }) => kind === 'login' && newClient === isNew,
+        ),
+      );
+    const { id } = await page(false);
+    await expect(other.request('login.answer', { id, isErrorPage: true })).rejects.toMatchObject(notOurs);
+    await attacker.request('login.answer', { id, isErrorPage: true });
+    await attacker.request('login.answer', { id: (await page(true)).id, isErrorPage: true });
+    await expect(started).rejects.toMatchObject({ reason: 'client_rejected' });
+    expect(there.authorizationServer.counts.registrations).toBe(2);
+  });
+
   it('reads no address of a sign-in that the person started, and can’t end it at an address of its own', async () => {
     const there = await homeInBentWorld();
     const desk = await openDesk(there.home);

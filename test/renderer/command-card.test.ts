@@ -100,9 +100,11 @@ describe('the card of a command', () => {
         account: 'work',
         scope: 'notes:read',
         method: 'paste',
+        newClient: true,
       },
       [
         'May a command sign in',
+        'Keyturn would be registered anew',
         'https://notes.example/mcp',
         'https://login.example',
         'work',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { turnOfEvents } from '../broker/rig.ts';
 import { html } from '../support/bent-server.ts';
 import type { RecordedRequest } from '../support/bent-server.ts';
-import { ground, parameter, refused, stepUp } from './ground.ts';
+import { followed, ground, parameter, refused, stepUp } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 
 const anHour = 3_600_000;
@@ -141,6 +141,32 @@ describe('a prompt that the server refuses in its answer', () => {
     await wrongAccount(all);
     expect((await rig.login({ scope: openid, account: 'alice' })).account).toBe('alice');
     expect(prompts(all)).toEqual([undefined, undefined, 'select_account', undefined]);
+  });
+
+  it('is not sent to that issuer again, until the broker ends, and its page says that another one opens', async () => {
+    const all = await ground({
+      authorization: {
+        scopesSupported: ['read', 'offline_access'],
+        refreshTokens: 'never',
+        failsOnPrompts: 'redirect',
+      },
+    });
+    const { rig, world, authorizationServer } = all;
+    await rig.login();
+    rig.person.isThere = false;
+    const login = rig.login();
+    await rig.question('login');
+    expect((await followed(world, rig.pages[1] ?? '')).text).toContain('One more page');
+    while (rig.pages.length < 3) await turnOfEvents();
+    await followed(world, rig.pages[2] ?? '');
+    await login;
+    rig.person.isThere = true;
+    await rig.login();
+    expect(prompts(all)).toEqual([undefined, 'consent', undefined, undefined]);
+    expect(authorizationServer.counts.registrations).toBe(1);
+    const after = await all.restarted();
+    await after.login();
+    expect(parameter(after.pages[0], 'prompt')).toBe('consent');
   });
 });
 
