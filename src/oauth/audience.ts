@@ -22,6 +22,8 @@ export interface ExpectedAudience {
   /** What an `aud` may name that is no resource: see `noResources`. */
   readonly noResources: readonly string[];
   readonly overrides?: Overrides;
+  /** The answer is that of a sign-in, which is over when it is refused. */
+  readonly isSignIn?: boolean;
 }
 
 interface Withheld {
@@ -67,9 +69,11 @@ export function judgeAudience(
 
 function forAnother(
   others: readonly string[],
-  { issuer, resource, overrides, secrets }: ExpectedAudience & Withheld,
+  { issuer, resource, overrides, secrets, isSignIn = false }: ExpectedAudience & Withheld,
 ): RuleRefusal {
-  const waive = `If you trust both servers: keyturn override ${shellWord(resource)} audience on`;
+  const trusted = `If you trust both servers: keyturn override ${shellWord(resource)} audience on`;
+  // A refresh is tried again by itself; a refused sign-in is over.
+  const waive = isSignIn ? `${trusted}, then: keyturn login RESOURCE` : trusted;
   const hint =
     overrides?.noResource === true
       ? `The override no-resource left out the parameter that says what the token is for. Try without it: keyturn override ${shellWord(resource)} no-resource off. ${waive}`

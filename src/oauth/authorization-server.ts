@@ -204,7 +204,7 @@ function noPkce(
 ): RuleRefusal {
   // An issuer is a stranger's text: what a shell would read as its own stands in no command that somebody copies.
   const named = /^[\w.:/~%-]+$/.test(issuer) ? issuer : 'ISSUER';
-  const command = `keyturn override ${shellWord(named)} no-pkce-metadata on`;
+  const command = `keyturn override ${shellWord(named)} no-pkce-metadata on, then: keyturn login RESOURCE`;
   // The override is for silence; a list without S256 has no way past it.
   const waiver =
     document.code_challenge_methods_supported === undefined

@@ -328,7 +328,7 @@ function hintFor({ scope }: AuthorizationAttempt, server: AuthorizationServer, e
     : (hints[code] ?? 'Start the sign-in again. If it fails again, tell whoever runs the server.');
   // RFC 8707 §2; some servers call the parameter an unknown one.
   if (code === 'invalid_target' || (code === 'invalid_request' && /\bresource\b/i.test(description)))
-    return `${said} ${resourceHint(server)}`;
+    return `${said} ${resourceHint(server, true)}`;
   const openid =
     code === 'invalid_scope' || code === 'invalid_request' ? openidHint(server, scope) : undefined;
   return openid === undefined ? said : `${said}${isUnnamed ? '.' : ''} ${openid}.`;

@@ -13,7 +13,11 @@ import { mayPass, oauthError, shownError } from './oauth-error.ts';
 import type { OAuthError } from './oauth-error.ts';
 
 /** Refusals that both grants share: about the client or the resource, not about the code or token. */
-function commonRefusal(server: TokenServer, error: OAuthError | undefined): KeyturnError | undefined {
+function commonRefusal(
+  server: TokenServer,
+  error: OAuthError | undefined,
+  isSignIn = false,
+): KeyturnError | undefined {
   switch (error?.code) {
     case 'invalid_client':
     case 'unauthorized_client':
@@ -26,7 +30,7 @@ function commonRefusal(server: TokenServer, error: OAuthError | undefined): Keyt
         `${quoted(server.issuer)} issues no tokens for this protected server: ${shownError(error)}.`,
         {
           rule: 'RFC 8707 §2',
-          hint: `Check the URL of the protected server. ${resourceHint(server)}`,
+          hint: `Check the URL of the protected server. ${resourceHint(server, isSignIn)}`,
         },
       );
     default:
@@ -34,9 +38,10 @@ function commonRefusal(server: TokenServer, error: OAuthError | undefined): Keyt
   }
 }
 
-/** Some servers refuse every request with the parameter. */
-export function resourceHint({ issuer }: Pick<TokenServer, 'issuer'>): string {
-  return `If the server takes no resource parameter at all: keyturn override ${shellWord(issuer)} no-resource on`;
+/** Some servers refuse every request with the parameter. A refresh goes on by itself once that is waived; a sign-in is over. */
+export function resourceHint({ issuer }: Pick<TokenServer, 'issuer'>, isSignIn: boolean): string {
+  const waive = `If the server takes no resource parameter at all: keyturn override ${shellWord(issuer)} no-resource on`;
+  return isSignIn ? `${waive}, then: keyturn login RESOURCE` : waive;
 }
 
 /** The server's own word that it doesn't take our client identity. */
@@ -73,7 +78,7 @@ export function exchangeFailure(server: TokenServer, reply: Reply, http: Http): 
   const error = oauthError(reply);
   if (isTransient(reply.status)) return unreachable(server, reply, http);
   if (error !== undefined && mayPass(error)) return unreachable(server, reply, http, error);
-  const common = commonRefusal(server, error);
+  const common = commonRefusal(server, error, true);
   if (common) return common;
   const isRefusal = reply.status >= 400 || error !== undefined;
   if (!isRefusal || (error === undefined && reply.text !== '')) return unreachable(server, reply, http);
@@ -84,7 +89,7 @@ export function exchangeFailure(server: TokenServer, reply: Reply, http: Http): 
       rule: 'RFC 6749 §5.2',
       hint:
         error?.code === 'invalid_request'
-          ? `Start the sign-in again. ${resourceHint(server)}`
+          ? resourceHint(server, true)
           : 'Start the sign-in again: a code works once and for a short time.',
     },
   );
@@ -137,7 +142,7 @@ function requestRefused(server: TokenServer, error: OAuthError): KeyturnError {
   return new KeyturnError(
     'login_failed',
     `${quoted(server.issuer)} refused to refresh the token: ${shownError(error)}.`,
-    { rule: 'RFC 6749 §5.2', hint: `Sign in again: keyturn login RESOURCE. ${resourceHint(server)}` },
+    { rule: 'RFC 6749 §5.2', hint: `Sign in again: keyturn login RESOURCE. ${resourceHint(server, false)}` },
   );
 }
 

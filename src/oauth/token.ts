@@ -62,6 +62,7 @@ export async function exchangeCode(
       noResources: noResources({ server, registration }),
       ...(attempt.overrides === undefined ? {} : { overrides: attempt.overrides }),
       scope: attempt.scope ?? [],
+      isSignIn: true,
       requestedAt,
       ...subjectOf(outcome),
     },

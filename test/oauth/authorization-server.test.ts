@@ -211,7 +211,7 @@ describe('a document', () => {
       document({ issuer, code_challenge_methods_supported: undefined }),
     );
     const { hint } = await refusalOf(() => discover(issuer));
-    expect(hint).toContain('keyturn override ISSUER no-pkce-metadata on');
+    expect(hint).toContain('keyturn override ISSUER no-pkce-metadata on, then: keyturn login RESOURCE');
   });
 
   it.each([{ token_endpoint: undefined }, { authorization_endpoint: 7 }, { scopes_supported: 'a' }])(

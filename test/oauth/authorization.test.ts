@@ -305,7 +305,9 @@ describe('processAuthorizationResponse', () => {
     'names the override that helps where the answer is %s',
     async (error) => {
       const refusal = await refusalOf(() => answer(`error=${error}&state=st4te`));
-      expect(refusal.hint).toContain(`keyturn override ${issuer} no-resource on`);
+      expect(refusal.hint).toContain(
+        `keyturn override ${issuer} no-resource on, then: keyturn login RESOURCE`,
+      );
     },
   );
 

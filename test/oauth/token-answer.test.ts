@@ -181,7 +181,8 @@ describe('the audience of a JWT', () => {
     expect(await refusalOf(() => refreshed())).toMatchObject({
       reason: 'audience_mismatch',
       message: expect.stringContaining('"https://other.example"'),
-      hint: expect.stringContaining(`keyturn override ${resource} audience on`),
+      // A refresh, which goes on by itself.
+      hint: expect.stringMatching(/audience on$/),
     });
   });
 });
