@@ -15,7 +15,7 @@ import type { Connection } from '../client/connection.ts';
 import type { Reason } from '../errors.ts';
 import { homePaths } from '../paths.ts';
 import { systemCode } from '../private-file.ts';
-import { isAbsent, NotStarted } from './connection.ts';
+import { isAbsent, NotStarted } from './no-broker.ts';
 import { say } from './output.ts';
 
 const passed = [

@@ -6,11 +6,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAsOwner } from '../client/connect.ts';
 import type { Connection } from '../client/connection.ts';
-import { reasonOf, Unreachable } from '../errors.ts';
+import { reasonOf } from '../errors.ts';
 import { offeringSession } from './desktop-session.ts';
-
-/** No broker could be started: another try would end the same way. */
-export class NotStarted extends Unreachable {}
+import { isAbsent, NotStarted } from './no-broker.ts';
 
 export async function connect(): Promise<Connection> {
   const running = await connectIfRunning();
@@ -85,9 +83,4 @@ async function repeatedly<T>(
     if (Date.now() >= Math.min(deadline, end)) throw refusal;
     await sleep(lookEvery);
   }
-}
-
-/** No socket, nobody listening, or no owner key yet: nothing that a start would not mend. */
-export function isAbsent(error: unknown): boolean {
-  return ['broker_unreachable', 'unpaired'].includes(reasonOf(error));
 }
