@@ -11,7 +11,7 @@ import type { ClientAuth } from 'openid-client';
 
 import { KeyturnError, quoted, shellWord } from '../errors.ts';
 import type { TokenServer } from './authorization-server.ts';
-import { parseJsonObject } from './metadata-document.ts';
+import { parseJsonObject } from './json-object.ts';
 import type { Registration, SigningAlg } from './registration.ts';
 
 /** Who we are at an issuer; every `Registration` is one. */

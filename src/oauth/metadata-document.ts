@@ -6,6 +6,7 @@
  * is none of them. Only "absent" or "page" everywhere lets a caller go on without the document.
  */
 import type { JsonObject } from 'openid-client';
+import { parseJsonObject } from './json-object.ts';
 import { z } from 'zod';
 
 import { quoted, RuleRefusal } from '../errors.ts';
@@ -161,21 +162,6 @@ function readDocument(url: URL, reply: Reply): JsonObject {
 /** Some servers write null for what they don't have. */
 function withoutNulls(json: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
-}
-
-/** The object that `text` holds, or undefined if it holds anything else. */
-export function parseJsonObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    // JSON.parse makes nothing but JSON values: an object of its is a JsonObject.
-    return isObject(value) ? (value as JsonObject) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Level by level, not recursive: depth is what is being bounded. */

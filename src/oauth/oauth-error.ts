@@ -6,7 +6,7 @@
  */
 import { quotedWithheld } from '../errors.ts';
 import type { Reply } from './http.ts';
-import { parseJsonObject } from './metadata-document.ts';
+import { parseJsonObject } from './json-object.ts';
 
 /** The fields of an answer's body: a JSON object or a form, which some servers send for errors. */
 export function answerFields(reply: Reply): Readonly<Record<string, unknown>> | undefined {

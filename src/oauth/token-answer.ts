@@ -10,7 +10,7 @@ import { quoted, RuleRefusal } from '../errors.ts';
 import { judgeAudience } from './audience.ts';
 import type { Audience, ExpectedAudience } from './audience.ts';
 import type { Http, Reply } from './http.ts';
-import { parseJsonObject } from './metadata-document.ts';
+import { parseJsonObject } from './json-object.ts';
 import { answerFields, shownText } from './oauth-error.ts';
 import { readGranted } from './scope.ts';
 

@@ -1,0 +1,21 @@
+/**
+ * A JSON object in a text that a server wrote.
+ *
+ * Invariant: never throws; whatever is no object is undefined.
+ */
+import type { JsonObject } from 'openid-client';
+
+/** The object that `text` holds, or undefined if it holds anything else. */
+export function parseJsonObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    // JSON.parse makes nothing but JSON values: an object of its is a JsonObject.
+    return isObject(value) ? (value as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
