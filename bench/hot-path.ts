@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, pair } from '../src/client/index.ts';
-import { startDemoWorld } from '../src/server/demo-world.ts';
+import { startDemoWorld } from '../demo/servers/demo-world.ts';
 
 const root = path.join(import.meta.dirname, '..');
 const folder = mkdtempSync(path.join(tmpdir(), 'kb-'));
@@ -26,7 +26,7 @@ const env: NodeJS.ProcessEnv = {
   KEYTURN_HOME: path.join(folder, 'home'),
   KEYTURN_VAULT: 'memory',
   NODE_EXTRA_CA_CERTS: caFile,
-  KEYTURN_BROWSER: `env KEYTURN_DEMO_CA=${caFile} ${process.execPath} ${path.join(root, 'scripts', 'user-agent.ts')}`,
+  KEYTURN_BROWSER: `env KEYTURN_DEMO_CA=${caFile} ${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`,
 };
 const children: ChildProcess[] = [];
 /** How often each thing is done; the first tenth warms up. */

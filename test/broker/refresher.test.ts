@@ -1,7 +1,7 @@
 /** Rotation loses nothing (DESIGN 3): what is in the vault when, and what a late answer may touch. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { revokeGrant } from '../../src/broker/revoker.ts';
-import type { TokenVerdict } from '../../src/server/authorization-server.ts';
+import type { TokenVerdict } from '../../demo/servers/authorization-server.ts';
 import { openSite } from '../oauth/site.ts';
 import type { Site } from '../oauth/site.ts';
 import { openWorld } from '../support/world.ts';

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { builtBin } from '../support/built.ts';
 
-const demo = [path.join(import.meta.dirname, '..', '..', 'scripts', 'demo.ts'), '--yes', '--keep'];
+const demo = [path.join(import.meta.dirname, '..', '..', 'demo', 'main.ts'), '--yes', '--keep'];
 
 describe('npm run demo', () => {
   test('plays the whole main job, finds every count as stated, and keeps running for a second terminal', async () => {

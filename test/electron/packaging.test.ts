@@ -84,7 +84,7 @@ describe('the packed app', () => {
     expect(
       files.filter((file) => /\/(tests?|__tests__|examples?|docs?|coverage|\.github)\//.test(file)),
     ).toEqual([]);
-    expect(own.filter((file) => /\/(cli|server|test|renderer\/src)\//.test(file))).toEqual([]);
+    expect(own.filter((file) => /\/(cli|demo|test|renderer\/src)\//.test(file))).toEqual([]);
   });
 
   it('holds packages that it needs at run time only', () => {

@@ -7,9 +7,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 import type { Http } from '../../src/oauth/http.ts';
-import { throwAwayCertificates } from '../../src/server/certificate.ts';
-import { listenOnLoopback } from '../../src/server/tls-listener.ts';
-import { trustingFetch } from '../../src/server/trusting-fetch.ts';
+import { throwAwayCertificates } from '../../demo/servers/certificate.ts';
+import { listenOnLoopback } from '../../demo/servers/tls-listener.ts';
+import { trustingFetch } from '../../demo/servers/trusting-fetch.ts';
 
 export interface Page {
   readonly status?: number;

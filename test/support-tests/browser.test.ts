@@ -9,13 +9,13 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { throwAwayCertificates } from '../../src/server/certificate.ts';
+import { throwAwayCertificates } from '../../demo/servers/certificate.ts';
 import { type BentWorld, openBentWorld } from '../support/bent-world.ts';
 import { openBentServer } from '../support/bent-server.ts';
 import { type BrowserAgent, browserCommand, browsersEnded } from '../support/browser-command.ts';
 import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
-import { register } from '../server/sign-in.ts';
+import { register } from '../demo/sign-in.ts';
 import { configured } from './bent-client.ts';
 
 // Milliseconds. Chromium starts in two seconds; on a machine that is busy with other tests, in ten times that.

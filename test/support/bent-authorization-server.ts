@@ -8,7 +8,7 @@
  * (one step answers wrongly), `server.on` (anything at all in place of an endpoint).
  */
 import { clientDocument } from '../../src/daemon/client-document.ts';
-import type { Certificates } from '../../src/server/certificate.ts';
+import type { Certificates } from '../../demo/servers/certificate.ts';
 import { type BentServer, json, openBentServer, type RecordedRequest } from './bent-server.ts';
 import { authorize } from './bent/authorize.ts';
 import { answerDeviceRequest, endDevice } from './bent/device.ts';

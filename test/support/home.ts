@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import type { DemoWorldOptions } from '../../src/server/demo-world.ts';
+import type { DemoWorldOptions } from '../../demo/servers/demo-world.ts';
 import { builtBin } from './built.ts';
 import { compileCache, compileCacheWords } from './compiled.ts';
 import { learnKeys, scan } from './secret-scan.ts';
@@ -54,9 +54,9 @@ export interface RunOptions {
 export interface HomeOptions {
   readonly world?: TestWorld;
   readonly vault?: 'memory' | 'keychain';
-  /** The person at the browser: flags of scripts/user-agent.ts, e.g. `--deny`. */
+  /** The person at the browser: flags of demo/user-agent.ts, e.g. `--deny`. */
   readonly person?: string;
-  /** A browser in place of scripts/user-agent.ts; a function where it has to know the world. */
+  /** A browser in place of demo/user-agent.ts; a function where it has to know the world. */
   readonly browser?: string | ((world: TestWorld) => string);
   /** Further variables, and undefined for those to leave out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -84,7 +84,7 @@ export async function until<T>(what: string, look: () => T | Promise<T>): Promis
 }
 
 /** The headless person as a browser command; finds the authority whatever environment it gets. */
-export function userAgent(world: TestWorld, flags = '', script = 'scripts/user-agent.ts'): string {
+export function userAgent(world: TestWorld, flags = '', script = 'demo/user-agent.ts'): string {
   const variables = [`KEYTURN_DEMO_CA=${world.caFile}`, ...compileCacheWords()];
   const command = ['env', ...variables, process.execPath, path.join(root, script)];
   return [...command, ...flags.split(' ')].filter((word) => word !== '').join(' ');

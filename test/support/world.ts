@@ -7,9 +7,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type LoopbackAnswer, signInAt, type UserAgentOptions } from '../../scripts/user-agent.ts';
-import type { TokenVerdict } from '../../src/server/authorization-server.ts';
-import { type DemoWorld, type DemoWorldOptions, startDemoWorld } from '../../src/server/demo-world.ts';
+import { type LoopbackAnswer, signInAt, type UserAgentOptions } from '../../demo/user-agent.ts';
+import type { TokenVerdict } from '../../demo/servers/authorization-server.ts';
+import { type DemoWorld, type DemoWorldOptions, startDemoWorld } from '../../demo/servers/demo-world.ts';
 
 export interface TestWorld extends DemoWorld {
   /** The authority as a file, for NODE_EXTRA_CA_CERTS. */

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import { describe, expect, it } from 'vitest';
-import { signatureVerifier } from '../../src/server/token-verifier.ts';
+import { signatureVerifier } from '../../demo/servers/token-verifier.ts';
 
 const issuer = 'https://issuer.example';
 const resource = 'https://resource.example/mcp';

@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CookieJar } from '../../scripts/user-agent.ts';
+import { CookieJar } from '../../demo/user-agent.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { register, signIn, type SignedIn } from './sign-in.ts';
 

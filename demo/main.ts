@@ -10,10 +10,10 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, KeyturnError } from 'keyturn/client';
-import { type KeptFile, takeFile } from './demo/kept.ts';
-import { type Person, person } from './demo/person.ts';
-import { pairProgram, type Program } from './demo/program.ts';
-import { setStage, type Stage } from './demo/stage.ts';
+import { type KeptFile, takeFile } from './kept.ts';
+import { type Person, person } from './person.ts';
+import { pairProgram, type Program } from './program.ts';
+import { setStage, type Stage } from './stage.ts';
 
 const args = process.argv.slice(2);
 const unknown = args.find((arg) => !['--yes', '--keep'].includes(arg));

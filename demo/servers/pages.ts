@@ -2,7 +2,7 @@
  * The authorization server's web pages: sign-in, consent, error.
  *
  * Invariant: whatever came from a client or a request is escaped; no page has a script or loads
- * anything. The forms work in any browser and are simple enough for `scripts/user-agent.ts`.
+ * anything. The forms work in any browser and are simple enough for `demo/user-agent.ts`.
  */
 
 export interface ConsentQuestion {

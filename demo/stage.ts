@@ -11,9 +11,9 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type DemoWorld, startDemoWorld } from '../../src/server/demo-world.ts';
+import { type DemoWorld, startDemoWorld } from './servers/demo-world.ts';
 
-const root = path.join(import.meta.dirname, '..', '..');
+const root = path.join(import.meta.dirname, '..');
 const bin = path.join(root, 'dist', 'cli', 'bin.js');
 
 /** Seconds an access token lives here: short, so that its end can be watched. */
@@ -43,7 +43,7 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
   await writeFile(caFile, world.ca);
   const home = path.join(folder, 'home');
   const keyring = hasKeyring() ? await startKeyring() : undefined;
-  const agent = `${process.execPath} ${path.join(root, 'scripts', 'user-agent.ts')}`;
+  const agent = `${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`;
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     KEYTURN_HOME: home,

@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:http';
 import * as client from 'openid-client';
-import type { CookieJar } from '../../scripts/user-agent.ts';
+import type { CookieJar } from '../../demo/user-agent.ts';
 import type { TestWorld } from '../support/world.ts';
 
 export interface SignInRequest {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { register } from './sign-in.ts';
 
-const script = 'scripts/user-agent.ts';
+const script = 'demo/user-agent.ts';
 
 let world: TestWorld;
 /** What the loopback address received and what it answers. */

@@ -3,7 +3,7 @@
  * A headless user agent: signs in and consents at the demo's authorization server, as a person with
  * a browser would, and hands the answer to the loopback redirect URI.
  *
- *     node scripts/user-agent.ts [--account NAME] [--deny] URL
+ *     node demo/user-agent.ts [--account NAME] [--deny] URL
  *
  * The URL comes last, because whoever opens a browser appends it. The authority to trust is read from
  * the file that KEYTURN_DEMO_CA or else NODE_EXTRA_CA_CERTS names. Exit 0: the loopback address
@@ -16,7 +16,7 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { Agent, type Dispatcher, fetch, type Response } from 'undici';
 import { KeyturnError, quoted } from '../src/errors.ts';
-import { withFetchMetadata } from '../src/server/trusting-fetch.ts';
+import { withFetchMetadata } from './servers/trusting-fetch.ts';
 
 export interface UserAgentOptions {
   /** The name for the sign-in form. */

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startDemoWorld } from '../../src/server/demo-world.ts';
+import { startDemoWorld } from '../../demo/servers/demo-world.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { register, signIn, type SignedIn } from './sign-in.ts';
 
@@ -181,7 +181,7 @@ describe('the footprint of a world', () => {
 
   it('writes nothing to the terminal, even when requests fail', async () => {
     const script = `
-      import { startDemoWorld } from './src/server/demo-world.ts';
+      import { startDemoWorld } from './demo/servers/demo-world.ts';
       const world = await startDemoWorld();
       const { issuer } = world.authorizationServer;
       await world.fetch(issuer + '/auth?client_id=nobody', { headers: { accept: 'text/html', origin: 'https://a.example' } });
