@@ -5,8 +5,8 @@
  * that led here by another way (an approval, "Sign in again") opens one page, of that very server. Only
  * https, and http on this machine, is ever opened.
  */
-import { canonicalResource } from '../src/oauth/resource.ts';
-import { isLoopbackHost } from '../src/oauth/secure-url.ts';
+import { canonicalResource } from '../src/oauth/base/resource.ts';
+import { isLoopbackHost } from '../src/oauth/base/secure-url.ts';
 import { KeyturnError } from '../src/errors.ts';
 import type { Question } from './summary.ts';
 

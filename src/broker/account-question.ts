@@ -5,8 +5,8 @@
  * their server and stand nowhere here.
  */
 import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../errors.ts';
-import { revokeToken } from '../oauth/revocation.ts';
-import type { Revocation } from '../oauth/revocation.ts';
+import { revokeToken } from '../oauth/grants/revocation.ts';
+import type { Revocation } from '../oauth/grants/revocation.ts';
 import type { Errand, Issued, SignInParts } from './errand.ts';
 import { questionPatience } from './interaction.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';

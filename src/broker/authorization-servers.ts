@@ -6,13 +6,17 @@
  * believed at this moment is a server that can't be reached: it ends nothing.
  */
 import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord, Unreachable } from '../errors.ts';
-import { discoverAuthorizationServer } from '../oauth/authorization-server.ts';
-import type { AuthorizationServer } from '../oauth/authorization-server.ts';
-import { authorizationBaseUrl, defaultServer, discoverEarlierRevision } from '../oauth/earlier-revision.ts';
-import { signInPageHint } from '../oauth/http.ts';
-import type { Http } from '../oauth/http.ts';
-import { clockSkew, serverTime } from '../oauth/server-clock.ts';
-import type { ServerPlaces } from '../oauth/server-clock.ts';
+import { discoverAuthorizationServer } from '../oauth/discovery/authorization-server.ts';
+import type { AuthorizationServer } from '../oauth/discovery/authorization-server.ts';
+import {
+  authorizationBaseUrl,
+  defaultServer,
+  discoverEarlierRevision,
+} from '../oauth/discovery/earlier-revision.ts';
+import { signInPageHint } from '../oauth/base/http.ts';
+import type { Http } from '../oauth/base/http.ts';
+import { clockSkew, serverTime } from '../oauth/base/server-clock.ts';
+import type { ServerPlaces } from '../oauth/base/server-clock.ts';
 import type { Grant, ServerPlace } from './grant.ts';
 import type { OverrideBook } from './override.ts';
 

@@ -11,8 +11,8 @@
  */
 import { reasonOf } from '../errors.ts';
 import type { KeyturnError } from '../errors.ts';
-import { asTyped, canonicalResource } from '../oauth/resource.ts';
-import { askedAgain, isWithin, rightsOf, union } from '../oauth/scope.ts';
+import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
+import { askedAgain, isWithin, rightsOf, union } from '../oauth/base/scope.ts';
 import { Consent } from './consent.ts';
 import { listedScope, stillNames } from './destination.ts';
 import type { Wanted } from './consent.ts';

@@ -4,7 +4,7 @@
  * Invariant: the card lists what the program would get today. A program that names no scopes would get all
  * that its grants have, so that those are listed; they are empty only where nobody has signed in yet.
  */
-import { union } from '../oauth/scope.ts';
+import { union } from '../oauth/base/scope.ts';
 import { chooseGrant } from './grant-choice.ts';
 import type { ChoiceParts, Served } from './grant-choice.ts';
 import type { Grant } from './grant.ts';

@@ -10,7 +10,7 @@
  */
 import { reasonOf } from '../errors.ts';
 import type { KeyturnError } from '../errors.ts';
-import { union } from '../oauth/scope.ts';
+import { union } from '../oauth/base/scope.ts';
 import type { Reply } from './answer.ts';
 import type { Asker, AskerView } from './asker.ts';
 import type { Audit } from './audit.ts';

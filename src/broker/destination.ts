@@ -6,22 +6,22 @@
  * that changed is noticed and named, and nothing of the old one is reused.
  */
 import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord } from '../errors.ts';
-import { requirePkceForPerson } from '../oauth/authorization-server.ts';
-import type { AuthorizationServer } from '../oauth/authorization-server.ts';
-import { requireAuthorizationEndpoint } from '../oauth/authorization.ts';
-import type { BearerChallenge } from '../oauth/challenge.ts';
-import { requireDeviceEndpoint } from '../oauth/device.ts';
-import { discoverResource } from '../oauth/discovery.ts';
-import type { DiscoveredResource } from '../oauth/discovery.ts';
-import type { Http } from '../oauth/http.ts';
-import { probeEitherSpelling } from '../oauth/probe.ts';
-import type { Registration } from '../oauth/registration.ts';
+import { requirePkceForPerson } from '../oauth/discovery/authorization-server.ts';
+import type { AuthorizationServer } from '../oauth/discovery/authorization-server.ts';
+import { requireAuthorizationEndpoint } from '../oauth/grants/authorization.ts';
+import type { BearerChallenge } from '../oauth/discovery/challenge.ts';
+import { requireDeviceEndpoint } from '../oauth/grants/device.ts';
+import { discoverResource } from '../oauth/discovery/discovery.ts';
+import type { DiscoveredResource } from '../oauth/discovery/discovery.ts';
+import type { Http } from '../oauth/base/http.ts';
+import { probeEitherSpelling } from '../oauth/discovery/probe.ts';
+import type { Registration } from '../oauth/client/registration.ts';
 import { metadataGone } from './authorization-servers.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';
 import { isLiving } from './grant.ts';
 import type { Grant, Grants, ServerPlace } from './grant.ts';
-import { union } from '../oauth/scope.ts';
+import { union } from '../oauth/base/scope.ts';
 import { canRegister } from './redirect.ts';
 import type { Registrations } from './registrations.ts';
 import { withHint } from './server-rests.ts';

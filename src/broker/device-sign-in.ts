@@ -4,10 +4,10 @@
  * Invariant: started by the user only; the code is shown to the user only, never to a local client.
  */
 import { reasonOf } from '../errors.ts';
-import type { DeviceAuthorization } from '../oauth/device.ts';
-import { pollDeviceAuthorization, startDeviceAuthorization } from '../oauth/device.ts';
-import type { DeviceRequest } from '../oauth/device.ts';
-import type { TokenAnswer } from '../oauth/token.ts';
+import type { DeviceAuthorization } from '../oauth/grants/device.ts';
+import { pollDeviceAuthorization, startDeviceAuthorization } from '../oauth/grants/device.ts';
+import type { DeviceRequest } from '../oauth/grants/device.ts';
+import type { TokenAnswer } from '../oauth/grants/token.ts';
 import { namesOf, registeredScope } from './destination.ts';
 import type { Grant } from './grant.ts';
 import { calledOff } from './page-sign-in.ts';

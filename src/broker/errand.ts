@@ -2,8 +2,8 @@
  * The errand of a sign-in: what is asked for, where it leads, and what every way of signing in works
  * with. Types only, so that the ways and the sign-in that chooses among them need not know each other.
  */
-import type { BearerChallenge } from '../oauth/challenge.ts';
-import type { TokenAnswer } from '../oauth/token.ts';
+import type { BearerChallenge } from '../oauth/discovery/challenge.ts';
+import type { TokenAnswer } from '../oauth/grants/token.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Destination, DestinationParts } from './destination.ts';
 import type { KeepingParts } from './grant-keeping.ts';

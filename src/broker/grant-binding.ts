@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { isWithin } from '../oauth/scope.ts';
+import { isWithin } from '../oauth/base/scope.ts';
 import { grantSchema } from './grant.ts';
 import type { Grant, GrantState } from './grant.ts';
 

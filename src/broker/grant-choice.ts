@@ -7,7 +7,7 @@
  * other program. A program that names an account gets a token of no other one.
  */
 import { KeyturnError, quoted, shellQuoted, shellWord } from '../errors.ts';
-import { isWithin, rightsOf } from '../oauth/scope.ts';
+import { isWithin, rightsOf } from '../oauth/base/scope.ts';
 import { endpointsWithin, isFor, isLiving, subjectOf } from './grant.ts';
 import type { Grant, Grants } from './grant.ts';
 import { isBound, namesGrant, refusesGrant } from './permission.ts';

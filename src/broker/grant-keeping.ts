@@ -6,8 +6,8 @@
  * a grant of its own, and the other one stays as it was.
  */
 import { KeyturnError, shellWord } from '../errors.ts';
-import { asksOfflineAccess } from '../oauth/scope.ts';
-import type { TokenAnswer } from '../oauth/token.ts';
+import { asksOfflineAccess } from '../oauth/base/scope.ts';
+import type { TokenAnswer } from '../oauth/grants/token.ts';
 import type { Audit } from './audit.ts';
 import { toWall } from './clock.ts';
 import type { Clock } from './clock.ts';

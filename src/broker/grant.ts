@@ -10,7 +10,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../errors.ts';
-import { resourceCovers } from '../oauth/resource.ts';
+import { resourceCovers } from '../oauth/base/resource.ts';
 import type { RecordLog } from './record-log.ts';
 
 const revokedSchema = z.object({

@@ -6,8 +6,8 @@
  * was lost is said as lost, never as refused by the server. Once an issuer was seen to do it, no narrower token is
  * asked for there: nobody is handed a wider one instead. Only what the vault vouches for counts as seen.
  */
-import { isWithin, openidScopes } from '../oauth/scope.ts';
-import type { TokenAnswer } from '../oauth/token.ts';
+import { isWithin, openidScopes } from '../oauth/base/scope.ts';
+import type { TokenAnswer } from '../oauth/grants/token.ts';
 import type { Grant } from './grant.ts';
 
 /** What a full refresh says of the scopes that the grant has lost; undefined where nothing was ever lost. */

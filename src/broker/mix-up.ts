@@ -6,8 +6,8 @@
  * of this home. Ports don't tell issuers apart, since servers let them vary (RFC 8252 §7.3); paths do.
  */
 import { KeyturnError, quoted, shellWord } from '../errors.ts';
-import type { AuthorizationServer } from '../oauth/authorization-server.ts';
-import type { Ambiguity } from '../oauth/authorization.ts';
+import type { AuthorizationServer } from '../oauth/discovery/authorization-server.ts';
+import type { Ambiguity } from '../oauth/grants/authorization.ts';
 import { freshRedirect, sharedPath } from './loopback.ts';
 import type { RegistrationRecord } from './registrations.ts';
 

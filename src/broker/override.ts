@@ -5,7 +5,7 @@
  * status, audit). All but `private-address` break a MUST of the specification; PKCE itself is never waived.
  */
 import { z } from 'zod';
-import type { Overrides } from '../oauth/overrides.ts';
+import type { Overrides } from '../oauth/base/overrides.ts';
 import type { AuthorityStore } from './record-store.ts';
 
 /** The names that people type, and what each waives of the specification. */

@@ -6,8 +6,8 @@
  * came without it: servers fail on prompts that they don't know, and a person is not asked for nothing. A prompt
  * that its issuer refused is not sent there again.
  */
-import type { AuthorizationServer } from '../oauth/authorization-server.ts';
-import { asksOfflineAccess } from '../oauth/scope.ts';
+import type { AuthorizationServer } from '../oauth/discovery/authorization-server.ts';
+import { asksOfflineAccess } from '../oauth/base/scope.ts';
 import type { Grant, Grants } from './grant.ts';
 import type { Refresher } from './refresher.ts';
 import type { Asked } from './starter.ts';

@@ -11,11 +11,11 @@ import {
   openidHint,
   processAuthorizationResponse,
   PromptRefused,
-} from '../oauth/authorization.ts';
-import type { AuthorizationServer } from '../oauth/authorization-server.ts';
-import type { Ambiguity, AuthorizationAttempt } from '../oauth/authorization.ts';
-import { exchangeCode } from '../oauth/token.ts';
-import type { TokenAnswer } from '../oauth/token.ts';
+} from '../oauth/grants/authorization.ts';
+import type { AuthorizationServer } from '../oauth/discovery/authorization-server.ts';
+import type { Ambiguity, AuthorizationAttempt } from '../oauth/grants/authorization.ts';
+import { exchangeCode } from '../oauth/grants/token.ts';
+import type { TokenAnswer } from '../oauth/grants/token.ts';
 import { namesOf, registeredScope } from './destination.ts';
 import type { Grant } from './grant.ts';
 import type { Page } from './loopback-page.ts';

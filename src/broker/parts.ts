@@ -1,5 +1,5 @@
 /** Everything the broker stands on, put together by the composition root and passed in. */
-import type { UrlPolicy } from '../oauth/secure-url.ts';
+import type { UrlPolicy } from '../oauth/base/secure-url.ts';
 import type { LocalClients } from './local-client.ts';
 import type { Leases } from './lease.ts';
 import type { Permissions } from './permission.ts';

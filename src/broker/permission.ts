@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import { KeyturnError } from '../errors.ts';
 import type { ChangeRules } from './narrowing.ts';
-import { isWithin, union } from '../oauth/scope.ts';
+import { isWithin, union } from '../oauth/base/scope.ts';
 import type { AuthorityStore } from './record-store.ts';
 
 export const permissionSchema = z.object({

@@ -6,13 +6,13 @@
  * of its own (RFC 9700 §4.4.2); what shares its path is known to `mix-up.ts`.
  */
 import { reasonOf } from '../errors.ts';
-import { deviceGrant } from '../oauth/authorization-server.ts';
-import type { AuthorizationServer } from '../oauth/authorization-server.ts';
-import { registrationFromMetadataUrl } from '../oauth/client-metadata.ts';
-import type { Http } from '../oauth/http.ts';
-import { chooseRegistration, registerDynamically } from '../oauth/registration.ts';
-import type { DynamicRegistration, RegistrationChoice } from '../oauth/registration.ts';
-import { isWithin } from '../oauth/scope.ts';
+import { deviceGrant } from '../oauth/discovery/authorization-server.ts';
+import type { AuthorizationServer } from '../oauth/discovery/authorization-server.ts';
+import { registrationFromMetadataUrl } from '../oauth/client/client-metadata.ts';
+import type { Http } from '../oauth/base/http.ts';
+import { chooseRegistration, registerDynamically } from '../oauth/client/registration.ts';
+import type { DynamicRegistration, RegistrationChoice } from '../oauth/client/registration.ts';
+import { isWithin } from '../oauth/base/scope.ts';
 import type { Audit } from './audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Clock } from './clock.ts';

@@ -9,7 +9,7 @@
  */
 import { KeyturnError, reasonOf } from '../errors.ts';
 import type { Reason } from '../errors.ts';
-import { ClientRejected } from '../oauth/token-failure.ts';
+import { ClientRejected } from '../oauth/grants/token-failure.ts';
 import type { GrantState } from './grant.ts';
 
 /** As for a step-up (DESIGN, Numbers): the first may be an accident, the third is a habit. */

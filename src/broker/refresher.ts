@@ -9,11 +9,11 @@
  * crash, or a lost answer, is told truthfully afterwards.
  */
 import { KeyturnError, quoted, reasonOf, shellWord, Unreachable } from '../errors.ts';
-import { AnswerLost } from '../oauth/http.ts';
-import type { Http } from '../oauth/http.ts';
-import { ClientRejected } from '../oauth/token-failure.ts';
-import { refresh } from '../oauth/token.ts';
-import type { RefreshRequest, TokenAnswer } from '../oauth/token.ts';
+import { AnswerLost } from '../oauth/base/http.ts';
+import type { Http } from '../oauth/base/http.ts';
+import { ClientRejected } from '../oauth/grants/token-failure.ts';
+import { refresh } from '../oauth/grants/token.ts';
+import type { RefreshRequest, TokenAnswer } from '../oauth/grants/token.ts';
 import type { Vault } from '../vault/vault.ts';
 import { whyEnded } from './attempt.ts';
 import type { Audit } from './audit.ts';

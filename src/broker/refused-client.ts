@@ -4,7 +4,7 @@
  *
  * Invariant: what the user entered is never replaced, and a client is replaced once in a sign-in.
  */
-import type { AuthorizationServer } from '../oauth/authorization-server.ts';
+import type { AuthorizationServer } from '../oauth/discovery/authorization-server.ts';
 import type { Errand, SignInParts } from './errand.ts';
 import type { Question } from './question.ts';
 import { knownAs } from './redirect.ts';

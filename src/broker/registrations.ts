@@ -7,8 +7,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { registrationSchema } from '../oauth/registration.ts';
-import type { Registration } from '../oauth/registration.ts';
+import { registrationSchema } from '../oauth/client/registration.ts';
+import type { Registration } from '../oauth/client/registration.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AuthorityStore } from './record-store.ts';
 

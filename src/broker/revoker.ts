@@ -8,7 +8,7 @@
  * was told of each or offers no revocation, or when a month of tries came to nothing; the receipt says which.
  */
 import { KeyturnError, quoted, reasonOf } from '../errors.ts';
-import { isSelfContained } from '../oauth/token-answer.ts';
+import { isSelfContained } from '../oauth/grants/token-answer.ts';
 import type { Audit } from './audit.ts';
 import { pause } from './backoff.ts';
 import type { Clock } from './clock.ts';

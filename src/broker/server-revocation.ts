@@ -5,10 +5,10 @@
  * that can't be reached is asked once, not once for each token; what it was not told comes back as left.
  */
 import { Unreachable } from '../errors.ts';
-import type { AuthorizationServer } from '../oauth/authorization-server.ts';
-import type { Http } from '../oauth/http.ts';
-import { revokeToken } from '../oauth/revocation.ts';
-import type { Revocation } from '../oauth/revocation.ts';
+import type { AuthorizationServer } from '../oauth/discovery/authorization-server.ts';
+import type { Http } from '../oauth/base/http.ts';
+import { revokeToken } from '../oauth/grants/revocation.ts';
+import type { Revocation } from '../oauth/grants/revocation.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import type { Grant } from './grant.ts';
 import type { Owed } from './owed-tokens.ts';

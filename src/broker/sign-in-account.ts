@@ -6,7 +6,7 @@
  * for: it is another account's (DESIGN, Words: account). A label is the person's name for an account and proves
  * nothing: it only says which grant is meant, and what a new one is called.
  */
-import type { TokenAnswer } from '../oauth/token.ts';
+import type { TokenAnswer } from '../oauth/grants/token.ts';
 import { defaultAccount, isLiving, subjectOf } from './grant.ts';
 import type { Grant } from './grant.ts';
 

@@ -7,10 +7,10 @@
  * grant says that it is active.
  */
 import { KeyturnError, shellWord } from '../errors.ts';
-import { PromptRefused } from '../oauth/authorization.ts';
-import { requireRegistrationIssuer } from '../oauth/registration.ts';
-import { selectScope, union, withOfflineAccess } from '../oauth/scope.ts';
-import type { TokenAnswer } from '../oauth/token.ts';
+import { PromptRefused } from '../oauth/grants/authorization.ts';
+import { requireRegistrationIssuer } from '../oauth/client/registration.ts';
+import { selectScope, union, withOfflineAccess } from '../oauth/base/scope.ts';
+import type { TokenAnswer } from '../oauth/grants/token.ts';
 import { giveBack, requireYes } from './account-question.ts';
 import { findDestination, namesOf, requireSignIn } from './destination.ts';
 import type { Destination } from './destination.ts';

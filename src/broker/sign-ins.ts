@@ -7,7 +7,7 @@
  * signs in, waiting pages for that endpoint are withdrawn.
  */
 import { KeyturnError, reasonOf } from '../errors.ts';
-import { ScopeRefused } from '../oauth/authorization.ts';
+import { ScopeRefused } from '../oauth/grants/authorization.ts';
 import type { Grant } from './grant.ts';
 import type { Leases } from './lease.ts';
 import { RefusedPrompts } from './page-options.ts';

@@ -1,6 +1,6 @@
 /** What a local client asks and what it gets. The wire's names are the ipc layer's business. */
-import type { BearerChallenge } from '../oauth/challenge.ts';
-import { rightsOf, union } from '../oauth/scope.ts';
+import type { BearerChallenge } from '../oauth/discovery/challenge.ts';
+import { rightsOf, union } from '../oauth/base/scope.ts';
 import type { Asker } from './asker.ts';
 import type { Permission } from './permission.ts';
 

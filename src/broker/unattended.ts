@@ -6,15 +6,15 @@
  */
 import { readFile } from 'node:fs/promises';
 import { KeyturnError } from '../errors.ts';
-import { requestClientCredentials } from '../oauth/client-credentials.ts';
-import type { Http } from '../oauth/http.ts';
+import { requestClientCredentials } from '../oauth/grants/client-credentials.ts';
+import type { Http } from '../oauth/base/http.ts';
 import {
   discoverIdentityProvider,
   redeemIdentityAssertion,
   requestIdentityAssertion,
-} from '../oauth/id-jag.ts';
-import type { Overrides } from '../oauth/overrides.ts';
-import type { TokenAnswer } from '../oauth/token.ts';
+} from '../oauth/grants/id-jag.ts';
+import type { Overrides } from '../oauth/base/overrides.ts';
+import type { TokenAnswer } from '../oauth/grants/token.ts';
 import type { Destination } from './destination.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 

@@ -1,7 +1,7 @@
 /** As whom a program works at a server, said once it was allowed: nobody named an account then. */
 import { quoted } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
-import { canonicalResource } from '../oauth/resource.ts';
+import { canonicalResource } from '../oauth/base/resource.ts';
 
 type Clients = ResultOf<'client.list'>['clients'];
 type Grants = ResultOf<'grant.list'>['grants'];

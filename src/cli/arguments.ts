@@ -6,8 +6,8 @@
 import { parseArgs } from 'node:util';
 import type { ParseArgsConfig } from 'node:util';
 import { KeyturnError, quoted } from '../errors.ts';
-import { canonicalResource } from '../oauth/resource.ts';
-import { parseScope } from '../oauth/scope.ts';
+import { canonicalResource } from '../oauth/base/resource.ts';
+import { parseScope } from '../oauth/base/scope.ts';
 import { examples } from './examples.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;

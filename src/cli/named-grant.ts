@@ -4,7 +4,7 @@
  */
 import { KeyturnError, quoted, reasonOf } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
-import { canonicalResource } from '../oauth/resource.ts';
+import { canonicalResource } from '../oauth/base/resource.ts';
 import { grantFrom } from './arguments.ts';
 import { call } from './command.ts';
 import { connectIfRunning } from './connection.ts';

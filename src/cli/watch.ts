@@ -7,8 +7,8 @@
 import type { Connection } from '../client/connection.ts';
 import { quoted, shellQuoted, shellWord } from '../errors.ts';
 import { deskCapability } from '../ipc/wire.ts';
-import { canonicalResource } from '../oauth/resource.ts';
-import { parseScope } from '../oauth/scope.ts';
+import { canonicalResource } from '../oauth/base/resource.ts';
+import { parseScope } from '../oauth/base/scope.ts';
 import { say } from './output.ts';
 
 /** A sign-in that the person starts here, on purpose. */

@@ -22,7 +22,7 @@ import type { Token } from '../broker/token-request.ts';
 import { isInterpreter } from '../ipc/program.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
-import { formatScope } from '../oauth/scope.ts';
+import { formatScope } from '../oauth/base/scope.ts';
 import { spelled } from './spelling.ts';
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);

@@ -4,8 +4,8 @@
  * Invariant: it lists exactly the redirect URIs that sign-ins with it use.
  */
 import { documentRedirectUris } from '../broker/redirect.ts';
-import { clientMetadataDocument } from '../oauth/client-metadata.ts';
-import type { ClientMetadataDocument } from '../oauth/client-metadata.ts';
+import { clientMetadataDocument } from '../oauth/client/client-metadata.ts';
+import type { ClientMetadataDocument } from '../oauth/client/client-metadata.ts';
 
 /** The document to host at `url`. Throws `invalid_request` for a URL that can't be a client id. */
 export function clientDocument(url: string): ClientMetadataDocument {

@@ -10,7 +10,7 @@ import { EnvHttpProxyAgent, fetch } from 'undici';
 import type { Dispatcher } from 'undici';
 import { lookupFor, reachOf } from '../addresses.ts';
 import type { Reach, Trust } from '../addresses.ts';
-import type { Fetch } from '../oauth/http.ts';
+import type { Fetch } from '../oauth/base/http.ts';
 import type { AuthoritiesFile } from './authorities.ts';
 
 export interface FetchOptions {

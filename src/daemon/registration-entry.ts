@@ -10,9 +10,9 @@ import type { BrokerParts } from '../broker/parts.ts';
 import type { RegistrationRecord } from '../broker/registrations.ts';
 import { KeyturnError, quoted } from '../errors.ts';
 import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
-import { clientAuthentication } from '../oauth/client-authentication.ts';
-import type { Registration } from '../oauth/registration.ts';
-import { requireSecureUrl } from '../oauth/secure-url.ts';
+import { clientAuthentication } from '../oauth/client/client-authentication.ts';
+import type { Registration } from '../oauth/client/registration.ts';
+import { requireSecureUrl } from '../oauth/base/secure-url.ts';
 import { refuseNeeded } from './registered-clients.ts';
 
 type Entry = ParamsOf<'registration.set'>;

@@ -10,7 +10,7 @@ import Conf from 'conf';
 import { z } from 'zod';
 import { formats, refuseNewer } from '../broker/record-formats.ts';
 import { KeyturnError } from '../errors.ts';
-import { requireClientMetadataUrl } from '../oauth/client-metadata.ts';
+import { requireClientMetadataUrl } from '../oauth/client/client-metadata.ts';
 import type { HomePaths } from '../paths.ts';
 import { replaceFileAtOnce } from '../private-file.ts';
 import { levels } from './log.ts';

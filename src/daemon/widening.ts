@@ -12,7 +12,7 @@ import { namesGrant } from '../broker/permission.ts';
 import type { AsRead, Permission } from '../broker/permission.ts';
 import { KeyturnError } from '../errors.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
-import { isWithin, parseScope, union } from '../oauth/scope.ts';
+import { isWithin, parseScope, union } from '../oauth/base/scope.ts';
 
 export type PermissionParams = ParamsOf<'permission.set'>;
 export type EndParams = ParamsOf<'permission.end'>;

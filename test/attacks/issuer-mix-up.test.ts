@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { documentRedirectUris } from '../../src/broker/redirect.ts';
-import { registrationFromMetadataUrl } from '../../src/oauth/client-metadata.ts';
+import { registrationFromMetadataUrl } from '../../src/oauth/client/client-metadata.ts';
 import { refusal } from '../broker/rig.ts';
 import { callbackOf, enter, followed, ground, parameter, refused, tokenRequests } from '../rules/ground.ts';
 import type { Ground } from '../rules/ground.ts';

@@ -4,7 +4,7 @@
  *
  * Invariant: it answers what a test laid down over a real HTTPS connection, and numbers each token.
  */
-import type { Fetch } from '../../src/oauth/http.ts';
+import type { Fetch } from '../../src/oauth/base/http.ts';
 import type { Asked, Page, Site } from '../oauth/site.ts';
 import { pageBehind, rawGet } from '../support/raw-get.ts';
 import type { Surroundings } from './rig.ts';

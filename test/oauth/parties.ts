@@ -1,6 +1,6 @@
 /** The parties that the unit tests share: one authorization server and one registration at it. */
-import type { AuthorizationServer } from '../../src/oauth/authorization-server.ts';
-import type { Registration } from '../../src/oauth/registration.ts';
+import type { AuthorizationServer } from '../../src/oauth/discovery/authorization-server.ts';
+import type { Registration } from '../../src/oauth/client/registration.ts';
 
 export function serverAt(origin: string, changes: Partial<AuthorizationServer> = {}): AuthorizationServer {
   return {

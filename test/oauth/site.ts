@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-import type { Http } from '../../src/oauth/http.ts';
+import type { Http } from '../../src/oauth/base/http.ts';
 import { throwAwayCertificates } from '../../demo/servers/certificate.ts';
 import { listenOnLoopback } from '../../demo/servers/tls-listener.ts';
 import { trustingFetch } from '../../demo/servers/trusting-fetch.ts';

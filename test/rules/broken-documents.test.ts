@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readAuthorities } from '../../src/daemon/authorities.ts';
 import { daemonFetch } from '../../src/daemon/fetch.ts';
-import type { Fetch } from '../../src/oauth/http.ts';
+import type { Fetch } from '../../src/oauth/base/http.ts';
 import { brokerRig } from '../broker/rig.ts';
 import { cutOff, endless, html, json, redirectTo, stalled } from '../support/bent-server.ts';
 import type { Answer } from '../support/bent-server.ts';

@@ -9,7 +9,7 @@ import { enterRegistration } from '../../src/daemon/registration-entry.ts';
 import { brokerRig, refusal } from '../broker/rig.ts';
 import type { Rig, RigOptions } from '../broker/rig.ts';
 import { KeyturnError } from '../../src/errors.ts';
-import { bearerChallenge } from '../../src/oauth/challenge.ts';
+import { bearerChallenge } from '../../src/oauth/discovery/challenge.ts';
 import type { BentAuthorizationServer, BentClient } from '../support/bent-authorization-server.ts';
 import type { BentProtectedServer } from '../support/bent-protected-server.ts';
 import type { RecordedRequest } from '../support/bent-server.ts';

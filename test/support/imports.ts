@@ -23,7 +23,7 @@ export interface SourceFile {
   readonly strings: ReadonlySet<string>;
 }
 
-/** Files by their path from the root, e.g. `oauth/token.ts`. */
+/** Files by their path from the root, e.g. `oauth/grants/token.ts`. */
 export type Tree = ReadonlyMap<string, SourceFile>;
 
 /** Reads all source files with these endings below a folder. */

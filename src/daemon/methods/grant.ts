@@ -6,7 +6,7 @@ import { revokeGrant } from '../../broker/revoker.ts';
 import { KeyturnError, quoted } from '../../errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol.ts';
 import type { Caller } from '../../ipc/server.ts';
-import { parseScope } from '../../oauth/scope.ts';
+import { parseScope } from '../../oauth/base/scope.ts';
 import { explanationAnswer, grantAnswer, receiptAnswer } from '../answers.ts';
 import type { Handlers, Host } from '../host.ts';
 

@@ -2,8 +2,8 @@
 import type { Broker } from '../../broker/broker.ts';
 import type { ClientChallenge } from '../../broker/token-request.ts';
 import { KeyturnError, shellWord } from '../../errors.ts';
-import { bearerChallenge } from '../../oauth/challenge.ts';
-import { parseScope } from '../../oauth/scope.ts';
+import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
+import { parseScope } from '../../oauth/base/scope.ts';
 import { tokenAnswer } from '../answers.ts';
 import { brokerClientId } from '../host.ts';
 import type { Handlers } from '../host.ts';

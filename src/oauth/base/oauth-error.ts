@@ -1,0 +1,62 @@
+/**
+ * Reading an answer of an OAuth endpoint: what it holds, in whatever form the server chose.
+ *
+ * Invariants: nothing here judges. An answer becomes fields or an error code; what they mean for a
+ * grant is decided where the request was made. What is shown of an error repeats no secret of the request.
+ */
+import { quotedWithheld } from '../../errors.ts';
+import type { Reply } from './http.ts';
+import { parseJsonObject } from './json-object.ts';
+
+/** The fields of an answer's body: a JSON object or a form, which some servers send for errors. */
+export function answerFields(reply: Reply): Readonly<Record<string, unknown>> | undefined {
+  if (reply.text === undefined) return undefined;
+  const json = parseJsonObject(reply.text);
+  if (json !== undefined) return json;
+  const type = reply.headers.get('content-type') ?? '';
+  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return undefined;
+  return Object.fromEntries(new URLSearchParams(reply.text));
+}
+
+export interface OAuthError {
+  readonly code: string;
+  readonly description?: string;
+  /** As in the reply. */
+  readonly secretsSent?: readonly string[];
+}
+
+/** RFC 6749 §5.2, whatever the status. */
+export function oauthError(reply: Reply): OAuthError | undefined {
+  const fields = answerFields(reply);
+  const code = fields?.['error'];
+  const description = fields?.['error_description'];
+  if (typeof code !== 'string' || code === '') return undefined;
+  return {
+    code,
+    ...(typeof description === 'string' && description !== '' ? { description } : {}),
+    ...(reply.secretsSent === undefined ? {} : { secretsSent: reply.secretsSent }),
+  };
+}
+
+/** RFC 6749 §4.1.2.1: the server's own troubles. They refuse neither the person nor the client. */
+export function mayPass({ code }: OAuthError): boolean {
+  return code === 'temporarily_unavailable' || code === 'server_error';
+}
+
+/** For a message: both texts quoted and bounded. Some servers repeat the request in them: its secrets are left out. */
+export function shownError({ code, description, secretsSent = [] }: OAuthError): string {
+  const shown = (text: string): string => shownText(text, secretsSent);
+  return description === undefined ? shown(code) : `${shown(code)} (${shown(description)})`;
+}
+
+/** Words of an answer, of whatever status, for a message: without these secrets and without what looks like one. */
+export function shownText(text: string, secrets: readonly string[]): string {
+  return quotedWithheld(without(secrets, text));
+}
+
+/** The longest first: one secret may be a part of another. */
+function without(secrets: readonly string[], text: string): string {
+  return secrets
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '…')), text);
+}

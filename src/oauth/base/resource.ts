@@ -1,0 +1,67 @@
+/**
+ * The canonical URI of a protected server: the name that tokens are bound to (RFC 8707).
+ *
+ * Invariant: two spellings of one server give one canonical form, and the form is stable under a
+ * second pass. A trailing slash is never part of it; where one is significant the protected
+ * resource metadata says so, and that value is then sent byte for byte.
+ */
+import { KeyturnError, quoted } from '../../errors.ts';
+import { isLoopbackHost } from './secure-url.ts';
+import type { UrlPolicy } from './secure-url.ts';
+
+/** Throws invalid_resource, with what to type instead. */
+export function canonicalResource(input: string, policy: UrlPolicy): string {
+  // The URL parser would drop tabs and line breaks and turn \ into /: then what is shown is not what is used.
+  if (/[\s\\\p{Cc}]/u.test(input)) throw invalid(input, 'it has a space, a backslash or a control character');
+  // RFC 8707 §2: an absolute URI. `https:host` is something else that the parser would repair.
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(input)) throw invalid(input, 'it has no scheme');
+  const url = URL.parse(input);
+  if (url === null) throw invalid(input, 'it is not a URL');
+  requireScheme(input, url, policy);
+  // RFC 8707 §2: it MUST NOT include a fragment component.
+  if (input.includes('#')) throw invalid(input, 'it has a fragment', 'Leave out the # and what follows it.');
+  if (url.username !== '' || url.password !== '') {
+    throw invalid(input, 'it carries a name or a password', 'Leave out what stands before the @.');
+  }
+  // RFC 8707 §2: it SHOULD NOT include a query component.
+  if (input.includes('?')) throw invalid(input, 'it has a query', 'Leave out the ? and what follows it.');
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+/** What was typed, as it is asked: the slash at its end stays. For what `canonicalResource` took. */
+export function asTyped(input: string): string {
+  return new URL(input).href;
+}
+
+function requireScheme(input: string, url: URL, policy: UrlPolicy): void {
+  if (url.protocol === 'https:') return;
+  if (url.protocol !== 'http:') throw invalid(input, 'its scheme is not https', 'Use the https URL.');
+  if (!isLoopbackHost(url.hostname)) throw invalid(input, 'it is plain http', 'Use the https URL.');
+  if (!policy.allowInsecureLoopback) {
+    throw invalid(input, 'it is plain http', 'Use https, or allow http for loopback hosts in the settings.');
+  }
+}
+
+function invalid(input: string, problem: string, hint?: string): KeyturnError {
+  // What stands before an @ or after a ? may be a secret that someone pasted.
+  const shown = input.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
+  return new KeyturnError('invalid_resource', `${quoted(shown)} can't name a protected server: ${problem}.`, {
+    hint: hint ?? 'Type the whole URL of its endpoint, such as https://server.example/path.',
+    rule: 'RFC 8707 §2',
+  });
+}
+
+/**
+ * True if `resource` names the server that answers at `endpoint`: same origin, and its path a prefix
+ * that ends at a segment boundary. A trailing slash of either makes no difference.
+ */
+export function resourceCovers(resource: string, endpoint: string): boolean {
+  const outer = URL.parse(resource);
+  const inner = URL.parse(endpoint);
+  if (outer === null || inner === null) return false;
+  // An opaque origin is "null": two of those are not the same place.
+  if (outer.origin === 'null' || outer.origin !== inner.origin) return false;
+  const prefix = outer.pathname.replace(/\/+$/, '');
+  const path = inner.pathname.replace(/\/+$/, '');
+  return path === prefix || path.startsWith(`${prefix}/`);
+}

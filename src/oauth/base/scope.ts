@@ -1,0 +1,156 @@
+/**
+ * Scopes as literal sets: parse, write, join, compare, and choose what to ask for.
+ *
+ * Invariant: a scope is only ever compared as the exact string that a server wrote; nothing is
+ * inferred from its form, but for commas where spaces belong (`readGranted`).
+ */
+import { KeyturnError, quoted } from '../../errors.ts';
+
+/** RFC 6749 §3.3: scope-token = 1*( %x21 / %x23-5B / %x5D-7E ). */
+const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+/** The distinct tokens of `text`, in order. Throws invalid_scope. */
+export function parseScope(text: string): string[] {
+  const tokens = split(text);
+  const wrong = tokens.find((token) => !scopeToken.test(token));
+  if (wrong !== undefined) {
+    throw new KeyturnError('invalid_scope', `${quoted(wrong)} is not a scope.`, {
+      rule: 'RFC 6749 §3.3',
+      hint: 'A scope is printable ASCII without spaces, quotation marks and backslashes; spaces stand between scopes.',
+    });
+  }
+  return tokens;
+}
+
+/** As `parseScope` for text from a server: what is no scope-token is left out instead of refused. */
+export function readScope(text: string): string[] {
+  return split(text).filter((token) => scopeToken.test(token));
+}
+
+/**
+ * As `readScope`, for what was granted. Some servers, GitHub's for one, write commas where spaces belong. A comma may also be
+ * part of a scope's name (RFC 6749 §3.3): it counts as that where one of the scopes `asked` for has one. A list of
+ * other scopes that were asked for is no such name: an older version took it for one, and asked for it again.
+ */
+export function readGranted(text: string, asked: readonly string[]): string[] {
+  const hasCommas = asked.some((token) => token.includes(',') && !isWithin(token.split(','), asked));
+  return readScope(hasCommas ? text : text.replaceAll(',', ' '));
+}
+
+function split(text: string): string[] {
+  return [...new Set(text.split(' ').filter((token) => token !== ''))];
+}
+
+/** The wire form: tokens with one space between. */
+export function formatScope(scope: readonly string[]): string {
+  return scope.join(' ');
+}
+
+/** Every scope of the given sets once, in order of first appearance. */
+export function union(...sets: ReadonlyArray<readonly string[]>): string[] {
+  return [...new Set(sets.flat())];
+}
+
+/** True if every scope of `part` is literally in `whole`. */
+export function isWithin(part: readonly string[], whole: readonly string[]): boolean {
+  const allowed = new Set(whole);
+  return part.every((token) => allowed.has(token));
+}
+
+/**
+ * OpenID Connect Core §11: it asks for a refresh token, which no program gets. It gives a program no right, so that
+ * no permission has to name it.
+ */
+const offlineAccess = 'offline_access';
+
+/** The scopes that give whoever holds the token a right. */
+export function rightsOf(scope: readonly string[]): string[] {
+  return scope.filter((token) => token !== offlineAccess);
+}
+
+/** OpenID Connect Core §3.1.2.1, §5.4, §11: many servers grant these and don't name them in what they granted. */
+export const openidScopes: ReadonlySet<string> = new Set([
+  'openid',
+  'profile',
+  'email',
+  'address',
+  'phone',
+  offlineAccess,
+]);
+
+/**
+ * Spec, Step-up: the union of what was asked for before and what is needed now. `inVain` is left out of it: what was asked
+ * for before, a mistyped scope say, and, as far as the answer tells, was not granted.
+ */
+export function askedAgain(
+  {
+    scope: granted,
+    requestedScope: requested,
+  }: {
+    readonly scope: readonly string[];
+    readonly requestedScope: readonly string[];
+  },
+  needed: readonly string[],
+): { scope: string[]; inVain: string[] } {
+  const due = union(granted, needed);
+  const inVain = requested.filter((token) => !due.includes(token) && !openidScopes.has(token));
+  return {
+    scope: union(
+      requested.filter((token) => !inVain.includes(token)),
+      due,
+    ),
+    inVain,
+  };
+}
+
+export function asksOfflineAccess(scope: readonly string[] | undefined): boolean {
+  return scope?.includes(offlineAccess) ?? false;
+}
+
+export interface ScopeSources {
+  /** `scope` of the protected server's challenge. */
+  readonly challenge?: readonly string[];
+  /** What the caller asks for. */
+  readonly requested?: readonly string[];
+  /** `scopes_supported` of the protected resource metadata. */
+  readonly scopesSupported?: readonly string[];
+  /** `scopes_supported` of the authorization server's metadata. */
+  readonly authorizationServerScopes?: readonly string[];
+  /** True: the server follows the earlier revision, whose order is another (spec, Versioning 3). */
+  readonly earlierRevision?: boolean;
+}
+
+/**
+ * The scopes of a sign-in; never empty. Undefined means: leave the parameter out. For a step-up `requested`
+ * is the union of what was asked before and what is needed now: the challenge alone would lose the rest.
+ */
+export function selectScope(sources: ScopeSources): string[] | undefined {
+  const base = baseScope(sources);
+  return base.length === 0 ? undefined : withOfflineAccess(base, sources.authorizationServerScopes);
+}
+
+/** Spec, Scope selection: the challenge first, else what the caller wants, else scopes_supported, else none. */
+function baseScope(sources: ScopeSources): readonly string[] {
+  const { challenge, requested } = sources;
+  if (challenge !== undefined && challenge.length > 0) return union(challenge, requested ?? []);
+  if (requested !== undefined && requested.length > 0) return union(requested);
+  return union(supportedScope(sources));
+}
+
+/** Only the earlier revision selects from the authorization server's scopes_supported (Versioning 3). */
+function supportedScope(sources: ScopeSources): readonly string[] {
+  const ofResource = sources.scopesSupported ?? [];
+  const ofServer = sources.authorizationServerScopes ?? [];
+  return sources.earlierRevision === true && ofServer.length > 0 ? ofServer : ofResource;
+}
+
+/**
+ * Only a server that lists offline_access is asked for it: elsewhere it would be an invalid scope. An omitted scope
+ * stays omitted: offline_access alone would replace the server's default scopes.
+ */
+export function withOfflineAccess(
+  scope: readonly string[],
+  offered: readonly string[] | undefined,
+): string[] {
+  return scope.length > 0 && offered?.includes(offlineAccess) ? union(scope, [offlineAccess]) : [...scope];
+}

@@ -1,0 +1,50 @@
+/**
+ * Which URLs this program speaks to, and which may reach the browser.
+ *
+ * Invariant: only https passes, and http for a loopback host where the caller allows it; so no
+ * `javascript:`, `data:` or `file:` URL that a server names is ever fetched or opened.
+ */
+import { quoted, RuleRefusal } from '../../errors.ts';
+
+export interface UrlPolicy {
+  /** True: http is accepted for a loopback host (development, tests). Never for any other host. */
+  readonly allowInsecureLoopback: boolean;
+}
+
+/** True for 127.0.0.0/8, [::1] and localhost, as `URL.hostname` writes them. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}
+
+/**
+ * The URL, if it may be used; `what` names it in the refusal ("the token endpoint").
+ * Throws insecure_url for any other scheme, for credentials in the URL, for a fragment, and for spaces,
+ * control characters and letters beyond ASCII (an international name has its `xn--` form in a URL).
+ */
+export function requireSecureUrl(text: string, what: string, policy: UrlPolicy): URL {
+  // RFC 3986 §2: printable ASCII. The parser would drop a tab or a line break in silence, and such a text
+  // shown or compared as it stands (an issuer is) isn't the URL that would be fetched.
+  if (!/^[\x21-\x7e]*$/.test(text)) throw refusal(text, `${what} has characters that no URL has`);
+  const url = URL.parse(text);
+  if (url === null) throw refusal(text, `${what} is not an absolute URL`);
+  // Spec, Endpoints: all authorization endpoints MUST be served over HTTPS.
+  const loopback = url.protocol === 'http:' && policy.allowInsecureLoopback && isLoopbackHost(url.hostname);
+  if (url.protocol !== 'https:' && !loopback) throw refusal(text, `${what} is not an https URL`);
+  // A name before the host makes one host look like another; Fetch refuses such URLs too.
+  if (url.username !== '' || url.password !== '') throw refusal(text, `${what} carries credentials`);
+  // RFC 6749 §3.1 and §3.2: an endpoint has no fragment.
+  if (text.includes('#')) throw refusal(text, `${what} has a fragment`);
+  return url;
+}
+
+function refusal(text: string, problem: string): RuleRefusal {
+  return new RuleRefusal('insecure_url', `Refused a URL: ${problem}: ${quoted(shown(text))}.`, {
+    rule: 'All authorization endpoints are served over HTTPS (OAuth 2.1 §1.5)',
+    hint: 'The server has to name an https URL. Plain http works for loopback hosts only, where settings allow it.',
+  });
+}
+
+/** Without query, fragment and credentials: those may hold secrets. */
+function shown(text: string): string {
+  return text.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//');
+}

@@ -1,0 +1,136 @@
+/**
+ * How a client proves at the token endpoint who it is: nothing, a secret, or a signed assertion.
+ *
+ * Invariant: a secret goes into the one request it is meant for; a private key never leaves this
+ * process, and no error repeats a piece of either.
+ */
+import { createPrivateKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { ClientSecretPost, modifyAssertion, None, PrivateKeyJwt } from 'openid-client';
+import type { ClientAuth } from 'openid-client';
+
+import { KeyturnError, quoted, shellWord } from '../../errors.ts';
+import type { TokenServer } from '../discovery/authorization-server.ts';
+import { parseJsonObject } from '../base/json-object.ts';
+import type { Registration, SigningAlg } from './registration.ts';
+
+/** Who we are at an issuer; every `Registration` is one. */
+export type ClientIdentity = Pick<
+  Registration,
+  'issuer' | 'clientId' | 'tokenEndpointAuthMethod' | 'isAuthMethodAssumed' | 'signingAlg'
+>;
+
+export interface OAuthClient {
+  readonly server: TokenServer;
+  readonly registration: ClientIdentity;
+  /** The client secret; for private_key_jwt the private key, as PEM (PKCS #8, PKCS #1, SEC 1) or as a JWK. */
+  readonly clientSecret?: string;
+}
+
+/** `client_secret_basic` is left to `secret-form.ts`. Throws client_rejected where a secret or key is missing or unusable. */
+export function clientAuthentication(client: OAuthClient): ClientAuth {
+  const method = authMethod(client);
+  switch (method) {
+    case 'none':
+      return None();
+    case 'client_secret_basic':
+      return addedWhenSent;
+    case 'client_secret_post':
+      return ClientSecretPost(requireSecret(client));
+    case 'private_key_jwt':
+      return assertionAuthentication(client, requireSecret(client));
+  }
+}
+
+const addedWhenSent: ClientAuth = () => undefined;
+
+/** RFC 6749 §2.3.1: a server takes Basic; but where only the other way is offered, an assumption gives way. */
+export function authMethod(client: OAuthClient): ClientIdentity['tokenEndpointAuthMethod'] {
+  const { tokenEndpointAuthMethod: method, isAuthMethodAssumed } = client.registration;
+  const offered = offeredAuthMethods(client);
+  if (isAuthMethodAssumed !== true || !offered || offered.includes(method)) return method;
+  return offered.includes('client_secret_post') ? 'client_secret_post' : method;
+}
+
+/** RFC 8414 §2 (token_endpoint_auth_methods_supported); undefined where the metadata doesn't say. */
+export function offeredAuthMethods({ server }: OAuthClient): readonly unknown[] | undefined {
+  const offered = server.metadata['token_endpoint_auth_methods_supported'];
+  return Array.isArray(offered) ? offered : undefined;
+}
+
+export function requireSecret({ server, clientSecret }: OAuthClient): string {
+  if (clientSecret !== undefined) return clientSecret;
+  throw new KeyturnError(
+    'client_rejected',
+    `The client secret or key for ${quoted(server.issuer)} is missing.`,
+    { hint: `Enter it again: keyturn register ${shellWord(server.issuer)} --client-id ID` },
+  );
+}
+
+/** RFC 7523 §3 (private_key_jwt): signed anew for each request, valid for a minute, `aud` the issuer. */
+function assertionAuthentication(client: OAuthClient, keyText: string): ClientAuth {
+  const { key, kid } = readPrivateKey(client, keyText);
+  const alg = client.registration.signingAlg ?? usualAlg(key);
+  const algorithm = alg === undefined ? undefined : algorithms[alg];
+  if (alg === undefined || algorithm === undefined || !algorithm.fits(key)) throw wrongKey(client, alg);
+  const cryptoKey = key.toCryptoKey(algorithm.parameters, false, ['sign']);
+  return PrivateKeyJwt(kid === undefined ? { key: cryptoKey } : { key: cryptoKey, kid }, {
+    // RFC 8037 §3.1: the library writes "Ed25519", which most servers don't know yet.
+    [modifyAssertion]: (header) => void (header['alg'] = alg),
+  });
+}
+
+function readPrivateKey(client: OAuthClient, text: string): { key: KeyObject; kid?: string } {
+  const jwk = parseJsonObject(text);
+  try {
+    if (jwk === undefined) return { key: createPrivateKey(text) };
+    const { kid } = jwk;
+    return {
+      key: createPrivateKey({ key: jwk, format: 'jwk' }),
+      ...(typeof kid === 'string' ? { kid } : {}),
+    };
+  } catch {
+    // The parser's own error could quote the key.
+    throw unusableKey(client, 'it is neither a PEM private key without passphrase nor a private JWK');
+  }
+}
+
+interface Algorithm {
+  readonly parameters: Parameters<KeyObject['toCryptoKey']>[0];
+  fits(key: KeyObject): boolean;
+}
+
+const isRsa = (key: KeyObject): boolean => key.asymmetricKeyType === 'rsa';
+
+const algorithms: Readonly<Record<SigningAlg, Algorithm>> = {
+  ES256: {
+    parameters: { name: 'ECDSA', namedCurve: 'P-256' },
+    fits: (key) => key.asymmetricKeyDetails?.namedCurve === 'prime256v1',
+  },
+  RS256: { parameters: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, fits: isRsa },
+  PS256: { parameters: { name: 'RSA-PSS', hash: 'SHA-256' }, fits: isRsa },
+  EdDSA: { parameters: { name: 'Ed25519' }, fits: (key) => key.asymmetricKeyType === 'ed25519' },
+};
+
+/** For a registration that names none: what a key of this kind usually signs with. */
+function usualAlg(key: KeyObject): SigningAlg | undefined {
+  return (['ES256', 'RS256', 'EdDSA'] as const).find((alg) => algorithms[alg].fits(key));
+}
+
+function wrongKey(client: OAuthClient, alg: SigningAlg | undefined): KeyturnError {
+  return unusableKey(
+    client,
+    alg === undefined ? 'no algorithm that we know fits it' : `it can't sign with ${alg}`,
+  );
+}
+
+function unusableKey({ server }: OAuthClient, problem: string): KeyturnError {
+  return new KeyturnError(
+    'client_rejected',
+    `The private key for ${quoted(server.issuer)} can't be used: ${problem}.`,
+    {
+      rule: 'RFC 7523 §3',
+      hint: `Enter it again: keyturn register ${shellWord(server.issuer)} --client-id ID --private-key FILE --alg ES256`,
+    },
+  );
+}

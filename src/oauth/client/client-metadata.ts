@@ -1,0 +1,100 @@
+/**
+ * Our client ID metadata document: the URL that is our client_id, and the document to host there
+ * (draft-ietf-oauth-client-id-metadata-document).
+ *
+ * Invariant: the URL is the client_id byte for byte, and is refused if servers could read it in two
+ * ways; the document states nothing that isn't also in the requests.
+ */
+import { KeyturnError, quoted } from '../../errors.ts';
+import type { AuthorizationServer } from '../discovery/authorization-server.ts';
+import type { Registration } from './registration.ts';
+import { isLoopbackHost, requireSecureUrl } from '../base/secure-url.ts';
+
+/** What is hosted at the URL, as JSON with the type application/json. */
+export interface ClientMetadataDocument {
+  readonly client_id: string;
+  readonly client_name: string;
+  readonly client_uri?: string;
+  readonly redirect_uris: readonly string[];
+  readonly grant_types: readonly string[];
+  readonly response_types: readonly string[];
+  readonly token_endpoint_auth_method: 'none';
+  readonly application_type: 'native';
+}
+
+/** The registration that a hosted document stands for, at any server that takes such documents. Throws invalid_request. */
+export function registrationFromMetadataUrl(
+  server: Pick<AuthorizationServer, 'issuer'>,
+  url: string,
+  redirectUri: string,
+  now: number,
+): Registration {
+  requireClientMetadataUrl(url);
+  return {
+    issuer: server.issuer,
+    clientId: url,
+    source: 'metadata_document',
+    tokenEndpointAuthMethod: 'none',
+    redirectUri: requireRedirectUri(redirectUri),
+    registeredAt: now,
+  };
+}
+
+/**
+ * `url` if it can be a client_id, unchanged. https only, also where http is allowed for loopback
+ * hosts: the authorization server fetches it from where it stands. A query is accepted, though
+ * discouraged. Throws invalid_request.
+ */
+export function requireClientMetadataUrl(url: string): string {
+  const parsed = URL.parse(url);
+  if (parsed === null || parsed.protocol !== 'https:') throw unfit(url, 'it is not an https URL');
+  if (parsed.username !== '' || parsed.password !== '') throw unfit(url, 'it carries a name or a password');
+  if (url.includes('#')) throw unfit(url, 'it has a fragment');
+  if (parsed.pathname === '/') throw unfit(url, 'it has no path');
+  // What URL parsers rewrite (dot segments, uppercase hosts, a default port) two servers may compare differently.
+  if (parsed.href !== url) throw unfit(url, 'it is not in the form that URL parsers give it');
+  return url;
+}
+
+/** `clientUri`: a page about the client, https. Throws invalid_request, insecure_url. */
+export function clientMetadataDocument(
+  url: string,
+  redirectUris: readonly [string, ...string[]],
+  { clientName = 'Keyturn', clientUri }: { readonly clientName?: string; readonly clientUri?: string } = {},
+): ClientMetadataDocument {
+  if (clientUri !== undefined) requireSecureUrl(clientUri, 'client_uri', { allowInsecureLoopback: false });
+  return {
+    client_id: requireClientMetadataUrl(url),
+    client_name: clientName,
+    ...(clientUri === undefined ? {} : { client_uri: clientUri }),
+    redirect_uris: redirectUris.map(requireRedirectUri),
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    // A program on a desk keeps no secret that others don't have.
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+  };
+}
+
+/** Spec, Mandatory security requirements 5: redirect URIs MUST be localhost URLs or HTTPS URLs. */
+function requireRedirectUri(redirectUri: string): string {
+  const url = URL.parse(redirectUri);
+  const isLoopback = url?.protocol === 'http:' && isLoopbackHost(url.hostname);
+  if ((isLoopback || url?.protocol === 'https:') && !redirectUri.includes('#')) return redirectUri;
+  throw new KeyturnError('invalid_request', `${quoted(redirectUri)} can't be a redirect URI.`, {
+    rule: 'OAuth 2.1 §1.5, RFC 8252 §7.3',
+    hint: 'Use a loopback URL such as http://127.0.0.1:53123/callback, or an https URL.',
+  });
+}
+
+function unfit(url: string, problem: string): KeyturnError {
+  const shown = quoted(url.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//'));
+  return new KeyturnError(
+    'invalid_request',
+    `${shown} can't be the URL of a client ID metadata document: ${problem}.`,
+    {
+      rule: 'draft-ietf-oauth-client-id-metadata-document §3',
+      hint: 'Use an https URL with a path and nothing unusual, such as https://example.com/keyturn.json.',
+    },
+  );
+}

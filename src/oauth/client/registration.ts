@@ -1,0 +1,376 @@
+/**
+ * Client identities: which one to use at an authorization server, and dynamic registration (RFC 7591).
+ *
+ * Invariant: a registration is used at the issuer that it was made for and at no other; its secrets
+ * stand beside it, never in it. The request is made here, not by the OAuth library: that would run
+ * discovery a second time by rules of its own, and it refuses the 200 that many servers answer.
+ */
+import { z } from 'zod';
+
+import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../errors.ts';
+import { deviceGrant } from '../discovery/authorization-server.ts';
+import type { AuthorizationServer } from '../discovery/authorization-server.ts';
+import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';
+import type { Http, Reply } from '../base/http.ts';
+import { answerFields, oauthError, shownError, shownText } from '../base/oauth-error.ts';
+import type { OAuthError } from '../base/oauth-error.ts';
+import { textList } from '../discovery/metadata-document.ts';
+import { formatScope } from '../base/scope.ts';
+import { isLoopbackHost } from '../base/secure-url.ts';
+
+/** What dynamic registration may end in: a key would have to be ours before, and there is none. */
+const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+
+/** JWS algorithms for private_key_jwt: ES256 and RS256 are what servers know, the others what newer ones ask for. */
+export const signingAlgs = ['ES256', 'RS256', 'PS256', 'EdDSA'] as const;
+
+export type SigningAlg = (typeof signingAlgs)[number];
+
+/** What may be written down in the open: no secret is part of it. */
+export const registrationSchema = z.object({
+  issuer: z.string().min(1),
+  clientId: z.string().min(1),
+  source: z.enum(['preregistered', 'metadata_document', 'dynamic']),
+  tokenEndpointAuthMethod: z.enum([...authMethods, 'private_key_jwt']),
+  /** Nobody said how the secret is to be sent: what the server offers decides. */
+  isAuthMethodAssumed: z.boolean().optional(),
+  /** For private_key_jwt; absent: what a key of that kind usually signs with. */
+  signingAlg: z.enum(signingAlgs).optional(),
+  /** As it was registered. On a loopback host only its port may differ in use (RFC 8252 §7.3). */
+  redirectUri: z.string().min(1),
+  /** Milliseconds since the epoch. */
+  registeredAt: z.number().int().nonnegative(),
+  /** Milliseconds since the epoch; absent: never. */
+  secretExpiresAt: z.number().int().nonnegative().optional(),
+  /** As it was registered; absent: by an older version, or entered. */
+  grantTypes: z.array(z.string()).optional(),
+  /** As it was registered: some servers refuse every other one. Absent: none was named. */
+  scope: z.array(z.string()).optional(),
+  /** RFC 7592: where the registration can be managed. */
+  managementUrl: z.string().optional(),
+});
+
+export type Registration = Readonly<z.infer<typeof registrationSchema>>;
+
+export interface RegistrationWithSecrets {
+  readonly registration: Registration;
+  readonly clientSecret?: string;
+  readonly registrationAccessToken?: string;
+}
+
+/** RFC 7591 §3.2.1. Some servers write null or "" where they mean "none". */
+const answerSchema = z.object({
+  client_id: z.string().min(1),
+  client_secret: z.string().nullish(),
+  // A number, by the RFC; some servers write it as text. What can't be read is not known.
+  client_secret_expires_at: z
+    .union([z.number(), z.string().transform(Number)])
+    .pipe(z.number().nonnegative())
+    .nullish()
+    .catch(undefined),
+  redirect_uris: textList.nullish().catch(undefined),
+  token_endpoint_auth_method: z.string().nullish(),
+  registration_access_token: z.string().nullish(),
+  registration_client_uri: z.string().nullish(),
+});
+
+type Answer = z.infer<typeof answerSchema>;
+
+export interface DynamicRegistration {
+  /** Taken one by one while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
+  readonly redirectUris: Iterable<string> | AsyncIterable<string>;
+  readonly clientName: string;
+  /** What the client may ask for one day: some servers grant a client nothing beyond what it registered. */
+  readonly scope?: readonly string[];
+  /** A client without them is of no use: it would take the place of a better one. */
+  readonly needsScope?: boolean;
+  /** The person signs in on another device. */
+  readonly isDevice?: boolean;
+}
+
+/** 20 s: registration may wait for a database and a mail, but a person waits too. */
+const timeLimit = 20_000;
+
+/** Throws registration_required, registration_failed, or Unreachable (authorization_server_unreachable). */
+export async function registerDynamically(
+  server: AuthorizationServer,
+  request: DynamicRegistration,
+  http: Http,
+): Promise<RegistrationWithSecrets> {
+  const endpoint = server.registrationEndpoint;
+  if (endpoint === undefined) throw required(server);
+  let refusal: OAuthError | undefined;
+  const refused: string[] = [];
+  for await (const redirectUri of request.redirectUris) {
+    const { reply, ...asked } = await ask(server, endpoint, { ...request, redirectUri }, http);
+    // RFC 7591 §3.2.1 says 201; some servers answer 200.
+    if (reply.status === 201 || reply.status === 200) {
+      return processRegistration(server, { redirectUri, ...asked }, reply, http.wall());
+    }
+    refusal = oauthError(reply);
+    if (!refusesRedirect(refusal)) throw failed(server, describe(reply, refusal));
+    refused.push(redirectUri);
+  }
+  const offered = refused.map(quoted).join(', ');
+  throw failed(server, `it accepts none of the redirect URIs ${offered}: ${describe(undefined, refusal)}`);
+}
+
+interface OneRegistration extends Omit<DynamicRegistration, 'redirectUris'> {
+  readonly redirectUri: string;
+}
+
+interface Wanted extends Omit<OneRegistration, 'isDevice' | 'needsScope'> {
+  readonly grantTypes: readonly string[];
+}
+
+interface Asked extends Pick<Wanted, 'grantTypes' | 'scope'> {
+  readonly reply: Reply;
+}
+
+/** Once for all that is wanted; while that is refused, once more for less, and at last for what a sign-in can't do without. */
+async function ask(
+  server: AuthorizationServer,
+  endpoint: string,
+  { isDevice = false, needsScope = false, ...request }: OneRegistration,
+  http: Http,
+): Promise<Asked> {
+  // Strict servers let a client use no grant that it did not register, and some refuse one that asks for more.
+  const needed = ['authorization_code', ...(isDevice ? [deviceGrant] : [])];
+  const withRefresh = [...needed, 'refresh_token'];
+  const { scope: _refused, ...unscoped } = request;
+  const tries: Wanted[] = [{ ...request, grantTypes: withRefresh }];
+  // A scope that the server doesn't know must not cost the refresh token.
+  if (!needsScope && request.scope?.length) tries.push({ ...unscoped, grantTypes: withRefresh });
+  const last = { ...(needsScope ? request : unscoped), grantTypes: needed };
+  for (const wanted of tries) {
+    const asked = await askOnce(server, endpoint, wanted, http);
+    if (!refusesMetadata(oauthError(asked.reply))) return asked;
+  }
+  return askOnce(server, endpoint, last, http);
+}
+
+async function askOnce(
+  server: AuthorizationServer,
+  endpoint: string,
+  wanted: Wanted,
+  http: Http,
+): Promise<Asked> {
+  const { grantTypes, scope } = wanted;
+  const reply = await sendRegistration(endpoint, registrationBody(server, wanted), http);
+  return { reply, grantTypes, ...(scope === undefined ? {} : { scope }) };
+}
+
+function registrationBody(
+  server: AuthorizationServer,
+  { clientName, scope, redirectUri, grantTypes }: Wanted,
+): string {
+  return JSON.stringify({
+    client_name: clientName,
+    redirect_uris: [redirectUri],
+    grant_types: grantTypes,
+    response_types: ['code'],
+    token_endpoint_auth_method: preferredAuthMethod(server),
+    // Without it a server assumes "web", which has no loopback redirects.
+    application_type: 'native',
+    ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
+  });
+}
+
+/** "none" unless the server lists methods and leaves it out: a program on a desk keeps no secret well. */
+function preferredAuthMethod(server: AuthorizationServer): (typeof authMethods)[number] {
+  const offered = server.tokenEndpointAuthMethods ?? ['none'];
+  return authMethods.find((method) => offered.includes(method)) ?? 'none';
+}
+
+async function sendRegistration(url: string, body: string, http: Http): Promise<Reply> {
+  const outgoing = { url, what: 'the registration endpoint', signal: deadline(http, timeLimit) };
+  const headers = { accept: 'application/json', 'content-type': 'application/json' };
+  const reason = 'authorization_server_unreachable';
+  const reply = await send(http, { ...outgoing, method: 'POST', headers, body }, reason);
+  if (isTransient(reply.status)) throw unreachableReply(http, reply, outgoing, reason);
+  return reply;
+}
+
+function processRegistration(
+  server: AuthorizationServer,
+  { redirectUri, grantTypes, scope }: Omit<Wanted, 'clientName'>,
+  reply: Reply,
+  now: number,
+): RegistrationWithSecrets {
+  const parsed = answerSchema.safeParse(answerFields(reply));
+  if (!parsed.success) {
+    const error = oauthError(reply);
+    throw failed(server, error === undefined ? 'its answer names no client' : shownError(error));
+  }
+  const answer = parsed.data;
+  const tokenEndpointAuthMethod = answeredAuthMethod(server, answer);
+  const clientSecret = tokenEndpointAuthMethod === 'none' ? undefined : answer.client_secret;
+  const expiry = answer.client_secret_expires_at;
+  return {
+    registration: {
+      issuer: server.issuer,
+      clientId: answer.client_id,
+      source: 'dynamic',
+      tokenEndpointAuthMethod,
+      redirectUri: answeredRedirect(server, redirectUri, answer),
+      registeredAt: now,
+      grantTypes: [...grantTypes],
+      ...(scope === undefined ? {} : { scope: [...scope] }),
+      // RFC 7591 §3.2.1: seconds; 0 is never.
+      ...(clientSecret && expiry ? { secretExpiresAt: Math.floor(expiry) * 1000 } : {}),
+      ...(answer.registration_client_uri ? { managementUrl: answer.registration_client_uri } : {}),
+    },
+    ...(clientSecret ? { clientSecret } : {}),
+    ...(answer.registration_access_token
+      ? { registrationAccessToken: answer.registration_access_token }
+      : {}),
+  };
+}
+
+/** The server's word counts. Silent, with a secret: RFC 7591 §2 makes it client_secret_basic. */
+function answeredAuthMethod(
+  server: AuthorizationServer,
+  answer: Answer,
+): Registration['tokenEndpointAuthMethod'] {
+  const stated = answer.token_endpoint_auth_method ?? (answer.client_secret ? 'client_secret_basic' : 'none');
+  const method = authMethods.find((known) => known === stated);
+  if (method === undefined)
+    throw failed(server, `it wants clients to authenticate by ${shown(stated, answer)}`);
+  if (method !== 'none' && !answer.client_secret)
+    throw failed(server, `it wants ${method} but gave no secret`);
+  return method;
+}
+
+/**
+ * RFC 7591 §3.2.1: the server may change what was asked. Ours if it stands there, also without its port; else one
+ * of the same path on a loopback host, since the path tells which issuer an answer is for (RFC 9700 §4.4.2). Its port
+ * is the one that we hold, or none: no server chooses where we listen.
+ */
+function answeredRedirect(server: AuthorizationServer, redirectUri: string, answer: Answer): string {
+  const { redirect_uris: answered } = answer;
+  if (!answered || answered.length === 0) return redirectUri;
+  const { protocol, port, pathname } = new URL(redirectUri);
+  const fitting = answered.filter((uri) => {
+    const url = URL.parse(uri);
+    const isOurs = url?.protocol === protocol && url.pathname === pathname && ['', port].includes(url.port);
+    return isOurs && isLoopbackHost(url.hostname);
+  });
+  const portless = new URL(redirectUri);
+  portless.port = '';
+  if (answered.includes(redirectUri) || fitting.includes(portless.href)) return redirectUri;
+  const [other] = fitting;
+  if (other === undefined)
+    throw failed(server, `it registered another redirect URI, ${shown(answered[0] ?? '', answer)}`);
+  const url = new URL(other);
+  if (url.port === '') url.port = port;
+  return url.href;
+}
+
+/** Words of an answer that also holds secrets. */
+function shown(text: string, { client_secret: secret, registration_access_token: token }: Answer): string {
+  return shownText(
+    text,
+    [secret, token].filter((one) => typeof one === 'string'),
+  );
+}
+
+/** RFC 7591 §3.2.2: something else than the redirect URI, such as a grant or a scope. */
+function refusesMetadata(error: OAuthError | undefined): boolean {
+  const codes = ['invalid_client_metadata', 'invalid_scope', 'unsupported_grant_type'];
+  return error !== undefined && codes.includes(error.code) && !refusesRedirect(error);
+}
+
+/** RFC 7591 §3.2.2; some servers use the general code and say in words what they mean. */
+function refusesRedirect(error: OAuthError | undefined): boolean {
+  if (error?.code === 'invalid_redirect_uri') return true;
+  return error?.code === 'invalid_client_metadata' && /redirect/i.test(error.description ?? '');
+}
+
+function describe(reply: Reply | undefined, error: OAuthError | undefined): string {
+  if (error !== undefined) return shownError(error);
+  const status = reply?.status ?? 0;
+  // RFC 9700 §4.12 in spirit: what was meant for one endpoint isn't carried to another.
+  return status >= 300 && status < 400 ? 'it redirects, which is not followed' : `status ${status}`;
+}
+
+function failed(server: AuthorizationServer, problem: string): KeyturnError {
+  return new KeyturnError(
+    'registration_failed',
+    `${quoted(server.issuer)} didn't register this client: ${problem}.`,
+    {
+      rule: 'RFC 7591 §3.2',
+      hint: `Register a client there by hand, then: keyturn register ${shellWord(server.issuer)} --client-id ID`,
+    },
+  );
+}
+
+function required(server: AuthorizationServer): KeyturnError {
+  return new KeyturnError(
+    'registration_required',
+    `${quoted(server.issuer)} registers no clients by itself.`,
+    {
+      rule: 'Where a server registers no clients by itself, the person enters one',
+      hint: `Register a client there by hand, then: keyturn register ${shellWord(server.issuer)} --client-id ID`,
+    },
+  );
+}
+
+export interface RegistrationCandidates {
+  /** What the user entered. */
+  readonly preregistered?: Registration;
+  /** What an earlier sign-in left. */
+  readonly existing?: Registration;
+  /** URL of a client ID metadata document of ours. */
+  readonly metadataUrl?: string;
+  /** Milliseconds since the epoch; an existing registration whose secret has expired by then isn't chosen. */
+  readonly now?: number;
+}
+
+export type RegistrationChoice =
+  | { readonly mechanism: 'preregistered' | 'existing'; readonly registration: Registration }
+  | { readonly mechanism: 'metadata_document'; readonly clientId: string }
+  | { readonly mechanism: 'dynamic' };
+
+/**
+ * Spec, Client registration: pre-registered, then metadata document, then dynamic, else ask the user.
+ * What we already have at this issuer comes before anything new. Throws registration_required, and
+ * issuer_mismatch for a pre-registered client of another issuer.
+ */
+export function chooseRegistration(
+  server: AuthorizationServer,
+  candidates: RegistrationCandidates,
+): RegistrationChoice {
+  const { preregistered, existing, metadataUrl, now = 0 } = candidates;
+  if (preregistered !== undefined) {
+    requireRegistrationIssuer(preregistered, server);
+    return { mechanism: 'preregistered', registration: preregistered };
+  }
+  if (existing !== undefined && existing.issuer === server.issuer && !isExpired(existing, now)) {
+    return { mechanism: 'existing', registration: existing };
+  }
+  if (metadataUrl !== undefined && server.clientIdMetadataDocumentSupported) {
+    return { mechanism: 'metadata_document', clientId: metadataUrl };
+  }
+  if (server.registrationEndpoint !== undefined) return { mechanism: 'dynamic' };
+  throw required(server);
+}
+
+function isExpired(registration: Registration, now: number): boolean {
+  return registration.secretExpiresAt !== undefined && registration.secretExpiresAt <= now;
+}
+
+/** Credentials belong to an issuer: they are never shown to another. */
+export function requireRegistrationIssuer(
+  registration: Pick<Registration, 'issuer' | 'clientId'>,
+  server: Pick<AuthorizationServer, 'issuer'>,
+): void {
+  if (registration.issuer === server.issuer) return;
+  throw new RuleRefusal(
+    'issuer_mismatch',
+    `The client ${quoted(registration.clientId)} is registered at ${quoted(registration.issuer)}, not at ${quoted(server.issuer)}.`,
+    {
+      rule: 'Client credentials are bound to the issuer that gave them',
+      hint: `If the protected server has really moved: keyturn register ${shellWord(server.issuer)} --client-id ID`,
+    },
+  );
+}

@@ -1,0 +1,148 @@
+/**
+ * The secrets of a request: how that of a `client_secret_basic` client stands in it, and which texts no message may repeat.
+ *
+ * Invariants: one form in one request. A second form is tried only after an `invalid_client`, once, and
+ * only one that differs from what was refused; it goes to the same endpoint. A parameter counts as a secret unless it
+ * is known to be none.
+ */
+import type { OAuthClient } from './client-authentication.ts';
+import { authMethod, offeredAuthMethods, requireSecret } from './client-authentication.ts';
+import type { Http, Reply } from '../base/http.ts';
+import { isSuccess, isTransient } from '../base/http.ts';
+import { oauthError } from '../base/oauth-error.ts';
+
+/** What a request carries besides its parameters. */
+export interface RequestContent {
+  readonly headers: Record<string, string>;
+  readonly body: URLSearchParams;
+}
+
+export interface SecretForm {
+  readonly name: 'basic' | 'unescaped' | 'escaped' | 'post';
+  /** The request with the secret in it. */
+  add(request: RequestContent): RequestContent;
+}
+
+/** The form to send, and the one to try where the server refuses it; empty for every other method. */
+export function secretForms(client: OAuthClient, http: Pick<Http, 'secretForms'>): readonly SecretForm[] {
+  if (authMethod(client) !== 'client_secret_basic') return [];
+  const usual = basic(client, 'basic');
+  const other = otherForm(client);
+  if (!other) return [usual];
+  return http.secretForms?.get(keyOf(client)) === other.name ? [other, usual] : [usual, other];
+}
+
+/**
+ * In memory alone: it says nothing about where a secret goes, and a server that was mended is noticed by the
+ * next start. Forgetting it costs one refused request.
+ */
+export function rememberForm(
+  client: OAuthClient,
+  { name }: SecretForm,
+  http: Pick<Http, 'secretForms'>,
+): void {
+  http.secretForms?.set(keyOf(client), name);
+}
+
+/**
+ * RFC 6749 §5.2: the server did not recognise the client. It authenticates the client before it looks at a code or
+ * token (§4.1.3, §6), so nothing was used up, and the same request may be sent once more.
+ */
+export function isClientUnrecognised(reply: Reply): boolean {
+  return (reply.status === 400 || reply.status === 401) && oauthError(reply)?.code === 'invalid_client';
+}
+
+/**
+ * True where the answer to the second form says something about the request itself. A server that takes no such form
+ * at all may answer `invalid_request` or nothing that can be read: then its first answer counts.
+ */
+export function isAboutRequest(reply: Reply): boolean {
+  if (isSuccess(reply.status) || isTransient(reply.status)) return true;
+  const code = oauthError(reply)?.code;
+  return code !== undefined && code !== 'invalid_client' && code !== 'invalid_request';
+}
+
+/** One text as a form writes it (RFC 6749 Appendix B). */
+function formEncoded(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
+const keyOf = ({ registration }: OAuthClient): string => `${registration.issuer} ${registration.clientId}`;
+
+type Escaping = Exclude<SecretForm['name'], 'post'>;
+
+const escapings: Readonly<Record<Escaping, (text: string) => string>> = {
+  /**
+   * RFC 6749 §2.3.1 has both halves form-encoded. Only what would be read as something else is escaped: every
+   * decoder reads the rest as it stands, and so do servers that forget to decode, whose ids are UUIDs and
+   * whose secrets hold a "/".
+   */
+  basic: (text) => text.toWellFormed().replace(/[^\x21-\x7e]|[%+:]/gu, encodeURIComponent),
+  /** RFC 7617 alone, for servers that don't decode. */
+  unescaped: (text) => text,
+  /** All that §2.3.1 says, for servers that decode as if it were a form, or compare without decoding. */
+  escaped: formEncoded,
+};
+
+/** What the server may have read wrongly comes first; else the body, where the server offers that. */
+function otherForm(client: OAuthClient): SecretForm | undefined {
+  const usual = credentials(client, 'basic');
+  // RFC 7617 §2: the first colon ends the id.
+  const escaping = (['unescaped', 'escaped'] as const)
+    .filter((one) => one !== 'unescaped' || !client.registration.clientId.includes(':'))
+    .find((one) => credentials(client, one) !== usual);
+  if (escaping) return basic(client, escaping);
+  return offeredAuthMethods(client)?.includes('client_secret_post') ? post(client) : undefined;
+}
+
+function credentials(client: OAuthClient, escaping: Escaping): string {
+  const escaped = escapings[escaping];
+  return `${escaped(client.registration.clientId)}:${escaped(requireSecret(client))}`;
+}
+
+function basic(client: OAuthClient, name: Escaping): SecretForm {
+  const encoded = Buffer.from(credentials(client, name)).toString('base64');
+  return {
+    name,
+    add: ({ headers, body }) => ({ headers: { ...headers, authorization: `Basic ${encoded}` }, body }),
+  };
+}
+
+function post(client: OAuthClient): SecretForm {
+  return {
+    name: 'post',
+    add({ headers, body }) {
+      const filled = new URLSearchParams(body);
+      filled.set('client_id', client.registration.clientId);
+      filled.set('client_secret', requireSecret(client));
+      return { headers, body: filled };
+    },
+  };
+}
+
+/** Parameters of a request that may be repeated. Any other counts as a secret. */
+const publicParameters = new Set([
+  'grant_type',
+  'client_id',
+  'scope',
+  'resource',
+  'audience',
+  'redirect_uri',
+  'token_type_hint',
+  'client_assertion_type',
+  'requested_token_type',
+  'subject_token_type',
+  'actor_token_type',
+]);
+
+/** The secrets of a request: token, code, verifier, assertion, client secret. Also as a form and a URL write them. */
+export function secretsOf({ headers, body }: RequestContent, clientSecret: string | undefined): string[] {
+  const parameters = [...body].filter(([name]) => !publicParameters.has(name)).map(([, value]) => value);
+  const authorization = headers['authorization']?.split(' ').at(-1);
+  const secrets = [...parameters, authorization, clientSecret].filter((secret) => secret !== undefined);
+  return secrets.flatMap((secret) => [
+    secret,
+    encodeURIComponent(secret.toWellFormed()),
+    formEncoded(secret),
+  ]);
+}

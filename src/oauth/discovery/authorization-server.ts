@@ -1,0 +1,267 @@
+/**
+ * What an authorization server says about itself (RFC 8414, OpenID Connect Discovery 1.0).
+ *
+ * Invariant: an `AuthorizationServer` exists only for metadata whose issuer is the one that was
+ * asked for, whose endpoints are secure, and which offers PKCE with S256; the two exceptions are
+ * overrides that its owner set (overrides.ts).
+ */
+import type { JsonObject } from 'openid-client';
+import { z } from 'zod';
+
+import { quoted, quotedWithheld, RuleRefusal, shellWord } from '../../errors.ts';
+import type { Http } from '../base/http.ts';
+import { firstMetadata, textList } from './metadata-document.ts';
+import type { FoundDocument } from './metadata-document.ts';
+import type { Overrides } from '../base/overrides.ts';
+import { readScope } from '../base/scope.ts';
+import { requireSecureUrl } from '../base/secure-url.ts';
+
+/** What a request to a token endpoint needs to know of its server. */
+export interface TokenServer {
+  readonly issuer: string;
+  readonly tokenEndpoint: string;
+  readonly revocationEndpoint?: string;
+  readonly deviceAuthorizationEndpoint?: string;
+  /** The document as it came, for what the OAuth library reads of it. */
+  readonly metadata: JsonObject;
+}
+
+/** Plain data: may be written down and read again. */
+export interface AuthorizationServer extends TokenServer {
+  /**
+   * The identifier that led to the metadata, where the owner's override let it state another issuer:
+   * the one to discover it by again.
+   */
+  readonly discoveredAs?: string;
+  /** RFC 8414 §2: absent where no grant of the server uses it; then no person can sign in there. */
+  readonly authorizationEndpoint?: string;
+  readonly registrationEndpoint?: string;
+  readonly scopesSupported?: readonly string[];
+  /** Undefined: not stated. */
+  readonly grantTypesSupported?: readonly string[];
+  /** `authorization_grant_profiles_supported`; undefined: not stated. */
+  readonly grantProfilesSupported?: readonly string[];
+  /** Undefined: not stated. */
+  readonly tokenEndpointAuthMethods?: readonly string[];
+  /** RFC 9207 §3: an authorization response without `iss` is refused. */
+  readonly issParameterSupported: boolean;
+  readonly clientIdMetadataDocumentSupported: boolean;
+  /** True: there is no metadata; these are the default endpoints. */
+  readonly isDefault?: true;
+  /** There is no authorization endpoint, and S256 isn't listed: no person signs in there; see `requirePkceForPerson`. */
+  readonly lacksPkce?: true;
+  /** Milliseconds since the epoch: until when this may be kept; undefined: not known. */
+  readonly freshUntil?: number;
+}
+
+const authorizationServerSchema = z.looseObject({
+  issuer: z.string().min(1),
+  authorization_endpoint: z.string().optional(),
+  token_endpoint: z.string(),
+  registration_endpoint: z.string().optional(),
+  revocation_endpoint: z.string().optional(),
+  device_authorization_endpoint: z.string().optional(),
+  grant_types_supported: textList.optional(),
+  authorization_grant_profiles_supported: textList.optional(),
+  scopes_supported: textList.optional(),
+  code_challenge_methods_supported: textList.optional(),
+  token_endpoint_auth_methods_supported: textList.optional(),
+  // Read by the OAuth library when an ID token comes.
+  id_token_signing_alg_values_supported: textList.optional(),
+  authorization_response_iss_parameter_supported: z.boolean().optional(),
+  client_id_metadata_document_supported: z.boolean().optional(),
+});
+
+type Document = z.infer<typeof authorizationServerSchema>;
+
+/**
+ * The metadata of the server that `issuer` names. Undefined only if it says at every location that
+ * there is none. Throws issuer_mismatch, pkce_unsupported, metadata_invalid, insecure_url, or
+ * Unreachable (authorization_server_unreachable).
+ */
+export async function discoverAuthorizationServer(
+  issuer: string,
+  http: Http,
+  overrides: Overrides = {},
+): Promise<AuthorizationServer | undefined> {
+  const locations = authorizationServerLocations(requireIssuer(issuer, http));
+  const found = await firstMetadata(locations, http, 'authorization_server_unreachable');
+  return (
+    found && processAuthorizationServer({ identifier: issuer, issuers: [issuer] }, found, http, overrides)
+  );
+}
+
+export function requireIssuer(issuer: string, http: Pick<Http, 'allowInsecureLoopback'>): URL {
+  const url = requireSecureUrl(issuer, 'the issuer', http);
+  // RFC 8414 §2: an issuer has no query (and no fragment, which is refused above).
+  if (!issuer.includes('?')) return url;
+  throw malformed(issuer, 'an issuer has no query', 'RFC 8414 §2');
+}
+
+/** In the order of the spec: three with a path, two without. */
+export function authorizationServerLocations({ origin, pathname }: URL): string[] {
+  // RFC 8414 §3.1: a terminating "/" is removed before the well-known part is inserted.
+  const path = pathname.replace(/\/$/, '');
+  const wellKnown = `${origin}/.well-known`;
+  const locations = [
+    `${wellKnown}/oauth-authorization-server${path}`,
+    `${wellKnown}/openid-configuration${path}`,
+  ];
+  return path === '' ? locations : [...locations, `${origin}${path}/.well-known/openid-configuration`];
+}
+
+export interface ExpectedIssuer {
+  /** What the well-known URLs were built from. */
+  readonly identifier: string;
+  /** What the document may state; compared as strings. */
+  readonly issuers: readonly string[];
+}
+
+/** The checks of one document, in order. */
+export function processAuthorizationServer(
+  expected: ExpectedIssuer,
+  { json, freshUntil }: FoundDocument,
+  http: Pick<Http, 'allowInsecureLoopback'>,
+  overrides: Overrides,
+): AuthorizationServer {
+  const { identifier } = expected;
+  requireExpectedIssuer(expected, json, overrides);
+  const parsed = authorizationServerSchema.safeParse(json);
+  if (!parsed.success) {
+    const fields = parsed.error.issues.map((issue) => issue.path[0] ?? 'the document').join(', ');
+    throw malformed(identifier, `it is wrong in ${quoted(fields)}`, 'RFC 8414 §2');
+  }
+  requireIssuer(parsed.data.issuer, http);
+  requireSecureEndpoints(parsed.data, http);
+  const lacksPkce = !statesPkce(parsed.data, overrides);
+  // Client credentials and ID-JAG need neither a code nor a person: such a server goes on for those.
+  if (lacksPkce && parsed.data.authorization_endpoint !== undefined) throw noPkce(identifier, parsed.data);
+  const isOverridden = !expected.issuers.includes(parsed.data.issuer);
+  return {
+    ...toAuthorizationServer(parsed.data, json),
+    ...(isOverridden ? { discoveredAs: identifier } : {}),
+    ...(lacksPkce ? { lacksPkce } : {}),
+    freshUntil,
+  };
+}
+
+/** RFC 8414 §3.3: identical as strings, or the document MUST NOT be used. */
+export function requireExpectedIssuer(
+  { identifier, issuers }: ExpectedIssuer,
+  json: JsonObject,
+  overrides: Overrides,
+): void {
+  const stated = json['issuer'];
+  if (typeof stated === 'string' && issuers.includes(stated)) return;
+  // Breaks RFC 8414 §3.3, "MUST be identical": the owner waived it for this server.
+  if (overrides.issuerMismatch === true && typeof stated === 'string') return;
+  const shown = typeof stated === 'string' ? quotedWithheld(stated) : 'none';
+  throw new RuleRefusal(
+    'issuer_mismatch',
+    `The metadata of ${quoted(identifier)} states another issuer: ${shown}.`,
+    {
+      rule: 'RFC 8414 §3.3',
+      hint: `The server is set up wrongly, or somebody else answers in its place. Tell whoever runs it. If you trust it all the same: keyturn override ${shellWord(identifier)} issuer-mismatch on`,
+    },
+  );
+}
+
+function requireSecureEndpoints(document: Document, http: Pick<Http, 'allowInsecureLoopback'>): void {
+  const endpoints = {
+    'the authorization endpoint': document.authorization_endpoint,
+    'the token endpoint': document.token_endpoint,
+    'the registration endpoint': document.registration_endpoint,
+    'the revocation endpoint': document.revocation_endpoint,
+    'the device authorization endpoint': document.device_authorization_endpoint,
+  };
+  for (const [what, url] of Object.entries(endpoints)) {
+    if (url !== undefined) requireSecureUrl(url, what, http);
+  }
+}
+
+/** Spec, Mandatory security requirements 1: S256 has to be listed. */
+function statesPkce(
+  document: Pick<Document, 'code_challenge_methods_supported'>,
+  overrides: Overrides,
+): boolean {
+  const methods = document.code_challenge_methods_supported;
+  // Breaks "if that field is absent, the client MUST refuse to proceed": the owner waived it for this
+  // server. S256 is sent all the same, and a list that lacks it is still a refusal.
+  return methods?.includes('S256') ?? overrides.noPkceMetadata === true;
+}
+
+/**
+ * Spec, Mandatory security requirements 1: without a stated S256 the client MUST refuse to proceed, by
+ * whichever way a person signs in. Throws pkce_unsupported.
+ */
+export function requirePkceForPerson({ issuer, lacksPkce, metadata }: AuthorizationServer): void {
+  if (lacksPkce) throw noPkce(issuer, metadata);
+}
+
+function noPkce(
+  issuer: string,
+  document: { readonly code_challenge_methods_supported?: unknown },
+): RuleRefusal {
+  // An issuer is a stranger's text: what a shell would read as its own stands in no command that somebody copies.
+  const named = /^[\w.:/~%-]+$/.test(issuer) ? issuer : 'ISSUER';
+  const command = `keyturn override ${shellWord(named)} no-pkce-metadata on, then: keyturn login RESOURCE`;
+  // The override is for silence; a list without S256 has no way past it.
+  const waiver =
+    document.code_challenge_methods_supported === undefined
+      ? ` If they say that it does support S256: ${command}`
+      : '';
+  return new RuleRefusal(
+    'pkce_unsupported',
+    `${quoted(issuer)} doesn't say that it supports PKCE with S256.`,
+    {
+      rule: 'OAuth 2.1 §4.1.1, RFC 8414 §2 (code_challenge_methods_supported)',
+      hint: `Whoever runs the authorization server has to switch PKCE on and list S256 in its metadata.${waiver}`,
+    },
+  );
+}
+
+function toAuthorizationServer(document: Document, metadata: JsonObject): AuthorizationServer {
+  const scopes = document.scopes_supported;
+  return {
+    issuer: document.issuer,
+    ...ifStated('authorizationEndpoint', document.authorization_endpoint),
+    tokenEndpoint: document.token_endpoint,
+    ...ifStated('registrationEndpoint', document.registration_endpoint),
+    ...ifStated('revocationEndpoint', document.revocation_endpoint),
+    ...ifStated('deviceAuthorizationEndpoint', document.device_authorization_endpoint),
+    ...ifStated('scopesSupported', scopes?.flatMap(readScope)),
+    ...ifStated('grantTypesSupported', document.grant_types_supported),
+    ...ifStated('grantProfilesSupported', document.authorization_grant_profiles_supported),
+    ...ifStated('tokenEndpointAuthMethods', document.token_endpoint_auth_methods_supported),
+    issParameterSupported: document.authorization_response_iss_parameter_supported === true,
+    clientIdMetadataDocumentSupported: document.client_id_metadata_document_supported === true,
+    metadata,
+  };
+}
+
+/** The property, if the document states it. */
+function ifStated<Key extends string, Value>(
+  key: Key,
+  value: Value | undefined,
+): Partial<Record<Key, Value>> {
+  const entry: Partial<Record<Key, Value>> = {};
+  if (value !== undefined) entry[key] = value;
+  return entry;
+}
+
+function malformed(issuer: string, problem: string, rule: string): RuleRefusal {
+  const message = `The metadata of the authorization server ${quoted(issuer)} can't be used: ${problem}.`;
+  return new RuleRefusal('metadata_invalid', message, {
+    rule,
+    hint: 'The server is set up wrongly. Tell whoever runs it.',
+  });
+}
+
+/** RFC 8628 §3.4. */
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** True if the server says that it has the grant and where it starts (RFC 8628 §4). */
+export function offersDeviceGrant(server: AuthorizationServer): boolean {
+  if (server.deviceAuthorizationEndpoint === undefined) return false;
+  return server.grantTypesSupported?.includes(deviceGrant) ?? true;
+}

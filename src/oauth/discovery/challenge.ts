@@ -1,0 +1,257 @@
+/**
+ * WWW-Authenticate: what a protected server says when it refuses (RFC 9110 §11.6.1, RFC 6750 §3).
+ *
+ * Invariant: the header is a stranger's text. Reading never throws and takes linear time. What is well
+ * formed counts as it stands. Of a header that isn't, what has a plain meaning is read too; and where it
+ * names metadata that can't be read, the challenge says so: it never looks as if it named none.
+ */
+import { readScope } from '../base/scope.ts';
+
+/** One challenge. Parameter names are in lowercase; the first of two with one name counts. */
+export interface Challenge {
+  /** Lowercase. */
+  readonly scheme: string;
+  readonly token68?: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+export interface BearerChallenge {
+  /** URL of the protected resource metadata as the server wrote it: unchecked (RFC 9728 §5.1). */
+  readonly resourceMetadata?: string;
+  /** The header names metadata, and where it is can't be read. */
+  readonly isUnreadable?: true;
+  readonly scope?: readonly string[];
+  readonly error?: string;
+  readonly errorDescription?: string;
+}
+
+/** 16 KiB, what common servers allow for all headers together; a longer one is ignored whole, not cut. */
+const longestHeader = 16 * 1024;
+
+const tokenPattern = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/y;
+const spacePattern = /[ \t]*/y;
+/** RFC 9110 §11.2: token68, and nothing after it but a comma or the end. */
+const token68Pattern = /([A-Za-z0-9._~+/-]+=*)[ \t]*(?=,|$)/y;
+/** RFC 9110 §5.6.4: a quoted-string. */
+const quotedPattern = /"((?:[^"\\]|\\[^])*)"/y;
+
+interface OpenChallenge {
+  scheme: string;
+  token68?: string;
+  parameters: Map<string, string>;
+}
+
+interface Cursor {
+  readonly text: string;
+  at: number;
+  readonly challenges: OpenChallenge[];
+  /** Something was left out. */
+  isBroken: boolean;
+}
+
+/** Every well-formed challenge of the header, in order. */
+export function parseChallenges(header: string): Challenge[] {
+  return readStrictly(header).challenges;
+}
+
+function readStrictly(header: string): Cursor {
+  const isTooLong = header.length > longestHeader;
+  const cursor: Cursor = { text: isTooLong ? '' : header, at: 0, challenges: [], isBroken: isTooLong };
+  while (cursor.at < cursor.text.length) {
+    readItem(cursor);
+    take(cursor, spacePattern);
+    if (!isAtEnd(cursor)) cursor.isBroken = true;
+    skipToComma(cursor);
+    cursor.at += 1;
+  }
+  return cursor;
+}
+
+function isAtEnd(cursor: Cursor): boolean {
+  return cursor.at >= cursor.text.length || peek(cursor) === ',';
+}
+
+/** One piece between commas: a parameter of the challenge before it, or the start of another challenge. */
+function readItem(cursor: Cursor): void {
+  take(cursor, spacePattern);
+  const name = take(cursor, tokenPattern);
+  if (name === undefined) return;
+  const space = take(cursor, spacePattern);
+  if (peek(cursor) === '=') {
+    readParameterValue(cursor, name);
+    return;
+  }
+  const atEnd = isAtEnd(cursor);
+  if (!atEnd && space === '') return;
+  const challenge: OpenChallenge = { scheme: name.toLowerCase(), parameters: new Map() };
+  cursor.challenges.push(challenge);
+  if (atEnd) return;
+  const token68 = take(cursor, token68Pattern);
+  if (token68 !== undefined) {
+    challenge.token68 = token68;
+    return;
+  }
+  const parameter = take(cursor, tokenPattern);
+  take(cursor, spacePattern);
+  if (parameter !== undefined && peek(cursor) === '=') readParameterValue(cursor, parameter);
+  else cursor.isBroken = true;
+}
+
+/** From the "=" on. Kept only if the value is well formed and nothing else stands before the comma. */
+function readParameterValue(cursor: Cursor, name: string): void {
+  cursor.at += 1;
+  take(cursor, spacePattern);
+  const text = peek(cursor) === '"' ? unescaped(take(cursor, quotedPattern)) : take(cursor, tokenPattern);
+  take(cursor, spacePattern);
+  const parameters = cursor.challenges.at(-1)?.parameters;
+  if (text === undefined || !isAtEnd(cursor) || parameters === undefined) cursor.isBroken = true;
+  else keep(parameters, name, text);
+}
+
+/** The first of two with one name counts. */
+function keep(parameters: Map<string, string>, name: string, text: string): void {
+  const key = name.toLowerCase();
+  if (!parameters.has(key)) parameters.set(key, text);
+}
+
+function unescaped(text: string | undefined): string | undefined {
+  return text?.replace(/\\([^])/g, '$1');
+}
+
+/** To the next comma outside a quoted-string. An unterminated one swallows the rest, once, so time stays linear. */
+function skipToComma(cursor: Cursor): void {
+  while (cursor.at < cursor.text.length && peek(cursor) !== ',') {
+    if (peek(cursor) !== '"') cursor.at += 1;
+    else if (take(cursor, quotedPattern) === undefined) cursor.at = cursor.text.length;
+  }
+}
+
+function peek(cursor: Cursor): string | undefined {
+  return cursor.text[cursor.at];
+}
+
+/** What the sticky pattern matches here (its first group, if it has one), or undefined; moves past it. */
+function take(cursor: Cursor, pattern: RegExp): string | undefined {
+  pattern.lastIndex = cursor.at;
+  const match = pattern.exec(cursor.text);
+  if (match === null) return undefined;
+  cursor.at = pattern.lastIndex;
+  return match[1] ?? match[0];
+}
+
+/** What stands between the parts of a broken header: servers write semicolons, or leave the comma out. */
+const separatorPattern = /[ \t,;]+/y;
+/** A parameter of a broken header: a value without quotes may be a URL. */
+const loosePattern =
+  /([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[^])*)"|([^ \t,;"<>]+))(?=[ \t,;]|$)/y;
+const wordPattern = /([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?=[ \t,;]|$)/y;
+
+/** The schemes of IANA's registry that servers offer beside Bearer, which may stand without a comma before them. */
+const knownSchemes = new Set(['basic', 'bearer', 'digest', 'dpop', 'gnap', 'negotiate', 'ntlm', 'oauth']);
+
+/** The challenges of a broken header, as far as their meaning is plain. */
+function readLoosely(cursor: Cursor): OpenChallenge[] {
+  /** A value without quotes, after which another word makes its end doubtful. */
+  let bare: string | undefined;
+  while (cursor.at < cursor.text.length) {
+    const between = take(cursor, separatorPattern);
+    const parameter = takeParameter(cursor);
+    const open = cursor.challenges.at(-1)?.parameters;
+    const word = parameter ? undefined : take(cursor, wordPattern)?.toLowerCase();
+    if (parameter) {
+      if (open) keep(open, parameter.name, parameter.text);
+      bare = parameter.isBare ? parameter.name.toLowerCase() : undefined;
+    } else if (word !== undefined && isScheme(cursor, word, between)) {
+      cursor.challenges.push({ scheme: word, parameters: new Map() });
+      bare = undefined;
+    } else {
+      if (bare !== undefined && !/[,;]/.test(between ?? '')) open?.delete(bare);
+      if (word === undefined) skipPiece(cursor);
+    }
+  }
+  return cursor.challenges;
+}
+
+interface LooseParameter {
+  readonly name: string;
+  readonly text: string;
+  readonly isBare: boolean;
+}
+
+function takeParameter(cursor: Cursor): LooseParameter | undefined {
+  loosePattern.lastIndex = cursor.at;
+  const [, name, quotedText, bareText] = loosePattern.exec(cursor.text) ?? [];
+  if (name === undefined) return undefined;
+  cursor.at = loosePattern.lastIndex;
+  // Single quotes are no quotes (RFC 9110 §5.6.4), but what they mean is plain.
+  const text = unescaped(quotedText) ?? bareText?.replace(/^'(.*)'$/, '$1') ?? '';
+  return { name, text, isBare: quotedText === undefined };
+}
+
+/** A scheme that we know; or, after a comma or at the start, a word that a parameter follows. */
+function isScheme({ text, at }: Cursor, word: string, between: string | undefined): boolean {
+  if (knownSchemes.has(word)) return true;
+  loosePattern.lastIndex = at + 1;
+  return (at === word.length || between?.includes(',') === true) && loosePattern.test(text);
+}
+
+/** To the next separator outside a quoted-string; to the end where such a string has none. */
+function skipPiece(cursor: Cursor): void {
+  while (cursor.at < cursor.text.length && !/[ \t,;]/.test(cursor.text.charAt(cursor.at))) {
+    if (peek(cursor) !== '"') cursor.at += 1;
+    else if (take(cursor, quotedPattern) === undefined) cursor.at = cursor.text.length;
+  }
+}
+
+/** True where the header names metadata, quoted-strings aside; or where the name itself stands in quotes. */
+function namesMetadata(header: string): boolean {
+  if (/(?:^|[ \t,;{])"resource_metadata"[ \t]*[=:]/i.test(header)) return true;
+  const cursor: Cursor = { text: header, at: 0, challenges: [], isBroken: true };
+  let outside = '';
+  while (cursor.at < header.length) {
+    const quote = header.indexOf('"', cursor.at);
+    outside += header.slice(cursor.at, quote === -1 ? undefined : quote);
+    cursor.at = quote === -1 ? header.length : quote;
+    // A quoted-string without an end is none: all that follows stands outside.
+    if (quote !== -1 && take(cursor, quotedPattern) === undefined) return /resource_metadata/i.test(header);
+  }
+  return /resource_metadata/i.test(outside);
+}
+
+/** The Bearer challenge of a header: the first that names metadata, else the first; and what others add to it. */
+export function bearerChallenge(header: string): BearerChallenge | undefined {
+  const strict = readStrictly(header);
+  const found = strict.isBroken
+    ? [...strict.challenges, ...readLoosely({ ...strict, at: 0, challenges: [] })]
+    : strict.challenges;
+  const bearers = found.filter((challenge) => challenge.scheme === 'bearer');
+  const parameters = merged(bearers);
+  // A name with "=" and nothing after it has the form of a token68.
+  const isDoubtful = strict.isBroken || bearers.some(({ token68 }) => token68 !== undefined);
+  const isNamed = parameters.has('resource_metadata') || (isDoubtful && namesMetadata(header));
+  if (bearers.length === 0 && !isNamed) return undefined;
+  const scope = readScope(parameters.get('scope') ?? '');
+  return {
+    ...present('resourceMetadata', parameters.get('resource_metadata')),
+    ...(isNamed && !parameters.get('resource_metadata') ? { isUnreadable: true } : {}),
+    ...(scope.length === 0 ? {} : { scope }),
+    ...present('error', parameters.get('error')),
+    ...present('errorDescription', parameters.get('error_description')),
+  };
+}
+
+/** What the challenge that names metadata says comes first; what it lacks is taken from the others, in their order. */
+function merged(challenges: readonly OpenChallenge[]): ReadonlyMap<string, string> {
+  const naming = challenges.filter(({ parameters }) => parameters.has('resource_metadata'));
+  const all = new Map<string, string>();
+  for (const { parameters } of [...naming, ...challenges]) {
+    for (const [name, text] of parameters) keep(all, name, text);
+  }
+  return all;
+}
+
+function present<Key extends string>(key: Key, text: string | undefined): Partial<Record<Key, string>> {
+  const entry: Partial<Record<Key, string>> = {};
+  if (text !== undefined && text !== '') entry[key] = text;
+  return entry;
+}

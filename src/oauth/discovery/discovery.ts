@@ -1,0 +1,68 @@
+/**
+ * The first step with a protected server: does it want authorization, and by which revision.
+ *
+ * Invariant: a server counts as one of the earlier revision only if it demands authorization and says
+ * at every location that it has no protected resource metadata, or has a page for people there; a broken or unreachable document
+ * never leads there.
+ */
+import { KeyturnError, quoted, RuleRefusal } from '../../errors.ts';
+import { authorizationBaseUrl } from './earlier-revision.ts';
+import type { Http } from '../base/http.ts';
+import { demandsAuthorization } from './probe.ts';
+import type { Probe } from './probe.ts';
+import { discoverProtectedResource } from './protected-resource.ts';
+import type { ProtectedResource } from './protected-resource.ts';
+import { canonicalResource } from '../base/resource.ts';
+
+export type DiscoveredResource =
+  | { readonly kind: 'protected'; readonly resource: ProtectedResource }
+  | {
+      readonly kind: 'earlierRevision';
+      /** The endpoint's canonical URI: what the `resource` parameter says. */
+      readonly resource: string;
+      /** Where the authorization server is; see `discoverEarlierRevision`. */
+      readonly authorizationBaseUrl: string;
+    };
+
+/**
+ * `probed` is what the server at `endpoint` answers without a token. Throws authorization_not_required,
+ * what `discoverProtectedResource` throws, and metadata_invalid where neither revision fits.
+ */
+export async function discoverResource(
+  endpoint: string,
+  probed: Probe,
+  http: Http,
+): Promise<DiscoveredResource> {
+  const resource = await discoverProtectedResource(endpoint, probed.challenge, http);
+  if (resource !== undefined) return { kind: 'protected', resource };
+  requireDemand(endpoint, probed.status);
+  return {
+    kind: 'earlierRevision',
+    resource: canonicalResource(endpoint, http),
+    authorizationBaseUrl: authorizationBaseUrl(endpoint),
+  };
+}
+
+/** Spec, Errors 1: a server that wants authorization MUST answer 401; the earlier revision knows 403 too. */
+function requireDemand(endpoint: string, status: number): void {
+  if (demandsAuthorization(status)) return;
+  const shown = quoted(endpoint.replace(/[?#].*$/s, ''));
+  if (status >= 200 && status < 300) {
+    throw new KeyturnError(
+      'authorization_not_required',
+      `${shown} answers without a token (status ${status}) and publishes no metadata about authorization.`,
+      {
+        rule: 'A server that wants a sign-in answers 401 to a request without a token',
+        hint: 'Use the server without a token.',
+      },
+    );
+  }
+  throw new RuleRefusal(
+    'metadata_invalid',
+    `${shown} asks for no authorization: it answered with status ${status} and publishes no metadata.`,
+    {
+      rule: 'A server that wants a sign-in answers 401 to a request without a token (RFC 9728 §5.1)',
+      hint: 'Check the URL: it has to be the endpoint of the protected server.',
+    },
+  );
+}

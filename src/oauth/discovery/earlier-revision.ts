@@ -1,0 +1,71 @@
+/**
+ * Protected servers of the earlier revision, which publish no protected resource metadata (spec,
+ * Versioning 3): their authorization server is at their own origin.
+ *
+ * Invariant: the default endpoints are used only if every metadata location says that there is
+ * nothing, or has a page for people. Metadata that is broken, unclear or out of reach is an error, never a reason for defaults.
+ */
+import { authorizationServerLocations, processAuthorizationServer } from './authorization-server.ts';
+import type { AuthorizationServer } from './authorization-server.ts';
+import type { Http } from '../base/http.ts';
+import { firstMetadata } from './metadata-document.ts';
+import type { Overrides } from '../base/overrides.ts';
+import { requireSecureUrl } from '../base/secure-url.ts';
+
+/** An hour, in ms, as for metadata that says nothing: a server may publish some tomorrow. */
+const defaultsKeptFor = 60 * 60 * 1000;
+
+/** Spec, Authorization base URL: the endpoint's URL with its path discarded. `endpoint` is a valid URL. */
+export function authorizationBaseUrl(endpoint: string): string {
+  return new URL(endpoint).origin;
+}
+
+/**
+ * The authorization server at an authorization base URL: as its metadata says, else the default
+ * endpoints, with `isDefault`. Its issuer is recorded as the metadata gives it. Throws
+ * issuer_mismatch, pkce_unsupported, metadata_invalid, insecure_url, or Unreachable
+ * (authorization_server_unreachable).
+ */
+export async function discoverEarlierRevision(
+  baseUrl: string,
+  http: Http,
+  overrides: Overrides = {},
+): Promise<AuthorizationServer> {
+  const base = requireSecureUrl(baseUrl, 'the authorization base URL', http).origin;
+  const locations = authorizationServerLocations(new URL(base));
+  const headers = versionHeader(http);
+  const found = await firstMetadata(locations, http, 'authorization_server_unreachable', headers);
+  if (found === undefined) return defaultServer({ issuer: base, base }, http.now());
+  // Nobody told us the issuer as a string, so both spellings of the origin are the one we asked.
+  const expected = { identifier: base, issuers: [base, `${base}/`] };
+  return processAuthorizationServer(expected, found, http, overrides);
+}
+
+/**
+ * Versioning 3: clients SHOULD send it during server metadata discovery. Only there: servers with
+ * protected resource metadata follow a later revision than the one that it names.
+ */
+function versionHeader({ protocolVersion }: Http): Record<string, string> {
+  return protocolVersion === undefined ? {} : { [protocolVersion.header]: protocolVersion.value };
+}
+
+/**
+ * Spec, Default endpoints, relative to the authorization base URL. All other rules stay: S256, state, resource, exact
+ * issuer. The rule isn't limited to the earlier revision: `issuer` may be one that protected resource metadata names.
+ */
+export function defaultServer(
+  { issuer, base }: { readonly issuer: string; readonly base: string },
+  now: number,
+): AuthorizationServer {
+  return {
+    issuer,
+    authorizationEndpoint: `${base}/authorize`,
+    tokenEndpoint: `${base}/token`,
+    registrationEndpoint: `${base}/register`,
+    issParameterSupported: false,
+    clientIdMetadataDocumentSupported: false,
+    metadata: {},
+    isDefault: true,
+    freshUntil: now + defaultsKeptFor,
+  };
+}

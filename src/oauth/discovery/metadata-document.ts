@@ -1,0 +1,188 @@
+/**
+ * Fetching a JSON document that a server publishes about itself, within bounds.
+ *
+ * Invariant: "absent" (the server says there is none), "page" (a page for people stands there), "unclear" (it says something
+ * else) and "invalid" (something is there that breaks a rule) are different answers, and an unreachable server
+ * is none of them. Only "absent" or "page" everywhere lets a caller go on without the document.
+ */
+import type { JsonObject } from 'openid-client';
+import { parseJsonObject } from '../base/json-object.ts';
+import { z } from 'zod';
+
+import { quoted, RuleRefusal } from '../../errors.ts';
+import type { KeyturnError } from '../../errors.ts';
+import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';
+import type { Http, Reply, UnreachableReason } from '../base/http.ts';
+import { freshUntil } from '../base/http-time.ts';
+import { requireSecureUrl } from '../base/secure-url.ts';
+
+export type MetadataAnswer =
+  | FoundDocument
+  | {
+      /**
+       * `page`: a success that is no JSON and isn't called JSON. Servers of web applications answer so at every path that they
+       * don't know. `unclear`: a 4xx that doesn't say that there is nothing.
+       */
+      readonly kind: 'absent' | 'page' | 'unclear';
+      readonly status: number;
+    };
+
+export interface FoundDocument {
+  readonly kind: 'found';
+  /** Where it was, after redirects. */
+  readonly url: string;
+  readonly json: JsonObject;
+  /** Milliseconds since the epoch: until when its HTTP headers let it be kept, a day at most. */
+  readonly freshUntil: number;
+}
+
+/** What servers answer where there is no document: 404, and 401 or 403 from those that guard everything. */
+const absentStatuses: readonly number[] = [401, 403, 404];
+
+/** 10 s for the document and all its redirects, the design's bound. */
+const timeLimit = 10_000;
+
+/** 3, the design's bound: enough for http caches and renamed paths, too few to wander. */
+const mostRedirects = 3;
+
+/** 16 levels: the documents of RFC 8414, RFC 9728 and OpenID Connect need three; extensions may nest. */
+const deepestNesting = 16;
+
+/** A list of texts. Entries that are none are left out: one malformed entry doesn't spoil a document. */
+export const textList = z
+  .array(z.unknown())
+  .transform((entries) =>
+    entries.filter((entry) => typeof entry === 'string').filter((entry) => entry !== ''),
+  );
+
+/** GET `url`, with `headers` of the caller's. Throws insecure_url, metadata_invalid (RuleRefusal), or Unreachable with `reason`. */
+export async function fetchMetadata(
+  url: string,
+  http: Http,
+  reason: UnreachableReason,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<MetadataAnswer> {
+  const signal = deadline(http, timeLimit);
+  let at = requireSecureUrl(url, 'the metadata document', http);
+  for (let redirects = 0; ; redirects += 1) {
+    const outgoing = { url: at.href, what: 'the metadata document', signal };
+    const reply = await send(
+      http,
+      { ...outgoing, method: 'GET', headers: { ...headers, accept: 'application/json' } },
+      reason,
+    );
+    if (isTransient(reply.status)) throw unreachableReply(http, reply, outgoing, reason);
+    if (isRedirect(reply.status)) {
+      if (redirects >= mostRedirects) throw invalid(at, `redirects more than ${mostRedirects} times`);
+      at = redirectTarget(at, reply, http);
+      continue;
+    }
+    if (reply.status >= 400) {
+      return { kind: absentStatuses.includes(reply.status) ? 'absent' : 'unclear', status: reply.status };
+    }
+    if (reply.status !== 200) throw invalid(at, `was answered with status ${reply.status}`);
+    if (isPage(reply)) return { kind: 'page', status: reply.status };
+    const json = readDocument(at, reply);
+    return {
+      kind: 'found',
+      url: at.href,
+      json,
+      freshUntil: freshUntil(reply.headers, http.now(), http.wall()),
+    };
+  }
+}
+
+/**
+ * The first document that exists among `urls`, in order; undefined only if the server says at each
+ * that there is none, or has a page there. An invalid one (say, broken JSON) or an unclear
+ * answer doesn't hide the next location, but is reported if no document is found.
+ */
+export async function firstMetadata(
+  urls: readonly string[],
+  http: Http,
+  reason: UnreachableReason,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<FoundDocument | undefined> {
+  let refused: KeyturnError | undefined;
+  for (const url of urls) {
+    try {
+      const answer = await fetchMetadata(url, http, reason, headers);
+      if (answer.kind === 'found') return answer;
+      if (answer.kind === 'unclear') refused ??= unclear(url, answer.status);
+    } catch (error) {
+      if (!(error instanceof RuleRefusal && error.reason === 'metadata_invalid')) throw error;
+      refused ??= error;
+    }
+  }
+  if (refused !== undefined) throw refused;
+  return undefined;
+}
+
+function unclear(url: string, status: number): RuleRefusal {
+  return invalid(new URL(url), `was answered with status ${status}, which doesn't say whether there is one`);
+}
+
+function isRedirect(status: number): boolean {
+  return [301, 302, 303, 307, 308].includes(status);
+}
+
+/** Same origin only: a document about one server is never taken from another. */
+function redirectTarget(from: URL, reply: Reply, http: Http): URL {
+  const target = URL.parse(reply.headers.get('location') ?? '', from.href);
+  if (target === null) throw invalid(from, 'redirects to nowhere');
+  if (target.origin !== from.origin)
+    throw invalid(from, `redirects to another origin, ${quoted(target.origin)}`);
+  return requireSecureUrl(target.href, 'the metadata document', http);
+}
+
+/** What begins as JSON is a document, though a server may call it otherwise: then it is refused by name. */
+function isPage(reply: Reply): boolean {
+  return !isJsonType(typeOf(reply)) && !/^\s*[[{]/.test(reply.text ?? '');
+}
+
+function typeOf({ headers }: Reply): string {
+  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** RFC 8414 §3.2 and RFC 9728 §3.2: application/json; the +json types of extensions say the same. */
+function isJsonType(type: string): boolean {
+  return /^application\/(?:[\w.-]+\+)?json$/.test(type);
+}
+
+function readDocument(url: URL, reply: Reply): JsonObject {
+  const type = typeOf(reply);
+  if (!isJsonType(type)) throw invalid(url, `is not JSON but ${quoted(type)}`);
+  if (reply.text === undefined) throw invalid(url, 'is longer than 256 KiB or not UTF-8');
+  const json = parseJsonObject(reply.text);
+  if (json === undefined) throw invalid(url, 'is not a JSON object');
+  if (!isShallow(json)) throw invalid(url, `nests deeper than ${deepestNesting} levels`);
+  return withoutNulls(json);
+}
+
+/** Some servers write null for what they don't have. */
+function withoutNulls(json: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
+}
+
+/** Level by level, not recursive: depth is what is being bounded. */
+function isShallow(json: JsonObject): boolean {
+  let level: unknown[] = [json];
+  for (let depth = 0; depth < deepestNesting; depth += 1) {
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    );
+    if (level.length === 0) return true;
+  }
+  return false;
+}
+
+function invalid(url: URL, problem: string): RuleRefusal {
+  return new RuleRefusal(
+    'metadata_invalid',
+    `The metadata document ${quoted(url.origin + url.pathname)} ${problem}.`,
+    {
+      rule: 'RFC 8414 §3.2, RFC 9728 §3.2',
+      hint: 'The server has to publish it as a JSON object of its own. Tell whoever runs the server.',
+    },
+  );
+}

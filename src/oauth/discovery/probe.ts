@@ -1,0 +1,138 @@
+/**
+ * Asking a protected server without a token, to see what it answers.
+ *
+ * Invariant: nothing that is sent has an effect at the server or carries a credential, and no body is read.
+ */
+import { KeyturnError } from '../../errors.ts';
+import { bearerChallenge } from './challenge.ts';
+import type { BearerChallenge } from './challenge.ts';
+import { deadline, isTransient, sendForHead, unreachableReply } from '../base/http.ts';
+import type { Http, Reply } from '../base/http.ts';
+
+const unreachable = 'protected_server_unreachable';
+
+export interface Probe {
+  readonly status: number;
+  /** Of a 401 or 403 only. */
+  readonly challenge?: BearerChallenge;
+}
+
+/** The two answers that ask for authorization: 401, and 403 in the earlier revision. */
+export function demandsAuthorization(status: number): boolean {
+  return status === 401 || status === 403;
+}
+
+/** 10 s, as for metadata: only the head of an answer is waited for. */
+const probeTimeLimit = 10_000;
+
+/** What either transport of the protocol may answer with; a server may refuse a request that takes less. */
+const accept = 'application/json, text/event-stream';
+
+/** What servers answer that know no GET here, before they think of authorization. */
+const unknownMethod: readonly number[] = [400, 404, 405, 406, 415, 501];
+
+/**
+ * Unauthenticated requests, to see the server's challenge. GET first: it changes nothing. Where GET is
+ * not known, or open to all, a `ping` is POSTed, which has no effect either. Redirects are followed within
+ * the origin, as a slash at the end may be what the server wants. Throws Unreachable.
+ */
+export async function probe(endpoint: string, http: Http): Promise<Probe> {
+  const first = await probeWith({ url: endpoint, method: 'GET', headers: { accept } }, http);
+  const isOpen = first.status >= 200 && first.status < 300;
+  if (!isOpen && !unknownMethod.includes(first.status)) return first;
+  const second = await probeWith(
+    {
+      url: endpoint,
+      method: 'POST',
+      headers: { accept, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+    },
+    http,
+  );
+  // An open GET says "no authorization" unless the POST asks for it.
+  return isOpen && !demandsAuthorization(second.status) ? first : second;
+}
+
+/**
+ * As `probe`, at the endpoint as it was typed; and where that asks for no authorization, at the spelling with the other
+ * end. One canonical URI stands for both, so whoever names the endpoint by that may lack a slash that the server wants.
+ */
+export async function probeEitherSpelling(
+  typed: string,
+  http: Http,
+): Promise<Probe & { readonly at: string }> {
+  const first = { at: typed, ...(await probe(typed, http)) };
+  const other = otherSpelling(typed);
+  if (demandsAuthorization(first.status) || other === undefined) return first;
+  try {
+    const second = { at: other, ...(await probe(other, http)) };
+    return demandsAuthorization(second.status) ? second : first;
+  } catch (error) {
+    // The typed one has answered.
+    if (error instanceof KeyturnError) return first;
+    throw error;
+  }
+}
+
+/** With a slash at its end, or without. Undefined for a server's root, which has one spelling. */
+function otherSpelling(url: string): string | undefined {
+  if (new URL(url).pathname === '/') return undefined;
+  return url.endsWith('/') ? url.replace(/\/+$/, '') : `${url}/`;
+}
+
+interface ProbeRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+
+type Head = Omit<Reply, 'text'>;
+
+/** 3, as for metadata. */
+const mostRedirects = 3;
+
+async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
+  const signal = deadline(http, probeTimeLimit);
+  const first = await headOf({ ...request, signal }, http);
+  let [url, head]: [string, Head] = [request.url, first];
+  for (let redirects = 0; redirects < mostRedirects; redirects += 1) {
+    const target = redirectTarget({ ...request, url }, head);
+    if (target === undefined) break;
+    [url, head] = [target, await headOf({ ...request, url: target, signal }, http)];
+  }
+  // What another place answers without a demand (a page for people, say) is about that place.
+  const counts = demandsAuthorization(head.status) || isSamePlace(url, request.url);
+  return counts ? { status: head.status, ...challengeOf(head) } : { status: first.status };
+}
+
+async function headOf(request: ProbeRequest & { readonly signal: AbortSignal }, http: Http): Promise<Head> {
+  const outgoing = { ...request, what: 'the protected server' };
+  const reply = await sendForHead(http, outgoing, unreachable);
+  // RFC 9110 §15.6.2: 501 says that the method isn't known here, and won't pass by itself.
+  if (isTransient(reply.status) && reply.status !== 501)
+    throw unreachableReply(http, reply, outgoing, unreachable);
+  return reply;
+}
+
+/** RFC 9110 §15.4: with 307 and 308 the method stays; a POST isn't repeated after the others. */
+function redirectTarget({ url, method }: ProbeRequest, { status, headers }: Head): string | undefined {
+  const followed = method === 'GET' ? [301, 302, 303, 307, 308] : [307, 308];
+  const location = headers.get('location');
+  if (!followed.includes(status) || location === null) return undefined;
+  const target = URL.parse(location, url);
+  return target?.origin === new URL(url).origin ? target.href : undefined;
+}
+
+/** But for a slash at its end, and what follows a "?". */
+function isSamePlace(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((url) => new URL(url).pathname.replace(/\/+$/, ''));
+  return a === b;
+}
+
+/** Versioning 3: 403 may carry the challenge too. With another status it is about something else. */
+function challengeOf(reply: Head): { challenge?: BearerChallenge } {
+  if (!demandsAuthorization(reply.status)) return {};
+  const challenge = bearerChallenge(reply.headers.get('www-authenticate') ?? '');
+  return challenge === undefined ? {} : { challenge };
+}

@@ -1,0 +1,147 @@
+/**
+ * What a protected server says about itself in its metadata (RFC 9728).
+ *
+ * Invariant: metadata is used only if its `resource` names the server that was asked, so that one
+ * server can't have tokens for another fetched in its name.
+ */
+import { z } from 'zod';
+
+import { quoted, RuleRefusal } from '../../errors.ts';
+import type { BearerChallenge } from './challenge.ts';
+import type { Http } from '../base/http.ts';
+import { fetchMetadata, firstMetadata, textList } from './metadata-document.ts';
+import type { FoundDocument } from './metadata-document.ts';
+import { canonicalResource, resourceCovers } from '../base/resource.ts';
+import { readScope } from '../base/scope.ts';
+
+const unreachable = 'protected_server_unreachable';
+
+export interface ProtectedResource {
+  /** The value of the `resource` parameter: byte for byte as the metadata gives it, when it gives one. */
+  readonly resource: string;
+  /** Issuers as written, in the server's order; each is checked when it is used. */
+  readonly authorizationServers: readonly [string, ...string[]];
+  /** Well-formed scopes only. */
+  readonly scopesSupported?: readonly string[];
+  /** Where the document was found. */
+  readonly metadataUrl: string;
+  /** Milliseconds since the epoch: until when this may be kept. */
+  readonly freshUntil: number;
+}
+
+const protectedResourceSchema = z.looseObject({
+  resource: z.string().min(1).optional(),
+  authorization_servers: textList.pipe(z.tuple([z.string()], z.string())),
+  scopes_supported: textList.optional(),
+});
+
+/**
+ * The metadata of the protected server at `endpoint`. Undefined only if the server says at every
+ * location that there is none. Throws resource_mismatch, metadata_invalid, insecure_url, or
+ * Unreachable (protected_server_unreachable).
+ */
+export async function discoverProtectedResource(
+  endpoint: string,
+  challenge: BearerChallenge | undefined,
+  http: Http,
+): Promise<ProtectedResource | undefined> {
+  if (challenge?.isUnreadable) throw unreadable(endpoint);
+  const named = challenge?.resourceMetadata;
+  const found =
+    named === undefined
+      ? await firstMetadata(protectedResourceLocations(endpoint), http, unreachable)
+      : await namedDocument(named, http);
+  return found && processProtectedResource(endpoint, found, http);
+}
+
+/**
+ * RFC 9728 §3.1: the well-known part stands between host and path; then the root form. Where the path ends in a slash,
+ * servers publish with it or without.
+ */
+export function protectedResourceLocations(endpoint: string): string[] {
+  const { origin, pathname } = new URL(endpoint);
+  const root = `${origin}/.well-known/oauth-protected-resource`;
+  return [...new Set([pathname, pathname.replace(/\/+$/, ''), ''])]
+    .filter((path) => path !== '/')
+    .map((path) => root + path);
+}
+
+/** Spec, Discovery rule 1: when the challenge names the document, that one is used, and no other. */
+async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
+  const answer = await fetchMetadata(url, http, unreachable);
+  if (answer.kind === 'found') return answer;
+  const what = answer.kind === 'page' ? 'what is there is no JSON' : 'it is not there';
+  throw new RuleRefusal(
+    'metadata_invalid',
+    `The protected server's challenge names its metadata at ${quoted(withoutQuery(url))}, but ${what} (status ${answer.status}).`,
+    {
+      rule: 'RFC 9728 §5.1',
+      hint: 'The server names the wrong document. Tell whoever runs it.',
+    },
+  );
+}
+
+/** What names metadata is never taken for a server that has none. */
+function unreadable(endpoint: string): RuleRefusal {
+  return new RuleRefusal(
+    'metadata_invalid',
+    `The challenge of ${quoted(withoutQuery(endpoint))} names its metadata in a form that can't be read.`,
+    {
+      rule: 'RFC 9728 §5.1, RFC 9110 §11.6.1',
+      hint: 'The server has to write resource_metadata="URL", with quotes and commas. Tell whoever runs it.',
+    },
+  );
+}
+
+function processProtectedResource(
+  endpoint: string,
+  { url: metadataUrl, json, freshUntil }: FoundDocument,
+  http: Http,
+): ProtectedResource {
+  const parsed = protectedResourceSchema.safeParse(json);
+  if (!parsed.success) throw malformed(metadataUrl, parsed.error);
+  const { resource, authorization_servers: authorizationServers, scopes_supported: scopes } = parsed.data;
+  // RFC 9728 §3.3: metadata for another resource MUST NOT be used.
+  if (resource !== undefined && !isUsable(resource, endpoint)) throw mismatch(endpoint, resource);
+  return {
+    resource: resource ?? canonicalResource(endpoint, http),
+    authorizationServers,
+    ...(scopes === undefined ? {} : { scopesSupported: scopes.flatMap(readScope) }),
+    metadataUrl,
+    freshUntil,
+  };
+}
+
+/** RFC 8707 §2: no fragment; and no name before the host that hides where it leads. */
+function isUsable(resource: string, endpoint: string): boolean {
+  const url = URL.parse(resource);
+  if (url === null || resource.includes('#') || url.username !== '' || url.password !== '') return false;
+  return resourceCovers(resource, endpoint);
+}
+
+function mismatch(endpoint: string, resource: string): RuleRefusal {
+  return new RuleRefusal(
+    'resource_mismatch',
+    `The metadata of ${quoted(endpoint)} is about another resource, ${quoted(resource)}.`,
+    {
+      rule: 'RFC 9728 §3.3',
+      hint: 'Check the URL that you typed. If it is right, the server is set up wrongly: tell whoever runs it.',
+    },
+  );
+}
+
+function malformed(metadataUrl: string, error: z.ZodError): RuleRefusal {
+  const fields = error.issues.map((issue) => issue.path[0] ?? 'the document').join(', ');
+  return new RuleRefusal(
+    'metadata_invalid',
+    `The protected resource metadata at ${quoted(withoutQuery(metadataUrl))} is malformed: ${quoted(fields)}.`,
+    {
+      rule: 'RFC 9728 §2',
+      hint: 'The server has to name at least one authorization server. Tell whoever runs it.',
+    },
+  );
+}
+
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, '');
+}

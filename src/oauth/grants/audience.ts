@@ -1,0 +1,115 @@
+/**
+ * For whom an access token is, as far as it shows that itself.
+ *
+ * Invariant: a JWT for another resource is refused, so that no protected server collects tokens for others
+ * through us, unless the owner waived that for it. A token that names no resource is bound to none; it is
+ * taken like an opaque one, and said to be unbound.
+ */
+import { quoted, RuleRefusal, shellWord } from '../../errors.ts';
+import type { TokenServer } from '../discovery/authorization-server.ts';
+import type { OAuthClient } from '../client/client-authentication.ts';
+import type { Http } from '../base/http.ts';
+import { shownText } from '../base/oauth-error.ts';
+import type { Overrides } from '../base/overrides.ts';
+import { canonicalResource } from '../base/resource.ts';
+
+/** `other`: it names another resource, and the owner waived the refusal. */
+export type Audience = 'resource' | 'unbound' | 'other';
+
+export interface ExpectedAudience {
+  readonly issuer: string;
+  readonly resource: string;
+  /** What an `aud` may name that is no resource: see `noResources`. */
+  readonly noResources: readonly string[];
+  readonly overrides?: Overrides;
+  /** The answer is that of a sign-in, which is over when it is refused. */
+  readonly isSignIn?: boolean;
+}
+
+interface Withheld {
+  /** No message repeats them. */
+  readonly secrets: readonly string[];
+}
+
+/** The server itself, its userinfo endpoint and our own client stand in `aud` where a server binds tokens to no resource. */
+export function noResources({
+  server,
+  registration,
+}: Pick<OAuthClient, 'server' | 'registration'>): string[] {
+  return [server.issuer, ...userinfoEndpoint(server), registration.clientId];
+}
+
+function userinfoEndpoint({ metadata }: TokenServer): string[] {
+  const endpoint = metadata['userinfo_endpoint'];
+  return typeof endpoint === 'string' ? [endpoint] : [];
+}
+
+/**
+ * DESIGN invariant 4, RFC 9068 §4: `aud` of a JWT, against the resource that was asked for. A spelling of the
+ * same canonical URI is the same audience. Throws audience_mismatch.
+ */
+export function judgeAudience(
+  aud: unknown,
+  expected: ExpectedAudience & Withheld,
+  policy: Pick<Http, 'allowInsecureLoopback'>,
+): Audience {
+  // RFC 7519 §4.1.3: a string or strings; whatever else stands there names nobody.
+  const audiences = [aud].flat().filter((audience) => typeof audience === 'string');
+  const names = (resource: string) => (audience: string) => sameResource(audience, resource, policy);
+  if (audiences.some(names(expected.resource))) return 'resource';
+  const others = audiences.filter(
+    (audience) => isUri(audience) && !expected.noResources.some((one) => names(one)(audience)),
+  );
+  if (others.length === 0) return 'unbound';
+  // Breaks "a client MUST NOT send the protected server any token other than one issued by that server's
+  // authorization server" for it: the owner waived that for this server.
+  if (expected.overrides?.otherAudience === true) return 'other';
+  throw forAnother(others, expected);
+}
+
+function forAnother(
+  others: readonly string[],
+  { issuer, resource, overrides, secrets, isSignIn = false }: ExpectedAudience & Withheld,
+): RuleRefusal {
+  const trusted = `If you trust both servers: keyturn override ${shellWord(resource)} audience on`;
+  // A refresh is tried again by itself; a refused sign-in is over.
+  const waive = isSignIn ? `${trusted}, then: keyturn login RESOURCE` : trusted;
+  const hint =
+    overrides?.noResource === true
+      ? `The override no-resource left out the parameter that says what the token is for. Try without it: keyturn override ${shellWord(resource)} no-resource off. ${waive}`
+      : `The authorization server may ignore the resource parameter. Tell whoever runs it. ${waive}`;
+  return new RuleRefusal(
+    'audience_mismatch',
+    `${quoted(issuer)} issued a token for ${shown(others, secrets)}, not for ${quoted(resource)}.`,
+    { rule: 'RFC 8707 §2, RFC 9068 §4', hint },
+  );
+}
+
+function shown(audiences: readonly string[], secrets: readonly string[]): string {
+  return audiences
+    .map((audience) => shownText(audience, secrets))
+    .join(', ')
+    .slice(0, mostShown);
+}
+
+/** 400 characters: two long audiences; the rest of a list helps nobody. */
+const mostShown = 400;
+
+/** What could be another server. Names, numbers and `urn:`s of an authorization server's own are none. */
+function isUri(audience: string): boolean {
+  return ['http:', 'https:'].includes(URL.parse(audience)?.protocol ?? '');
+}
+
+function sameResource(
+  audience: string,
+  resource: string,
+  policy: Pick<Http, 'allowInsecureLoopback'>,
+): boolean {
+  if (audience === resource) return true;
+  try {
+    return canonicalResource(audience, policy) === canonicalResource(resource, policy);
+  } catch {
+    // Not a canonical URI at all, such as an identifier of the server's own: then only identity counts.
+    return false;
+  }
+}

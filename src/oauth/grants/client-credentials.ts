@@ -1,0 +1,72 @@
+/**
+ * Tokens for a machine without a person (OAuth 2.1 §4.2): the client is the account.
+ *
+ * Invariant: only a client that proves who it is may ask, and no refresh token comes out: the client's
+ * own credentials are the way to the next token.
+ */
+import { KeyturnError, quoted, shellWord } from '../../errors.ts';
+import { noResources } from './audience.ts';
+import type { OAuthClient } from '../client/client-authentication.ts';
+import type { Http } from '../base/http.ts';
+import { resourceParameter } from '../base/overrides.ts';
+import type { Overrides } from '../base/overrides.ts';
+import { formatScope } from '../base/scope.ts';
+import { processTokenFields } from './token-answer.ts';
+import type { TokenAnswer } from './token-answer.ts';
+import { grantFailure } from './token-failure.ts';
+import { accepted, requestToken } from './token-request.ts';
+
+export interface ClientCredentialsRequest extends OAuthClient {
+  readonly resource: string;
+  readonly scope?: readonly string[];
+  /** What the owner waived for this server. */
+  readonly overrides?: Overrides;
+}
+
+const failure = grantFailure('Check what this client may do at the authorization server.');
+
+/**
+ * Throws client_rejected, scope_insufficient, resource_mismatch, login_failed, token_invalid,
+ * audience_mismatch, or Unreachable (authorization_server_unreachable, with retryAfter in seconds).
+ */
+export async function requestClientCredentials(
+  request: ClientCredentialsRequest,
+  http: Http,
+): Promise<TokenAnswer> {
+  const { server, resource, scope = [] } = request;
+  const isScoped = scope.length > 0;
+  requireConfidential(request);
+  const requestedAt = http.now();
+  const outcome = await requestToken(request, http, {
+    grantType: 'client_credentials',
+    parameters: {
+      ...resourceParameter(resource, request.overrides),
+      ...(isScoped ? { scope: formatScope(scope) } : {}),
+    },
+    failure: (failed, reply, via) => failure(failed, reply, via, isScoped),
+  });
+  const expected = {
+    issuer: server.issuer,
+    resource,
+    noResources: noResources(request),
+    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
+    scope,
+    requestedAt,
+  };
+  // RFC 6749 §4.4.3: a refresh token SHOULD NOT come; one that does is not kept.
+  const { refreshToken: _unwanted, ...answer } = processTokenFields(accepted(outcome), expected, http);
+  return answer;
+}
+
+/** RFC 6749 §4.4: the grant MUST only be used by confidential clients. */
+function requireConfidential({ server, registration }: OAuthClient): void {
+  if (registration.tokenEndpointAuthMethod !== 'none') return;
+  throw new KeyturnError(
+    'client_rejected',
+    `The client at ${quoted(server.issuer)} has neither secret nor key, so it can't act on its own.`,
+    {
+      rule: 'RFC 6749 §4.4',
+      hint: `Enter one: keyturn register ${shellWord(server.issuer)} --client-id ID --client-secret-stdin --grant client_credentials`,
+    },
+  );
+}

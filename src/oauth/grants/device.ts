@@ -1,0 +1,244 @@
+/**
+ * Signing in on another device (RFC 8628): start, and one step of asking whether the person is done.
+ *
+ * Invariant: a step either has the tokens, or says when to ask again, or ends the sign-in; a server
+ * that fails for a moment never ends it. Waiting between the steps is the caller's business.
+ */
+import { initiateDeviceAuthorization } from 'openid-client';
+import { z } from 'zod';
+
+import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../../errors.ts';
+import { noResources } from './audience.ts';
+import { deviceGrant } from '../discovery/authorization-server.ts';
+import type { TokenServer } from '../discovery/authorization-server.ts';
+import type { OAuthClient } from '../client/client-authentication.ts';
+import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
+import type { Http, Reply } from '../base/http.ts';
+import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
+import { answerFields, oauthError, shownError } from '../base/oauth-error.ts';
+import { resourceParameter } from '../base/overrides.ts';
+import type { Overrides } from '../base/overrides.ts';
+import { formatScope } from '../base/scope.ts';
+import { requireSecureUrl } from '../base/secure-url.ts';
+import { processTokenFields } from './token-answer.ts';
+import type { TokenAnswer } from './token-answer.ts';
+import { grantFailure } from './token-failure.ts';
+import { accepted, requestToken, subjectOf } from './token-request.ts';
+
+const refused = grantFailure('Start the sign-in again: keyturn login RESOURCE --device');
+
+export interface DeviceRequest extends OAuthClient {
+  readonly resource: string;
+  readonly scope?: readonly string[];
+  /** What the owner waived for this server. */
+  readonly overrides?: Overrides;
+}
+
+/** A sign-in that waits for the person. Holds a secret: in memory only, never logged. */
+export interface DeviceAuthorization {
+  readonly deviceCode: string;
+  /** For the person alone; printable ASCII, 64 characters at most. */
+  readonly userCode: string;
+  /** https, or http on an allowed loopback host. */
+  readonly verificationUri: string;
+  /** The same with the code in it, for a QR code. */
+  readonly verificationUriComplete?: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Seconds to wait before the first step. */
+  readonly interval: number;
+}
+
+export type DeviceStep =
+  | { readonly kind: 'granted'; readonly answer: TokenAnswer }
+  | {
+      readonly kind: 'waiting';
+      /** Seconds to wait before the next step; pass it to that step. */
+      readonly interval: number;
+      /** Why the server couldn't be asked, if it couldn't. */
+      readonly trouble?: Unreachable;
+    };
+
+/** RFC 8628 §3.2: 5 s where the server names no interval. */
+const usualInterval = 5;
+
+/** RFC 8628 §3.5: slow_down adds 5 s, from then on. */
+const slowDownStep = 5;
+
+/** 5 minutes, in seconds, as the longest backoff everywhere: longer, and a person who is done waits in vain. */
+const longestInterval = 300;
+
+/** 10 minutes, in seconds, for a server that names no lifetime: as long as a sign-in waits for a person. */
+const usualLifetime = 600;
+
+/** An hour, in seconds: nobody still means a sign-in that was asked for before that. */
+const longestLifetime = 3600;
+
+/** RFC 8628 §6.1 has 8 letters; 64 printable characters hold whatever a person would type. */
+const userCodeForm = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/;
+
+const answerSchema = z.object({
+  device_code: z.string().min(1),
+  user_code: z.string().regex(userCodeForm),
+  verification_uri: z.string(),
+  verification_uri_complete: z.string().nullish(),
+  expires_in: z.coerce.number().positive().catch(usualLifetime),
+  interval: z.coerce.number().positive().catch(usualInterval),
+});
+
+/**
+ * RFC 8628 §3.1. Throws login_failed, client_rejected, scope_insufficient, resource_mismatch,
+ * metadata_invalid (no such endpoint), insecure_url, or Unreachable (authorization_server_unreachable).
+ */
+export async function startDeviceAuthorization(
+  request: DeviceRequest,
+  http: Http,
+): Promise<DeviceAuthorization> {
+  const { server, resource, scope = [], overrides } = request;
+  const isScoped = scope.length > 0;
+  const url = requireDeviceEndpoint(server);
+  const answered: { authorization?: DeviceAuthorization } = {};
+  const judge = (reply: Reply): Response => {
+    const fields = readAnswer({ server, isScoped }, url, reply, http);
+    answered.authorization = processAnswer(fields, http);
+    return Response.json({ ...fields, verification_uri_complete: undefined });
+  };
+  try {
+    const config = clientConfiguration(request, http, 'the device authorization endpoint', judge);
+    await initiateDeviceAuthorization(config, {
+      ...resourceParameter(resource, overrides),
+      ...(isScoped ? { scope: formatScope(scope) } : {}),
+    });
+  } catch (error) {
+    throw libraryRefusal(error, server);
+  }
+  if (answered.authorization !== undefined) return answered.authorization;
+  throw new TypeError('a device authorization ended without an answer and without a refusal');
+}
+
+type Answer = z.infer<typeof answerSchema>;
+
+interface Start {
+  readonly server: TokenServer;
+  readonly isScoped: boolean;
+}
+
+function readAnswer({ server, isScoped }: Start, url: string, reply: Reply, http: Http): Answer {
+  const error = oauthError(reply);
+  const parsed = answerSchema.safeParse(answerFields(reply));
+  if (isSuccess(reply.status) && parsed.success) return parsed.data;
+  const isRefusal = error !== undefined && !isTransient(reply.status);
+  if (isRefusal) throw refused(server, reply, http, isScoped);
+  if (isSuccess(reply.status) && answerFields(reply) !== undefined) throw malformed(server);
+  const endpoint = { url, what: 'the device authorization endpoint' };
+  throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable');
+}
+
+function processAnswer(answer: Answer, http: Http): DeviceAuthorization {
+  const complete = answer.verification_uri_complete;
+  for (const uri of [answer.verification_uri, ...(complete ? [complete] : [])]) {
+    requireSecureUrl(uri, 'the page to sign in on another device', http);
+  }
+  return {
+    deviceCode: answer.device_code,
+    userCode: answer.user_code,
+    verificationUri: answer.verification_uri,
+    ...(complete ? { verificationUriComplete: complete } : {}),
+    expiresAt: http.now() + Math.min(answer.expires_in, longestLifetime) * 1000,
+    interval: bounded(answer.interval),
+  };
+}
+
+/** At least a second: an interval of 0 would be a loop without a pause. */
+function bounded(interval: number): number {
+  return Math.min(Math.max(Math.ceil(interval), 1), longestInterval);
+}
+
+/**
+ * RFC 8628 §3.4, §3.5: one question, at most every `interval` seconds. Throws login_failed (expired),
+ * access_denied, client_rejected, scope_insufficient, resource_mismatch, token_invalid, audience_mismatch;
+ * a transient failure is `waiting`.
+ */
+export async function pollDeviceAuthorization(
+  authorization: DeviceAuthorization,
+  interval: number,
+  request: DeviceRequest,
+  http: Http,
+): Promise<DeviceStep> {
+  const { server, resource, scope } = request;
+  const requestedAt = http.now();
+  if (requestedAt >= authorization.expiresAt) throw expired(server);
+  const seen: { error?: string } = {};
+  const outcome = await requestToken(request, http, {
+    grantType: deviceGrant,
+    parameters: {
+      device_code: authorization.deviceCode,
+      ...resourceParameter(resource, request.overrides),
+    },
+    failure: (_server, reply) => {
+      const error = oauthError(reply);
+      if (error !== undefined && !isTransient(reply.status)) seen.error = error.code;
+      return pollFailure(server, reply, http);
+    },
+  });
+  if (seen.error === 'authorization_pending') return { kind: 'waiting', interval };
+  if (seen.error === 'slow_down') return { kind: 'waiting', interval: bounded(interval + slowDownStep) };
+  const { refusal } = outcome;
+  if (refusal instanceof Unreachable) return later(interval, refusal);
+  const expected = {
+    issuer: server.issuer,
+    resource,
+    noResources: noResources(request),
+    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
+    scope: scope ?? [],
+    requestedAt,
+    ...subjectOf(outcome),
+  };
+  return { kind: 'granted', answer: processTokenFields(accepted(outcome), expected, http) };
+}
+
+/** RFC 8628 §3.5: after a time-out ask less often, such as half as often; Retry-After counts too. */
+function later(interval: number, trouble: Unreachable): DeviceStep {
+  return { kind: 'waiting', interval: bounded(Math.max(interval * 2, trouble.retryAfter ?? 0)), trouble };
+}
+
+function pollFailure(server: TokenServer, reply: Reply, http: Http): KeyturnError {
+  const error = oauthError(reply);
+  if (error?.code === 'expired_token' && !isTransient(reply.status)) return expired(server);
+  if (error?.code === 'access_denied' && !isTransient(reply.status)) {
+    const message = `The sign-in was denied at ${quoted(server.issuer)}: ${shownError(error)}.`;
+    return new KeyturnError('access_denied', message, {
+      rule: 'RFC 8628 §3.5',
+      hint: 'Start it again and allow it there, or ask whoever runs the server for access.',
+    });
+  }
+  return refused(server, reply, http);
+}
+
+function expired(server: TokenServer): KeyturnError {
+  return new KeyturnError('login_failed', `The code for ${quoted(server.issuer)} has expired.`, {
+    rule: 'RFC 8628 §3.5 (expired_token)',
+    hint: 'Start the sign-in again: keyturn login RESOURCE --device',
+  });
+}
+
+/** Where such a sign-in starts. Throws metadata_invalid for a server that offers none. */
+export function requireDeviceEndpoint(server: TokenServer): string {
+  if (server.deviceAuthorizationEndpoint !== undefined) return server.deviceAuthorizationEndpoint;
+  throw new KeyturnError(
+    'metadata_invalid',
+    `${quoted(server.issuer)} offers no sign-in on another device.`,
+    {
+      rule: 'RFC 8628 §4 (device_authorization_endpoint)',
+      hint: 'Sign in with a browser, or paste the redirect URL back: keyturn login RESOURCE --paste',
+    },
+  );
+}
+
+function malformed(server: TokenServer): RuleRefusal {
+  return new RuleRefusal(
+    'login_failed',
+    `The answer of ${quoted(server.issuer)} names no usable code and page to sign in with.`,
+    { rule: 'RFC 8628 §3.2', hint: 'The authorization server is set up wrongly. Tell whoever runs it.' },
+  );
+}

@@ -1,0 +1,196 @@
+/**
+ * Enterprise-managed authorization: an ID token of the company's identity provider becomes an identity
+ * assertion grant (ID-JAG) there (RFC 8693), which the protected server's authorization server turns
+ * into an access token (RFC 7523 §2.1).
+ *
+ * Invariant: the ID token goes only to the identity provider, the assertion only to the authorization
+ * server whose issuer it was asked for, and the access token only to the resource.
+ */
+import type { JsonObject } from 'openid-client';
+import { z } from 'zod';
+
+import { quoted, RuleRefusal } from '../../errors.ts';
+import {
+  authorizationServerLocations,
+  requireExpectedIssuer,
+  requireIssuer,
+} from '../discovery/authorization-server.ts';
+import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
+import { noResources } from './audience.ts';
+import type { OAuthClient } from '../client/client-authentication.ts';
+import type { Http } from '../base/http.ts';
+import { firstMetadata } from '../discovery/metadata-document.ts';
+import { shownText } from '../base/oauth-error.ts';
+import { resourceParameter } from '../base/overrides.ts';
+import type { Overrides } from '../base/overrides.ts';
+import { formatScope } from '../base/scope.ts';
+import { requireSecureUrl } from '../base/secure-url.ts';
+import { processTokenFields, statedLifetime, unusable } from './token-answer.ts';
+import type { TokenAnswer, TokenFields } from './token-answer.ts';
+import { grantFailure } from './token-failure.ts';
+import { accepted, requestToken } from './token-request.ts';
+
+const idJagType = 'urn:ietf:params:oauth:token-type:id-jag';
+const idJagProfile = 'urn:ietf:params:oauth:grant-profile:id-jag';
+
+/** Five minutes, in seconds, for an assertion without a lifetime: it is redeemed at once. */
+const assumedLifetime = 300;
+
+/**
+ * The identity provider's token endpoint. Unlike a protected server's authorization server it needs
+ * neither PKCE nor an authorization endpoint here: no browser is sent there. Throws issuer_mismatch,
+ * metadata_invalid, insecure_url, or Unreachable (authorization_server_unreachable).
+ */
+export async function discoverIdentityProvider(issuer: string, http: Http): Promise<TokenServer> {
+  const locations = authorizationServerLocations(requireIssuer(issuer, http));
+  const found = await firstMetadata(locations, http, 'authorization_server_unreachable');
+  if (found === undefined) throw incomplete(issuer, 'it publishes none');
+  requireExpectedIssuer({ identifier: issuer, issuers: [issuer] }, found.json, {});
+  return { issuer, tokenEndpoint: tokenEndpointOf(issuer, found.json, http), metadata: found.json };
+}
+
+function tokenEndpointOf(issuer: string, json: JsonObject, http: Http): string {
+  const endpoint = z.string().safeParse(json['token_endpoint']).data;
+  if (endpoint === undefined) throw incomplete(issuer, 'it names no token endpoint');
+  requireSecureUrl(endpoint, 'the token endpoint', http);
+  return endpoint;
+}
+
+function incomplete(issuer: string, problem: string): RuleRefusal {
+  return new RuleRefusal(
+    'metadata_invalid',
+    `The metadata of the identity provider ${quoted(issuer)} can't be used: ${problem}.`,
+    { rule: 'RFC 8414 §2', hint: 'Check the issuer that was given with --idp.' },
+  );
+}
+
+export interface IdentityAssertionRequest {
+  /** Ourselves at the identity provider. */
+  readonly identityProvider: OAuthClient;
+  /** As the identity provider issued it. A secret. */
+  readonly idToken: string;
+  /** The protected server's authorization server. */
+  readonly server: AuthorizationServer;
+  readonly resource: string;
+  readonly scope?: readonly string[];
+}
+
+/** A secret: in memory only, for one redemption. */
+export interface IdentityAssertion {
+  readonly assertion: string;
+  /** The issuer it was asked for, and the only one it goes to. */
+  readonly audience: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+const exchangeFailed = grantFailure(
+  'Its ID token may have expired: have the identity provider issue a new one, and check what this client may do there.',
+);
+
+/**
+ * Throws metadata_invalid where the authorization server doesn't take such assertions, and otherwise as
+ * `requestClientCredentials` does.
+ */
+export async function requestIdentityAssertion(
+  request: IdentityAssertionRequest,
+  http: Http,
+): Promise<IdentityAssertion> {
+  const { identityProvider, server, scope } = request;
+  requireProfile(server);
+  const requestedAt = http.now();
+  const outcome = await requestToken(identityProvider, http, {
+    grantType: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    parameters: {
+      requested_token_type: idJagType,
+      subject_token: request.idToken,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+      audience: server.issuer,
+      resource: request.resource,
+      ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
+    },
+    failure: exchangeFailed,
+  });
+  const fields = accepted(outcome);
+  requireAssertion(fields, identityProvider.server);
+  const lifetime = statedLifetime(fields, identityProvider.server) ?? assumedLifetime;
+  return {
+    assertion: fields.access_token,
+    audience: server.issuer,
+    expiresAt: requestedAt + lifetime * 1000,
+  };
+}
+
+/** A server that lists the profiles it takes, but not this one, takes no such assertion; silence is not a no. */
+function requireProfile(server: AuthorizationServer): void {
+  if (server.grantProfilesSupported?.includes(idJagProfile) ?? true) return;
+  throw new RuleRefusal(
+    'metadata_invalid',
+    `${quoted(server.issuer)} doesn't take identity assertions of another provider.`,
+    {
+      rule: 'A server that lists the grant profiles it takes is sent no other (authorization_grant_profiles_supported)',
+      hint: 'Sign in there directly, or have enterprise-managed authorization switched on.',
+    },
+  );
+}
+
+/** RFC 8693 §2.2.1: an issued token of another type is not what was asked for; N_A since it opens no resource. */
+function requireAssertion(fields: TokenFields, server: TokenServer): void {
+  const { issued_token_type: type, token_type: usage, secrets } = fields;
+  if (type !== idJagType) {
+    const shown = shownText(type ?? 'token of no type', secrets);
+    throw unusable(server, `it is a ${shown}, not an ID-JAG`, 'RFC 8693 §2.2.1');
+  }
+  if (usage?.toLowerCase() !== 'n_a') {
+    const shown = shownText(usage ?? '', secrets);
+    throw unusable(server, `its token_type is ${shown}, not N_A`, 'RFC 8693 §2.2.1');
+  }
+}
+
+export interface RedemptionRequest extends OAuthClient {
+  readonly assertion: IdentityAssertion;
+  readonly resource: string;
+  readonly scope?: readonly string[];
+  /** What the owner waived for this server. */
+  readonly overrides?: Overrides;
+}
+
+const redemptionFailed = grantFailure(
+  'Check that the authorization server trusts this identity provider and knows this client.',
+);
+
+/** Throws issuer_mismatch for an assertion of another audience, and otherwise as `requestClientCredentials` does. */
+export async function redeemIdentityAssertion(request: RedemptionRequest, http: Http): Promise<TokenAnswer> {
+  const { server, assertion, resource, scope } = request;
+  requireAudience(assertion, server);
+  const requestedAt = http.now();
+  const outcome = await requestToken(request, http, {
+    grantType: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    parameters: {
+      assertion: assertion.assertion,
+      ...resourceParameter(resource, request.overrides),
+      ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
+    },
+    failure: redemptionFailed,
+  });
+  const expected = {
+    issuer: server.issuer,
+    resource,
+    noResources: noResources(request),
+    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
+    scope: scope ?? [],
+    requestedAt,
+  };
+  // The next token comes from a new assertion, so that the company's word is asked again each time.
+  const { refreshToken: _unwanted, ...answer } = processTokenFields(accepted(outcome), expected, http);
+  return answer;
+}
+
+function requireAudience(assertion: IdentityAssertion, server: TokenServer): void {
+  if (assertion.audience === server.issuer) return;
+  throw new RuleRefusal(
+    'issuer_mismatch',
+    `The identity assertion is for ${quoted(assertion.audience)}, not for ${quoted(server.issuer)}.`,
+    { rule: 'RFC 7523 §3 (aud)', hint: 'Ask the identity provider for a new one.' },
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * Telling the authorization server that a token is no longer wanted (RFC 7009).
+ *
+ * Invariant: `confirmed` is said only if the server said so; whatever else it answers is reported as
+ * what it is, so that nobody believes in a revocation that never was.
+ */
+import { tokenRevocation } from 'openid-client';
+
+import type { OAuthClient } from '../client/client-authentication.ts';
+import { isSignInPage, isTransient, unreachableReply } from '../base/http.ts';
+import type { Http, Reply } from '../base/http.ts';
+import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
+import { oauthError } from '../base/oauth-error.ts';
+import { clientRejected } from './token-failure.ts';
+
+export interface RevocationRequest extends OAuthClient {
+  readonly token: string;
+  readonly hint: 'refresh_token' | 'access_token';
+}
+
+/**
+ * `not_offered`: the server has no endpoint for it, takes no tokens of this kind, or refuses it to
+ * clients like us (some answer 400 or 401 to every public client).
+ */
+export type Revocation = 'confirmed' | 'not_offered';
+
+/** Throws Unreachable (authorization_server_unreachable, with retryAfter in seconds), or client_rejected. */
+export async function revokeToken(request: RevocationRequest, http: Http): Promise<Revocation> {
+  const url = request.server.revocationEndpoint;
+  if (url === undefined) return 'not_offered';
+  const outcome: { revocation: Revocation } = { revocation: 'not_offered' };
+  const judge = (reply: Reply): Response => {
+    outcome.revocation = processRevocation(request, url, reply, http);
+    return new Response(null, { status: 200 });
+  };
+  try {
+    const config = clientConfiguration(request, http, 'the revocation endpoint', judge);
+    await tokenRevocation(config, request.token, { token_type_hint: request.hint });
+  } catch (error) {
+    throw libraryRefusal(error, request.server);
+  }
+  return outcome.revocation;
+}
+
+/** RFC 7009 §2.2: 200, also for a token that the server doesn't know. A web page is nobody's confirmation. */
+function processRevocation(request: OAuthClient, url: string, reply: Reply, http: Http): Revocation {
+  const isPage = isSignInPage(reply);
+  if (!isPage && (reply.status === 200 || reply.status === 204)) return 'confirmed';
+  if (isPage || isTransient(reply.status) || reply.status < 400) {
+    const endpoint = { url, what: 'the revocation endpoint' };
+    throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable');
+  }
+  const error = oauthError(reply);
+  // A public client has nothing that could be rejected: there the same answer means "not for you".
+  const hasSecret = request.registration.tokenEndpointAuthMethod !== 'none';
+  if (hasSecret && error?.code === 'invalid_client') throw clientRejected(request.server, error, error.code);
+  return 'not_offered';
+}

@@ -1,0 +1,220 @@
+/**
+ * What a token endpoint's refusal means.
+ *
+ * Invariant: only an answer that says that the refresh token is dead becomes `login_required`. All
+ * that is not a clear refusal is `Unreachable`: it may pass by itself and never ends a grant.
+ */
+import { KeyturnError, quoted, shellWord } from '../../errors.ts';
+import type { ErrorDetails } from '../../errors.ts';
+import type { TokenServer } from '../discovery/authorization-server.ts';
+import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
+import type { Http, Reply } from '../base/http.ts';
+import { mayPass, oauthError, shownError } from '../base/oauth-error.ts';
+import type { OAuthError } from '../base/oauth-error.ts';
+
+/** Refusals that both grants share: about the client or the resource, not about the code or token. */
+function commonRefusal(
+  server: TokenServer,
+  error: OAuthError | undefined,
+  isSignIn = false,
+): KeyturnError | undefined {
+  switch (error?.code) {
+    case 'invalid_client':
+    case 'unauthorized_client':
+    case 'unsupported_grant_type':
+      return clientRejected(server, error, error.code);
+    case 'invalid_target':
+      // RFC 8707 §2.
+      return new KeyturnError(
+        'resource_mismatch',
+        `${quoted(server.issuer)} issues no tokens for this protected server: ${shownError(error)}.`,
+        {
+          rule: 'RFC 8707 §2',
+          hint: `Check the URL of the protected server. ${resourceHint(server, isSignIn)}`,
+        },
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** Some servers refuse every request with the parameter. A refresh goes on by itself once that is waived; a sign-in is over. */
+export function resourceHint({ issuer }: Pick<TokenServer, 'issuer'>, isSignIn: boolean): string {
+  const waive = `If the server takes no resource parameter at all: keyturn override ${shellWord(issuer)} no-resource on`;
+  return isSignIn ? `${waive}, then: keyturn login RESOURCE` : waive;
+}
+
+/** The server's own word that it doesn't take our client identity. */
+export class ClientRejected extends KeyturnError {
+  readonly code: ClientRefusal;
+
+  constructor(message: string, { code, ...details }: ErrorDetails & { readonly code: ClientRefusal }) {
+    super('client_rejected', message, details);
+    this.code = code;
+  }
+
+  /** RFC 6749 §5.2: it doesn't know the client, or not with this secret. False: the client may not do this. */
+  get isUnknown(): boolean {
+    return this.code === 'invalid_client';
+  }
+}
+
+type ClientRefusal = 'invalid_client' | 'unauthorized_client' | 'unsupported_grant_type';
+
+/** RFC 6749 §5.2 and RFC 7009 §2.2.1. */
+export function clientRejected(server: TokenServer, error: OAuthError, code: ClientRefusal): ClientRejected {
+  return new ClientRejected(
+    `${quoted(server.issuer)} doesn't accept the client that is registered there: ${shownError(error)}.`,
+    {
+      code,
+      rule: 'RFC 6749 §5.2',
+      hint: `Sign in again; a client entered by hand is replaced with: keyturn register ${shellWord(server.issuer)} --client-id ID`,
+    },
+  );
+}
+
+/** For the exchange of a code. Whatever is refused, the code is gone: sign in again. */
+export function exchangeFailure(server: TokenServer, reply: Reply, http: Http): KeyturnError {
+  const error = oauthError(reply);
+  if (isTransient(reply.status)) return unreachable(server, reply, http);
+  if (error !== undefined && mayPass(error)) return unreachable(server, reply, http, error);
+  const common = commonRefusal(server, error, true);
+  if (common) return common;
+  const isRefusal = reply.status >= 400 || error !== undefined;
+  if (!isRefusal || (error === undefined && reply.text !== '')) return unreachable(server, reply, http);
+  return new KeyturnError(
+    'login_failed',
+    `${quoted(server.issuer)} refused the authorization code: ${said(reply, error)}.`,
+    {
+      rule: 'RFC 6749 §5.2',
+      hint:
+        error?.code === 'invalid_request'
+          ? resourceHint(server, true)
+          : 'Start the sign-in again: a code works once and for a short time.',
+    },
+  );
+}
+
+/**
+ * For a refresh. `isNarrowed`: it asked for less than the grant has. Then only a word about the refresh token itself says that
+ * the token is dead, since all else may be about the narrower scope.
+ */
+export function refreshFailure(
+  isNarrowed: boolean,
+): (server: TokenServer, reply: Reply, http: Http) => KeyturnError {
+  return (server, reply, http) => {
+    const error = oauthError(reply);
+    if (isTransient(reply.status)) return unreachable(server, reply, http);
+    const isDead = isNarrowed ? namesDeadToken(error) : refreshTokenIsDead(reply, error);
+    if (isDead) return deadToken(server, reply, error);
+    const common = commonRefusal(server, error);
+    if (common) return common;
+    if (error?.code === 'invalid_scope' || (isNarrowed && isEmptyRefusal(reply)))
+      return notNarrowed(server, reply, error);
+    if (error?.code === 'invalid_request') return requestRefused(server, error);
+    return unreachable(server, reply, http, error);
+  };
+}
+
+function deadToken(server: TokenServer, reply: Reply, error: OAuthError | undefined): KeyturnError {
+  return new KeyturnError(
+    'login_required',
+    `${quoted(server.issuer)} no longer accepts the refresh token: ${said(reply, error)}.`,
+    {
+      rule: 'RFC 6749 §5.2 (invalid_grant)',
+      hint: 'Sign in again: keyturn login RESOURCE',
+    },
+  );
+}
+
+function notNarrowed(server: TokenServer, reply: Reply, error: OAuthError | undefined): KeyturnError {
+  return new KeyturnError(
+    'scope_insufficient',
+    `${quoted(server.issuer)} doesn't narrow the token: ${said(reply, error)}.`,
+    {
+      rule: 'RFC 6749 §6',
+      hint: 'Widen the permission to all scopes of the grant, or sign in with just these scopes.',
+    },
+  );
+}
+
+function requestRefused(server: TokenServer, error: OAuthError): KeyturnError {
+  return new KeyturnError(
+    'login_failed',
+    `${quoted(server.issuer)} refused to refresh the token: ${shownError(error)}.`,
+    { rule: 'RFC 6749 §5.2', hint: `Sign in again: keyturn login RESOURCE. ${resourceHint(server, false)}` },
+  );
+}
+
+function said({ status }: Reply, error: OAuthError | undefined): string {
+  return error === undefined ? `status ${status}` : shownError(error);
+}
+
+/**
+ * For every other grant: a device code, client credentials, an assertion, an exchanged token.
+ * `renewal` says what to do about a credential that is no longer good; `isScoped`, whether scopes were asked for.
+ */
+export function grantFailure(
+  renewal: string,
+): (server: TokenServer, reply: Reply, http: Http, isScoped?: boolean) => KeyturnError {
+  return (server, reply, http, isScoped = true) => {
+    const error = oauthError(reply);
+    if (isTransient(reply.status) || error === undefined) return unreachable(server, reply, http);
+    if (mayPass(error)) return unreachable(server, reply, http, error);
+    const common = commonRefusal(server, error);
+    if (common) return common;
+    if (error.code === 'invalid_scope') {
+      return new KeyturnError(
+        'scope_insufficient',
+        isScoped
+          ? `${quoted(server.issuer)} grants this client other scopes: ${shownError(error)}.`
+          : `${quoted(server.issuer)} grants this client nothing without a scope: ${shownError(error)}.`,
+        {
+          rule: 'RFC 6749 §5.2',
+          hint: isScoped
+            ? 'Ask for other scopes, or have them granted to this client there.'
+            : 'No scopes were asked for. Name some, or have this client given a default there.',
+        },
+      );
+    }
+    return new KeyturnError(
+      'login_failed',
+      `${quoted(server.issuer)} issued no token: ${shownError(error)}.`,
+      {
+        rule: 'RFC 6749 §5.2',
+        hint: renewal,
+      },
+    );
+  };
+}
+
+/** Other names that servers in use have for invalid_grant. */
+const deadTokenCodes = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
+
+/** The shapes in which servers say that a refresh token is invalid, expired, used or revoked. */
+function refreshTokenIsDead(reply: Reply, error: OAuthError | undefined): boolean {
+  if (namesDeadToken(error)) return true;
+  if (reply.status === 401 && error?.code === 'invalid_request') return true;
+  return isEmptyRefusal(reply);
+}
+
+function namesDeadToken(error: OAuthError | undefined): boolean {
+  return error !== undefined && deadTokenCodes.has(error.code);
+}
+
+function isEmptyRefusal({ status, text }: Reply): boolean {
+  return status === 400 && text?.trim() === '';
+}
+
+function unreachable(server: TokenServer, reply: Reply, http: Http, error?: OAuthError): KeyturnError {
+  const endpoint = { url: server.tokenEndpoint, what: 'the token endpoint' };
+  return unreachableReply(http, reply, endpoint, 'authorization_server_unreachable', problem(reply, error));
+}
+
+function problem(reply: Reply, error: OAuthError | undefined): string {
+  if (error !== undefined) return `answered with status ${reply.status}: ${shownError(error)}`;
+  if (isSuccess(reply.status)) return 'answered with something that is not a token answer';
+  // A redirected request would carry a code, token or secret to another place.
+  if (reply.status >= 300 && reply.status < 400) return 'redirects, which is never followed with a secret';
+  return `answered with status ${reply.status}`;
+}

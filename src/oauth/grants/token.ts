@@ -1,0 +1,134 @@
+/**
+ * The token requests: a code for tokens, and a refresh token for a new access token (OAuth 2.1 §4.1.3, §4.3).
+ *
+ * Invariant: `resource` is in every request, byte for byte (but for an override); no token of an
+ * answer is returned before all checks of it passed; and a rotated refresh token is handed over even
+ * if the rest is refused.
+ */
+import { quoted, RuleRefusal } from '../../errors.ts';
+import { noResources } from './audience.ts';
+import type { AuthorizationServer } from '../discovery/authorization-server.ts';
+import { processAuthorizationResponse } from './authorization.ts';
+import type { AuthorizationAttempt } from './authorization.ts';
+import type { OAuthClient } from '../client/client-authentication.ts';
+import type { Http } from '../base/http.ts';
+import { resourceParameter } from '../base/overrides.ts';
+import type { Overrides } from '../base/overrides.ts';
+import type { Registration } from '../client/registration.ts';
+import { formatScope } from '../base/scope.ts';
+import { processTokenFields } from './token-answer.ts';
+import type { TokenAnswer } from './token-answer.ts';
+import { exchangeFailure, refreshFailure } from './token-failure.ts';
+import { accepted, requestToken, subjectOf } from './token-request.ts';
+import type { Outcome } from './token-request.ts';
+
+export type { TokenAnswer } from './token-answer.ts';
+
+/**
+ * Checks the browser's answer and redeems its code. Throws what `processAuthorizationResponse`
+ * throws, login_failed, client_rejected, resource_mismatch, token_invalid, audience_mismatch, or
+ * Unreachable (authorization_server_unreachable).
+ */
+export async function exchangeCode(
+  attempt: AuthorizationAttempt,
+  server: AuthorizationServer,
+  registration: Registration,
+  clientSecret: string | undefined,
+  callbackUrl: URL,
+  http: Http,
+): Promise<TokenAnswer> {
+  const { code } = processAuthorizationResponse(attempt, server, callbackUrl);
+  const requestedAt = http.now();
+  const outcome = await requestToken(
+    { server, registration, ...(clientSecret === undefined ? {} : { clientSecret }) },
+    http,
+    {
+      grantType: 'authorization_code',
+      parameters: {
+        code,
+        code_verifier: attempt.codeVerifier,
+        redirect_uri: attempt.redirectUri,
+        ...resourceParameter(attempt.resource, attempt.overrides),
+      },
+      failure: exchangeFailure,
+    },
+  );
+  requireNonce(attempt, outcome);
+  return processTokenFields(
+    accepted(outcome),
+    {
+      issuer: server.issuer,
+      resource: attempt.resource,
+      noResources: noResources({ server, registration }),
+      ...(attempt.overrides === undefined ? {} : { overrides: attempt.overrides }),
+      scope: attempt.scope ?? [],
+      isSignIn: true,
+      requestedAt,
+      ...subjectOf(outcome),
+    },
+    http,
+  );
+}
+
+export interface RefreshRequest extends OAuthClient {
+  readonly refreshToken: string;
+  readonly resource: string;
+  /** What the grant has: the scope of the answer if neither it nor the request names one. */
+  readonly grantedScope: readonly string[];
+  /** A subset of the grant's, for a narrower token; absent: all of them (RFC 6749 §6). */
+  readonly scope?: readonly string[];
+  /** What the owner waived for this server. */
+  readonly overrides?: Overrides;
+  /**
+   * Called with a refresh token that came, before the access token is judged: an answer that is then
+   * refused has used up the old one all the same.
+   */
+  readonly onRotation?: (refreshToken: string) => void | Promise<void>;
+}
+
+/**
+ * Throws login_required (the refresh token is dead, and nothing else is), client_rejected,
+ * scope_insufficient, resource_mismatch, login_failed (invalid_request), token_invalid, audience_mismatch, or Unreachable
+ * (authorization_server_unreachable, with retryAfter in seconds).
+ */
+export async function refresh(request: RefreshRequest, http: Http): Promise<TokenAnswer> {
+  const { server, resource, scope } = request;
+  const requestedAt = http.now();
+  const outcome = await requestToken(request, http, {
+    grantType: 'refresh_token',
+    parameters: {
+      refresh_token: request.refreshToken,
+      ...resourceParameter(resource, request.overrides),
+      ...(scope === undefined ? {} : { scope: formatScope(scope) }),
+    },
+    failure: refreshFailure(scope !== undefined),
+  });
+  const rotated = outcome.fields?.refresh_token;
+  if (rotated) await request.onRotation?.(rotated);
+  return processTokenFields(
+    accepted(outcome),
+    {
+      issuer: server.issuer,
+      resource,
+      noResources: noResources(request),
+      ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
+      scope: scope ?? request.grantedScope,
+      requestedAt,
+      ...subjectOf(outcome),
+    },
+    http,
+  );
+}
+
+/** OpenID Connect Core §3.1.3.7 rule 11: the nonce that was sent, if an ID token came. */
+function requireNonce(attempt: AuthorizationAttempt, { claims }: Outcome): void {
+  if (claims === undefined || attempt.nonce === undefined || claims.nonce === attempt.nonce) return;
+  throw new RuleRefusal(
+    'token_invalid',
+    `The ID token of ${quoted(attempt.issuer)} belongs to another sign-in.`,
+    {
+      rule: 'OpenID Connect Core §3.1.3.7 (nonce)',
+      hint: 'Start the sign-in again. If it happens again, tell whoever runs the authorization server.',
+    },
+  );
+}

@@ -1,0 +1,105 @@
+/** The canonical URI of a protected server. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { canonicalResource, resourceCovers } from '../../../src/oauth/base/resource.ts';
+import { everyWordOf, refusalOf } from '../refusal.ts';
+
+const strict = { allowInsecureLoopback: false };
+
+describe('canonicalResource', () => {
+  it.each([
+    ['https://server.example', 'https://server.example'],
+    ['https://server.example/', 'https://server.example'],
+    ['HTTPS://Server.Example:443/Path', 'https://server.example/Path'],
+    ['https://server.example:8443/mcp', 'https://server.example:8443/mcp'],
+    ['https://server.example/mcp/', 'https://server.example/mcp'],
+    ['https://server.example/mcp//', 'https://server.example/mcp'],
+    ['https://server.example/a/../b', 'https://server.example/b'],
+    ['https://[2001:DB8::1]/x', 'https://[2001:db8::1]/x'],
+  ])('writes %s as %s', (input, canonical) => {
+    expect(canonicalResource(input, strict)).toBe(canonical);
+  });
+
+  it.each([
+    'server.example/mcp',
+    'https:server.example',
+    'https:///server.example',
+    '//server.example/mcp',
+    'https://',
+    'https://server.example/mcp#part',
+    'https://server.example/mcp#',
+    'https://server.example/mcp?tenant=1',
+    'https://server.example/mcp?',
+    'https://name:word@server.example/',
+    'https://server.example\\mcp',
+    'https://server.example/m cp',
+    ' https://server.example',
+    'https://server.example/\n',
+    'http://server.example/mcp',
+    'http://127.0.0.1/mcp',
+    'ws://server.example/mcp',
+    'ftp://server.example/mcp',
+    'stdio:///usr/local/bin/server',
+    'file:///usr/local/bin/server',
+    '/usr/local/bin/server --stdio',
+    'javascript://server.example/%0aalert(1)',
+  ])('refuses %j and says what to type', async (input) => {
+    const refusal = await refusalOf(() => canonicalResource(input, strict));
+    expect(refusal.reason).toBe('invalid_resource');
+    expect(refusal.hint).toBeTruthy();
+  });
+
+  it('takes http on a loopback host where that is allowed, and nowhere else', async () => {
+    const lenient = { allowInsecureLoopback: true };
+    expect(canonicalResource('http://localhost:3000/mcp', lenient)).toBe('http://localhost:3000/mcp');
+    expect(canonicalResource('http://[::1]:3000/mcp', lenient)).toBe('http://[::1]:3000/mcp');
+    expect((await refusalOf(() => canonicalResource('http://server.example', lenient))).reason).toBe(
+      'invalid_resource',
+    );
+  });
+
+  it('repeats no password of what it refuses', async () => {
+    const input = 'https://name:pa55word@server.example/?key=s3cret';
+    expect(everyWordOf(await refusalOf(() => canonicalResource(input, strict)))).not.toMatch(
+      /pa55word|s3cret/,
+    );
+  });
+
+  it('gives the same form for its own result', () => {
+    fc.assert(
+      fc.property(fc.webUrl({ validSchemes: ['https'] }), (url) => {
+        const once = canonicalResource(url, strict);
+        expect(canonicalResource(once, strict)).toBe(once);
+        expect(canonicalResource(`${once}/`, strict)).toBe(once);
+      }),
+    );
+  });
+});
+
+describe('resourceCovers', () => {
+  it.each([
+    ['https://server.example', 'https://server.example/mcp'],
+    ['https://server.example/', 'https://server.example/mcp'],
+    ['https://server.example/mcp', 'https://server.example/mcp'],
+    ['https://server.example/mcp/', 'https://server.example/mcp'],
+    ['https://server.example/mcp', 'https://server.example/mcp/tools'],
+    ['HTTPS://SERVER.example:443/mcp', 'https://server.example/mcp'],
+  ])('%s covers %s', (resource, endpoint) => {
+    expect(resourceCovers(resource, endpoint)).toBe(true);
+  });
+
+  it.each([
+    ['https://server.example/mcp', 'https://server.example/mcpx'],
+    ['https://server.example/mcp/tools', 'https://server.example/mcp'],
+    ['https://server.example/mcp', 'https://server.example/mcp/../other'],
+    ['https://other.example', 'https://server.example/mcp'],
+    ['https://server.example:8443', 'https://server.example/mcp'],
+    ['http://server.example', 'https://server.example/mcp'],
+    ['https://server.example.evil.example', 'https://server.example/'],
+    ['urn:server', 'urn:server'],
+    ['nonsense', 'https://server.example'],
+  ])('%s does not cover %s', (resource, endpoint) => {
+    expect(resourceCovers(resource, endpoint)).toBe(false);
+  });
+});

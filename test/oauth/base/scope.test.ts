@@ -1,0 +1,137 @@
+/** Scopes as literal sets, and which are asked for. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  formatScope,
+  isWithin,
+  parseScope,
+  readGranted,
+  readScope,
+  selectScope,
+  union,
+} from '../../../src/oauth/base/scope.ts';
+import { refusalOf } from '../refusal.ts';
+
+const scopes = fc.array(fc.stringMatching(/^[!#-[\]-~]{1,8}$/));
+
+describe('a scope text', () => {
+  it('is a set in the order written', () => {
+    expect(parseScope('b  a b ')).toEqual(['b', 'a']);
+    expect(parseScope('')).toEqual([]);
+  });
+
+  it.each(['a"b', 'a\\b', 'caf\u00e9', 'a\tb', 'a\nb'])('is refused as %j', async (text) => {
+    expect((await refusalOf(() => parseScope(text))).reason).toBe('invalid_scope');
+  });
+
+  it('of a server loses only what is no scope', () => {
+    expect(readScope('read caf\u00e9 write')).toEqual(['read', 'write']);
+  });
+
+  it.each([
+    ['read,write', ['read', 'write'], ['read', 'write']],
+    ['read, write', ['read', 'write'], ['read', 'write']],
+    ['repo,gist', [], ['repo', 'gist']],
+    ['read write', ['read', 'write'], ['read', 'write']],
+    ['geo:1,2 read', ['geo:1,2', 'read'], ['geo:1,2', 'read']],
+    ['read,write', ['read,write'], ['read,write']],
+    ['read,write', ['read', 'write', 'read,write'], ['read', 'write']],
+  ])('granted as %j to who asked for %j is %j', (text, asked, scope) => {
+    expect(readGranted(text, asked)).toEqual(scope);
+  });
+
+  it('survives being written and read', () => {
+    fc.assert(
+      fc.property(scopes, (set) => {
+        expect(parseScope(formatScope(union(set)))).toEqual(union(set));
+      }),
+    );
+  });
+
+  it('is within a union of itself with anything, and compared letter by letter', () => {
+    fc.assert(
+      fc.property(scopes, scopes, (one, other) => {
+        expect(isWithin(one, union(other, one))).toBe(true);
+      }),
+    );
+    expect(isWithin(['Read'], ['read'])).toBe(false);
+    expect(isWithin(['read'], ['read:all', 'rea', '*'])).toBe(false);
+  });
+});
+
+describe('the scopes to ask for', () => {
+  it('are those of the challenge with those of the caller', () => {
+    expect(selectScope({ challenge: ['c'], requested: ['r'], scopesSupported: ['s'] })).toEqual(['c', 'r']);
+  });
+
+  it("are the caller's without a challenge, then the supported ones, then none", () => {
+    expect(selectScope({ requested: ['r'], scopesSupported: ['s'] })).toEqual(['r']);
+    expect(selectScope({ challenge: [], requested: [], scopesSupported: ['s'] })).toEqual(['s']);
+    expect(selectScope({})).toBeUndefined();
+  });
+
+  it('have offline_access only where the authorization server lists it', () => {
+    const offered = ['openid', 'offline_access'];
+    expect(selectScope({ requested: ['r'], authorizationServerScopes: offered })).toEqual([
+      'r',
+      'offline_access',
+    ]);
+    expect(selectScope({ requested: ['r'], authorizationServerScopes: ['openid'] })).toEqual(['r']);
+    expect(selectScope({ authorizationServerScopes: offered })).toBeUndefined();
+  });
+
+  it('after a step-up are all of before and all of the challenge', () => {
+    expect(selectScope({ requested: ['a', 'b'], challenge: ['b', 'c'] })).toEqual(['b', 'c', 'a']);
+    expect(
+      selectScope({ requested: ['a'], challenge: ['c'], authorizationServerScopes: ['offline_access'] }),
+    ).toEqual(['c', 'a', 'offline_access']);
+  });
+
+  it('after a step-up have lost nothing, whatever the two sets are to each other', () => {
+    fc.assert(
+      fc.property(scopes, scopes, fc.option(scopes, { nil: undefined }), (before, challenge, offered) => {
+        const servers = offered === undefined ? {} : { authorizationServerScopes: offered };
+        const asked = selectScope({ requested: before, challenge, ...servers }) ?? [];
+        expect(isWithin(before, asked)).toBe(true);
+        expect(isWithin(challenge, asked)).toBe(true);
+        const added = asked.filter((scope) => !before.includes(scope) && !challenge.includes(scope));
+        expect(added.every((scope) => scope === 'offline_access' && offered?.includes(scope))).toBe(true);
+      }),
+    );
+  });
+
+  it('never bring scopes_supported in beside a challenge, whatever the two sets are to each other', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1 }),
+        scopes,
+        (challenge, scopesSupported) => {
+          expect(selectScope({ challenge, scopesSupported })).toEqual(union(challenge));
+        },
+      ),
+    );
+  });
+
+  it('come from the scopes_supported of the authorization server for the earlier revision only', () => {
+    const sources = { scopesSupported: ['s'], authorizationServerScopes: ['x', 'y'] };
+    expect(selectScope(sources)).toEqual(['s']);
+    expect(selectScope({ authorizationServerScopes: ['x', 'y'] })).toBeUndefined();
+    expect(selectScope({ ...sources, earlierRevision: true })).toEqual(['x', 'y']);
+    expect(selectScope({ scopesSupported: ['s'], earlierRevision: true })).toEqual(['s']);
+    expect(selectScope({ earlierRevision: true })).toBeUndefined();
+  });
+
+  it("for the earlier revision are the challenge's first, then the caller's", () => {
+    const sources = { authorizationServerScopes: ['x'], earlierRevision: true };
+    expect(selectScope({ ...sources, challenge: ['c'], requested: ['r'] })).toEqual(['c', 'r']);
+    expect(selectScope({ ...sources, requested: ['r'] })).toEqual(['r']);
+  });
+
+  it('keep an offline_access that somebody named, and add none of our own', () => {
+    expect(selectScope({ challenge: ['a', 'offline_access'] })).toEqual(['a', 'offline_access']);
+    const stepUp = { requested: ['a'], challenge: ['b'] };
+    expect(selectScope({ ...stepUp, authorizationServerScopes: ['openid'] })).toEqual(['b', 'a']);
+    expect(selectScope(stepUp)).toEqual(['b', 'a']);
+  });
+});

@@ -1,0 +1,62 @@
+/** Which URLs are used at all. */
+import { describe, expect, it } from 'vitest';
+
+import { isLoopbackHost, requireSecureUrl } from '../../../src/oauth/base/secure-url.ts';
+import { everyWordOf, refusalOf } from '../refusal.ts';
+
+const strict = { allowInsecureLoopback: false };
+const lenient = { allowInsecureLoopback: true };
+
+describe('requireSecureUrl', () => {
+  it.each([
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'ws://server.example/',
+    'http://server.example/token',
+    'http://127.0.0.1.server.example/',
+    'http://localhost.server.example/',
+    'https://name:word@server.example/',
+    'https://server.example/#part',
+    'https://server.example/#',
+    '/token',
+    '',
+    'https://server.example/a\tb',
+    'https://server.example/\n',
+    ' https://server.example/',
+    'https://server.example/\u202e',
+    'https://sérver.example/',
+  ])('refuses %j even where http on loopback is allowed', async (url) => {
+    const refusal = await refusalOf(() => requireSecureUrl(url, 'the token endpoint', lenient));
+    expect(refusal.reason).toBe('insecure_url');
+  });
+
+  it.each(['http://127.0.0.1:8080/x', 'http://127.1/', 'http://[::1]:80/', 'http://localhost/x'])(
+    'accepts %j only where http on loopback is allowed',
+    async (url) => {
+      expect(requireSecureUrl(url, 'the issuer', lenient).protocol).toBe('http:');
+      expect((await refusalOf(() => requireSecureUrl(url, 'the issuer', strict))).reason).toBe(
+        'insecure_url',
+      );
+    },
+  );
+
+  it('repeats neither query nor credentials of what it refuses', async () => {
+    const url = 'http://name:pa55word@server.example/x?key=s3cret';
+    const words = everyWordOf(await refusalOf(() => requireSecureUrl(url, 'the issuer', strict)));
+    expect(words).not.toMatch(/pa55word|s3cret/);
+  });
+});
+
+describe('isLoopbackHost', () => {
+  it.each(['127.0.0.1', '127.255.255.254', '[::1]', 'localhost'])('knows %s', (host) => {
+    expect(isLoopbackHost(host)).toBe(true);
+  });
+
+  it.each(['128.0.0.1', '127.0.0.1.example', '[::2]', 'localhost.', '0.0.0.0'])(
+    'does not take %s for one',
+    (host) => {
+      expect(isLoopbackHost(host)).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,99 @@
+/** The client ID metadata document, and the URL that is our client_id. */
+import { describe, expect, it } from 'vitest';
+
+import {
+  clientMetadataDocument,
+  registrationFromMetadataUrl,
+  requireClientMetadataUrl,
+} from '../../../src/oauth/client/client-metadata.ts';
+import { registrationSchema } from '../../../src/oauth/client/registration.ts';
+import { serverAt } from '../parties.ts';
+import { everyWordOf, refusalOf } from '../refusal.ts';
+
+const url = 'https://keyturn.example/client.json';
+const redirectUri = 'http://127.0.0.1:53123/callback';
+
+describe('the URL', () => {
+  it.each([
+    url,
+    'https://keyturn.example:8443/a/b',
+    'https://keyturn.example/c?v=1',
+    'https://[2001:db8::1]/c',
+  ])('%s is a client_id, unchanged', (text) => {
+    expect(requireClientMetadataUrl(text)).toBe(text);
+  });
+
+  it.each([
+    ['no URL', 'client.json'],
+    ['http', 'http://keyturn.example/client.json'],
+    ['http on loopback', 'http://127.0.0.1/client.json'],
+    ['without a path', 'https://keyturn.example'],
+    ['with an empty path', 'https://keyturn.example/'],
+    ['with a fragment', `${url}#x`],
+    ['with an empty fragment', `${url}#`],
+    ['with a password', 'https://name:pa55word@keyturn.example/client.json'],
+    ['with a dot segment', 'https://keyturn.example/./client.json'],
+    ['with a double dot segment', 'https://keyturn.example/a/../client.json'],
+    ['with an escaped dot segment', 'https://keyturn.example/a/%2e%2e/client.json'],
+    ['with an uppercase host', 'https://KEYTURN.example/client.json'],
+    ['with a default port', 'https://keyturn.example:443/client.json'],
+    ['with a line break', 'https://keyturn.example/cl\nient.json'],
+  ])('is refused %s', async (_what, text) => {
+    const refusal = await refusalOf(() => requireClientMetadataUrl(text));
+    expect(refusal.reason).toBe('invalid_request');
+    expect(everyWordOf(refusal)).not.toContain('pa55word');
+  });
+});
+
+describe('the document', () => {
+  it('has the fields that the specification names, with client_id equal to the URL', () => {
+    const document = clientMetadataDocument(url, [redirectUri, 'https://keyturn.example/callback']);
+    expect(document).toEqual({
+      client_id: url,
+      client_name: 'Keyturn',
+      redirect_uris: [redirectUri, 'https://keyturn.example/callback'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    });
+  });
+
+  it('names a page about the client only if there is one', () => {
+    const clientUri = 'https://keyturn.example';
+    expect(clientMetadataDocument(url, [redirectUri], { clientUri })).toMatchObject({
+      client_uri: clientUri,
+    });
+  });
+
+  it.each([
+    'http://server.example/callback',
+    'myapp:/callback',
+    'javascript:alert(1)',
+    `${redirectUri}#x`,
+    'x',
+  ])('refuses the redirect URI %s', async (wrong) => {
+    expect((await refusalOf(() => clientMetadataDocument(url, [wrong]))).reason).toBe('invalid_request');
+  });
+});
+
+describe('its registration', () => {
+  it('is a public client whose id is the URL, bound to the issuer', () => {
+    const registration = registrationFromMetadataUrl(serverAt('https://issuer.example'), url, redirectUri, 7);
+    expect(registration).toEqual({
+      issuer: 'https://issuer.example',
+      clientId: url,
+      source: 'metadata_document',
+      tokenEndpointAuthMethod: 'none',
+      redirectUri,
+      registeredAt: 7,
+    });
+    expect(registrationSchema.parse(registration)).toEqual(registration);
+  });
+
+  it('is not made from a URL that is no client_id', async () => {
+    const server = serverAt('https://issuer.example');
+    const make = () => registrationFromMetadataUrl(server, 'http://keyturn.example/c', redirectUri, 7);
+    expect((await refusalOf(make)).reason).toBe('invalid_request');
+  });
+});

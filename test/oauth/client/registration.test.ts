@@ -1,0 +1,337 @@
+/** Client identities: dynamic registration at a real endpoint, and the choice between mechanisms. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { Unreachable } from '../../../src/errors.ts';
+import {
+  chooseRegistration,
+  registerDynamically,
+  registrationSchema,
+} from '../../../src/oauth/client/registration.ts';
+import { registrationAt, serverAt } from '../parties.ts';
+import { everyWordOf, refusalOf } from '../refusal.ts';
+import { now, openSite } from '../site.ts';
+import type { Site } from '../site.ts';
+
+const loopback = 'http://127.0.0.1/callback';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+const register = (redirectUris: [string, ...string[]] = [loopback], changes = {}) =>
+  registerDynamically(serverAt(site.origin, changes), { redirectUris, clientName: 'Keyturn' }, site.http);
+
+const sent = (index = 0): unknown => JSON.parse(site.asked[index]?.body ?? '');
+
+describe('registerDynamically', () => {
+  it.each([200, 201])('accepts %i, and asks as a native public client', async (status) => {
+    site.lay('/register', { status, body: { client_id: 'c1' } });
+    const { registration, ...secrets } = await register();
+    expect(registration).toEqual({
+      issuer: site.origin,
+      clientId: 'c1',
+      source: 'dynamic',
+      tokenEndpointAuthMethod: 'none',
+      redirectUri: loopback,
+      registeredAt: now,
+      grantTypes: ['authorization_code', 'refresh_token'],
+    });
+    expect(secrets).toEqual({});
+    expect(registrationSchema.parse(registration)).toEqual(registration);
+    expect(sent()).toEqual({
+      client_name: 'Keyturn',
+      redirect_uris: [loopback],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    });
+  });
+
+  it('names the device grant where it is needed, and only there', async () => {
+    site.lay('/register', { status: 201, body: { client_id: 'c1' } });
+    const server = serverAt(site.origin, { deviceAuthorizationEndpoint: `${site.origin}/device` });
+    const request = { redirectUris: [loopback], clientName: 'Keyturn' } as const;
+    await registerDynamically(server, request, site.http);
+    await registerDynamically(server, { ...request, isDevice: true }, site.http);
+    const device = 'urn:ietf:params:oauth:grant-type:device_code';
+    expect(sent(0)).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'] });
+    expect(sent(1)).toMatchObject({ grant_types: ['authorization_code', device, 'refresh_token'] });
+  });
+
+  it('names the scopes, and asks again without what may be refused: first the scopes, then the refresh token', async () => {
+    site.lay('/register', ({ body }) =>
+      body.includes('refresh_token') || body.includes('scope')
+        ? { status: 400, body: { error: 'invalid_client_metadata' } }
+        : { status: 201, body: { client_id: 'c1' } },
+    );
+    const request = { redirectUris: [loopback], clientName: 'Keyturn', scope: ['a', 'b'] } as const;
+    const { registration } = await registerDynamically(serverAt(site.origin), request, site.http);
+    expect(sent(0)).toMatchObject({ scope: 'a b' });
+    expect(sent(1)).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'] });
+    expect(sent(1)).not.toHaveProperty('scope');
+    expect(sent(2)).toMatchObject({ grant_types: ['authorization_code'] });
+    expect(sent(2)).not.toHaveProperty('scope');
+    expect(registration.grantTypes).toEqual(['authorization_code']);
+    expect(site.asked).toHaveLength(3);
+  });
+
+  it.each([
+    ['2000000000', 2_000_000_000_000],
+    [' 2000000000 ', 2_000_000_000_000],
+    ['0', undefined],
+    ['', undefined],
+    ['never', undefined],
+  ])('reads the end of a secret that is written as %j', async (end, expected) => {
+    const body = { client_id: 'c1', client_secret: 's', client_secret_expires_at: end };
+    site.lay('/register', { status: 201, body });
+    expect((await register()).registration.secretExpiresAt).toBe(expected);
+  });
+
+  const used = 'http://127.0.0.1:4711/p4th/callback';
+  it.each([
+    ['its own', [used], used],
+    ['its own among others', ['https://other.example/', used], used],
+    ['its own without the port', ['http://127.0.0.1/p4th/callback'], used],
+    [
+      'another name of the host',
+      ['http://localhost:4711/p4th/callback'],
+      'http://localhost:4711/p4th/callback',
+    ],
+    [
+      'another name without the port',
+      ['http://localhost/p4th/callback'],
+      'http://localhost:4711/p4th/callback',
+    ],
+    ['nothing', [], used],
+    ['what is no list', 'http://127.0.0.1', used],
+  ])('uses the redirect URI that the answer names: %s', async (_what, uris, expected) => {
+    site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: uris } });
+    expect((await register([used])).registration.redirectUri).toBe(expected);
+  });
+
+  it.each([
+    'https://other.example/',
+    'http://127.0.0.1:4711/other',
+    'http://127.0.0.1:3999/p4th/callback',
+    'http://localhost:3999/p4th/callback',
+    'http://10.0.0.1/p4th/callback',
+    'custom:/p4th',
+  ])('is refused where the answer names %s alone', async (uri) => {
+    site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: [uri] } });
+    const refusal = await refusalOf(() => register([used]));
+    expect(refusal).toMatchObject({
+      reason: 'registration_failed',
+      message: expect.stringContaining('another redirect URI'),
+    });
+  });
+
+  it('obeys the method that the server answers, and keeps secrets apart', async () => {
+    site.lay('/register', {
+      status: 201,
+      body: {
+        client_id: 'c1',
+        client_secret: 's3cret',
+        client_secret_expires_at: 2_000_000_000,
+        token_endpoint_auth_method: 'client_secret_post',
+        registration_access_token: 'managet0ken',
+        registration_client_uri: `${site.origin}/register/c1`,
+      },
+    });
+    const { registration, ...secrets } = await register();
+    expect(registration).toMatchObject({
+      tokenEndpointAuthMethod: 'client_secret_post',
+      secretExpiresAt: 2_000_000_000_000,
+    });
+    expect(secrets).toEqual({ clientSecret: 's3cret', registrationAccessToken: 'managet0ken' });
+    expect(JSON.stringify(registration)).not.toMatch(/s3cret|managet0ken/);
+  });
+
+  it('takes a secret without a method as client_secret_basic, and null as nothing', async () => {
+    site.lay('/register', {
+      status: 201,
+      body: { client_id: 'c1', client_secret: 's', client_secret_expires_at: 0 },
+    });
+    expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'client_secret_basic' });
+    site.lay('/register', { status: 201, body: { client_id: 'c1', client_secret: null } });
+    expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'none' });
+  });
+
+  it('asks for a method that the server lists', async () => {
+    site.lay('/register', { status: 201, body: { client_id: 'c1', client_secret: 's' } });
+    await register([loopback], { tokenEndpointAuthMethods: ['client_secret_post'] });
+    expect(sent()).toMatchObject({ token_endpoint_auth_method: 'client_secret_post' });
+  });
+
+  it.each([
+    { error: 'invalid_redirect_uri' },
+    { error: 'invalid_client_metadata', error_description: 'redirect_uris[0]' },
+  ])('tries the next redirect URI after %j', async (error) => {
+    site.lay('/register', ({ body }) =>
+      body.includes('localhost') ? { status: 201, body: { client_id: 'c1' } } : { status: 400, body: error },
+    );
+    const { registration } = await register([loopback, 'http://localhost/callback']);
+    expect(registration.redirectUri).toBe('http://localhost/callback');
+  });
+
+  it('says so when no redirect URI is accepted', async () => {
+    site.lay('/register', { status: 400, body: { error: 'invalid_redirect_uri' } });
+    const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
+    expect(refusal).toMatchObject({
+      reason: 'registration_failed',
+      message: expect.stringContaining(
+        'none of the redirect URIs "http://127.0.0.1/callback", "http://localhost/callback"',
+      ),
+    });
+    expect(site.asked).toHaveLength(2);
+  });
+
+  it.each([
+    ['an error', { status: 400, body: { error: 'access_denied', error_description: '\u202eno' } }],
+    [
+      'an error as a form',
+      { status: 400, headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'error=denied' },
+    ],
+    ['a closed door', { status: 403, body: '<html>' }],
+    ['a redirect', { status: 307, headers: { location: '/other' } }],
+    ['no client', { status: 201, body: {} }],
+    [
+      'a method we lack',
+      { status: 201, body: { client_id: 'c', token_endpoint_auth_method: 'private_key_jwt' } },
+    ],
+    [
+      'a method without its secret',
+      { status: 201, body: { client_id: 'c', token_endpoint_auth_method: 'client_secret_basic' } },
+    ],
+  ])('fails on %s, with what to do by hand, after one request', async (_what, page) => {
+    site.lay('/register', page);
+    const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
+    expect(refusal.reason).toBe('registration_failed');
+    expect(refusal.hint).toContain('keyturn register');
+    expect(refusal.message).not.toContain('\u202e');
+    expect(site.asked).toHaveLength(1);
+  });
+
+  it('tells the error of an answer with status 200, without what looks like a secret', async () => {
+    const words = 'no quota for eyJhbGciOiJIUzI1NiJ9x';
+    site.lay('/register', { status: 200, body: { error: 'access_denied', error_description: words } });
+    expect((await refusalOf(() => register())).message).toContain('"access_denied" ("no quota for …")');
+  });
+
+  it.each([
+    { token_endpoint_auth_method: 'by s3cret' },
+    { redirect_uris: ['https://other.example/managet0ken'] },
+  ])('shows no secret of an answer that repeats one in %j', async (fields) => {
+    const secrets = { client_secret: 's3cret', registration_access_token: 'managet0ken' };
+    const method = { token_endpoint_auth_method: 'client_secret_basic' };
+    site.lay('/register', { status: 201, body: { client_id: 'c', ...secrets, ...method, ...fields } });
+    const refusal = await refusalOf(() => register());
+    expect(refusal.message).toContain('…');
+    expect(everyWordOf(refusal)).not.toMatch(/s3cret|managet0ken/);
+  });
+
+  it('is not tried with another redirect URI after any other error', async () => {
+    site.lay('/register', {
+      status: 400,
+      body: { error: 'invalid_client_metadata', error_description: 'name' },
+    });
+    await refusalOf(() => register([loopback, 'http://localhost/callback']));
+    expect(site.asked.map(({ body }) => body.includes('localhost'))).toEqual([false, false]);
+  });
+
+  it('sends every redirect URI exactly as it was given, a fixed port too', async () => {
+    const fixed = 'http://127.0.0.1:53123/callback';
+    site.lay('/register', ({ body }) =>
+      body.includes(':53123')
+        ? { status: 201, body: { client_id: 'c1' } }
+        : { status: 400, body: { error: 'invalid_redirect_uri' } },
+    );
+    const { registration } = await register([loopback, 'http://localhost/callback', fixed]);
+    expect(registration.redirectUri).toBe(fixed);
+    expect([0, 1, 2].map((index) => (sent(index) as { redirect_uris: string[] }).redirect_uris)).toEqual([
+      [loopback],
+      ['http://localhost/callback'],
+      [fixed],
+    ]);
+  });
+
+  it('refuses private_key_jwt, since no key of ours is there', async () => {
+    site.lay('/register', {
+      status: 201,
+      body: { client_id: 'c', token_endpoint_auth_method: 'private_key_jwt' },
+    });
+    const refusal = await refusalOf(() =>
+      register([loopback], { tokenEndpointAuthMethods: ['private_key_jwt'] }),
+    );
+    expect(refusal).toMatchObject({
+      reason: 'registration_failed',
+      message: expect.stringContaining('private_key_jwt'),
+    });
+    expect(sent()).toMatchObject({ token_endpoint_auth_method: 'none' });
+  });
+
+  it('repeats no secret of an answer that it refuses', async () => {
+    const body = { client_id: 'c', client_secret: 's3cret', token_endpoint_auth_method: 'private_key_jwt' };
+    site.lay('/register', { status: 201, body });
+    expect(everyWordOf(await refusalOf(() => register()))).not.toContain('s3cret');
+  });
+
+  it('calls a server that fails unreachable, not unwilling', async () => {
+    site.lay('/register', { status: 503, headers: { 'retry-after': '30' } });
+    const error = await refusalOf(() => register());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.retryAfter).toBe(30);
+  });
+
+  it('asks for a registration by hand where there is no endpoint', async () => {
+    const { registrationEndpoint: _none, ...server } = serverAt(site.origin);
+    const refusal = await refusalOf(() =>
+      registerDynamically(server, { redirectUris: [loopback], clientName: 'Keyturn' }, site.http),
+    );
+    expect(refusal.reason).toBe('registration_required');
+  });
+});
+
+describe('chooseRegistration', () => {
+  const issuer = 'https://issuer.example';
+  const everything = serverAt(issuer, { clientIdMetadataDocumentSupported: true });
+  const preregistered = registrationAt(issuer, { source: 'preregistered' });
+  const existing = registrationAt(issuer);
+  const metadataUrl = 'https://keyturn.example/client.json';
+
+  it('follows the order of the specification', () => {
+    expect(chooseRegistration(everything, { preregistered, existing, metadataUrl }).mechanism).toBe(
+      'preregistered',
+    );
+    expect(chooseRegistration(everything, { existing, metadataUrl }).mechanism).toBe('existing');
+    expect(chooseRegistration(everything, { metadataUrl })).toEqual({
+      mechanism: 'metadata_document',
+      clientId: metadataUrl,
+    });
+    expect(chooseRegistration(everything, {}).mechanism).toBe('dynamic');
+    expect(chooseRegistration(serverAt(issuer), { metadataUrl }).mechanism).toBe('dynamic');
+  });
+
+  it('never reuses a registration at another issuer, and tells a user who entered one', async () => {
+    const elsewhere = registrationAt('https://issuer.example/');
+    expect(chooseRegistration(everything, { existing: elsewhere }).mechanism).toBe('dynamic');
+    const refusal = await refusalOf(() => chooseRegistration(everything, { preregistered: elsewhere }));
+    expect(refusal.reason).toBe('issuer_mismatch');
+  });
+
+  it('leaves out a registration whose secret has expired', () => {
+    const expired = registrationAt(issuer, { secretExpiresAt: 1000 });
+    expect(chooseRegistration(everything, { existing: expired, now: 1000 }).mechanism).toBe('dynamic');
+    expect(chooseRegistration(everything, { existing: expired, now: 999 }).mechanism).toBe('existing');
+  });
+
+  it('asks the user where nothing is possible', async () => {
+    const { registrationEndpoint: _none, ...server } = serverAt(issuer);
+    const refusal = await refusalOf(() => chooseRegistration(server, {}));
+    expect(refusal.reason).toBe('registration_required');
+    expect(refusal.hint).toContain(`keyturn register ${issuer} --client-id`);
+  });
+});

@@ -1,0 +1,235 @@
+/** Metadata of authorization servers: where it is looked for, and what makes it unusable. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { RuleRefusal } from '../../../src/errors.ts';
+import {
+  authorizationServerLocations,
+  discoverAuthorizationServer,
+  requirePkceForPerson,
+} from '../../../src/oauth/discovery/authorization-server.ts';
+import { refusalOf } from '../refusal.ts';
+import { now, openSite } from '../site.ts';
+import type { Site } from '../site.ts';
+
+const oauthLocation = '/.well-known/oauth-authorization-server';
+const oidcLocation = '/.well-known/openid-configuration';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+const document = (changes: object = {}) => ({
+  body: {
+    issuer: site.origin,
+    authorization_endpoint: `${site.origin}/authorize`,
+    token_endpoint: `${site.origin}/token`,
+    code_challenge_methods_supported: ['S256'],
+    ...changes,
+  },
+});
+
+const discover = (issuer = site.origin) => discoverAuthorizationServer(issuer, site.http);
+
+describe('the locations', () => {
+  it.each([
+    ['https://a.example', [oauthLocation, oidcLocation]],
+    ['https://a.example/', [oauthLocation, oidcLocation]],
+    ['https://a.example/t', [`${oauthLocation}/t`, `${oidcLocation}/t`, `/t${oidcLocation}`]],
+    ['https://a.example/t/', [`${oauthLocation}/t`, `${oidcLocation}/t`, `/t${oidcLocation}`]],
+  ])('of %s are those of the specification, in its order', (issuer, paths) => {
+    const expected = paths.map((path) => `https://a.example${path}`);
+    expect(authorizationServerLocations(new URL(issuer))).toEqual(expected);
+  });
+
+  it('are tried until one has the document', async () => {
+    const issuer = `${site.origin}/t`;
+    site.lay(`${oauthLocation}/t`, { status: 401 });
+    site.lay(`/t${oidcLocation}`, document({ issuer }));
+    expect(await discover(issuer)).toMatchObject({ issuer, tokenEndpoint: `${site.origin}/token` });
+    expect(site.asked.map(({ path }) => path)).toEqual([
+      `${oauthLocation}/t`,
+      `${oidcLocation}/t`,
+      `/t${oidcLocation}`,
+    ]);
+  });
+
+  it('without a document anywhere give undefined', async () => {
+    expect(await discover()).toBeUndefined();
+  });
+
+  it('that fail or are unclear never give undefined', async () => {
+    for (const [status, reason] of [
+      [500, 'authorization_server_unreachable'],
+      [400, 'metadata_invalid'],
+    ] as const) {
+      site.lay(oauthLocation, { status });
+      expect((await refusalOf(() => discover())).reason).toBe(reason);
+    }
+  });
+});
+
+describe('a document', () => {
+  it('becomes plain data with what is optional left out', async () => {
+    site.lay(oauthLocation, document({ scopes_supported: ['a'], something_else: { deep: true } }));
+    const server = await discover();
+    expect(server).toMatchObject({ issParameterSupported: false, scopesSupported: ['a'] });
+    expect(server).not.toHaveProperty('registrationEndpoint');
+    expect(JSON.parse(JSON.stringify(server))).toEqual(server);
+  });
+
+  it('says what else the server offers, and until when all that may be kept', async () => {
+    site.lay(oauthLocation, {
+      ...document({
+        device_authorization_endpoint: `${site.origin}/device`,
+        grant_types_supported: ['authorization_code'],
+        authorization_grant_profiles_supported: ['urn:p'],
+      }),
+      headers: { 'cache-control': 'max-age=60' },
+    });
+    expect(await discover()).toMatchObject({
+      deviceAuthorizationEndpoint: `${site.origin}/device`,
+      grantTypesSupported: ['authorization_code'],
+      grantProfilesSupported: ['urn:p'],
+      freshUntil: now + 60_000,
+    });
+  });
+
+  it('has nothing where it says null, as some servers write for what they lack', async () => {
+    const empty = {
+      registration_endpoint: null,
+      revocation_endpoint: null,
+      scopes_supported: null,
+      grant_types_supported: null,
+      token_endpoint_auth_methods_supported: null,
+      authorization_response_iss_parameter_supported: null,
+    };
+    site.lay(oauthLocation, document(empty));
+    const server = await discover();
+    expect(server).toMatchObject({ issuer: site.origin, issParameterSupported: false });
+    expect(server).not.toHaveProperty('registrationEndpoint');
+    expect(Object.values(server?.metadata ?? {})).not.toContain(null);
+    site.lay(oauthLocation, document({ code_challenge_methods_supported: null }));
+    expect((await refusalOf(discover)).reason).toBe('pkce_unsupported');
+  });
+
+  it('is read though an entry of one of its lists is malformed', async () => {
+    const odd = {
+      scopes_supported: ['a', 7, null, 'b'],
+      grant_types_supported: [{}, 'authorization_code'],
+      code_challenge_methods_supported: [null, 'S256'],
+      token_endpoint_auth_methods_supported: ['none', ['none']],
+    };
+    site.lay(oauthLocation, document(odd));
+    expect(await discover()).toMatchObject({
+      scopesSupported: ['a', 'b'],
+      grantTypesSupported: ['authorization_code'],
+      tokenEndpointAuthMethods: ['none'],
+    });
+  });
+
+  it('is asked for without the header of the earlier revision', async () => {
+    site.lay(oauthLocation, document());
+    const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' };
+    await discoverAuthorizationServer(site.origin, { ...site.http, protocolVersion });
+    expect(site.asked[0]?.headers).not.toHaveProperty('ctx-protocol-version');
+  });
+
+  it('is refused from another issuer of the same host, and from another host', async () => {
+    for (const issuer of [`${site.origin}/other`, 'https://evil.example', site.origin.toUpperCase()]) {
+      site.lay(oauthLocation, document({ issuer }));
+      expect((await refusalOf(() => discover())).reason).toBe('issuer_mismatch');
+    }
+  });
+
+  it('is refused if its issuer differs in a single slash', async () => {
+    site.lay(oauthLocation, document({ issuer: `${site.origin}/` }));
+    const refusal = await refusalOf(() => discover());
+    expect(refusal).toBeInstanceOf(RuleRefusal);
+    expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
+  });
+
+  it('is accepted from an issuer that ends in a slash, if it says so itself', async () => {
+    site.lay(oauthLocation, document({ issuer: `${site.origin}/` }));
+    expect(await discover(`${site.origin}/`)).toMatchObject({ issuer: `${site.origin}/` });
+  });
+
+  it.each([[undefined], [[]], [['plain']], [['s256']]])(
+    'is refused with PKCE methods %j',
+    async (methods) => {
+      site.lay(oidcLocation, document({ code_challenge_methods_supported: methods }));
+      const refusal = await refusalOf(() => discover());
+      expect(refusal).toBeInstanceOf(RuleRefusal);
+      expect(refusal.reason).toBe('pkce_unsupported');
+    },
+  );
+
+  it.each([
+    'authorization_endpoint',
+    'token_endpoint',
+    'registration_endpoint',
+    'revocation_endpoint',
+    'device_authorization_endpoint',
+  ])('is refused if its %s is not https', async (field) => {
+    for (const url of ['http://server.example/x', 'javascript:alert(1)', '/relative']) {
+      site.lay(oauthLocation, document({ [field]: url }));
+      expect((await refusalOf(() => discover())).reason).toBe('insecure_url');
+    }
+  });
+
+  it('without an authorization endpoint and without PKCE serves no person', async () => {
+    const left = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined };
+    site.lay(oauthLocation, document(left));
+    const server = await discover();
+    expect(server).not.toHaveProperty('authorizationEndpoint');
+    if (!server) throw new Error('there is none');
+    const refusal = await refusalOf(async () => requirePkceForPerson(server));
+    expect(refusal).toMatchObject({
+      reason: 'pkce_unsupported',
+      hint: expect.stringContaining(`keyturn override ${site.origin} no-pkce-metadata on`),
+    });
+  });
+
+  it('without an authorization endpoint serves a person where it lists S256, or its owner waived that', async () => {
+    site.lay(oauthLocation, document({ authorization_endpoint: undefined }));
+    const listed = await discover();
+    const left = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined };
+    site.lay(oauthLocation, document(left));
+    const waived = await discoverAuthorizationServer(site.origin, site.http, { noPkceMetadata: true });
+    for (const server of [listed, waived]) {
+      expect(server).toBeDefined();
+      if (server) expect(() => requirePkceForPerson(server)).not.toThrow();
+    }
+  });
+
+  it('names no command that a shell would read otherwise', async () => {
+    const issuer = `${site.origin}/$(x)`;
+    site.lay(
+      `/.well-known/oauth-authorization-server/$(x)`,
+      document({ issuer, code_challenge_methods_supported: undefined }),
+    );
+    const { hint } = await refusalOf(() => discover(issuer));
+    expect(hint).toContain('keyturn override ISSUER no-pkce-metadata on, then: keyturn login RESOURCE');
+  });
+
+  it.each([{ token_endpoint: undefined }, { authorization_endpoint: 7 }, { scopes_supported: 'a' }])(
+    'is refused with %j',
+    async (changes) => {
+      site.lay(oauthLocation, document(changes));
+      expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
+    },
+  );
+});
+
+describe('an issuer', () => {
+  it.each([
+    ['http://server.example', 'insecure_url'],
+    ['not a url', 'insecure_url'],
+    ['https://server.example/#x', 'insecure_url'],
+    ['https://server.example/?x', 'metadata_invalid'],
+  ])('%s is refused', async (issuer, reason) => {
+    expect((await refusalOf(() => discover(issuer))).reason).toBe(reason);
+  });
+});

@@ -1,0 +1,263 @@
+/** The WWW-Authenticate header, well formed and not. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { bearerChallenge, parseChallenges } from '../../../src/oauth/discovery/challenge.ts';
+
+/** Challenges in a form that is easy to compare. */
+function parsed(header: string) {
+  return parseChallenges(header).map(({ scheme, token68, parameters }) => ({
+    scheme,
+    ...(token68 === undefined ? {} : { token68 }),
+    ...Object.fromEntries(parameters),
+  }));
+}
+
+describe('parseChallenges', () => {
+  it.each([
+    ['Bearer', [{ scheme: 'bearer' }]],
+    ['Bearer realm="x"', [{ scheme: 'bearer', realm: 'x' }]],
+    ['bEARER ReAlM=x', [{ scheme: 'bearer', realm: 'x' }]],
+    ['Bearer realm = "x" , scope="a b"', [{ scheme: 'bearer', realm: 'x', scope: 'a b' }]],
+    [
+      'Newauth realm="apps", type=1, title="Login to \\"apps\\"", Basic realm="simple"',
+      [
+        { scheme: 'newauth', realm: 'apps', type: '1', title: 'Login to "apps"' },
+        { scheme: 'basic', realm: 'simple' },
+      ],
+    ],
+    ['Negotiate, Bearer realm="x"', [{ scheme: 'negotiate' }, { scheme: 'bearer', realm: 'x' }]],
+    [
+      'Negotiate YWJj/+==, Bearer realm="x"',
+      [
+        { scheme: 'negotiate', token68: 'YWJj/+==' },
+        { scheme: 'bearer', realm: 'x' },
+      ],
+    ],
+    ['Bearer realm="a, Basic realm=b"', [{ scheme: 'bearer', realm: 'a, Basic realm=b' }]],
+    ['Bearer realm="\\\\"', [{ scheme: 'bearer', realm: '\\' }]],
+    [',, Bearer ,, realm="x",', [{ scheme: 'bearer', realm: 'x' }]],
+    ['Bearer a="1", a="2"', [{ scheme: 'bearer', a: '1' }]],
+    ['Bearer a=""', [{ scheme: 'bearer', a: '' }]],
+  ])('reads %s', (header, challenges) => {
+    expect(parsed(header)).toEqual(challenges);
+  });
+
+  it.each([
+    ['', []],
+    [' , ,', []],
+    ['=x, "quoted"', []],
+    ['realm="x"', []],
+    ['Bearer scope=read write, error=e', [{ scheme: 'bearer', error: 'e' }]],
+    ['Bearer scope="read" junk, error=e', [{ scheme: 'bearer', error: 'e' }]],
+    ['Bearer scope="read', [{ scheme: 'bearer' }]],
+    ['Bearer error=e, scope="read', [{ scheme: 'bearer', error: 'e' }]],
+    ['Bearer junk junk "a, b", Basic realm=x', [{ scheme: 'bearer' }, { scheme: 'basic', realm: 'x' }]],
+    ['(Bearer realm=x, Basic realm=y', [{ scheme: 'basic', realm: 'y' }]],
+    ['Bearer\u0000realm=x', []],
+  ])('keeps what is well formed of %j', (header, challenges) => {
+    expect(parsed(header)).toEqual(challenges);
+  });
+
+  it('ignores a header longer than 16 KiB', () => {
+    expect(parseChallenges(`Bearer realm="${'x'.repeat(16 * 1024)}"`)).toEqual([]);
+  });
+
+  it('never throws, whatever the header', () => {
+    const pieces = fc.constantFrom(
+      'Bearer',
+      ' ',
+      ',',
+      '=',
+      '"',
+      '\\',
+      'realm',
+      'a68==',
+      '\t',
+      '\u0000',
+      '\u00e9',
+    );
+    const nearly = fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), nearly), (header) => void bearerChallenge(header)),
+    );
+  });
+
+  it('finds every value that a quoted-string can carry', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (one, other) => {
+        const quote = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`;
+        const header = `Basic a=${quote(one)}, Bearer a=${quote(other)}`;
+        expect(parsed(header)).toEqual([
+          { scheme: 'basic', a: one },
+          { scheme: 'bearer', a: other },
+        ]);
+      }),
+    );
+  });
+});
+
+/** A challenge list, as a model and in one of the many spellings that RFC 9110 §11.6.1 allows it. */
+const token = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}$/);
+const blank = fc.constantFrom('', ' ', '\t', '  ');
+const parameter = fc
+  .record({
+    name: token,
+    value: fc.oneof(fc.string({ unit: 'binary' }), token),
+    before: blank,
+    after: blank,
+    bare: fc.boolean(),
+  })
+  .map(({ name, value, before, after, bare }) => {
+    const isToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value);
+    const written = bare && isToken ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;
+    return { name, value, text: `${name}${before}=${after}${written}` };
+  });
+const challengeModel = fc
+  .record({
+    scheme: token,
+    parameters: fc.array(parameter, { maxLength: 4 }),
+    between: fc.constantFrom(',', ', ', ' ,\t', ', ,'),
+  })
+  .map(({ scheme, parameters, between }) => ({
+    expected: {
+      scheme: scheme.toLowerCase(),
+      // The first of two with one name counts: written later entries must not win.
+      parameters: parameters.reduceRight<Record<string, string>>(
+        (all, { name, value }) => ({ ...all, [`_${name.toLowerCase()}`]: value }),
+        {},
+      ),
+    },
+    text: [
+      `${scheme}${parameters.length === 0 ? '' : ' '}${parameters[0]?.text ?? ''}`,
+      ...parameters.slice(1).map(({ text }) => text),
+    ].join(between),
+  }));
+
+describe('a list of challenges', () => {
+  it('is read back as it was meant, in every spelling', () => {
+    fc.assert(
+      fc.property(
+        fc.array(challengeModel, { maxLength: 4 }),
+        fc.constantFrom(',', ', ', ' , ,'),
+        (models, between) => {
+          const header = models.map(({ text }) => text).join(between);
+          fc.pre(header.length <= 16 * 1024);
+          const read = parseChallenges(header).map(({ scheme, parameters }) => ({
+            scheme,
+            parameters: Object.fromEntries([...parameters].map(([name, value]) => [`_${name}`, value])),
+          }));
+          expect(read).toEqual(models.map(({ expected }) => expected));
+        },
+      ),
+    );
+  });
+
+  it('loses nothing before a broken piece, and nothing after the comma that ends it', () => {
+    const broken = fc.constantFrom('scope=a b', '=x', '(', 'a="x" y', '@', 'a=b=c', 'x=');
+    fc.assert(
+      fc.property(challengeModel, broken, challengeModel, (one, piece, other) => {
+        const header = `${one.text}, ${piece}, ${other.text}`;
+        const read = parseChallenges(header);
+        expect(read[0]?.scheme).toBe(one.expected.scheme);
+        expect(read.at(-1)?.scheme).toBe(other.expected.scheme);
+        const parameters = [...(read.at(-1)?.parameters ?? [])].map(([name, value]) => [`_${name}`, value]);
+        expect(Object.fromEntries(parameters)).toEqual(other.expected.parameters);
+      }),
+    );
+  });
+
+  it('is read to its end where one piece fills all the room', () => {
+    const steps = (header: string): number => parseChallenges(header).length;
+    for (const piece of ['"', '\\"', 'a=', 'a="', ' ', ',', 'Bearer ', '=', 'x=y,']) {
+      expect(steps(piece.repeat(Math.floor((16 * 1024) / piece.length)))).toBeLessThanOrEqual(16 * 1024);
+    }
+  });
+});
+
+describe('bearerChallenge', () => {
+  it('reads what RFC 6750 and RFC 9728 define', () => {
+    const header =
+      'Bearer error="insufficient_scope", error_description="More is needed", scope="a b a", resource_metadata="https://server.example/m"';
+    expect(bearerChallenge(header)).toEqual({
+      error: 'insufficient_scope',
+      errorDescription: 'More is needed',
+      scope: ['a', 'b'],
+      resourceMetadata: 'https://server.example/m',
+    });
+  });
+
+  const metadata = 'https://server.example/.well-known/oauth-protected-resource/mcp';
+
+  it.each([
+    ['an unquoted URL', `Bearer resource_metadata=${metadata}, scope="a"`],
+    ['an unquoted URL at the end', `Bearer scope="a", resource_metadata=${metadata}`],
+    ['no comma', `Bearer scope="a" resource_metadata="${metadata}"`],
+    ['neither comma nor quotes', `Bearer scope=a resource_metadata=${metadata}`],
+    ['semicolons', `Bearer scope="a"; resource_metadata="${metadata}"`],
+    ['semicolons and no quotes', `Bearer scope=a;resource_metadata=${metadata};error=e`],
+    ['single quotes', `Bearer scope='a', resource_metadata='${metadata}'`],
+    [
+      'quotes within a text',
+      `Bearer error_description="No "token" here", scope="a", resource_metadata="${metadata}"`,
+    ],
+    ['a comma after the scheme', `Bearer, scope="a", resource_metadata="${metadata}"`],
+    ['no comma before the next scheme', `Basic realm="x" Bearer scope="a", resource_metadata="${metadata}"`],
+  ])('reads metadata and scope with %s', (_what, header) => {
+    expect(bearerChallenge(header)).toMatchObject({ resourceMetadata: metadata, scope: ['a'] });
+  });
+
+  it.each([
+    ['an unfinished quote', `Bearer resource_metadata="${metadata}`],
+    ['no equals sign', `Bearer resource_metadata "${metadata}"`],
+    ['nothing', 'Bearer resource_metadata='],
+    ['an empty text', 'Bearer resource_metadata=""'],
+    ['brackets', `Bearer resource_metadata=<${metadata}>`],
+    ['another sign', `Bearer resource_metadata:"${metadata}"`],
+    [
+      'more room than a header has',
+      `Bearer resource_metadata="${metadata}", realm="${'x'.repeat(16 * 1024)}"`,
+    ],
+    ['a colon after the scheme', `Bearer: resource_metadata="${metadata}"`],
+    ['JSON', `Bearer {"resource_metadata":"${metadata}"}`],
+    ['the name in quotes', `Bearer "resource_metadata"="${metadata}"`],
+    ['no scheme', `resource_metadata="${metadata}"`],
+  ])('says that metadata is named and can’t be read: %s', (_what, header) => {
+    expect(bearerChallenge(header)).toMatchObject({ isUnreadable: true });
+    expect(bearerChallenge(header)).not.toHaveProperty('resourceMetadata');
+  });
+
+  it.each([
+    `Bearer realm="say resource_metadata=${metadata}"`,
+    `DPoP resource_metadata="${metadata}", Bearer scope="a"`,
+    'Bearer',
+  ])('says nothing of metadata that no Bearer challenge names: %s', (header) => {
+    expect(bearerChallenge(header)).not.toHaveProperty('isUnreadable');
+  });
+
+  it('reads a second Bearer challenge for what the first lacks', () => {
+    const header = `Bearer realm="x", Basic realm="y", Bearer error="insufficient_scope", scope="b", Bearer scope="c"`;
+    expect(bearerChallenge(header)).toEqual({ error: 'insufficient_scope', scope: ['b'] });
+    expect(bearerChallenge(`Bearer scope="a", Bearer scope="b", resource_metadata="${metadata}"`)).toEqual({
+      resourceMetadata: metadata,
+      scope: ['b'],
+    });
+  });
+
+  it('prefers the challenge that names the metadata', () => {
+    expect(bearerChallenge('Bearer realm="x", Bearer resource_metadata="https://server.example/m"')).toEqual({
+      resourceMetadata: 'https://server.example/m',
+    });
+  });
+
+  it('is not there without the Bearer scheme', () => {
+    expect(
+      bearerChallenge('DPoP resource_metadata="https://server.example/m", Basic realm="Bearer scope=a"'),
+    ).toBeUndefined();
+  });
+
+  it('drops scopes that are none, and says nothing of an empty list', () => {
+    expect(bearerChallenge('Bearer scope="read caf\u00e9"')).toEqual({ scope: ['read'] });
+    expect(bearerChallenge('Bearer scope=""')).toEqual({});
+  });
+});

@@ -1,0 +1,93 @@
+/** Which revision a protected server follows, and whether it wants authorization at all. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { Unreachable } from '../../../src/errors.ts';
+import { discoverResource } from '../../../src/oauth/discovery/discovery.ts';
+import { probe } from '../../../src/oauth/discovery/probe.ts';
+import { refusalOf } from '../refusal.ts';
+import { openSite } from '../site.ts';
+import type { Page, Site } from '../site.ts';
+
+const pathSpecific = '/.well-known/oauth-protected-resource/mcp';
+
+let site: Site;
+let endpoint: string;
+beforeAll(async () => {
+  site = await openSite();
+  endpoint = `${site.origin}/mcp`;
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+const discover = async () => discoverResource(endpoint, await probe(endpoint, site.http), site.http);
+const document = { authorization_servers: ['https://issuer.example'] };
+
+describe('a protected server', () => {
+  it.each([401, 403])('is one whose %i names metadata', async (status) => {
+    const challenge = `Bearer resource_metadata="${site.origin}/named"`;
+    site.lay('/mcp', { status, headers: { 'www-authenticate': challenge } });
+    site.lay('/named', { body: document });
+    expect(await discover()).toMatchObject({
+      kind: 'protected',
+      resource: { resource: endpoint, authorizationServers: ['https://issuer.example'] },
+    });
+  });
+
+  it('is one with metadata at a well-known place, whatever it answers', async () => {
+    site.lay('/mcp', { status: 200 });
+    site.lay(pathSpecific, { body: document });
+    expect(await discover()).toMatchObject({ kind: 'protected' });
+  });
+
+  it.each([[401], [403]])(
+    'without metadata anywhere follows the earlier revision after a %i',
+    async (status) => {
+      site.lay('/mcp', { status });
+      expect(await discover()).toEqual({
+        kind: 'earlierRevision',
+        resource: endpoint,
+        authorizationBaseUrl: site.origin,
+      });
+    },
+  );
+
+  it.each<[string, Page]>([
+    ['names no authorization server', { body: { resource: 'x' } }],
+    ['has an empty list of them', { body: { authorization_servers: [] } }],
+    ['is broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
+    ['answers 400', { status: 400 }],
+  ])('is not taken for one of the earlier revision when its metadata %s', async (_what, page) => {
+    site.lay('/mcp', { status: 401 });
+    site.lay(pathSpecific, page);
+    expect((await refusalOf(discover)).reason).toBe('metadata_invalid');
+  });
+
+  it('is not taken for one of the earlier revision when its metadata is out of reach', async () => {
+    site.lay('/mcp', { status: 401 });
+    site.lay(pathSpecific, { status: 503 });
+    expect(await refusalOf(discover)).toBeInstanceOf(Unreachable);
+  });
+
+  it('is not taken for one of the earlier revision when the metadata that it names is absent', async () => {
+    const challenge = `Bearer resource_metadata="${site.origin}/named"`;
+    site.lay('/mcp', { status: 401, headers: { 'www-authenticate': challenge } });
+    const refusal = await refusalOf(discover);
+    expect(refusal).toMatchObject({ reason: 'metadata_invalid', message: expect.stringContaining('/named') });
+  });
+});
+
+describe('a server that asks for no token', () => {
+  it('needs no authorization if it answers without one and has no metadata', async () => {
+    site.lay('/mcp', { status: 200, body: {} });
+    expect((await refusalOf(discover)).reason).toBe('authorization_not_required');
+  });
+
+  it.each([404, 302, 400])(
+    'is not the right address if it answers %i and has no metadata',
+    async (status) => {
+      site.lay('/mcp', { status });
+      const refusal = await refusalOf(discover);
+      expect(refusal).toMatchObject({ reason: 'metadata_invalid', hint: expect.stringContaining('URL') });
+    },
+  );
+});

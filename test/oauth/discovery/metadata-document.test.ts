@@ -1,0 +1,234 @@
+/** Fetching a metadata document from a real server that does not always behave. */
+import { gzipSync } from 'node:zlib';
+
+import { Agent, fetch as fetchBy } from 'undici';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+
+import { RuleRefusal, Unreachable } from '../../../src/errors.ts';
+import { AnswerLost } from '../../../src/oauth/base/http.ts';
+import { fetchMetadata, firstMetadata } from '../../../src/oauth/discovery/metadata-document.ts';
+import { everyWordOf, refusalOf } from '../refusal.ts';
+import { deadOrigin, now, openSite } from '../site.ts';
+import type { Page, Site } from '../site.ts';
+
+const reason = 'authorization_server_unreachable';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+const get = (path = '/doc', http = site.http) => fetchMetadata(site.origin + path, http, reason);
+
+function nested(depth: number): string {
+  return `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+}
+
+describe('a metadata document', () => {
+  it('is found as JSON, also as a +json type and after redirects of the same origin', async () => {
+    site.lay('/doc', { status: 302, headers: { location: '/two' } });
+    site.lay('/two', { status: 308, headers: { location: `${site.origin}/three` } });
+    site.lay('/three', { status: 307, headers: { location: 'four' } });
+    site.lay('/four', { headers: { 'content-type': 'application/x+json; charset=utf-8' }, body: '{"a":1}' });
+    expect(await get()).toMatchObject({ kind: 'found', url: `${site.origin}/four`, json: { a: 1 } });
+  });
+
+  it.each([401, 403, 404])('is absent when the server answers %i', async (status) => {
+    site.lay('/doc', { status, body: { error: 'x' } });
+    expect(await get()).toEqual({ kind: 'absent', status });
+  });
+
+  it.each([400, 402, 405, 406, 410, 418, 451])('is neither absent nor there after a %i', async (status) => {
+    site.lay('/doc', { status });
+    expect(await get()).toEqual({ kind: 'unclear', status });
+  });
+
+  it('may be kept as long as its HTTP headers say', async () => {
+    site.lay('/doc', { headers: { 'cache-control': 'max-age=120' }, body: {} });
+    expect(await get()).toMatchObject({ freshUntil: now + 120_000 });
+    site.lay('/doc', { headers: { 'cache-control': 'no-store' }, body: {} });
+    expect(await get()).toMatchObject({ freshUntil: now });
+  });
+
+  it('is cut off at its bound even if it never ends', async () => {
+    const headers = { 'content-type': 'application/json' };
+    site.lay('/doc', { headers, body: `"${'x'.repeat(300 * 1024)}`, hangs: true });
+    expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
+  });
+
+  it('is bounded by what it unpacks to', async () => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    site.lay('/doc', { headers, body: gzipSync(JSON.stringify({ a: 'x'.repeat(10_000_000) })) });
+    expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
+  });
+
+  it.each<[string, Page]>([
+    ['JSON that is called a web page', { headers: { 'content-type': 'text/html' }, body: ' {"a":1}' }],
+    ['a web page that is called JSON', { headers: { 'content-type': 'application/json' }, body: '<html>' }],
+    ['JSON without a type', { body: '{}' }],
+    ['broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
+    ['a list', { body: [] }],
+    ['more than 256 KiB', { body: { a: 'x'.repeat(256 * 1024) } }],
+    [
+      'text that is not UTF-8',
+      { headers: { 'content-type': 'application/json; charset=latin1' }, body: '{"a":"\ud800"' },
+    ],
+    [
+      'a tower of lists',
+      { headers: { 'content-type': 'application/json' }, body: `{"a":${'['.repeat(99_999)}` },
+    ],
+    [
+      'a tower of lists that ends',
+      {
+        headers: { 'content-type': 'application/json' },
+        body: `{"a":${'['.repeat(99_999)}${']'.repeat(99_999)}}`,
+      },
+    ],
+    ['too deep a nesting', { headers: { 'content-type': 'application/json' }, body: nested(40) }],
+    ['another success', { status: 204 }],
+    ['a redirect to nowhere', { status: 302 }],
+    ['a redirect to another origin', { status: 302, headers: { location: 'https://localhost:1/doc' } }],
+    ['a redirect to http', { status: 302, headers: { location: 'http://127.0.0.1/doc' } }],
+    ['a redirect to itself', { status: 302, headers: { location: '/doc' } }],
+  ])('is refused when it is %s', async (_what, page) => {
+    site.lay('/doc', page);
+    const refusal = await refusalOf(() => get());
+    expect(refusal).toBeInstanceOf(RuleRefusal);
+    expect(refusal.reason).toBe('metadata_invalid');
+  });
+
+  it('may nest as deep as real ones do', async () => {
+    site.lay('/doc', { headers: { 'content-type': 'application/json' }, body: nested(10) });
+    expect((await get()).kind).toBe('found');
+  });
+
+  it('follows three redirects and no fourth', async () => {
+    site.lay('/doc', { status: 302, headers: { location: '/doc' } });
+    await refusalOf(() => get());
+    expect(site.asked).toHaveLength(4);
+  });
+
+  it.each([429, 500, 503])('is neither absent nor invalid when the server answers %i', async (status) => {
+    site.lay('/doc', { status, headers: { 'retry-after': '7' } });
+    const error = await refusalOf(() => get());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error).toMatchObject({ reason, retryAfter: 7 });
+  });
+
+  it('is unreachable when time runs out in the middle of it', async () => {
+    site.lay('/doc', { headers: { 'content-type': 'application/json' }, body: '{', hangs: true });
+    const ended = new AbortController();
+    const http = { ...site.http, deadline: () => ended.signal };
+    const waiting = refusalOf(() => get('/doc', http));
+    ended.abort();
+    expect(await waiting).toMatchObject({ reason, message: expect.stringContaining('in time') });
+  });
+
+  it('is unreachable when nobody listens, and the error names a code but no URL', async () => {
+    const dead = await deadOrigin();
+    const error = await refusalOf(() => fetchMetadata(`${dead}/doc?key=s3cret`, site.http, reason));
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.message).toContain('ECONNREFUSED');
+    expect(everyWordOf(error)).not.toContain('s3cret');
+  });
+
+  it('is unreachable under a certificate that is not trusted, with a hint', async () => {
+    const error = await refusalOf(() =>
+      get('/doc', { ...site.http, fetch: (url, init) => fetch(url, init) }),
+    );
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.hint).toContain('keyturn settings extraAuthorities');
+  });
+
+  it('is unreachable under a certificate for another name, and the hint names no authorities', async () => {
+    const agent = new Agent({ connect: { ca: site.ca, servername: 'other.example' } });
+    onTestFinished(() => agent.destroy());
+    const error = await refusalOf(() =>
+      get('/doc', { ...site.http, fetch: (url, init) => fetchBy(url, { ...init, dispatcher: agent }) }),
+    );
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.message).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
+    expect(error.hint).toContain('for another name');
+    expect(error.hint).not.toMatch(/authorit/i);
+  });
+
+  it.each([
+    ['CERT_HAS_EXPIRED', 'has expired'],
+    ['CERT_NOT_YET_VALID', 'not valid yet'],
+    ['CERT_REVOKED', 'was revoked'],
+    ['HOSTNAME_MISMATCH', 'another name'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'extraAuthorities'],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'extraAuthorities'],
+    ['CERT_SIGNATURE_FAILURE', 'can not be used'],
+  ])('is unreachable after %s, with a hint that fits it', async (code, hint) => {
+    const cause = Object.assign(new Error('tls'), { code });
+    const fails = async (): Promise<never> => Promise.reject(new TypeError('fetch failed', { cause }));
+    const error = await refusalOf(() => get('/doc', { ...site.http, fetch: fails }));
+    // Nothing was sent: the answer isn't lost.
+    expect(error).not.toBeInstanceOf(AnswerLost);
+    expect(error.hint).toContain(hint);
+    expect(error.hint?.includes('extraAuthorities')).toBe(hint === 'extraAuthorities');
+  });
+
+  it('is never fetched over plain http', async () => {
+    expect((await refusalOf(() => fetchMetadata('http://127.0.0.1:1/', site.http, reason))).reason).toBe(
+      'insecure_url',
+    );
+  });
+});
+
+describe('a list of locations', () => {
+  const first = (...paths: string[]) =>
+    firstMetadata(
+      paths.map((path) => site.origin + path),
+      site.http,
+      reason,
+    );
+
+  it('goes on past what is absent and what is invalid', async () => {
+    site.lay('/one', { headers: { 'content-type': 'text/html' }, body: '<html>' });
+    site.lay('/three', { body: { a: 1 } });
+    expect(await first('/one', '/two', '/three')).toMatchObject({ json: { a: 1 } });
+  });
+
+  it('is absent only if nothing was there, and invalid otherwise', async () => {
+    expect(await first('/one', '/two')).toBeUndefined();
+    site.lay('/one', { headers: { 'content-type': 'application/json' }, body: '{' });
+    expect((await refusalOf(() => first('/one', '/two'))).reason).toBe('metadata_invalid');
+  });
+
+  it.each<[string, Page]>([
+    [
+      'a web page',
+      { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<!doctype html><p>Welcome' },
+    ],
+    ['a web page without a type', { headers: { 'content-type': '' }, body: '<html>' }],
+    [
+      'a web page of more than 256 KiB',
+      { headers: { 'content-type': 'text/html' }, body: 'x'.repeat(300_000) },
+    ],
+    ['plain words', { headers: { 'content-type': 'text/plain' }, body: 'ok' }],
+  ])('has nothing where each of them is %s', async (_what, page) => {
+    site.lay('/one', page);
+    site.lay('/two', page);
+    expect(await first('/one', '/two')).toBeUndefined();
+    site.lay('/two', { body: { a: 1 } });
+    expect(await first('/one', '/two')).toMatchObject({ json: { a: 1 } });
+  });
+
+  it('remembers an unclear answer: later locations count, but absence is not believed', async () => {
+    site.lay('/one', { status: 400 });
+    const refusal = await refusalOf(() => first('/one', '/two'));
+    expect(refusal).toMatchObject({ reason: 'metadata_invalid', message: expect.stringContaining('400') });
+    site.lay('/two', { body: { a: 1 } });
+    expect(await first('/one', '/two')).toMatchObject({ json: { a: 1 } });
+  });
+
+  it('ends at a server that fails, whatever a later location holds', async () => {
+    site.lay('/one', { status: 500 });
+    site.lay('/two', { body: { a: 1 } });
+    expect(await refusalOf(() => first('/one', '/two'))).toBeInstanceOf(Unreachable);
+  });
+});

@@ -1,0 +1,134 @@
+/** Asking a protected server without a token. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { probe, probeEitherSpelling } from '../../../src/oauth/discovery/probe.ts';
+import { refusalOf } from '../refusal.ts';
+import { deadOrigin, openSite } from '../site.ts';
+import type { Site } from '../site.ts';
+
+let site: Site;
+let endpoint: string;
+beforeAll(async () => {
+  site = await openSite();
+  endpoint = `${site.origin}/mcp`;
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+describe('probe', () => {
+  const challenge = { 'www-authenticate': 'Bearer scope="a"' };
+
+  it('finds the challenge by GET, without a body and without authorization', async () => {
+    site.lay('/mcp', { status: 401, headers: challenge });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+    expect(site.asked).toMatchObject([{ method: 'GET', body: '' }]);
+    expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('asks by POST where GET is not known', async () => {
+    site.lay('/mcp', ({ method }) =>
+      method === 'GET' ? { status: 405 } : { status: 401, headers: challenge },
+    );
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+  });
+
+  it('reads the challenge of a 403 too', async () => {
+    site.lay('/mcp', { status: 403, headers: challenge });
+    expect(await probe(endpoint, site.http)).toMatchObject({ status: 403, challenge: {} });
+  });
+
+  it('asks by POST where GET is open to all', async () => {
+    site.lay('/mcp', ({ method }) =>
+      method === 'GET' ? { body: '<html>' } : { status: 401, headers: challenge },
+    );
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+    site.lay('/mcp', ({ method }) => (method === 'GET' ? { body: '<html>' } : { status: 400 }));
+    expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
+  });
+
+  it.each([200, 404, 418])('reads no challenge of a %i', async (status) => {
+    site.lay('/mcp', { status, headers: challenge });
+    expect(await probe(endpoint, site.http)).toEqual({ status });
+  });
+
+  it('takes a 501 for an answer, and asks by POST after it', async () => {
+    site.lay('/mcp', ({ method }) =>
+      method === 'GET' ? { status: 501 } : { status: 401, headers: challenge },
+    );
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+    site.lay('/mcp', { status: 501 });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 501 });
+  });
+
+  it('does not wait for the end of a stream', async () => {
+    site.lay('/mcp', { headers: { 'content-type': 'text/event-stream' }, body: ':\n\n', hangs: true });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
+  });
+
+  it.each([301, 302, 303, 307, 308])(
+    'follows a %i within the origin, and takes the challenge there',
+    async (status) => {
+      site.lay('/mcp', { status, headers: { location: '/mcp/' } });
+      site.lay('/mcp/', { status: 401, headers: challenge });
+      expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+      expect(site.asked.map(({ path }) => path)).toEqual(['/mcp', '/mcp/']);
+    },
+  );
+
+  it('repeats a POST where the redirect keeps the method, and nowhere else', async () => {
+    const redirecting = (status: number): void => {
+      site.clear();
+      site.lay('/mcp', { status, headers: { location: '/mcp/' } });
+      site.lay('/mcp/', ({ method }) =>
+        method === 'GET' ? { status: 405 } : { status: 401, headers: challenge },
+      );
+    };
+    redirecting(307);
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+    redirecting(302);
+    expect(await probe(endpoint, site.http)).toEqual({ status: 302 });
+    expect(site.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /mcp',
+      'GET /mcp/',
+      'POST /mcp',
+    ]);
+  });
+
+  it('follows no redirect to another origin, and three at most', async () => {
+    site.lay('/mcp', { status: 307, headers: { location: 'https://127.0.0.1:1/mcp' } });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 307 });
+    expect(site.asked).toHaveLength(1);
+    site.lay('/mcp', { status: 307, headers: { location: '/mcp' } });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 307 });
+    expect(site.asked).toHaveLength(5);
+  });
+
+  it('does not take the page that a redirect leads to for the endpoint', async () => {
+    site.lay('/mcp', { status: 302, headers: { location: '/sign-in' } });
+    site.lay('/sign-in', { body: '<html>' });
+    expect(await probe(endpoint, site.http)).toEqual({ status: 302 });
+  });
+
+  it('asks at the spelling with the other end where the typed one asks for nothing', async () => {
+    const found = { status: 401, challenge: { scope: ['a'] } };
+    site.lay('/mcp/', { status: 401, headers: challenge });
+    expect(await probeEitherSpelling(endpoint, site.http)).toEqual({ at: `${endpoint}/`, ...found });
+    site.clear();
+    site.lay('/mcp', { status: 401, headers: challenge });
+    expect(await probeEitherSpelling(`${endpoint}/`, site.http)).toEqual({ at: endpoint, ...found });
+    site.clear();
+    site.lay('/mcp', { body: 'open' });
+    site.lay('/mcp/', { status: 500 });
+    expect(await probeEitherSpelling(endpoint, site.http)).toEqual({ at: endpoint, status: 200 });
+    site.clear();
+    expect(await probeEitherSpelling(`${site.origin}/`, site.http)).toMatchObject({ status: 404 });
+    expect(site.asked.map(({ path }) => path)).toEqual(['/', '/']);
+  });
+
+  it('tells an unreachable server from one that answers', async () => {
+    site.lay('/mcp', { status: 502 });
+    expect((await refusalOf(() => probe(endpoint, site.http))).reason).toBe('protected_server_unreachable');
+    const dead = await deadOrigin();
+    expect((await refusalOf(() => probe(dead, site.http))).reason).toBe('protected_server_unreachable');
+  });
+});

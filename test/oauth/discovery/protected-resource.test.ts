@@ -1,0 +1,201 @@
+/** What a protected server says about itself, and when it is not believed. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { RuleRefusal, Unreachable } from '../../../src/errors.ts';
+import type { FetchInit } from '../../../src/oauth/base/http.ts';
+import {
+  discoverProtectedResource,
+  protectedResourceLocations,
+} from '../../../src/oauth/discovery/protected-resource.ts';
+import { refusalOf } from '../refusal.ts';
+import { now, openSite } from '../site.ts';
+import type { Site } from '../site.ts';
+
+const pathSpecific = '/.well-known/oauth-protected-resource/mcp';
+const root = '/.well-known/oauth-protected-resource';
+
+let site: Site;
+let endpoint: string;
+beforeAll(async () => {
+  site = await openSite();
+  endpoint = `${site.origin}/mcp`;
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+const document = (changes: object = {}) => ({
+  body: { resource: endpoint, authorization_servers: ['https://issuer.example'], ...changes },
+});
+
+const discover = (resourceMetadata?: string) =>
+  discoverProtectedResource(
+    endpoint,
+    resourceMetadata === undefined ? undefined : { resourceMetadata },
+    site.http,
+  );
+
+describe('discoverProtectedResource', () => {
+  it('asks at the path-specific location, then at the root', async () => {
+    site.lay(root, document({ scopes_supported: ['a', 'b'] }));
+    expect(await discover()).toEqual({
+      resource: endpoint,
+      authorizationServers: ['https://issuer.example'],
+      scopesSupported: ['a', 'b'],
+      metadataUrl: site.origin + root,
+      freshUntil: now + 3_600_000,
+    });
+    expect(site.asked.map(({ path }) => path)).toEqual([pathSpecific, root]);
+  });
+
+  it('keeps a path and asks once for an endpoint without one', () => {
+    expect(protectedResourceLocations('https://server.example/a/b')).toEqual([
+      'https://server.example/.well-known/oauth-protected-resource/a/b',
+      'https://server.example/.well-known/oauth-protected-resource',
+    ]);
+    expect(protectedResourceLocations('https://server.example')).toHaveLength(1);
+  });
+
+  it('uses the document that the challenge names, and no other', async () => {
+    site.lay('/named', document());
+    site.lay(pathSpecific, document({ authorization_servers: ['https://other.example'] }));
+    expect(await discover(`${site.origin}/named`)).toMatchObject({
+      authorizationServers: ['https://issuer.example'],
+    });
+    expect(site.asked.map(({ path }) => path)).toEqual(['/named']);
+  });
+
+  it('refuses when the document that the challenge names is absent, though another is there', async () => {
+    site.lay(pathSpecific, document());
+    const refusal = await refusalOf(() => discover(`${site.origin}/named`));
+    expect(refusal).toMatchObject({ reason: 'metadata_invalid', message: expect.stringContaining('/named') });
+  });
+
+  it('refuses by name when a web page is where the challenge names the document, though another is there', async () => {
+    site.lay(pathSpecific, document());
+    site.lay('/named', { headers: { 'content-type': 'text/html' }, body: '<html>' });
+    expect(await refusalOf(() => discover(`${site.origin}/named`))).toMatchObject({
+      reason: 'metadata_invalid',
+      message: expect.stringContaining('/named", but what is there is no JSON'),
+    });
+  });
+
+  it.each(['javascript:alert(1)', 'http://server.example/m', 'file:///m'])(
+    'refuses a challenge that names %s',
+    async (url) => {
+      expect((await refusalOf(() => discover(url))).reason).toBe('insecure_url');
+    },
+  );
+
+  it('takes the named document from another origin, if it is about this server', async () => {
+    const elsewhere = await openSite();
+    try {
+      elsewhere.lay('/m', document());
+      const http = {
+        ...site.http,
+        fetch: (url: string, init: FetchInit) =>
+          (url.startsWith(elsewhere.origin) ? elsewhere : site).http.fetch(url, init),
+      };
+      const challenge = { resourceMetadata: `${elsewhere.origin}/m` };
+      expect(await discoverProtectedResource(endpoint, challenge, http)).toMatchObject({
+        resource: endpoint,
+        metadataUrl: `${elsewhere.origin}/m`,
+      });
+      elsewhere.lay('/m', document({ resource: `${elsewhere.origin}/mcp` }));
+      const refusal = await refusalOf(() => discoverProtectedResource(endpoint, challenge, http));
+      expect(refusal.reason).toBe('resource_mismatch');
+    } finally {
+      await elsewhere.close();
+    }
+  });
+
+  it.each([401, 403, 404, 405])(
+    'refuses by name when the document that the challenge names answers %i',
+    async (status) => {
+      site.lay('/named', { status });
+      site.lay(pathSpecific, document());
+      const refusal = await refusalOf(() => discover(`${site.origin}/named`));
+      expect(refusal).toMatchObject({
+        reason: 'metadata_invalid',
+        message: expect.stringContaining('/named'),
+      });
+      expect(site.asked).toHaveLength(1);
+    },
+  );
+
+  it('goes on to the root where the path-specific location answers 401, 403 or 404', async () => {
+    site.lay(root, document());
+    for (const status of [401, 403, 404]) {
+      site.lay(pathSpecific, { status });
+      expect(await discover()).toMatchObject({ resource: endpoint });
+    }
+  });
+
+  it('is undefined only if every location is absent', async () => {
+    expect(await discover()).toBeUndefined();
+    site.lay(root, { status: 500 });
+    const error = await refusalOf(() => discover());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.reason).toBe('protected_server_unreachable');
+  });
+
+  it.each(['https://other.example/mcp', 'https://127.0.0.1/mcp', 'nonsense', '/mcp'])(
+    'refuses metadata whose resource is %s',
+    async (resource) => {
+      site.lay(pathSpecific, document({ resource }));
+      const refusal = await refusalOf(() => discover());
+      expect(refusal).toBeInstanceOf(RuleRefusal);
+      expect(refusal.reason).toBe('resource_mismatch');
+    },
+  );
+
+  it('refuses metadata for a part of the server that was not asked', async () => {
+    for (const resource of [`${endpoint}/deeper`, `${site.origin}/mc`, `${endpoint}#part`]) {
+      site.lay(pathSpecific, document({ resource }));
+      expect((await refusalOf(() => discover())).reason).toBe('resource_mismatch');
+    }
+  });
+
+  it.each(['/mcp/', '/', '', '/mcp?tenant=1'])(
+    'keeps a resource that ends in %j byte for byte',
+    async (end) => {
+      const resource = site.origin.replace('https', 'HTTPS') + end;
+      site.lay(pathSpecific, document({ resource }));
+      expect(await discover()).toMatchObject({ resource });
+    },
+  );
+
+  it('takes the canonical endpoint where the metadata names no resource', async () => {
+    site.lay(pathSpecific, { body: { authorization_servers: ['https://issuer.example'] } });
+    expect(await discover()).toMatchObject({ resource: endpoint });
+  });
+
+  it('has nothing where it says null', async () => {
+    site.lay(pathSpecific, document({ resource: null, scopes_supported: null, jwks_uri: null }));
+    const found = await discover();
+    expect(found).toMatchObject({ resource: endpoint });
+    expect(found).not.toHaveProperty('scopesSupported');
+    site.lay(pathSpecific, document({ authorization_servers: null }));
+    expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
+  });
+
+  it('is read though an entry of one of its lists is malformed', async () => {
+    const servers = [7, null, '', 'https://issuer.example'];
+    site.lay(pathSpecific, document({ authorization_servers: servers, scopes_supported: ['a', {}, 'b'] }));
+    expect(await discover()).toMatchObject({
+      authorizationServers: ['https://issuer.example'],
+      scopesSupported: ['a', 'b'],
+    });
+  });
+
+  it.each([
+    { authorization_servers: [] },
+    { authorization_servers: undefined },
+    { authorization_servers: 'https://issuer.example' },
+    { authorization_servers: [7] },
+    { resource: 7 },
+    { scopes_supported: 'a b' },
+  ])('refuses a document with %j', async (changes) => {
+    site.lay(pathSpecific, document(changes));
+    expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
+  });
+});

@@ -1,0 +1,345 @@
+/** The authorization request, and the answer that a browser brings back. */
+import { createHash } from 'node:crypto';
+
+import { describe, expect, it } from 'vitest';
+
+import type { AuthorizationServer } from '../../../src/oauth/discovery/authorization-server.ts';
+import {
+  buildAuthorizationRequest,
+  processAuthorizationResponse,
+} from '../../../src/oauth/grants/authorization.ts';
+import type { AuthorizationAttempt } from '../../../src/oauth/grants/authorization.ts';
+import { registrationAt, serverAt } from '../parties.ts';
+import { everyWordOf, refusalOf } from '../refusal.ts';
+
+const issuer = 'https://issuer.example';
+const resource = 'https://server.example/mcp/';
+const server = serverAt(issuer);
+const registration = registrationAt(issuer);
+
+const build = (changes: object = {}) =>
+  buildAuthorizationRequest({ server, registration, resource, ...changes });
+
+describe('buildAuthorizationRequest', () => {
+  it('sends what the specification asks for, and no more', async () => {
+    const { url, attempt } = await build({ scope: ['a', 'b'] });
+    const parameters = Object.fromEntries(new URL(url).searchParams);
+    expect(parameters).toEqual({
+      client_id: registration.clientId,
+      response_type: 'code',
+      redirect_uri: registration.redirectUri,
+      state: attempt.state,
+      code_challenge: createHash('sha256').update(attempt.codeVerifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      resource,
+      scope: 'a b',
+    });
+    expect(attempt).toMatchObject({
+      issuer,
+      resource,
+      redirectUri: registration.redirectUri,
+      scope: ['a', 'b'],
+    });
+    expect(url).not.toContain(attempt.codeVerifier);
+  });
+
+  it('has a state and a verifier of its own each time, of 256 bits', async () => {
+    const attempts = await Promise.all([build(), build()]);
+    const secrets = attempts.flatMap(({ attempt }) => [attempt.state, attempt.codeVerifier]);
+    expect(new Set(secrets).size).toBe(4);
+    for (const secret of secrets) expect(Buffer.from(secret, 'base64url')).toHaveLength(32);
+  });
+
+  it('leaves out a scope that is empty, and sends a nonce only for an ID token', async () => {
+    expect(new URL((await build({ scope: [] })).url).searchParams.has('scope')).toBe(false);
+    expect((await build({ scope: ['a'] })).attempt.nonce).toBeUndefined();
+    const { url, attempt } = await build({ scope: ['openid'] });
+    expect(attempt.nonce).toBeTruthy();
+    expect(new URL(url).searchParams.get('nonce')).toBe(attempt.nonce);
+  });
+
+  it("keeps the endpoint's own query, unless it sets a parameter of ours", async () => {
+    const at = (query: string) => ({
+      server: { ...server, authorizationEndpoint: `${issuer}/authorize?${query}` },
+    });
+    expect(new URL((await build(at('tenant=1'))).url).searchParams.get('tenant')).toBe('1');
+    for (const name of [
+      'client_id',
+      'redirect_uri',
+      'state',
+      'resource',
+      'code_challenge',
+      'response_type',
+    ]) {
+      expect((await refusalOf(() => build(at(`${name}=x`)))).reason).toBe('metadata_invalid');
+    }
+  });
+
+  it('asks for offline_access without forcing a consent page', async () => {
+    const { url } = await build({ scope: ['a', 'offline_access'] });
+    expect(new URL(url).searchParams.has('prompt')).toBe(false);
+  });
+
+  it('lets a loopback redirect differ in its port and in nothing else', async () => {
+    const { attempt } = await build({ redirectUri: 'http://127.0.0.1:9/callback' });
+    expect(attempt.redirectUri).toBe('http://127.0.0.1:9/callback');
+    for (const redirectUri of [
+      'http://127.0.0.1:9/other',
+      'http://localhost:9/callback',
+      'https://127.0.0.1:9/callback',
+      'http://server.example/callback',
+    ]) {
+      expect((await refusalOf(() => build({ redirectUri }))).reason).toBe('registration_failed');
+    }
+  });
+
+  it('gives the browser no URL but https or http on loopback', async () => {
+    for (const authorizationEndpoint of [
+      'javascript:alert(1)',
+      'file:///etc/passwd',
+      'http://issuer.example/',
+    ]) {
+      const refusal = await refusalOf(() => build({ server: { ...server, authorizationEndpoint } }));
+      expect(refusal.reason).toBe('insecure_url');
+    }
+  });
+
+  it('sends nobody to a server that names no authorization endpoint', async () => {
+    const { authorizationEndpoint: _none, ...machinesOnly } = server;
+    expect((await refusalOf(() => build({ server: machinesOnly }))).reason).toBe('metadata_invalid');
+  });
+
+  it('refuses a registration of another issuer', async () => {
+    const other = { registration: registrationAt('https://other.example') };
+    expect((await refusalOf(() => build(other))).reason).toBe('issuer_mismatch');
+  });
+
+  it('needs no secret to build a URL, and puts none in it', async () => {
+    const confidential = registrationAt(issuer, { tokenEndpointAuthMethod: 'client_secret_post' });
+    expect((await build({ registration: confidential })).url).not.toContain('secret');
+  });
+});
+
+const attempt: AuthorizationAttempt = {
+  state: 'st4te',
+  codeVerifier: 'verif1er',
+  issuer,
+  resource,
+  redirectUri: registration.redirectUri,
+};
+
+const names: AuthorizationServer = { ...server, issParameterSupported: true };
+
+function answer(query: string, at = server) {
+  return processAuthorizationResponse(attempt, at, new URL(`http://127.0.0.1/callback?${query}`));
+}
+
+describe('processAuthorizationResponse', () => {
+  it('finds the code', () => {
+    expect(answer('code=c0de&state=st4te')).toEqual({ code: 'c0de' });
+    expect(answer('code=c0de&state=st4te&iss=https%3A%2F%2Fissuer.example', names)).toEqual({ code: 'c0de' });
+  });
+
+  it.each([
+    'code=c0de',
+    'code=c0de&state=',
+    'code=c0de&state=st4tex',
+    'code=c0de&state=st4te&state=st4te',
+    'state=ST4TE',
+  ])('refuses the state of %s', async (query) => {
+    expect((await refusalOf(() => answer(query))).reason).toBe('state_mismatch');
+  });
+
+  it.each([
+    ['another one, advertised', names, 'iss=https://evil.example'],
+    ['another one, not advertised', server, 'iss=https://evil.example'],
+    ['one that differs in a slash', server, 'iss=https://issuer.example/'],
+    ['one that differs in case', server, 'iss=https://ISSUER.example'],
+    ['an empty one', server, 'iss='],
+    ['two', names, 'iss=https://issuer.example&iss=https://issuer.example'],
+    ['none, though advertised', names, ''],
+    [
+      'the right one, from a server that we did not start with',
+      serverAt('https://evil.example'),
+      `iss=${issuer}`,
+    ],
+  ])('refuses an answer whose issuer is %s', async (_what, at, query) => {
+    const refusal = await refusalOf(() => answer(`code=c0de&state=st4te&${query}`, at));
+    expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9207 §2.4' });
+  });
+
+  it.each([
+    // advertised, iss of the answer, accepted
+    [true, issuer, true],
+    [true, 'https://evil.example', false],
+    [true, undefined, false],
+    [false, issuer, true],
+    [false, 'https://evil.example', false],
+    [false, undefined, true],
+  ])(
+    'with iss advertised: %s, iss: %s, is accepted: %s, as a code and as an error',
+    async (advertised, iss, accepted) => {
+      const at = advertised ? names : server;
+      const part = iss === undefined ? '' : `&iss=${encodeURIComponent(iss)}`;
+      const denied = await refusalOf(() => answer(`error=access_denied&state=st4te${part}`, at));
+      expect(denied.reason).toBe(accepted ? 'access_denied' : 'issuer_mismatch');
+      if (accepted) expect(answer(`code=c0de&state=st4te${part}`, at)).toEqual({ code: 'c0de' });
+      else
+        expect((await refusalOf(() => answer(`code=c0de&state=st4te${part}`, at))).reason).toBe(
+          'issuer_mismatch',
+        );
+    },
+  );
+
+  it.each([
+    ['issuer.example', 'no scheme'],
+    ['https://issuer.example:443', 'a default port'],
+    ['https://issuer.example/.', 'a dot segment'],
+    ['https://issuer%2eexample', 'an escape'],
+    ['https://issuer.example\u0000', 'a NUL'],
+    [' https://issuer.example', 'a space'],
+  ])('compares the issuer %j as a plain string (%s)', async (iss) => {
+    const query = `code=c0de&state=st4te&iss=${encodeURIComponent(iss)}`;
+    expect((await refusalOf(() => answer(query))).reason).toBe('issuer_mismatch');
+  });
+
+  it.each([
+    ['two codes', 'code=c0de&code=c0de&state=st4te', 'login_failed'],
+    ['two states', 'code=c0de&state=st4te&state=st4te', 'state_mismatch'],
+    ['two issuers', `code=c0de&state=st4te&iss=${issuer}&iss=${issuer}`, 'issuer_mismatch'],
+    [
+      'a right and a wrong issuer',
+      `code=c0de&state=st4te&iss=${issuer}&iss=https://evil.example`,
+      'issuer_mismatch',
+    ],
+  ])('refuses %s', async (_what, query, reason) => {
+    expect((await refusalOf(() => answer(query))).reason).toBe(reason);
+  });
+
+  it('neither acts on nor shows an error from a wrong issuer', async () => {
+    const query =
+      'error=access_denied&error_description=phishing&error_uri=https://evil.example&state=st4te&iss=https://evil.example';
+    const refusal = await refusalOf(() => answer(query));
+    expect(refusal.reason).toBe('issuer_mismatch');
+    expect(everyWordOf(refusal)).not.toMatch(/phishing|access_denied|evil/);
+  });
+
+  it('checks the state before the issuer', async () => {
+    expect((await refusalOf(() => answer('code=c&iss=https://evil.example'))).reason).toBe('state_mismatch');
+  });
+
+  it('tells a denial from a failure, and quotes what the server says', async () => {
+    const denial = await refusalOf(() => answer('error=access_denied&state=st4te'));
+    expect(denial.reason).toBe('access_denied');
+    const failure = await refusalOf(() =>
+      answer(
+        `error=invalid_scope&error_description=${encodeURIComponent(`\u202e\n${'x'.repeat(999)}`)}&error_uri=https://u.example&state=st4te`,
+      ),
+    );
+    expect(failure).toMatchObject({ reason: 'login_failed', hint: expect.stringContaining('scopes') });
+    expect(failure.message).not.toMatch(/\u202e|\n|u\.example/);
+    expect(failure.message.length).toBeLessThan(500);
+  });
+
+  it.each([
+    ['invalid_client', 'of any client', {}, undefined, 'client_rejected'],
+    ['unauthorized_client', 'of any client', {}, undefined, 'client_rejected'],
+    [
+      'invalid_request',
+      'of a client that may be forgotten',
+      { source: 'dynamic' },
+      undefined,
+      'client_rejected',
+    ],
+    ['invalid_request', 'of a document', { source: 'metadata_document' }, undefined, 'client_rejected'],
+    [
+      'invalid_request',
+      'that names the client',
+      { source: 'dynamic' },
+      'unknown client_id',
+      'client_rejected',
+    ],
+    [
+      'invalid_request',
+      'of a client made just now',
+      { source: 'dynamic', isNew: true },
+      undefined,
+      'login_failed',
+    ],
+    ['invalid_request', 'of a client that was entered', {}, undefined, 'login_failed'],
+    ['invalid_request', 'that names a parameter', { source: 'dynamic' }, 'resource missing', 'login_failed'],
+    [
+      'invalid_request',
+      'that names client and parameter',
+      { source: 'dynamic' },
+      'the client sent no code_challenge',
+      'login_failed',
+    ],
+    [
+      'invalid_request',
+      'beside a prompt',
+      { source: 'dynamic', prompt: 'consent' },
+      undefined,
+      'login_failed',
+    ],
+    ['invalid_scope', 'of a document', { source: 'metadata_document' }, undefined, 'login_failed'],
+  ] as const)('takes %s, %s, for what it means', async (error, _what, client, description, reason) => {
+    const { source, isNew, prompt } = {
+      source: 'preregistered' as const,
+      isNew: false,
+      prompt: undefined,
+      ...client,
+    };
+    const made = await build({
+      registration: registrationAt(issuer, { source }),
+      isNewClient: isNew,
+      prompt,
+    });
+    const words = description === undefined ? {} : { error_description: description };
+    const query = new URLSearchParams({ error, ...words, state: made.attempt.state }).toString();
+    const url = new URL(`http://127.0.0.1/callback?${query}`);
+    const refusal = await refusalOf(() => processAuthorizationResponse(made.attempt, server, url));
+    expect(refusal.reason).toBe(reason);
+    if (reason === 'client_rejected')
+      expect(refusal.hint).toContain(`keyturn register ${issuer} --client-id`);
+  });
+
+  it.each(['invalid_target', 'invalid_request&error_description=unknown+parameter:+resource'])(
+    'names the override that helps where the answer is %s',
+    async (error) => {
+      const refusal = await refusalOf(() => answer(`error=${error}&state=st4te`));
+      expect(refusal.hint).toContain(
+        `keyturn override ${issuer} no-resource on, then: keyturn login RESOURCE`,
+      );
+    },
+  );
+
+  it.each([
+    [['read'], 'Ask for other scopes'],
+    [undefined, 'No scopes were asked for'],
+  ])('tells of invalid_scope by whether scopes were asked for (%s)', async (scope, hint) => {
+    const { attempt: made } = await build(scope === undefined ? {} : { scope });
+    const url = new URL(`http://127.0.0.1/callback?error=invalid_scope&state=${made.state}`);
+    const refusal = await refusalOf(() => processAuthorizationResponse(made, server, url));
+    expect(refusal.hint).toContain(hint);
+  });
+
+  it('prefers an error to a code', async () => {
+    expect((await refusalOf(() => answer('error=access_denied&code=c0de&state=st4te'))).reason).toBe(
+      'access_denied',
+    );
+  });
+
+  it.each(['state=st4te', 'state=st4te&code=', 'state=st4te&code=a&code=b'])(
+    'refuses the code of %s',
+    async (query) => {
+      expect((await refusalOf(() => answer(query))).reason).toBe('login_failed');
+    },
+  );
+
+  it('repeats no secret in a refusal', async () => {
+    for (const query of ['code=c0de', 'code=c0de&state=other', 'code=c0de&code=c0de&state=st4te']) {
+      expect(everyWordOf(await refusalOf(() => answer(query)))).not.toMatch(/c0de|st4te|verif1er/);
+    }
+  });
+});

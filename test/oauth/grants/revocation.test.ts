@@ -1,0 +1,74 @@
+/** Revocation at a real endpoint. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { Unreachable } from '../../../src/errors.ts';
+import { revokeToken } from '../../../src/oauth/grants/revocation.ts';
+import type { RevocationRequest } from '../../../src/oauth/grants/revocation.ts';
+import { registrationAt, serverAt } from '../parties.ts';
+import { everyWordOf, refusalOf } from '../refusal.ts';
+import { openSite } from '../site.ts';
+import type { Site } from '../site.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+function revoke(changes: Partial<RevocationRequest> = {}) {
+  const request = { server: serverAt(site.origin), registration: registrationAt(site.origin) };
+  return revokeToken({ ...request, token: 't0ken', hint: 'refresh_token', ...changes }, site.http);
+}
+
+describe('revokeToken', () => {
+  it('is confirmed when the server says so', async () => {
+    site.lay('/revoke', {});
+    expect(await revoke()).toBe('confirmed');
+    expect(Object.fromEntries(new URLSearchParams(site.asked[0]?.body))).toEqual({
+      token: 't0ken',
+      token_type_hint: 'refresh_token',
+      client_id: 'client-1.a_b',
+    });
+  });
+
+  it('is not offered without an endpoint', async () => {
+    const { revocationEndpoint: _none, ...server } = serverAt(site.origin);
+    expect(await revoke({ server })).toBe('not_offered');
+    expect(site.asked).toEqual([]);
+  });
+
+  it.each([
+    [400, 'unsupported_token_type'],
+    [400, 'invalid_request'],
+    [401, 'invalid_client'],
+  ])('is not offered to a public client that gets %i %s', async (status, error) => {
+    site.lay('/revoke', { status, body: { error } });
+    expect(await revoke()).toBe('not_offered');
+  });
+
+  it('says so when the secret is no longer accepted', async () => {
+    site.lay('/revoke', { status: 401, body: { error: 'invalid_client' } });
+    const registration = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
+    expect((await refusalOf(() => revoke({ registration, clientSecret: 's' }))).reason).toBe(
+      'client_rejected',
+    );
+  });
+
+  it.each([200, 511])('is not believed of a network’s sign-in page with %i', async (status) => {
+    const body = '<!doctype html><p>Welcome to our Wi-Fi';
+    site.lay('/revoke', { status, headers: { 'content-type': 'text/html' }, body });
+    const error = await refusalOf(() => revoke());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.hint).toContain('sign-in page of a network');
+  });
+
+  it.each([302, 429, 500, 503])('is not known after %i', async (status) => {
+    site.lay('/revoke', { status, headers: { location: '/elsewhere', 'retry-after': '3' } });
+    const error = await refusalOf(() => revoke());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.retryAfter).toBe(3);
+    expect(everyWordOf(error)).not.toContain('t0ken');
+    expect(site.asked).toHaveLength(1);
+  });
+});

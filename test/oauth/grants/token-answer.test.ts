@@ -1,0 +1,290 @@
+/** Token answers in shapes that hostile and odd servers give: what is used, refused, or only put off. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { Unreachable } from '../../../src/errors.ts';
+import { assumedLifetime } from '../../../src/oauth/grants/token-answer.ts';
+import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
+import { registrationAt, serverAt } from '../parties.ts';
+import { everyWordOf, refusalOf } from '../refusal.ts';
+import { now, openSite } from '../site.ts';
+import type { Page, Site } from '../site.ts';
+
+const resource = 'https://server.example/mcp';
+const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
+const html: Page = { headers: { 'content-type': 'text/html' }, body: '<html>Sign in to the Wi-Fi</html>' };
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+function refreshed(onRotation: (token: string) => void = () => undefined) {
+  return refresh(
+    {
+      server: serverAt(site.origin),
+      registration: registrationAt(site.origin),
+      refreshToken: 'refr3sh',
+      resource,
+      grantedScope: ['a', 'b'],
+      onRotation,
+    },
+    site.http,
+  );
+}
+
+function exchanged(http = site.http, nonce?: string) {
+  const attempt = {
+    state: 'st4te',
+    codeVerifier: 'v'.repeat(43),
+    issuer: site.origin,
+    resource,
+    redirectUri: 'http://127.0.0.1:4711/callback',
+    scope: ['a', 'b'],
+    ...(nonce === undefined ? {} : { nonce }),
+  };
+  const callback = new URL('http://127.0.0.1:4711/callback?code=c0de&state=st4te');
+  const registration = registrationAt(site.origin);
+  return exchangeCode(attempt, serverAt(site.origin), registration, undefined, callback, http);
+}
+
+describe('the token type', () => {
+  it.each([
+    { token_type: 'mac' },
+    { token_type: 'N_A' },
+    { token_type: '' },
+    { token_type: undefined },
+    { token_type: 7 },
+  ])('is refused as %j, and a rotated refresh token is kept', async (changes) => {
+    site.lay('/token', { body: { ...good, refresh_token: 'n3xt', ...changes } });
+    const kept: string[] = [];
+    const refusal = await refusalOf(() => refreshed((token) => void kept.push(token)));
+    expect(refusal.reason).toBe('token_invalid');
+    expect(kept).toEqual(['n3xt']);
+  });
+});
+
+describe('the access token', () => {
+  it.each([{ access_token: undefined }, { access_token: '' }, { access_token: null }, { access_token: 7 }])(
+    'makes no answer as %j, and the grant stays',
+    async (changes) => {
+      site.lay('/token', { body: { ...good, ...changes } });
+      expect(await refusalOf(() => refreshed())).toBeInstanceOf(Unreachable);
+    },
+  );
+});
+
+describe('the lifetime', () => {
+  it.each([
+    [0, 0],
+    [30, 30],
+    ['45', 45],
+    [' 45.9 ', 45],
+    [1e300, 31_536_000],
+    ['99999999999999999999', 31_536_000],
+    [undefined, assumedLifetime],
+    [null, assumedLifetime],
+    ['', assumedLifetime],
+  ])('%j is %i seconds from our own clock', async (stated, seconds) => {
+    site.lay('/token', { body: { ...good, expires_in: stated } });
+    expect(await refreshed()).toMatchObject({ expiresIn: seconds, expiresAt: now + seconds * 1000 });
+  });
+
+  it('is kept within bounds where JSON can write an infinite one', async () => {
+    const body = '{"access_token":"a","token_type":"Bearer","expires_in":1e999}';
+    site.lay('/token', { headers: { 'content-type': 'application/json' }, body });
+    expect(await refreshed()).toMatchObject({ expiresIn: 31_536_000 });
+  });
+
+  it.each([-1, '-1', 'NaN', 'Infinity', '0x10', '1e3', 'soon', true, [], {}, [60]])(
+    'is refused as %j, and a rotated refresh token is kept',
+    async (stated) => {
+      site.lay('/token', { body: { ...good, refresh_token: 'n3xt', expires_in: stated } });
+      const kept: string[] = [];
+      const refusal = await refusalOf(() => refreshed((token) => void kept.push(token)));
+      expect(refusal).toMatchObject({ reason: 'token_invalid', rule: expect.stringContaining('expires_in') });
+      expect(kept).toEqual(['n3xt']);
+    },
+  );
+
+  it("doesn't depend on the server's clock, an hour ahead or behind", async () => {
+    for (const skew of [-3_600_000, 3_600_000]) {
+      site.lay('/token', { headers: { date: new Date(now + skew).toUTCString() }, body: good });
+      expect(await refreshed()).toMatchObject({ issuedAt: now, expiresAt: now + 60_000 });
+    }
+  });
+
+  it('of an ID token bears with a clock that is an hour off, and not with a day', async () => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const lay = (skew: number) => {
+      const at = (now + skew) / 1000;
+      const claims = {
+        iss: site.origin,
+        sub: 'alice',
+        aud: 'client-1.a_b',
+        iat: at,
+        nbf: at,
+        exp: at + 60,
+        nonce: 'n',
+      };
+      const idToken = `${part({ alg: 'RS256' })}.${part(claims)}.c2ln`;
+      site.lay('/token', { body: { ...good, id_token: idToken } });
+    };
+    for (const skew of [-3_600_000, 3_600_000]) {
+      lay(skew);
+      expect(await exchanged(site.http, 'n')).toMatchObject({ subject: { subject: 'alice' } });
+    }
+    for (const skew of [-86_400_000, 86_400_000]) {
+      lay(skew);
+      expect((await refusalOf(() => exchanged(site.http, 'n'))).reason).toBe('token_invalid');
+    }
+  });
+});
+
+describe('the scope', () => {
+  it.each([
+    [undefined, ['a', 'b'], false],
+    [null, ['a', 'b'], false],
+    ['', ['a', 'b'], false],
+    ['a', ['a'], true],
+    ['a b more', ['a', 'b', 'more'], true],
+    ['more', ['more'], true],
+    ['a caf\u00e9 "x"', ['a'], true],
+  ])('stated as %j is recorded as %j', async (scope, recorded, scopeStated) => {
+    site.lay('/token', { body: { ...good, scope } });
+    expect(await exchanged()).toMatchObject({ scope: recorded, scopeStated });
+  });
+});
+
+describe('the audience of a JWT', () => {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const lay = (aud: unknown) => {
+    const token = `${part({ alg: 'RS256' })}.${part({ aud })}.c2ln`;
+    site.lay('/token', { body: { ...good, access_token: token } });
+  };
+
+  it('counts where it is found among others, of whatever type', async () => {
+    lay(['https://other.example', 7, null, resource]);
+    expect(await refreshed()).toMatchObject({ tokenType: 'Bearer' });
+  });
+
+  it('names nobody in a form that doesn’t count', async () => {
+    for (const aud of [7, true, {}, { resource }, [], [7], [[resource]]]) {
+      lay(aud);
+      expect(await refreshed()).toMatchObject({ audience: 'unbound' });
+    }
+  });
+
+  it('excludes us where it names another resource, and the refusal names the way past it', async () => {
+    lay(['https://other.example', 7]);
+    expect(await refusalOf(() => refreshed())).toMatchObject({
+      reason: 'audience_mismatch',
+      message: expect.stringContaining('"https://other.example"'),
+      // A refresh, which goes on by itself.
+      hint: expect.stringMatching(/audience on$/),
+    });
+  });
+});
+
+describe('an answer that means nothing now', () => {
+  it.each<[string, Page]>([
+    ['a web page with 200', html],
+    ['a web page with 400', { ...html, status: 400 }],
+    ['a web page with 401', { ...html, status: 401 }],
+    ['a web page with 403', { ...html, status: 403 }],
+    ['a redirect to a captive portal', { status: 302, headers: { location: 'https://portal.example/' } }],
+    ['a list', { body: [] }],
+    ['an empty object', { body: {} }],
+    ['nothing at all', { status: 200 }],
+    ['a 204', { status: 204 }],
+  ])('is never permanent: %s', async (_what, page) => {
+    site.lay('/token', page);
+    for (const error of [await refusalOf(() => refreshed()), await refusalOf(() => exchanged())]) {
+      expect(error).toBeInstanceOf(Unreachable);
+      expect(everyWordOf(error)).not.toMatch(/refr3sh|c0de|Wi-Fi/);
+    }
+  });
+
+  it.each([429, 503])('says when to come back after a %i', async (status) => {
+    const headers = { 'retry-after': '17' };
+    site.lay('/token', { status, headers, body: { error: 'invalid_grant' } });
+    for (const error of [await refusalOf(() => refreshed()), await refusalOf(() => exchanged())]) {
+      expect(error).toBeInstanceOf(Unreachable);
+      expect(error.retryAfter).toBe(17);
+    }
+  });
+});
+
+describe('what a server says in an error', () => {
+  it('is quoted and bounded, with markup and control characters in it', async () => {
+    const description = `<script>alert(1)</script>\u0000\u001b[31m\r\n\u202e\u2028${'x'.repeat(5000)}`;
+    site.lay('/token', { status: 400, body: { error: 'invalid_grant', error_description: description } });
+    for (const error of [await refusalOf(() => refreshed()), await refusalOf(() => exchanged())]) {
+      expect(error.message).not.toMatch(/[\u0000-\u001f\u202e\u2028]/);
+      expect(error.message.length).toBeLessThan(600);
+    }
+  });
+
+  it('is not believed to be a code of ours when it is no text', async () => {
+    for (const error of [{ error: 7 }, { error: ['invalid_grant'] }, { error: { code: 'invalid_grant' } }]) {
+      site.lay('/token', { status: 400, body: error });
+      expect(await refusalOf(() => refreshed())).toBeInstanceOf(Unreachable);
+    }
+  });
+});
+
+describe('a redirect of a token request', () => {
+  it.each([301, 302, 303, 307, 308])('is not followed, not even on the same origin: %i', async (status) => {
+    site.lay('/token', { status, headers: { location: '/elsewhere' } });
+    site.lay('/elsewhere', { body: good });
+    expect(await refusalOf(() => refreshed())).toBeInstanceOf(Unreachable);
+    expect(await refusalOf(() => exchanged())).toBeInstanceOf(Unreachable);
+    expect(site.asked.map(({ path }) => path)).toEqual(['/token', '/token']);
+  });
+});
+
+describe('an answer with another status of success', () => {
+  it.each([201, 202, 203])('counts with %d, and its rotated refresh token is kept', async (status) => {
+    site.lay('/token', { status, body: { ...good, refresh_token: 'n3xt' } });
+    const rotated: string[] = [];
+    expect(await refreshed((token) => rotated.push(token))).toMatchObject({ accessToken: 'acc3ss' });
+    expect(rotated).toEqual(['n3xt']);
+    expect(await exchanged()).toMatchObject({ accessToken: 'acc3ss' });
+  });
+
+  it.each([201, 204])('may pass where it is no token answer: %d', async (status) => {
+    site.lay('/token', { status, body: status === 204 ? '' : { ok: true } });
+    expect(await refusalOf(refreshed)).toBeInstanceOf(Unreachable);
+  });
+});
+
+describe('a scope that is no text', () => {
+  it('is read where it is a list of texts', async () => {
+    site.lay('/token', { body: { ...good, scope: ['b', 'c d'] } });
+    expect(await refreshed()).toMatchObject({ scope: ['b', 'c', 'd'], scopeStated: true });
+    site.lay('/token', { body: { ...good, access_token: jwt({ scope: ['b'] }) } });
+    expect(await refreshed()).toMatchObject({ scope: ['b'], scopeStated: true });
+  });
+
+  it.each([[[]], [[1]], [{}], [7], [true]])('never means all that was asked for: %j', async (scope) => {
+    site.lay('/token', { body: { ...good, scope, refresh_token: 'n3xt' } });
+    const rotated: string[] = [];
+    const refusal = await refusalOf(() => refreshed((token) => rotated.push(token)));
+    expect(refusal).toMatchObject({
+      reason: 'token_invalid',
+      rule: expect.stringContaining('RFC 6749 §5.1'),
+    });
+    expect(rotated).toEqual(['n3xt']);
+  });
+
+  it.each([null, ''])('is not there where it is %j', async (scope) => {
+    site.lay('/token', { body: { ...good, scope } });
+    expect(await refreshed()).toMatchObject({ scope: ['a', 'b'], scopeStated: false });
+  });
+});
+
+function jwt(claims: object): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'RS256' })}.${part(claims)}.c2ln`;
+}

@@ -1,0 +1,433 @@
+/** Token requests at a real endpoint that answers in all the shapes that servers have. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { RuleRefusal, Unreachable } from '../../../src/errors.ts';
+import { assumedLifetime } from '../../../src/oauth/grants/token-answer.ts';
+import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
+import type { RefreshRequest } from '../../../src/oauth/grants/token.ts';
+import { registrationAt, serverAt } from '../parties.ts';
+import { everyWordOf, refusalOf } from '../refusal.ts';
+import { deadOrigin, now, openSite } from '../site.ts';
+import type { Page, Site } from '../site.ts';
+
+const resource = 'https://server.example/mcp';
+const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site.close());
+beforeEach(() => site.clear());
+
+function refreshed(changes: Partial<RefreshRequest> = {}) {
+  return refresh(
+    {
+      server: serverAt(site.origin),
+      registration: registrationAt(site.origin),
+      refreshToken: 'refr3sh',
+      resource,
+      grantedScope: ['a', 'b'],
+      ...changes,
+    },
+    site.http,
+  );
+}
+
+function exchanged(changes: { nonce?: string; scope?: string[] } = {}) {
+  const registration = registrationAt(site.origin);
+  const attempt = {
+    state: 'st4te',
+    codeVerifier: 'v'.repeat(43),
+    issuer: site.origin,
+    resource,
+    redirectUri: 'http://127.0.0.1:4711/callback',
+    ...changes,
+  };
+  const callback = new URL('http://127.0.0.1:4711/callback?code=c0de&state=st4te');
+  return exchangeCode(attempt, serverAt(site.origin), registration, undefined, callback, site.http);
+}
+
+const sent = (): Record<string, string> => Object.fromEntries(new URLSearchParams(site.asked[0]?.body));
+
+function jwt(claims: object, header: object = { alg: 'RS256' }): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part(header)}.${part(claims)}.c2ln`;
+}
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
+describe('the requests', () => {
+  it('exchange the code with verifier, redirect URI, client and resource', async () => {
+    site.lay('/token', { body: { ...good, scope: 'a', refresh_token: 'refr3sh' } });
+    expect(await exchanged({ scope: ['a', 'b'] })).toEqual({
+      accessToken: 'acc3ss',
+      tokenType: 'Bearer',
+      issuedAt: now,
+      expiresAt: now + 60_000,
+      expiresIn: 60,
+      lifetimeStated: true,
+      refreshToken: 'refr3sh',
+      scope: ['a'],
+      scopeStated: true,
+    });
+    expect(sent()).toEqual({
+      grant_type: 'authorization_code',
+      code: 'c0de',
+      code_verifier: 'v'.repeat(43),
+      redirect_uri: 'http://127.0.0.1:4711/callback',
+      client_id: 'client-1.a_b',
+      resource,
+    });
+  });
+
+  it('refresh with client and resource, and a scope only to narrow', async () => {
+    site.lay('/token', { body: good });
+    expect(await refreshed()).toMatchObject({ scope: ['a', 'b'], scopeStated: false });
+    expect(sent()).toEqual({
+      grant_type: 'refresh_token',
+      refresh_token: 'refr3sh',
+      client_id: 'client-1.a_b',
+      resource,
+    });
+    site.clear();
+    site.lay('/token', { body: good });
+    expect(await refreshed({ scope: ['a'] })).toMatchObject({ scope: ['a'], scopeStated: false });
+    expect(sent()).toMatchObject({ scope: 'a' });
+  });
+
+  it('authenticate a confidential client by the method of its registration', async () => {
+    site.lay('/token', { body: good });
+    const basic = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
+    await refreshed({ registration: basic, clientSecret: 's:c r-t' });
+    const expected = Buffer.from('client-1.a_b:s%3Ac%20r-t').toString('base64');
+    expect(site.asked[0]?.headers['authorization']).toBe(`Basic ${expected}`);
+    expect(sent()).not.toHaveProperty('client_secret');
+    site.asked.length = 0;
+    const post = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_post' });
+    await refreshed({ registration: post, clientSecret: 's3cret' });
+    expect(sent()).toMatchObject({ client_id: 'client-1.a_b', client_secret: 's3cret' });
+    expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('are not made with a registration of another issuer, or without its secret', async () => {
+    const elsewhere = registrationAt('https://other.example');
+    expect((await refusalOf(() => refreshed({ registration: elsewhere }))).reason).toBe('issuer_mismatch');
+    const basic = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
+    expect((await refusalOf(() => refreshed({ registration: basic }))).reason).toBe('client_rejected');
+    expect(site.asked).toEqual([]);
+  });
+
+  it('exchange nothing when the answer of the browser is wrong', async () => {
+    const attempt = {
+      state: 'other',
+      codeVerifier: 'v',
+      issuer: site.origin,
+      resource,
+      redirectUri: 'http://127.0.0.1/',
+    };
+    const callback = new URL('http://127.0.0.1/?code=c0de&state=st4te');
+    const refusal = await refusalOf(() =>
+      exchangeCode(
+        attempt,
+        serverAt(site.origin),
+        registrationAt(site.origin),
+        undefined,
+        callback,
+        site.http,
+      ),
+    );
+    expect(refusal.reason).toBe('state_mismatch');
+    expect(site.asked).toEqual([]);
+  });
+});
+
+describe('an answer', () => {
+  it.each([
+    ['bEaReR and a lifetime as text', { token_type: 'bEaReR', expires_in: '60' }, { expiresIn: 60 }],
+    [
+      'null where nothing is meant',
+      { scope: null, refresh_token: null, id_token: null },
+      { scope: ['a', 'b'] },
+    ],
+    ['no lifetime', { expires_in: undefined }, { expiresIn: assumedLifetime, lifetimeStated: false }],
+    ['half seconds', { expires_in: 1.5 }, { expiresIn: 1 }],
+    ['an endless lifetime', { expires_in: 1e300 }, { expiresIn: 31_536_000 }],
+    ['scopes that were not asked for', { scope: 'a z' }, { scope: ['a', 'z'] }],
+    ['a new refresh token', { refresh_token: 'n3xt' }, { refreshToken: 'n3xt' }],
+  ])('is accepted with %s', async (_what, changes, expected) => {
+    site.lay('/token', { body: { ...good, ...changes } });
+    expect(await refreshed()).toMatchObject(expected);
+  });
+
+  it.each([
+    ['another token type', { token_type: 'DPoP' }],
+    ['a negative lifetime', { expires_in: -1 }],
+    ['a lifetime that is no number', { expires_in: 'soon' }],
+    ['a token with a line break', { access_token: 'acc3ss\r\nx: y' }],
+  ])('is refused with %s, and not repeated', async (_what, changes) => {
+    site.lay('/token', { body: { ...good, ...changes } });
+    const refusal = await refusalOf(() => refreshed());
+    expect(refusal).toBeInstanceOf(RuleRefusal);
+    expect(refusal.reason).toBe('token_invalid');
+    expect(everyWordOf(refusal)).not.toMatch(/acc3ss|refr3sh/);
+  });
+
+  it('is accepted as a form, as some servers send it', async () => {
+    site.lay('/token', {
+      headers: form,
+      body: 'access_token=acc3ss&token_type=bearer&expires_in=60&scope=a',
+    });
+    expect(await refreshed()).toMatchObject({ accessToken: 'acc3ss', expiresIn: 60, scope: ['a'] });
+  });
+});
+
+describe('a JWT access token', () => {
+  it.each([
+    'https://server.example/mcp',
+    ['https://other.example', resource],
+    'https://SERVER.example:443/mcp/',
+  ])('is accepted for the audience %j', async (aud) => {
+    site.lay('/token', { body: { ...good, access_token: jwt({ aud, scope: 'a' }) } });
+    expect(await refreshed()).toMatchObject({ scope: ['a'], scopeStated: true, audience: 'resource' });
+  });
+
+  it.each([
+    [undefined],
+    [null],
+    [''],
+    [[]],
+    [['api://default']],
+    ['account'],
+    ['urn:example:api'],
+    ['6ad6a9b6-2f4e-4bf0-8a9d-0e7b1f8f5f77'],
+    ['server.example'],
+    [7],
+    [{}],
+    [[['https://other.example']]],
+  ])('is taken as bound to no server for the audience %j', async (aud) => {
+    site.lay('/token', { body: { ...good, access_token: jwt({ aud }) } });
+    expect(await refreshed()).toMatchObject({ audience: 'unbound' });
+  });
+
+  it('is taken as bound to no server where it names the issuer, its userinfo endpoint or our client', async () => {
+    for (const aud of [site.origin, `${site.origin}/`, `${site.origin}/userinfo`, 'client-1.a_b']) {
+      site.lay('/token', { body: { ...good, access_token: jwt({ aud: [aud, 'account'] }) } });
+      const metadata = { userinfo_endpoint: `${site.origin}/userinfo` };
+      expect(await refreshed({ server: serverAt(site.origin, { metadata }) })).toMatchObject({
+        audience: 'unbound',
+      });
+    }
+    const clientId = 'https://keyturn.example/client.json';
+    site.lay('/token', { body: { ...good, access_token: jwt({ aud: clientId }) } });
+    const registration = registrationAt(site.origin, { clientId });
+    expect(await refreshed({ registration })).toMatchObject({ audience: 'unbound' });
+  });
+
+  it.each([
+    'https://other.example',
+    'https://server.example',
+    'https://server.example/mcpx',
+    'HTTP://other.example',
+    ['account', 'https://other.example', 7],
+  ])('is refused for the audience %j', async (aud) => {
+    const token = jwt({ aud });
+    site.lay('/token', { body: { ...good, access_token: token, refresh_token: 'n3xt' } });
+    const kept: string[] = [];
+    const refusal = await refusalOf(() => refreshed({ onRotation: (next) => void kept.push(next) }));
+    expect(refusal).toBeInstanceOf(RuleRefusal);
+    expect(refusal.reason).toBe('audience_mismatch');
+    expect(everyWordOf(refusal)).not.toContain(token);
+    expect(kept).toEqual(['n3xt']);
+  });
+
+  it.each(['opaque', 'a.b.c', 'a.b', 'v4.public.eyJhdWQiOiJ4In0'])('is not seen in %s', async (token) => {
+    site.lay('/token', { body: { ...good, access_token: token } });
+    const answer = await refreshed();
+    expect(answer).toMatchObject({ accessToken: token });
+    expect(answer).not.toHaveProperty('audience');
+  });
+});
+
+describe('an ID token', () => {
+  const claims = () => ({
+    iss: site.origin,
+    sub: 'alice',
+    aud: 'client-1.a_b',
+    iat: now / 1000,
+    exp: now / 1000 + 60,
+    nonce: 'n',
+  });
+  const lay = (changes: object) => {
+    site.lay('/token', {
+      body: { ...good, refresh_token: 'n3xt', id_token: jwt({ ...claims(), ...changes }) },
+    });
+  };
+
+  it('says who signed in, by the clock that was passed in', async () => {
+    lay({});
+    expect(await exchanged({ nonce: 'n' })).toMatchObject({
+      subject: { issuer: site.origin, subject: 'alice' },
+    });
+  });
+
+  it.each([
+    { iss: 'https://evil.example' },
+    { aud: 'other' },
+    { exp: 1 },
+    { sub: undefined },
+    { nonce: 'm' },
+  ])('is refused with %j', async (changes) => {
+    lay(changes);
+    expect((await refusalOf(() => exchanged({ nonce: 'n' }))).reason).toBe('token_invalid');
+  });
+
+  it('that is wrong in a refresh loses no rotated refresh token', async () => {
+    lay({ iss: 'https://evil.example' });
+    const kept: string[] = [];
+    const refusal = await refusalOf(() => refreshed({ onRotation: (next) => void kept.push(next) }));
+    expect(refusal.reason).toBe('token_invalid');
+    expect(kept).toEqual(['n3xt']);
+    expect(everyWordOf(refusal)).not.toMatch(/n3xt|acc3ss|eyJ/);
+  });
+});
+
+describe('an error that repeats the request', () => {
+  const basic = Buffer.from('client-1.a_b:s%3Acr-t').toString('base64');
+
+  it.each([
+    ['a code', () => exchanged(), ['c0de']],
+    ['a verifier', () => exchanged(), ['v'.repeat(43)]],
+    ['a refresh token', () => refreshed(), ['refr3sh']],
+    [
+      'a refresh token in a URL',
+      () => refreshed({ refreshToken: 'a/b c' }),
+      ['a/b c', 'a%2Fb%20c', 'a%2Fb+c'],
+    ],
+    ['a client secret', () => refreshedAs('client_secret_post'), ['s:cr-t']],
+    ['the credentials of a header', () => refreshedAs('client_secret_basic'), [basic, 's:cr-t', 's%3Acr-t']],
+  ] as const)('is shown without %s', async (_what, asked, secrets) => {
+    const body = { error: 'invalid_request', error_description: `bad: ${secrets.join(', ')}.` };
+    site.lay('/token', { status: 400, body });
+    const refusal = await refusalOf(asked);
+    expect(refusal.message).toContain(`("bad: ${secrets.map(() => '…').join(', ')}.")`);
+    for (const secret of secrets) expect(everyWordOf(refusal)).not.toContain(secret);
+  });
+
+  function refreshedAs(tokenEndpointAuthMethod: 'client_secret_post' | 'client_secret_basic') {
+    const registration = registrationAt(site.origin, { tokenEndpointAuthMethod });
+    return refreshed({ registration, clientSecret: 's:cr-t' });
+  }
+
+  it('as its code is shown without the refresh token, and judged by the code that came', async () => {
+    site.lay('/token', { status: 400, body: { error: 'invalid_grant', error_description: 'no grant' } });
+    const refusal = await refusalOf(() => refreshed({ refreshToken: 'grant' }));
+    expect(refusal.reason).toBe('login_required');
+    expect(refusal.message).toContain('"invalid_…" ("no …")');
+  });
+});
+
+describe('a refresh that is refused', () => {
+  it.each<[string, Page]>([
+    ['invalid_grant', { status: 400, body: { error: 'invalid_grant' } }],
+    [
+      'invalid_grant with 401 and a challenge',
+      {
+        status: 401,
+        headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+        body: { error: 'invalid_grant' },
+      },
+    ],
+    ['invalid_grant with 403', { status: 403, body: { error: 'invalid_grant' } }],
+    ['invalid_grant as a form', { status: 400, headers: form, body: 'error=invalid_grant' }],
+    ['invalid_grant without a content type', { status: 400, body: '{"error":"invalid_grant"}' }],
+    ['an empty 400', { status: 400 }],
+    ['401 invalid_request', { status: 401, body: { error: 'invalid_request' } }],
+    ['200 with an error', { status: 200, body: { error: 'bad_refresh_token' } }],
+  ])('needs a new sign-in after %s', async (_what, page) => {
+    site.lay('/token', page);
+    const error = await refusalOf(() => refreshed());
+    expect(error.reason).toBe('login_required');
+    expect(error).not.toBeInstanceOf(Unreachable);
+  });
+
+  it.each<[string, Page]>([
+    ['a 500', { status: 500, body: { error: 'invalid_grant' } }],
+    ['a 503', { status: 503 }],
+    ['a 429', { status: 429, body: { error: 'invalid_grant' } }],
+    ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>sign in to the Wi-Fi</html>' }],
+    ['a web page with 400', { status: 400, headers: { 'content-type': 'text/html' }, body: '<html>' }],
+    ['an empty 401', { status: 401 }],
+    ['an empty 403', { status: 403 }],
+    ['a 404', { status: 404, body: 'not found' }],
+    ['an answer without a token', { body: { token_type: 'Bearer' } }],
+    ['an answer that is too long', { body: { ...good, more: 'x'.repeat(256 * 1024) } }],
+    ['a redirect', { status: 307, headers: { location: '/elsewhere' } }],
+  ])('keeps the grant after %s', async (_what, page) => {
+    site.lay('/token', page);
+    site.lay('/elsewhere', { body: good });
+    const error = await refusalOf(() => refreshed());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error.reason).toBe('authorization_server_unreachable');
+    expect(site.asked).toHaveLength(1);
+    expect(everyWordOf(error)).not.toMatch(/refr3sh|acc3ss|Wi-Fi/);
+  });
+
+  it('keeps the grant when nobody listens or time runs out', async () => {
+    const away = serverAt(site.origin, { tokenEndpoint: `${await deadOrigin()}/token` });
+    expect(await refusalOf(() => refreshed({ server: away }))).toBeInstanceOf(Unreachable);
+    const late = {
+      ...site.http,
+      deadline: () => AbortSignal.abort(new DOMException('late', 'TimeoutError')),
+    };
+    const request = {
+      server: serverAt(site.origin),
+      registration: registrationAt(site.origin),
+      refreshToken: 'r',
+      resource,
+      grantedScope: [],
+    };
+    expect(await refusalOf(() => refresh(request, late))).toBeInstanceOf(Unreachable);
+  });
+
+  it('says when to come back', async () => {
+    site.lay('/token', { status: 429, headers: { 'retry-after': '12' } });
+    expect((await refusalOf(() => refreshed())).retryAfter).toBe(12);
+  });
+
+  it.each([
+    ['invalid_client', 401, 'client_rejected'],
+    ['unauthorized_client', 400, 'client_rejected'],
+    ['invalid_scope', 400, 'scope_insufficient'],
+    ['invalid_target', 400, 'resource_mismatch'],
+    ['invalid_request', 400, 'login_failed'],
+  ])('tells %s from a dead token', async (error, status, reason) => {
+    site.lay('/token', { status, body: { error, error_description: 'why\u202e' } });
+    const refusal = await refusalOf(() => refreshed({ scope: ['a'] }));
+    expect(refusal.reason).toBe(reason);
+    expect(refusal.message).not.toContain('\u202e');
+  });
+});
+
+describe('a code that is refused', () => {
+  it.each<[string, Page, string]>([
+    ['invalid_grant', { status: 400, body: { error: 'invalid_grant' } }, 'login_failed'],
+    ['403 invalid_code', { status: 403, body: { error: 'invalid_code' } }, 'login_failed'],
+    ['an empty 400', { status: 400 }, 'login_failed'],
+    ['invalid_client', { status: 401, body: { error: 'invalid_client' } }, 'client_rejected'],
+    ['a 500', { status: 500 }, 'authorization_server_unreachable'],
+    [
+      '400 temporarily_unavailable',
+      { status: 400, body: { error: 'temporarily_unavailable' } },
+      'authorization_server_unreachable',
+    ],
+    ['a redirect', { status: 302, headers: { location: '/elsewhere' } }, 'authorization_server_unreachable'],
+    ['a web page', { body: '<html>' }, 'authorization_server_unreachable'],
+  ])('gives a reason after %s, and shows neither code nor verifier', async (_what, page, reason) => {
+    site.lay('/token', page);
+    const error = await refusalOf(() => exchanged());
+    expect(error.reason).toBe(reason);
+    expect(everyWordOf(error)).not.toMatch(/c0de|vvvv|st4te/);
+    expect(site.asked).toHaveLength(1);
+  });
+});
