@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { memoryVault } from '../src/vault/memory.ts';
-import { sealedFileVault } from '../src/vault/sealed-file.ts';
-import type { SealedFileVault } from '../src/vault/sealed-file.ts';
+import { sealedFileVault } from '../src/vault/sealed/sealed-file.ts';
+import type { SealedFileVault } from '../src/vault/sealed/sealed-file.ts';
 
 const grants = 10_000;
 /** Bytes in base64url: a refresh token and what is kept with it. */

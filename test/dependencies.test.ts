@@ -125,7 +125,7 @@ interface Confined {
 const confined: Readonly<Record<string, Confined>> = {
   keytar: {
     names: (target) => target === 'keytar',
-    only: (file) => file === 'vault/keychain-worker.ts',
+    only: (file) => file === 'vault/keychain/keychain-worker.ts',
     why: 'it can crash and hang, so it is loaded only in a process of its own',
   },
   conf: {
@@ -167,7 +167,7 @@ function layerOf(file: string): string {
 }
 
 function isAllowed(file: string, target: string, { mayImport, packages }: Layer): boolean {
-  if (target === unknownTarget) return file === 'vault/keychain-worker.ts';
+  if (target === unknownTarget) return file === 'vault/keychain/keychain-worker.ts';
   if (isBuiltin(target)) return true;
   if (!target.endsWith('.ts')) return packages === undefined || packages.includes(packageOf(target));
   const own = layerOf(file);
@@ -198,8 +198,8 @@ describe('the layers', () => {
       imports.some(({ target }) => target === unknownTarget),
     );
     const naming = [...tree].filter(([, { strings }]) => strings.has('keytar'));
-    expect(choosing.map(([file]) => file)).toEqual(['vault/keychain-worker.ts']);
-    expect(naming.map(([file]) => file)).toEqual(['vault/keychain-worker.ts']);
+    expect(choosing.map(([file]) => file)).toEqual(['vault/keychain/keychain-worker.ts']);
+    expect(naming.map(([file]) => file)).toEqual(['vault/keychain/keychain-worker.ts']);
   });
 
   it('keep every package out of `keyturn token` and of the client library', () => {
@@ -341,8 +341,8 @@ describe('the checker', () => {
     ['a package in the client library', 'client/a.ts', "import { z } from 'zod/mini';"],
     ['a server role in the daemon', 'daemon/a.ts', "await import('../server/b.ts');"],
     ['a file opened by the protocol', 'oauth/a.ts', "import { readFile } from 'node:fs/promises';"],
-    ['a keychain in the broker process', 'vault/keychain.ts', "import keytar from 'keytar';"],
-    ['a module chosen at run time', 'vault/keychain.ts', 'await import(name);'],
+    ['a keychain in the broker process', 'vault/keychain/keychain.ts', "import keytar from 'keytar';"],
+    ['a module chosen at run time', 'vault/keychain/keychain.ts', 'await import(name);'],
     ['a folder without a row', 'helpers/a.ts', 'export const a = 1;'],
   ])('refuses %s', (_what, file, text) => {
     expect(violations(parseTree({ ...errors, [file]: text }))).not.toEqual([]);

@@ -74,7 +74,7 @@ describe('the tarball', () => {
           (target) => !built.has(target) && !isBuiltin(target) && !listed.has(target.split('/', 1)[0] ?? ''),
         )
         // The keychain worker names keytar in a variable: it is optional.
-        .filter(() => file !== 'vault/keychain-worker.js')
+        .filter(() => file !== 'vault/keychain/keychain-worker.js')
         .map((target) => `${file} imports ${target}`),
     );
     expect(missing).toEqual([]);

@@ -16,9 +16,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { VaultError } from '../vault/trouble.ts';
-import { turns } from '../vault/turns.ts';
-import type { Vault } from '../vault/vault.ts';
+import { VaultError } from '../vault/base/trouble.ts';
+import { turns } from '../vault/base/turns.ts';
+import type { Vault } from '../vault/base/vault.ts';
 
 /** The vault's item that says: this home has written MACs, and these are the epochs of its files. */
 export const recordsItem = 'records';

@@ -4,7 +4,7 @@
  */
 import type { BearerChallenge } from '../oauth/discovery/challenge.ts';
 import type { TokenAnswer } from '../oauth/grants/token.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import type { Destination, DestinationParts } from './destination.ts';
 import type { KeepingParts } from './grant-keeping.ts';
 import type { Grant } from './grant.ts';

@@ -7,8 +7,8 @@
  * missing in the index loses no tokens.
  */
 import { z } from 'zod';
-import { VaultError } from '../vault/trouble.ts';
-import type { Vault } from '../vault/vault.ts';
+import { VaultError } from '../vault/base/trouble.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import { isBeforeEpochs, recordsItem } from './authority-epochs.ts';
 import { digestOf } from './grant-binding.ts';
 import type { Grant, Grants } from './grant.ts';

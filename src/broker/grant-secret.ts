@@ -12,8 +12,8 @@
  */
 import { z } from 'zod';
 import { reasonOf } from '../errors.ts';
-import { VaultError } from '../vault/trouble.ts';
-import type { Vault } from '../vault/vault.ts';
+import { VaultError } from '../vault/base/trouble.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import { bindingOf, bindingSchema } from './grant-binding.ts';
 import type { Binding } from './grant-binding.ts';
 import { GrantRoster } from './grant-roster.ts';

@@ -14,7 +14,7 @@ import type { Http } from '../oauth/base/http.ts';
 import { ClientRejected } from '../oauth/grants/token-failure.ts';
 import { refresh } from '../oauth/grants/token.ts';
 import type { RefreshRequest, TokenAnswer } from '../oauth/grants/token.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import { whyEnded } from './attempt.ts';
 import type { Audit } from './audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { registrationSchema } from '../oauth/client/registration.ts';
 import type { Registration } from '../oauth/client/registration.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import type { AuthorityStore } from './record-store.ts';
 
 export const registrationRecordSchema = z.object({

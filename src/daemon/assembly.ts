@@ -29,7 +29,7 @@ import { registrationRecordSchema, Registrations } from '../broker/registrations
 import type { RegistrationRecord } from '../broker/registrations.ts';
 import { TokenCache } from '../broker/token-cache.ts';
 import type { Http } from '../oauth/base/http.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import { ServerClocks } from '../oauth/base/server-clock.ts';
 import type { DaemonFetch } from './fetch.ts';
 import type { Home } from './home.ts';

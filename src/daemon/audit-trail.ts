@@ -13,7 +13,7 @@ import { verifyAudit } from '../broker/audit-verify.ts';
 import { KeyturnError } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { HomePaths } from '../paths.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import type { WriteLog } from './log.ts';
 import type { Master } from './master.ts';
 

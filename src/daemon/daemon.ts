@@ -21,7 +21,7 @@ import type { HomePaths } from '../paths.ts';
 import { syncFolder } from '../private-file.ts';
 import { both } from '../vault/first-use.ts';
 import type { VaultWatcher } from '../vault/first-use.ts';
-import type { SpawnWorker } from '../vault/keychain-process.ts';
+import type { SpawnWorker } from '../vault/keychain/keychain-process.ts';
 import { assemble, clock, openRecords } from './assembly.ts';
 import { Approvals } from './approvals.ts';
 import { Askers } from './askers.ts';

@@ -5,8 +5,8 @@
  * vault keeps it as long as it keeps anything.
  */
 import { z } from 'zod';
-import { VaultError } from '../vault/trouble.ts';
-import type { Vault } from '../vault/vault.ts';
+import { VaultError } from '../vault/base/trouble.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import { confirmedSchema } from './confirmed-settings.ts';
 
 /** The vault's item. */

@@ -7,7 +7,7 @@
  * written before the file: a crash in between costs no yes, and confers nothing that nobody said yes to.
  */
 import { KeyturnError } from '../errors.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import { readAuthorities } from './authorities.ts';
 import type { AuthoritiesFile } from './authorities.ts';
 import {

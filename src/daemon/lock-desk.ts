@@ -14,7 +14,7 @@ import { methods } from '../ipc/protocol.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';
 import { lockedVault } from '../vault/gate.ts';
-import { VaultError } from '../vault/trouble.ts';
+import { VaultError } from '../vault/base/trouble.ts';
 import { IdleLock } from './idle-lock.ts';
 import type { Secrets } from './secrets.ts';
 import type { Settings } from './settings.ts';

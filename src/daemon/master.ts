@@ -8,8 +8,8 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { beginEpochs, epochItem } from '../broker/authority-epochs.ts';
 import { quoted } from '../errors.ts';
-import { VaultError } from '../vault/trouble.ts';
-import type { Vault } from '../vault/vault.ts';
+import { VaultError } from '../vault/base/trouble.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import { provenFile } from './home-traces.ts';
 import type { Home } from './home.ts';
 

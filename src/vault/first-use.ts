@@ -5,7 +5,7 @@
  * Invariant: passes every call on unchanged; asks the vault nothing by itself.
  */
 import { reasonOf } from '../errors.ts';
-import type { Vault } from './vault.ts';
+import type { Vault } from './base/vault.ts';
 
 export interface VaultWatcher {
   /** It answered, for the first time or for the first time after trouble. */

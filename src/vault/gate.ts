@@ -5,9 +5,9 @@
  * Invariants: while it is shut nothing reaches the vault but its end, and `shut` resolves only when what had passed
  * before has ended. It reads no answer and keeps none.
  */
-import { personIsAsked, VaultError } from './trouble.ts';
-import type { Vault, VaultKind } from './vault.ts';
-import type { VaultWatch } from './watch.ts';
+import { personIsAsked, VaultError } from './base/trouble.ts';
+import type { Vault, VaultKind } from './base/vault.ts';
+import type { VaultWatch } from './base/watch.ts';
 
 export class Gate implements Vault {
   readonly kind: VaultKind;

@@ -4,9 +4,9 @@
  * Invariant: nothing leaves this process's memory, and the edge refuses what any other vault refuses.
  */
 import { quoted } from '../errors.ts';
-import { VaultError } from './trouble.ts';
-import type { Vault } from './vault.ts';
-import { checkId, checkSecret, closedVault } from './vault.ts';
+import { VaultError } from './base/trouble.ts';
+import type { Vault } from './base/vault.ts';
+import { checkId, checkSecret, closedVault } from './base/vault.ts';
 
 class MemoryVault implements Vault {
   readonly kind = 'memory';

@@ -4,14 +4,14 @@
  * Invariant: the kind asked for or an error; never another kind in its place.
  */
 import { KeyturnError } from '../errors.ts';
-import { keychainVault } from './keychain.ts';
-import type { KeychainVault } from './keychain.ts';
+import { keychainVault } from './keychain/keychain.ts';
+import type { KeychainVault } from './keychain/keychain.ts';
 import { memoryVault } from './memory.ts';
-import type { SpawnWorker } from './keychain-process.ts';
-import { sealedFileVault } from './sealed-file.ts';
-import type { SealedFileVault } from './sealed-file.ts';
-import type { Vault, VaultKind } from './vault.ts';
-import type { VaultWatch } from './watch.ts';
+import type { SpawnWorker } from './keychain/keychain-process.ts';
+import { sealedFileVault } from './sealed/sealed-file.ts';
+import type { SealedFileVault } from './sealed/sealed-file.ts';
+import type { Vault, VaultKind } from './base/vault.ts';
+import type { VaultWatch } from './base/watch.ts';
 
 /** What opens a sealed file. */
 export type SealedKey = 'passphrase' | 'keychain';

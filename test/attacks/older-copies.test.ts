@@ -10,7 +10,7 @@ import { registrationAt } from '../oauth/parties.ts';
 import { refusal, temporaryFolder } from '../broker/rig.ts';
 import { intruder, lastingVault, startOn } from '../support/authority-home.ts';
 import type { AuthorityBroker } from '../support/authority-home.ts';
-import type { Vault } from '../../src/vault/vault.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
 
 const endpoint = 'https://notes.example/mcp';
 const now = 1_000;

@@ -5,10 +5,10 @@
 import { appendFileSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Vault } from '../../src/vault/vault.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
 import { temporaryFolder } from '../broker/rig.ts';
 import { intruder, startOn } from '../support/authority-home.ts';
-import { lastingKeychain, newPlace, opened, said } from '../vault/sealed-home.ts';
+import { lastingKeychain, newPlace, opened, said } from '../vault/sealed/sealed-home.ts';
 
 const copyOf = (file: string): string => `${file}.copy`;
 const keep = (file: string): void => copyFileSync(file, copyOf(file));

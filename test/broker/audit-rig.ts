@@ -8,7 +8,7 @@ import type { AuditVerdict } from '../../src/broker/audit-verify.ts';
 import { KeyturnError } from '../../src/errors.ts';
 import { AuditFile } from '../../src/broker/audit.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
-import type { Vault } from '../../src/vault/vault.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
 import { temporaryFolder } from './rig.ts';
 
 const keys = auditKeys(createSecretKey(Buffer.alloc(32, 7)));

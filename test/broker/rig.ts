@@ -34,7 +34,7 @@ import type { Token, TokenRequest } from '../../src/broker/token-request.ts';
 import { recordsOf } from '../../src/daemon/assembly.ts';
 import type { Fetch, Http } from '../../src/oauth/base/http.ts';
 import { ServerClocks } from '../../src/oauth/base/server-clock.ts';
-import type { Vault } from '../../src/vault/vault.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
 import type { TestWorld } from '../support/world.ts';
 import { HandClock } from './hand-clock.ts';
 import { watchedVault } from './watched-vault.ts';

@@ -1,7 +1,7 @@
 /** The real memory vault, with its calls written down and, where a test says so, refused. */
 import { KeyturnError } from '../../src/errors.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
-import type { Vault } from '../../src/vault/vault.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
 
 export interface WatchedVault extends Vault {
   /** `write grant.…`, `probe` and so on, in order; each is written down when it has been done. */

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { type Home, homeFile, openHome, prepareFolders } from '../../src/daemon/home.ts';
 import { Master } from '../../src/daemon/master.ts';
 import { type HomePaths, homePaths } from '../../src/paths.ts';
-import { keychainVault } from '../../src/vault/keychain.ts';
+import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
-import type { Vault } from '../../src/vault/vault.ts';
-import { requireTestKeyring } from '../vault/keyring.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
+import { requireTestKeyring } from '../vault/keychain/keyring.ts';
 
 let folder: string;
 let paths: HomePaths;

@@ -2,7 +2,7 @@
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { keychainVault } from '../../src/vault/keychain.ts';
+import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { newHome, type TestHome } from '../support/home.ts';
 
 interface Status {

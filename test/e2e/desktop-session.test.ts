@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, type TestHome } from '../support/home.ts';
-import { type KeyringSession, ownKeyring } from '../vault/keyring.ts';
+import { type KeyringSession, ownKeyring } from '../vault/keychain/keyring.ts';
 
 interface Status {
   pid: number;

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { keychainVault } from '../../src/vault/keychain.ts';
+import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { filesBelow, homeInWorld, newHome, type TestHome, userAgent } from '../support/home.ts';
 import { verdictOn } from '../support/notebook.ts';
 import { openWorld } from '../support/world.ts';
-import { ownKeyring } from '../vault/keyring.ts';
+import { ownKeyring } from '../vault/keychain/keyring.ts';
 
 describe('the keychain', () => {
   it('keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {

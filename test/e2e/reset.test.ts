@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../support/bent-home.ts';
 import { builtBin } from '../support/built.ts';
 import { filesBelow, homeInWorld, isAlive, type TestHome, until } from '../support/home.ts';
-import { ownKeyring, rawItems } from '../vault/keyring.ts';
+import { ownKeyring, rawItems } from '../vault/keychain/keyring.ts';
 
 const homeIdOf = (home: TestHome): string =>
   (JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as { homeId: string }).homeId;

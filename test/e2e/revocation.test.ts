@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld } from '../support/bent-home.ts';
 import { isAlive, until } from '../support/home.ts';
-import { requireTestKeyring } from '../vault/keyring.ts';
+import { requireTestKeyring } from '../vault/keychain/keyring.ts';
 
 const keychain = (): Record<string, string> => {
   requireTestKeyring();

@@ -1,10 +1,10 @@
 /** The keychain's worker as Electron starts it: a real process, a real keyring, Electron's channel. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { spawnKeychainChild } from '../../electron/keychain-child.ts';
-import { keychainVault } from '../../src/vault/keychain.ts';
-import { keychainWorkerFile } from '../../src/vault/keychain-process.ts';
+import { keychainVault } from '../../src/vault/keychain/keychain.ts';
+import { keychainWorkerFile } from '../../src/vault/keychain/keychain-process.ts';
 import { double } from '../support/electron-double.ts';
-import { freshService, requireTestKeyring } from '../vault/keyring.ts';
+import { freshService, requireTestKeyring } from '../vault/keychain/keyring.ts';
 
 describe('the keychain child', () => {
   it('keeps, shows and removes a secret', async () => {

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { grantVaultId } from '../../src/broker/grant.ts';
 import { masterItem } from '../../src/daemon/master.ts';
 import { serviceOf } from '../../src/daemon/secrets.ts';
-import { keychainVault } from '../../src/vault/keychain.ts';
+import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { double } from '../support/electron-double.ts';
 import type { TestHome } from '../support/home.ts';
 import { learnKeys } from '../support/secret-scan.ts';

@@ -13,7 +13,7 @@ import { openHome, prepareFolders } from '../../src/daemon/home.ts';
 import { Master } from '../../src/daemon/master.ts';
 import { homePaths } from '../../src/paths.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
-import type { Vault } from '../../src/vault/vault.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
 
 export interface AuthorityBroker {
   readonly records: Records;

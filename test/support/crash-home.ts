@@ -19,7 +19,7 @@ import { reasonOf } from '../../src/errors.ts';
 import { methods } from '../../src/ipc/protocol.ts';
 import type { MethodName, ParamsOf } from '../../src/ipc/protocol.ts';
 import { openVault } from '../../src/vault/open.ts';
-import type { Vault } from '../../src/vault/vault.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
 import { type Running, TestHome, until } from './home.ts';
 import type { TestWorld } from './world.ts';
 

@@ -5,8 +5,8 @@
  */
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Vault } from '../../src/vault/vault.ts';
-import { longestSecret } from '../../src/vault/vault.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
+import { longestSecret } from '../../src/vault/base/vault.ts';
 
 const id = 'grant.1';
 

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { Gate } from '../../src/vault/gate.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
-import type { Vault } from '../../src/vault/vault.ts';
-import { VaultWatch } from '../../src/vault/watch.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
+import { VaultWatch } from '../../src/vault/base/watch.ts';
 import { vaultContract } from './contract.ts';
 
 function gated(vault: Vault = memoryVault()): { gate: Gate; watch: VaultWatch } {

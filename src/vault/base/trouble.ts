@@ -1,0 +1,49 @@
+/**
+ * What can be wrong with a vault, as a closed set, and the error that carries it.
+ *
+ * Invariant: whoever refuses for the vault says which trouble it is here, where it is known; nobody tells
+ * troubles apart by the words of a message. No secret enters an error.
+ */
+import { KeyturnError } from '../../errors.ts';
+import type { ErrorDetails, Reason } from '../../errors.ts';
+
+/**
+ * `locked`: by us. `keychainLocked`: the keychain says that it is. `waiting`: it asked the person, and nobody
+ * answers. `absent`: no D-Bus, no Secret Service, no module. `crashed`: the helper process died. `full`: the
+ * store reads, and refuses to keep. `damaged`: an item, or the whole file, is missing or not readable.
+ */
+export type Trouble = 'locked' | 'keychainLocked' | 'waiting' | 'absent' | 'crashed' | 'full' | 'damaged';
+
+const reasonOfTrouble: Readonly<Record<Trouble, Reason>> = {
+  locked: 'locked',
+  keychainLocked: 'locked',
+  waiting: 'locked',
+  absent: 'vault_unavailable',
+  crashed: 'vault_unavailable',
+  full: 'vault_unavailable',
+  damaged: 'vault_unreadable',
+};
+
+export interface VaultErrorDetails extends ErrorDetails {
+  /** The vault item that it is about. */
+  readonly item?: string;
+}
+
+export class VaultError extends KeyturnError {
+  readonly trouble: Trouble;
+  readonly item?: string;
+
+  constructor(trouble: Trouble, message: string, { item, ...details }: VaultErrorDetails = {}) {
+    super(reasonOfTrouble[trouble], message, details);
+    this.trouble = trouble;
+    if (item !== undefined) this.item = item;
+  }
+}
+
+/** What everybody else is told while one unlock waits for the person. */
+export function personIsAsked(): VaultError {
+  return new VaultError('waiting', 'the vault is being unlocked', {
+    rule: 'vault: a person is asked once, whatever the number of programs that wait',
+    hint: 'answer the question of your keychain, and try again',
+  });
+}

@@ -1,0 +1,244 @@
+/**
+ * A vault in one file, for machines without a keychain and for thousands of grants: an append-only log
+ * of sealed records (sealed-log.ts) under a key that a passphrase or one keychain item opens.
+ *
+ * Invariants: locked means that no key is in reach and every call says so. No plaintext is kept between
+ * calls: each read opens its record from the disk. A wrong passphrase changes nothing.
+ *
+ * A file that was put back to an older one, or cut off after a whole record, is an honest file of an earlier
+ * time, and nothing in it can say that there was a later one. With its key in the keychain its head lies
+ * there too (sealed-head.ts), and such a file is refused, as a missing one is. With a passphrase this can't be
+ * seen. So for what our records say exists callers use `read`, which never answers "absent". Nor is it a
+ * lock between two brokers (the home's is); a foreign change is noticed, after which nothing is written.
+ */
+import type { FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { KeyturnError, quoted } from '../../errors.ts';
+import { failed, newDraft, openSealed, readAll, removeSealed, syncFolder, writeAll } from './sealed-disk.ts';
+import { headItem, SealedHead } from './sealed-head.ts';
+import { decodeHeader, encodeHeader } from './sealed-header.ts';
+import { keychainItem, newLogKey, openLogKey } from './sealed-key.ts';
+import type { KeySource } from './sealed-key.ts';
+import { SealedLog } from './sealed-log.ts';
+import { newSegment } from './sealed-record.ts';
+import { VaultError } from '../base/trouble.ts';
+import { turns } from '../base/turns.ts';
+import { checkId, checkSecret, closedVault } from '../base/vault.ts';
+import type { Lockable, Vault, VaultCondition } from '../base/vault.ts';
+
+export type { KeySource } from './sealed-key.ts';
+
+export interface SealedFileOptions {
+  /** Absolute path. Its folder is the user's alone (0700), and is made so where it is missing. */
+  readonly file: string;
+  readonly key: KeySource;
+  /** Gets a line for the broker's log: a torn tail kept aside, damage, a failed compaction. No line holds a secret. */
+  readonly report?: (line: string) => void;
+}
+
+export type SealedFileVault = Vault & Lockable;
+
+type State =
+  /** Not asked for anything yet; the first call opens it with the keychain. */
+  | { readonly kind: 'resting' }
+  | { readonly kind: 'locked' }
+  | { readonly kind: 'open'; readonly log: SealedLog }
+  | { readonly kind: 'closed' };
+
+/** The one line that all calls stand in: the log takes one at a time. */
+const line = 'log';
+
+class SealedFile implements Vault, Lockable {
+  readonly kind = 'sealed-file';
+  readonly #file: string;
+  readonly #source: KeySource;
+  readonly #report: (line: string) => void;
+  readonly #turn = turns();
+  /** Only where the key lies in the keychain. */
+  readonly #head: SealedHead | undefined;
+  #state: State;
+
+  constructor({ file, key, report }: SealedFileOptions) {
+    this.#file = path.resolve(file);
+    this.#source = key;
+    this.#report = report ?? (() => undefined);
+    this.#head = key.kind === 'keychain' ? new SealedHead(key.vault) : undefined;
+    this.#state = { kind: key.kind === 'keychain' ? 'resting' : 'locked' };
+  }
+
+  async find(id: string): Promise<string | undefined> {
+    checkId(id);
+    return this.#withLog((log) => log.find(id));
+  }
+
+  async read(id: string): Promise<string> {
+    const secret = await this.find(id);
+    if (secret !== undefined) return secret;
+    throw new VaultError('damaged', `the sealed file doesn't hold ${quoted(id)}, which should be there`, {
+      item: id,
+      rule: 'vault: an item that our records name is unreadable, never absent',
+      hint: 'an older file may have been put in its place: restore the newest one, or sign in again',
+    });
+  }
+
+  async write(id: string, secret: string): Promise<void> {
+    checkId(id);
+    checkSecret(secret);
+    await this.#changeLog((log) => log.put(id, secret));
+  }
+
+  async remove(id: string): Promise<void> {
+    checkId(id);
+    await this.#changeLog((log) => log.remove(id));
+  }
+
+  async probe(): Promise<void> {
+    await this.#withLog((log) => log.probe());
+  }
+
+  async condition(): Promise<VaultCondition> {
+    return this.#turn(line, async () => {
+      const state = this.#state;
+      if (state.kind === 'closed') return { state: 'closed' };
+      if (state.kind === 'open') {
+        const { damage } = state.log;
+        return damage === undefined ? { state: 'open' } : { state: 'open', damage };
+      }
+      const handle = await openSealed(this.#file);
+      await handle?.close();
+      return { state: handle ? 'locked' : 'new' };
+    });
+  }
+
+  async unlock(passphrase?: string): Promise<void> {
+    await this.#turn(line, async () => {
+      if (this.#state.kind === 'closed') throw closedVault();
+      await this.#open(passphrase);
+    });
+  }
+
+  async lock(): Promise<void> {
+    await this.#turn(line, () => this.#leave('locked'));
+  }
+
+  async changePassphrase(current: string, next: string): Promise<void> {
+    if (this.#source.kind === 'keychain')
+      throw new KeyturnError(
+        'invalid_request',
+        "this vault's key lies in the keychain: it has no passphrase",
+      );
+    await this.#withLog(async () => {
+      // Opened anew: proves that the current passphrase is known, and that the file is readable as it lies there.
+      const log = await this.#open(current);
+      // Another log key, too: who has an old copy of the file and the old passphrase reads nothing newer.
+      const { header, log: key } = await newLogKey(this.#source, next, log.id);
+      await log.rewrite(encodeHeader(header), key);
+    });
+  }
+
+  async destroy(ids: readonly string[]): Promise<void> {
+    ids.forEach(checkId);
+    await this.#turn(line, async () => {
+      await this.#leave('closed');
+      await removeSealed(this.#file);
+    });
+    // The key after the file: what a crash in between leaves is a key to nothing.
+    if (this.#source.kind === 'keychain') await this.#source.vault.destroy([keychainItem, headItem]);
+  }
+
+  async close(): Promise<void> {
+    await this.#turn(line, () => this.#leave('closed'));
+    if (this.#source.kind === 'keychain') await this.#source.vault.close();
+  }
+
+  async #withLog<T>(work: (log: SealedLog) => Promise<T>): Promise<T> {
+    return this.#turn(line, async () => work(await this.#log()));
+  }
+
+  /** Done when the head names it too. Compacts afterwards where that is due, in a turn of its own, for which nobody waits. */
+  async #changeLog(work: (log: SealedLog) => Promise<void>): Promise<void> {
+    const newest = await this.#withLog(async (log) => {
+      await work(log);
+      if (log.isMostlyDead) void this.#turn(line, () => this.#compact(log));
+      return log.newest;
+    });
+    if (newest !== undefined) await this.#head?.advance(newest);
+  }
+
+  async #compact(log: SealedLog): Promise<void> {
+    if (this.#state.kind !== 'open' || this.#state.log !== log) return;
+    const head = this.#head;
+    await log.compact(head && ((tag) => head.announce(tag)));
+    // Where the keychain fails the head goes on naming both; the next change tries again.
+    if (head && log.newest !== undefined) await head.replaced(log.newest).catch(() => undefined);
+  }
+
+  async #log(): Promise<SealedLog> {
+    switch (this.#state.kind) {
+      case 'open':
+        return this.#state.log;
+      case 'resting':
+        return this.#open(undefined);
+      case 'locked':
+        throw new VaultError('locked', 'the vault is locked', { hint: 'keyturn unlock' });
+      case 'closed':
+        throw closedVault();
+    }
+  }
+
+  /** Opens or makes the file; only then what was open before is left. */
+  async #open(passphrase: string | undefined): Promise<SealedLog> {
+    const handle = (await openSealed(this.#file)) ?? (await this.#create(passphrase));
+    const name = quoted(this.#file);
+    try {
+      const bytes = await readAll(handle, 0, (await handle.stat()).size);
+      const { header, length } = decodeHeader(bytes, name);
+      const key = await openLogKey(header, this.#source, passphrase, name);
+      const head = await this.#head?.read();
+      const log = await SealedLog.open({
+        file: this.#file,
+        handle,
+        bytes,
+        header: Buffer.from(bytes.subarray(0, length)),
+        key,
+        report: this.#report,
+        sought: head?.tags ?? [],
+      });
+      await this.#head?.check(head, log, name);
+      await this.#leave('locked');
+      this.#state = { kind: 'open', log };
+      return log;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async #leave(kind: 'locked' | 'closed'): Promise<void> {
+    const before = this.#state;
+    if (before.kind === 'closed') return;
+    this.#state = { kind };
+    if (before.kind === 'open') await before.log.close();
+  }
+
+  /** A new, empty file, whole and durable before it is opened like any other. */
+  async #create(passphrase: string | undefined): Promise<FileHandle> {
+    await this.#head?.refuseMissing(quoted(this.#file));
+    const { header, log } = await newLogKey(this.#source, passphrase);
+    const draft = await newDraft(this.#file);
+    try {
+      await writeAll(draft.handle, Buffer.concat([encodeHeader(header), newSegment(log, 0, true).header]), 0);
+      await draft.publish();
+      await syncFolder(this.#file);
+      return draft.handle;
+    } catch (error) {
+      await draft.discard();
+      throw error instanceof KeyturnError ? error : failed(this.#file, error);
+    }
+  }
+}
+
+/** The vault in `options.file`. Nothing is read yet. */
+export function sealedFileVault(options: SealedFileOptions): SealedFileVault {
+  return new SealedFile(options);
+}

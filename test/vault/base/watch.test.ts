@@ -1,0 +1,140 @@
+/** How the vault is said to stand, and when it may be asked again. */
+import { describe, expect, test } from 'vitest';
+import { VaultError } from '../../../src/vault/base/trouble.ts';
+import type { Trouble } from '../../../src/vault/base/trouble.ts';
+import { VaultWatch } from '../../../src/vault/base/watch.ts';
+import { HandClock } from '../../broker/hand-clock.ts';
+
+function watched(): { clock: HandClock; watch: VaultWatch } {
+  const clock = new HandClock();
+  return { clock, watch: new VaultWatch(() => clock.now()) };
+}
+
+const trouble = (kind: Trouble, item?: string): VaultError =>
+  new VaultError(kind, `it is ${kind}`, { hint: 'do something', ...(item === undefined ? {} : { item }) });
+
+/** Seconds until the keychain may be asked; 0: now. */
+function pause(watch: VaultWatch): number {
+  try {
+    watch.mayAsk();
+    return 0;
+  } catch (error) {
+    return error instanceof VaultError ? (error.retryAfter ?? NaN) : NaN;
+  }
+}
+
+describe('the state', () => {
+  test('is unused until the vault has answered, and open afterwards', () => {
+    const { watch } = watched();
+    expect(watch.state.state).toBe('unused');
+    watch.passed('read', 'grant.1');
+    expect(watch.state).toMatchObject({ state: 'open' });
+    expect(watch.state).not.toHaveProperty('what');
+  });
+
+  test.each(['keychainLocked', 'waiting', 'absent', 'crashed', 'full'] as const)(
+    'says %s with what and hint, since when, and ends with the next call that passes',
+    (kind) => {
+      const { watch, clock } = watched();
+      watch.passed('read', 'grant.1');
+      clock.advance(1000);
+      const since = clock.now();
+      watch.failed(trouble(kind));
+      clock.advance(1000);
+      watch.failed(trouble(kind));
+      expect(watch.state).toEqual({ state: kind, since, what: `it is ${kind}`, hint: 'do something' });
+      watch.passed('write', 'grant.1');
+      expect(watch.state).toMatchObject({ state: 'open', since: clock.now() });
+    },
+  );
+
+  test('stays full while only reads pass', () => {
+    const { watch } = watched();
+    watch.failed(trouble('full'));
+    watch.passed('read', 'grant.1');
+    expect(watch.state.state).toBe('full');
+    watch.passed('write', 'probe');
+    expect(watch.state.state).toBe('open');
+  });
+
+  test('stays damaged, and names the item, until that very item is whole again', () => {
+    const { watch } = watched();
+    watch.failed(trouble('damaged', 'grant.1'));
+    watch.passed('write', 'grant.2');
+    expect(watch.state).toMatchObject({ state: 'damaged', what: 'it is damaged' });
+    watch.passed('write', 'grant.1');
+    expect(watch.state.state).toBe('open');
+  });
+
+  test('is damaged, rather than locked, where the whole file can not be read', () => {
+    const { watch } = watched();
+    watch.bar = { state: 'locked', error: trouble('locked') };
+    watch.failed(trouble('damaged'));
+    expect(watch.state).toMatchObject({ state: 'damaged', what: 'it is damaged' });
+    watch.passed('write', 'unlock');
+    expect(watch.state.state).toBe('locked');
+  });
+
+  test('is slow after a call that took more than three seconds, until one is quick', () => {
+    const { watch } = watched();
+    watch.passed('read', 'grant.1');
+    watch.answered(4200);
+    expect(watch.state).toMatchObject({ state: 'slow', what: 'the keychain took 4 s for its last answer' });
+    watch.answered(20);
+    expect(watch.state.state).toBe('open');
+  });
+
+  test('is not changed by what a caller did wrong', () => {
+    const { watch } = watched();
+    watch.failed(new Error('a fault'));
+    watch.failed(trouble('locked'));
+    expect(watch.state.state).toBe('unused');
+  });
+});
+
+describe('the pause', () => {
+  test('doubles from 5 s to 5 min, each time that the person does not answer', () => {
+    const { watch, clock } = watched();
+    const pauses = Array.from({ length: 9 }, () => {
+      watch.refused(trouble('waiting'));
+      const seconds = pause(watch);
+      clock.advance(seconds * 1000);
+      expect(pause(watch)).toBe(0);
+      return seconds;
+    });
+    expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
+  });
+
+  test('begins anew once the vault has answered', () => {
+    const { watch } = watched();
+    watch.refused(trouble('keychainLocked'));
+    watch.refused(trouble('keychainLocked'));
+    expect(pause(watch)).toBe(10);
+    watch.passed('read', 'grant.1');
+    expect(pause(watch)).toBe(0);
+    watch.refused(trouble('keychainLocked'));
+    expect(pause(watch)).toBe(5);
+  });
+
+  test('is lifted by a person, and goes on growing when that fails too', () => {
+    const { watch } = watched();
+    watch.refused(trouble('waiting'));
+    watch.lift();
+    expect(pause(watch)).toBe(0);
+    watch.refused(trouble('waiting'));
+    expect(pause(watch)).toBe(10);
+  });
+
+  test('is for questions to a person only: what may pass by itself is asked again at once', () => {
+    const { watch } = watched();
+    for (const kind of ['absent', 'crashed', 'full', 'damaged'] as const) watch.refused(trouble(kind));
+    expect(pause(watch)).toBe(0);
+  });
+
+  test('does not outlast a clock that was put back', () => {
+    const { watch, clock } = watched();
+    watch.refused(trouble('waiting'));
+    clock.advance(-3_600_000);
+    expect(pause(watch)).toBe(0);
+  });
+});

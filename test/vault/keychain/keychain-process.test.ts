@@ -1,0 +1,174 @@
+/**
+ * The keychain worker as a process: killed, hung, lying, left behind. Only where a hang or a lie is needed
+ * is the worker a stand-in, since the real one can't be made to do either on demand.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
+import type { KeychainWorker } from '../../../src/vault/keychain/keychain-process.ts';
+import { forkWorker, KeychainProcess } from '../../../src/vault/keychain/keychain-process.ts';
+import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
+import { isAlive } from '../../support/home.ts';
+import { freshService, requireTestKeyring } from './keyring.ts';
+
+// A keyring stores to disk at each step, and the machine may be busy with other test files.
+vi.setConfig({ testTimeout: 60_000 });
+beforeAll(requireTestKeyring);
+
+/** A stand-in that answers as told; undefined is silence. */
+function standIn(answer: (request: { id: number }) => unknown): KeychainWorker & { killed: number } {
+  const listeners: ((message: unknown) => void)[] = [];
+  return {
+    killed: 0,
+    post(message) {
+      const said = answer(message as { id: number });
+      if (said !== undefined) queueMicrotask(() => listeners.forEach((listener) => listener(said)));
+    },
+    onMessage: (listener) => void listeners.push(listener),
+    onExit: () => undefined,
+    kill() {
+      this.killed += 1;
+    },
+  };
+}
+
+test('starts no worker before the first call', async () => {
+  const spawnWorker = vi.fn(forkWorker);
+  const vault = keychainVault({ service: freshService(), spawnWorker: () => spawnWorker() });
+  expect(spawnWorker).not.toHaveBeenCalled();
+  await vault.find('grant');
+  await vault.find('grant');
+  expect(spawnWorker).toHaveBeenCalledOnce();
+  await vault.close();
+});
+
+test('a worker killed in the middle of a call fails that call, and the next one gets a new worker', async () => {
+  let started = 0;
+  let killNext = false;
+  const spawnWorker = (): KeychainWorker => {
+    started += 1;
+    const worker = forkWorker();
+    return {
+      ...worker,
+      post(message) {
+        worker.post(message);
+        if (killNext) worker.kill();
+        killNext = false;
+      },
+    };
+  };
+  const vault = keychainVault({ service: freshService(), spawnWorker });
+  await vault.write('grant', 'kept');
+  killNext = true;
+  await expect(vault.write('grant', 'new')).rejects.toMatchObject({ reason: 'vault_unavailable' });
+  expect(await vault.read('grant')).toBe('kept');
+  expect(started).toBe(2);
+  await vault.close();
+});
+
+describe('with a stand-in for the worker', () => {
+  test('a worker that hangs is killed after the time-out, and what waits behind it fails too', async () => {
+    const workers: ReturnType<typeof standIn>[] = [];
+    const spawnWorker = (): KeychainWorker => {
+      const worker = standIn(() => undefined);
+      workers.push(worker);
+      return worker;
+    };
+    const vault = keychainVault({ service: 'unused', spawnWorker, timeouts: { call: 20 } });
+    const calls = await Promise.allSettled([vault.find('one'), vault.find('two')]);
+    for (const call of calls)
+      expect(call).toMatchObject({ status: 'rejected', reason: { reason: 'locked', trouble: 'waiting' } });
+    expect(workers.map((worker) => worker.killed)).toEqual([1]);
+    await expect(vault.find('three')).rejects.toMatchObject({ reason: 'locked' });
+    expect(workers).toHaveLength(2);
+    await vault.close();
+  });
+
+  test('a keychain that reads but hangs when it should store counts as locked', async () => {
+    const worker = standIn((request) =>
+      (request as { id: number; op?: string }).op === 'get'
+        ? { id: request.id, ok: true, value: null }
+        : undefined,
+    );
+    const vault = keychainVault({ service: 'unused', spawnWorker: () => worker, timeouts: { call: 20 } });
+    await expect(vault.find('grant')).rejects.toMatchObject({ reason: 'locked', hint: expect.any(String) });
+    await vault.close();
+  });
+
+  test('a keychain that keeps what it should remove is reported', async () => {
+    const held = new Map<string, string>();
+    const worker = standIn((message) => {
+      const request = message as unknown as KeychainRequest;
+      if (request.op === 'set') held.set(request.account, request.value);
+      const found = held.get(request.account) ?? null;
+      const values = { get: found, set: null, remove: false };
+      return { id: request.id, ok: true, value: values[request.op] };
+    });
+    const vault = keychainVault({ service: 'unused', spawnWorker: () => worker });
+    await vault.write('grant', 'stays');
+    await expect(vault.remove('grant')).rejects.toMatchObject({ reason: 'vault_unreadable' });
+    await expect(vault.probe()).rejects.toMatchObject({ reason: 'vault_unreadable' });
+    await vault.close();
+  });
+
+  test.each([
+    ['nonsense', () => 'nonsense'],
+    ['the answer to another request', (r: { id: number }) => ({ id: r.id + 1, ok: true, value: null })],
+    ['a value of another type', (r: { id: number }) => ({ id: r.id, ok: true, value: true })],
+  ])('a worker that says %s is not believed', async (_, answer) => {
+    const vault = keychainVault({ service: 'unused', spawnWorker: () => standIn(answer) });
+    await expect(vault.find('grant')).rejects.toMatchObject({ reason: 'vault_unavailable' });
+    await vault.close();
+  });
+
+  test('a missing keytar is unavailable, with how to mend it', async () => {
+    const message = '"Cannot find package"';
+    const worker = standIn(({ id }) => ({ id, ok: false, failure: 'module', message }));
+    const vault = keychainVault({ service: 'unused', spawnWorker: () => worker });
+    await expect(vault.probe()).rejects.toMatchObject({
+      reason: 'vault_unavailable',
+      hint: expect.stringContaining('npm rebuild keytar'),
+    });
+    await vault.close();
+  });
+
+  test('a worker that can not be started is unavailable', async () => {
+    const spawnWorker = (): KeychainWorker => {
+      throw new Error('no more processes');
+    };
+    const vault = keychainVault({ service: 'unused', spawnWorker });
+    await expect(vault.probe()).rejects.toMatchObject({ reason: 'vault_unavailable' });
+  });
+});
+
+test('a refusal of the keychain repeats nothing that was to be stored', async () => {
+  const env = { ...process.env, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' };
+  const worker = new KeychainProcess(() => forkWorker(env), 10_000);
+  const secret = 'c2VjcmV0LXRva2Vu';
+  const request = { op: 'set', service: freshService(), account: 'x', value: secret } as const;
+  const error: unknown = await worker.ask(request).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ reason: 'vault_unavailable' });
+  expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(secret);
+  worker.close();
+});
+
+test('an idle worker keeps no program alive, and ends with it', async () => {
+  const keychain = new URL('../../../src/vault/keychain/keychain.ts', import.meta.url).href;
+  const program = `
+    import { readFileSync } from 'node:fs';
+    const { keychainVault } = await import(${JSON.stringify(keychain)});
+    await keychainVault({ service: ${JSON.stringify(freshService())} }).probe();
+    console.log(readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8'));`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  expect(code).toBe(0);
+  const worker = Number(output.trim());
+  expect(worker).toBeGreaterThan(1);
+  // A zombie counts as ended: where no init collects it, it stays.
+  await expect.poll(() => isAlive(worker)).toBe(false);
+});

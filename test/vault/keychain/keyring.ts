@@ -1,0 +1,107 @@
+/**
+ * Keyrings for tests: the one that scripts/with-keyring.sh put around the run, and further ones of a test's own.
+ *
+ * Invariant: no test writes to a person's own keyring, so a run without the script fails; it isn't skipped.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
+import { forkWorker, KeychainProcess } from '../../../src/vault/keychain/keychain-process.ts';
+import type { Items } from '../../../src/vault/keychain/slots.ts';
+
+const script = fileURLToPath(new URL('../../../scripts/with-keyring.sh', import.meta.url));
+
+/** Milliseconds for a call of a test's own: far beyond what an open keyring needs on a busy machine. */
+const patience = 20_000;
+
+/** Throws, with what to do, unless this run has a keyring made for tests around it. */
+export function requireTestKeyring(): void {
+  if (process.env['DBUS_SESSION_BUS_ADDRESS'] && process.env['KEYTURN_TEST_KEYRING'] === '1') return;
+  throw new Error(
+    'These tests need a throw-away keyring around them. Run: sh scripts/with-keyring.sh npx vitest run test/vault',
+  );
+}
+
+/** A service name that no other test uses. */
+export function freshService(): string {
+  return `keyturn-test/${randomUUID()}`;
+}
+
+/** Straight access to the keychain's items of one service, past the vault: to build what a crash leaves behind. */
+export function rawItems(service: string, env?: NodeJS.ProcessEnv): Items & { close(): void } {
+  const worker = new KeychainProcess(() => forkWorker(env), patience);
+  type Request = Pick<KeychainRequest, 'op' | 'account'> & { value?: string };
+  const ask = (request: Request): Promise<unknown> =>
+    worker.ask({ ...request, service } as Parameters<KeychainProcess['ask']>[0]);
+  return {
+    get: async (account) => ((await ask({ op: 'get', account })) as string | null) ?? undefined,
+    set: async (account, value) => void (await ask({ op: 'set', account, value })),
+    remove: async (account) => (await ask({ op: 'remove', account })) as boolean,
+    close: () => worker.close(),
+  };
+}
+
+/** A D-Bus session with a keyring of its own, which a test may lock without disturbing others. */
+export interface KeyringSession {
+  readonly env: NodeJS.ProcessEnv;
+  lock(): Promise<void>;
+  /** Of the keyring daemon that runs now. */
+  daemonPid(): Promise<number>;
+  /** Puts a new keyring daemon, unlocked, in the place of the running one; the items stay. */
+  restartUnlocked(): Promise<void>;
+  end(): Promise<void>;
+}
+
+const sessionVariables = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'XDG_DATA_HOME'];
+
+export async function ownKeyring(): Promise<KeyringSession> {
+  // Without a display no unlock window can open on the screen of whoever runs the tests.
+  const { DISPLAY: _, WAYLAND_DISPLAY: __, ...withoutDisplay } = process.env;
+  const show = sessionVariables.map((name) => `"$${name}"`).join(' ');
+  const shell = spawn('sh', [script, 'sh', '-c', `printf '%s\t' ${show}; echo; cat`], {
+    env: withoutDisplay,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const [line] = (await once(createInterface({ input: shell.stdout }), 'line')) as [string];
+  const values = line.split('\t');
+  const env = {
+    ...withoutDisplay,
+    ...Object.fromEntries(sessionVariables.map((name, n) => [name, values[n]])),
+  };
+  return {
+    env,
+    lock: () => lockDefaultCollection(env),
+    daemonPid: () => daemonPid(env),
+    restartUnlocked: () => replaceDaemon(env),
+    async end() {
+      const ended = once(shell, 'exit');
+      shell.stdin.end();
+      await ended;
+    },
+  };
+}
+
+async function lockDefaultCollection(env: NodeJS.ProcessEnv): Promise<void> {
+  const collection = "[objectpath '/org/freedesktop/secrets/aliases/default']";
+  const where = ['-d', 'org.freedesktop.secrets', '-o', '/org/freedesktop/secrets'];
+  const method = ['-m', 'org.freedesktop.Secret.Service.Lock', collection];
+  await promisify(execFile)('gdbus', ['call', '--session', ...where, ...method], { env });
+}
+
+async function replaceDaemon(env: NodeJS.ProcessEnv): Promise<void> {
+  const command = `printf throw-away | gnome-keyring-daemon --replace --unlock --components=secrets --daemonize >/dev/null 2>&1
+    gdbus wait --session --timeout 10 org.freedesktop.secrets`;
+  await promisify(execFile)('sh', ['-euc', command], { env });
+}
+
+/** As the bus knows it: the owner of the Secret Service's name. */
+async function daemonPid(env: NodeJS.ProcessEnv): Promise<number> {
+  const where = ['-d', 'org.freedesktop.DBus', '-o', '/org/freedesktop/DBus'];
+  const method = ['-m', 'org.freedesktop.DBus.GetConnectionUnixProcessID', 'org.freedesktop.secrets'];
+  const { stdout } = await promisify(execFile)('gdbus', ['call', '--session', ...where, ...method], { env });
+  return Number(/uint32 (\d+)/.exec(stdout)?.[1]);
+}

@@ -1,0 +1,68 @@
+/**
+ * A keychain worker that follows a script: for what a real keychain can't be made to do on demand, such
+ * as asking a person for ever. Its items are real otherwise: what was set is got.
+ */
+import { requestSchema } from '../../../src/vault/keychain/keychain-messages.ts';
+import type { KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
+import type { KeychainWorker, SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
+
+/** What the keychain does with one request: as asked, a refusal with these words, death, or nothing at all. */
+export type Act = 'obey' | 'hang' | 'die' | { readonly refuse: string };
+
+export interface ScriptedKeychain {
+  readonly spawn: SpawnWorker;
+  /** Every request that reached a worker, in order. */
+  readonly asked: KeychainRequest[];
+  /** What happens to the next requests. */
+  act: (request: KeychainRequest) => Act;
+  /** The person answers: requests that hung are obeyed now. */
+  answer(): void;
+}
+
+export function scriptedKeychain(): ScriptedKeychain {
+  const items = new Map<string, string>();
+  const asked: KeychainRequest[] = [];
+  let hanging: (() => void)[] = [];
+  const keychain: ScriptedKeychain = {
+    asked,
+    act: () => 'obey',
+    answer() {
+      for (const go of hanging.splice(0)) go();
+    },
+    spawn: () => {
+      const messages: ((message: unknown) => void)[] = [];
+      const exits: (() => void)[] = [];
+      const say = (message: unknown): void => queueMicrotask(() => messages.forEach((tell) => tell(message)));
+      const worker: KeychainWorker = {
+        post(message) {
+          const request = requestSchema.parse(message);
+          asked.push(request);
+          const act = keychain.act(request);
+          const obey = (): void => say({ id: request.id, ok: true, value: perform(items, request) });
+          if (act === 'obey') obey();
+          else if (act === 'hang') hanging.push(obey);
+          else if (act === 'die') queueMicrotask(() => exits.forEach((tell) => tell()));
+          else say({ id: request.id, ok: false, failure: 'keychain', message: act.refuse });
+        },
+        onMessage: (listener) => void messages.push(listener),
+        onExit: (listener) => void exits.push(listener),
+        kill: () => void (hanging = []),
+      };
+      return worker;
+    },
+  };
+  return keychain;
+}
+
+function perform(items: Map<string, string>, request: KeychainRequest): string | boolean | null {
+  const name = `${request.service} ${request.account}`;
+  switch (request.op) {
+    case 'get':
+      return items.get(name) ?? null;
+    case 'set':
+      items.set(name, request.value);
+      return null;
+    default:
+      return items.delete(name);
+  }
+}

@@ -1,0 +1,50 @@
+/** Writers killed in the middle: what was acknowledged is there, and what was not is there whole or not at all. */
+import path from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { killedWriter } from '../../support/killed-writer.ts';
+import { byPassphrase, newPlace, opened } from './sealed-home.ts';
+import { passphrase, step } from './sealed-writer.ts';
+
+/** How many writers are killed. */
+const kills = 20;
+/** Milliseconds of writing, at most, before the kill: some hundred writes and a few rewrites of the file. */
+const longestLife = 250;
+
+const script = path.join(import.meta.dirname, 'sealed-writer.ts');
+
+vi.setConfig({ testTimeout: 180_000 });
+
+function after(state: ReadonlyMap<string, string>, from: number, last: number): Map<string, string> {
+  const next = new Map(state);
+  for (let n = from; n <= last; n++) {
+    const { id, secret } = step(n);
+    if (secret === undefined) next.delete(id);
+    else next.set(id, secret);
+  }
+  return next;
+}
+
+test(`loses nothing that it acknowledged when its writer is killed, ${kills} times`, async () => {
+  const file = newPlace();
+  let state = new Map<string, string>();
+  let from = 1;
+  for (let round = 0; round < kills; round++) {
+    const acknowledged = await killedWriter({ script, place: file, from, longestLife });
+    expect(acknowledged).toBeGreaterThanOrEqual(from);
+    const survivor = opened(file, byPassphrase);
+    await survivor.unlock(passphrase);
+    expect(await survivor.condition()).toEqual({ state: 'open' });
+    const found = new Map<string, string>();
+    for (let n = 0; n < 8; n++) {
+      const secret = await survivor.find(`grant.${n}`);
+      if (secret !== undefined) found.set(`grant.${n}`, secret);
+    }
+    // One step may have been under way: done whole, or not at all.
+    const possible = [after(state, from, acknowledged), after(state, from, acknowledged + 1)];
+    // As plain objects: two Maps count as equal to the matcher whatever they hold.
+    expect(possible.map((items) => Object.fromEntries(items))).toContainEqual(Object.fromEntries(found));
+    await survivor.close();
+    state = found;
+    from = acknowledged + 2;
+  }
+});
