@@ -8,9 +8,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
-import { grantSchema } from '../src/broker/grant.ts';
-import type { Grant } from '../src/broker/grant.ts';
-import { RecordLog } from '../src/broker/record-log.ts';
+import { grantSchema } from '../src/broker/records/grant.ts';
+import type { Grant } from '../src/broker/records/grant.ts';
+import { RecordLog } from '../src/store/record-log.ts';
 import { readPrivate, replaceFile } from '../src/private-file.ts';
 
 const size = 10_000;

@@ -4,13 +4,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, it, vi } from 'vitest';
-import { grantsOfAccount } from '../src/broker/grant-choice.ts';
+import { grantsOfAccount } from '../src/broker/consent/grant-choice.ts';
 import {
   consentDenied,
   consentRequired,
   enteredClientStays,
   unknownAccount,
-} from '../src/broker/refusals.ts';
+} from '../src/broker/refusals/refusals.ts';
 import { watchQuestions } from '../src/cli/watch.ts';
 import { shellQuoted, shellWord } from '../src/errors.ts';
 import { ground, refused, stepUp } from './rules/ground.ts';

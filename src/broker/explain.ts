@@ -6,14 +6,14 @@
  * say; instants in them are UTC by the wall clock.
  */
 import { quoted, shellWord } from '../errors.ts';
-import { attemptSentence, moment } from './attempt.ts';
+import { attemptSentence, moment } from './refusals/attempt.ts';
 import { toWall } from './clock.ts';
-import type { Grant, GrantState } from './grant.ts';
+import type { Grant, GrantState } from './records/grant.ts';
 import type { BrokerParts } from './parts.ts';
-import { scopesLost } from './refusals.ts';
-import { fullScope } from './token-cache.ts';
-import type { AccessToken } from './token-cache.ts';
-import { quietMargin, tickEvery } from './upkeep.ts';
+import { scopesLost } from './refusals/refusals.ts';
+import { fullScope } from './tokens/token-cache.ts';
+import type { AccessToken } from './tokens/token-cache.ts';
+import { quietMargin, tickEvery } from './tokens/upkeep.ts';
 
 export interface Explanation {
   /** How it stands now. */

@@ -1,9 +1,9 @@
 /** Everything the broker stands on, put together by the composition root and passed in. */
 import type { UrlPolicy } from '../oauth/base/secure-url.ts';
-import type { LocalClients } from './local-client.ts';
-import type { Leases } from './lease.ts';
-import type { Permissions } from './permission.ts';
-import type { SignInParts } from './errand.ts';
+import type { LocalClients } from './records/local-client.ts';
+import type { Leases } from './consent/lease.ts';
+import type { Permissions } from './records/permission.ts';
+import type { SignInParts } from './sign-in/errand.ts';
 
 export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts'> {
   /** Whether http is accepted for loopback hosts. */

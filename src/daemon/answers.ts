@@ -3,22 +3,22 @@
  *
  * Invariant: only `tokenAnswer` shows a secret; a local client sees of a grant what is its own.
  */
-import type { AskerFacts } from '../broker/asker.ts';
+import type { AskerFacts } from '../broker/questions/asker.ts';
 import type { Broker } from '../broker/broker.ts';
 import { toWall } from '../broker/clock.ts';
 import { explainGrant, leftOver, notableSkew } from '../broker/explain.ts';
 import type { NextRefresh } from '../broker/explain.ts';
-import type { StoredRow } from '../broker/audit-row.ts';
-import { reaches } from '../broker/grant-choice.ts';
-import { namesOfServers } from '../broker/grant.ts';
-import type { Grant, Grants } from '../broker/grant.ts';
-import type { Interaction } from '../broker/interaction.ts';
-import type { CommandWish, OfferedGrant, Question } from '../broker/question.ts';
-import type { Permission } from '../broker/permission.ts';
-import { triedUntil } from '../broker/revoker.ts';
-import type { Asked } from '../broker/starter.ts';
-import type { Receipt } from '../broker/revoker.ts';
-import type { Token } from '../broker/token-request.ts';
+import type { StoredRow } from '../audit/audit-row.ts';
+import { reaches } from '../broker/consent/grant-choice.ts';
+import { namesOfServers } from '../broker/records/grant.ts';
+import type { Grant, Grants } from '../broker/records/grant.ts';
+import type { Interaction } from '../broker/questions/interaction.ts';
+import type { CommandWish, OfferedGrant, Question } from '../broker/questions/question.ts';
+import type { Permission } from '../broker/records/permission.ts';
+import { triedUntil } from '../broker/revocation/revoker.ts';
+import type { Asked } from '../broker/questions/starter.ts';
+import type { Receipt } from '../broker/revocation/revoker.ts';
+import type { Token } from '../broker/questions/token-request.ts';
 import { isInterpreter } from '../ipc/program.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';

@@ -6,12 +6,12 @@
  * card appears, and that check doesn't need the vault. No answer is remembered. Each refused card makes the next one
  * wait longer, so that no program can fill the desk with cards.
  */
-import type { Verdict } from '../broker/answer.ts';
-import { CardPauses } from '../broker/card-pauses.ts';
-import { questionPatience } from '../broker/interaction.ts';
+import type { Verdict } from '../broker/questions/answer.ts';
+import { CardPauses } from '../broker/consent/card-pauses.ts';
+import { questionPatience } from '../broker/questions/interaction.ts';
 import { patience, TimeOver } from '../broker/patience.ts';
 import type { Broker } from '../broker/broker.ts';
-import type { CommandWish } from '../broker/question.ts';
+import type { CommandWish } from '../broker/questions/question.ts';
 import { KeyturnError } from '../errors.ts';
 import { isWidening } from '../ipc/effects.ts';
 import type { MethodName } from '../ipc/protocol.ts';

@@ -6,7 +6,7 @@
  * ends when its last connection closes. It is what was seen only while its process runs the very file (device
  * and inode) that it ran then: a path proves nothing.
  */
-import type { Asker, AskerFacts, AskerView, Standing } from '../broker/asker.ts';
+import type { Asker, AskerFacts, AskerView, Standing } from '../broker/questions/asker.ts';
 import { processOf, sameProcess } from '../ipc/peer.ts';
 import type { PeerFacts } from '../ipc/peer.ts';
 import { imageOf, programOf } from '../ipc/program.ts';

@@ -5,11 +5,11 @@
  * opened it. The memory vault seals nothing, since its master secret is new at each start.
  */
 import path from 'node:path';
-import { auditKeys } from '../broker/audit-chain.ts';
-import { exportAudit, tailAudit } from '../broker/audit-export.ts';
-import type { StoredRow } from '../broker/audit-row.ts';
-import { AuditFile } from '../broker/audit.ts';
-import { verifyAudit } from '../broker/audit-verify.ts';
+import { auditKeys } from '../audit/audit-chain.ts';
+import { exportAudit, tailAudit } from '../audit/audit-export.ts';
+import type { StoredRow } from '../audit/audit-row.ts';
+import { AuditFile } from '../audit/audit.ts';
+import { verifyAudit } from '../audit/audit-verify.ts';
 import { KeyturnError } from '../errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { HomePaths } from '../paths.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: it serves what is allowed and takes away; it gives nobody more than they have, because nobody could be
  * asked. Every method of the owner's that widens stands in the table below. Questions are refused where they are
- * asked (broker/interaction.ts), so that none is open that a key could answer.
+ * asked (broker/questions/interaction.ts), so that none is open that a key could answer.
  */
 import type { Broker } from '../broker/broker.ts';
 import { KeyturnError } from '../errors.ts';

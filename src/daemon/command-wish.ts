@@ -6,8 +6,8 @@
  * than what stands.
  */
 import type { Broker } from '../broker/broker.ts';
-import { hostOrigin, privateAddress } from '../broker/override.ts';
-import type { CommandWish } from '../broker/question.ts';
+import { hostOrigin, privateAddress } from '../broker/records/override.ts';
+import type { CommandWish } from '../broker/questions/question.ts';
 import { KeyturnError } from '../errors.ts';
 import type { WideningMethod } from '../ipc/effects.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';

@@ -5,13 +5,13 @@
  * no refresh token is lost between the server's answer and the vault. What opens browsers, starts
  * the keychain's process and tells the time is the host's to give.
  */
-import type { Authority } from '../broker/authority.ts';
+import type { Authority } from '../store/authority.ts';
 import { Broker } from '../broker/broker.ts';
 import { every } from '../broker/every.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import { IndexSweep } from '../broker/index-sweep.ts';
-import { lookPeriod, RevocationQueue } from '../broker/revocation-queue.ts';
-import { Upkeep } from '../broker/upkeep.ts';
+import { IndexSweep } from '../broker/tokens/index-sweep.ts';
+import { lookPeriod, RevocationQueue } from '../broker/revocation/revocation-queue.ts';
+import { Upkeep } from '../broker/tokens/upkeep.ts';
 import { KeyturnError } from '../errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';

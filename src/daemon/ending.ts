@@ -6,7 +6,7 @@
  * is noted and the next one is taken: an end that began comes to its end.
  */
 import type { Broker } from '../broker/broker.ts';
-import { brokerStopping } from '../broker/refusals.ts';
+import { brokerStopping } from '../broker/refusals/refusals.ts';
 import { reasonOf } from '../errors.ts';
 import type { BrokerServer } from '../ipc/server.ts';
 import type { After } from '../ipc/wire.ts';

@@ -5,7 +5,7 @@
  */
 import path from 'node:path';
 import { z } from 'zod';
-import { authorityFiles } from '../broker/record-formats.ts';
+import { authorityFiles } from '../store/record-formats.ts';
 import { readPrivate } from '../private-file.ts';
 
 const provenSchema = z.object({ mac: z.string() });

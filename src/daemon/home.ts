@@ -9,7 +9,7 @@ import type { KeyObject } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { formats, jsonOf, refuseNewer, shaped } from '../broker/record-formats.ts';
+import { formats, jsonOf, refuseNewer, shaped } from '../store/record-formats.ts';
 import { prepareFolder } from '../ipc/endpoint.ts';
 import { ownerId } from '../ipc/wire.ts';
 import type { HomePaths } from '../paths.ts';

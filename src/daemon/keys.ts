@@ -5,11 +5,11 @@
  * generation, and given away once, to the connection that the user said yes to.
  */
 import type { KeyObject } from 'node:crypto';
-import type { AskerFacts } from '../broker/asker.ts';
-import type { Audit } from '../broker/audit.ts';
+import type { AskerFacts } from '../broker/questions/asker.ts';
+import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../broker/clock.ts';
-import type { Interactions } from '../broker/interaction.ts';
-import type { LocalClients } from '../broker/local-client.ts';
+import type { Interactions } from '../broker/questions/interaction.ts';
+import type { LocalClients } from '../broker/records/local-client.ts';
 import { KeyturnError } from '../errors.ts';
 import { deriveClientKey } from '../ipc/handshake.ts';
 import type { Paired, PairRequest } from '../ipc/server.ts';

@@ -6,9 +6,9 @@
  * to the client that it was issued to and to no other (RFC 6749 §6), and that one alone may revoke it
  * (RFC 7009 §2.1).
  */
-import type { Grant } from '../broker/grant.ts';
+import type { Grant } from '../broker/records/grant.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import type { RegistrationRecord } from '../broker/registrations.ts';
+import type { RegistrationRecord } from '../broker/records/registrations.ts';
 import { KeyturnError, quoted, shellWord } from '../errors.ts';
 import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import { longest } from '../ipc/wire.ts';

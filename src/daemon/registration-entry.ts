@@ -5,9 +5,9 @@
  * need that one: only the client that a refresh token was issued to may use it. The same client entered anew (with
  * another secret, say) keeps its grants.
  */
-import { freshRedirect } from '../broker/loopback.ts';
+import { freshRedirect } from '../broker/loopback/loopback.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import type { RegistrationRecord } from '../broker/registrations.ts';
+import type { RegistrationRecord } from '../broker/records/registrations.ts';
 import { KeyturnError, quoted } from '../errors.ts';
 import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import { clientAuthentication } from '../oauth/client/client-authentication.ts';

@@ -6,13 +6,13 @@
  * are written before the secrets go, and the files go last.
  */
 import type { Broker } from '../broker/broker.ts';
-import { recordsItem } from '../broker/authority-epochs.ts';
-import type { RecordStore } from '../broker/record-store.ts';
-import { rosterItem } from '../broker/grant-roster.ts';
-import { grantVaultId } from '../broker/grant.ts';
-import type { Grant } from '../broker/grant.ts';
-import { registrationVaultId } from '../broker/registrations.ts';
-import { abandonRevocation, isPending, revokeGrant } from '../broker/revoker.ts';
+import { recordsItem } from '../store/authority-epochs.ts';
+import type { RecordStore } from '../store/record-store.ts';
+import { rosterItem } from '../broker/grants/grant-roster.ts';
+import { grantVaultId } from '../broker/records/grant.ts';
+import type { Grant } from '../broker/records/grant.ts';
+import { registrationVaultId } from '../broker/records/registrations.ts';
+import { abandonRevocation, isPending, revokeGrant } from '../broker/revocation/revoker.ts';
 import { KeyturnError, reasonOf } from '../errors.ts';
 import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import { receiptAnswer } from './answers.ts';

@@ -5,9 +5,9 @@
  * confirmed. The audit log names the settings and not their values: a proxy's URL may hold a password.
  */
 import type { BrokerParts } from '../broker/parts.ts';
-import { questionPatience } from '../broker/interaction.ts';
+import { questionPatience } from '../broker/questions/interaction.ts';
 import { patience } from '../broker/patience.ts';
-import type { WrittenSetting } from '../broker/question.ts';
+import type { WrittenSetting } from '../broker/questions/question.ts';
 import type { Difference } from './confirmed-settings.ts';
 import type { SettingsVerdict } from './home-word.ts';
 import { withoutPassword } from './settings-book.ts';

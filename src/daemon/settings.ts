@@ -8,7 +8,7 @@
  */
 import Conf from 'conf';
 import { z } from 'zod';
-import { formats, refuseNewer } from '../broker/record-formats.ts';
+import { formats, refuseNewer } from '../store/record-formats.ts';
 import { KeyturnError } from '../errors.ts';
 import { requireClientMetadataUrl } from '../oauth/client/client-metadata.ts';
 import type { HomePaths } from '../paths.ts';

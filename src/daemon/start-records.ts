@@ -3,9 +3,9 @@
  *
  * Invariant: a file that can't be read stays as it is, and the start goes on.
  */
-import type { Grant } from '../broker/grant.ts';
+import type { Grant } from '../broker/records/grant.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import { abandonRevocation, isPending } from '../broker/revoker.ts';
+import { abandonRevocation, isPending } from '../broker/revocation/revoker.ts';
 import type { Records } from './assembly.ts';
 import type { WriteLog } from './log.ts';
 import { storesOf } from './status.ts';

@@ -5,9 +5,9 @@
  * finishes no other. The person's windows see and finish all. Elsewhere every command of the owner's does: there
  * `keyturn pending` is how the person finishes a sign-in that a program started.
  */
-import type { Question } from '../broker/question.ts';
-import { isStartedBy } from '../broker/starter.ts';
-import type { Starter } from '../broker/starter.ts';
+import type { Question } from '../broker/questions/question.ts';
+import { isStartedBy } from '../broker/questions/starter.ts';
+import type { Starter } from '../broker/questions/starter.ts';
 import type { Caller } from '../ipc/server.ts';
 
 /** Of one way in: the socket, or the windows. */

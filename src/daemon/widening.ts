@@ -7,9 +7,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../broker/broker.ts';
-import { grantsOfAccount } from '../broker/grant-choice.ts';
-import { namesGrant } from '../broker/permission.ts';
-import type { AsRead, Permission } from '../broker/permission.ts';
+import { grantsOfAccount } from '../broker/consent/grant-choice.ts';
+import { namesGrant } from '../broker/records/permission.ts';
+import type { AsRead, Permission } from '../broker/records/permission.ts';
 import { KeyturnError } from '../errors.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
 import { isWithin, parseScope, union } from '../oauth/base/scope.ts';

@@ -5,7 +5,7 @@ import { copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } f
 import net from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AskerView } from '../../src/broker/asker.ts';
+import type { AskerView } from '../../src/broker/questions/asker.ts';
 import { attested } from '../../src/daemon/askers.ts';
 import { loadPeerReader } from '../../src/ipc/peer.ts';
 import { temporaryFolder } from '../ipc/rig.ts';

@@ -4,8 +4,8 @@
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { auditRig, recordRows } from '../broker/audit-rig.ts';
-import type { AuditRig } from '../broker/audit-rig.ts';
+import { auditRig, recordRows } from '../audit/audit-rig.ts';
+import type { AuditRig } from '../audit/audit-rig.ts';
 
 const limits = { fileSize: 4000, files: 4 };
 

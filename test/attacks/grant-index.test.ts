@@ -6,8 +6,8 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Grant } from '../../src/broker/grant.ts';
-import { revokeGrant } from '../../src/broker/revoker.ts';
+import type { Grant } from '../../src/broker/records/grant.ts';
+import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { reasonOf } from '../../src/errors.ts';
 import type { Rig } from '../broker/rig.ts';
 import { ground, refused, tokenRequests } from '../rules/ground.ts';

@@ -5,7 +5,7 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { revokeGrant } from '../../src/broker/revoker.ts';
+import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { reasonOf } from '../../src/errors.ts';
 import { refusal } from '../broker/rig.ts';
 import { ground } from '../rules/ground.ts';

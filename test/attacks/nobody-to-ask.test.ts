@@ -1,9 +1,9 @@
 /** Where a person must be asked and nobody can, nothing is given: for every kind of question that there is. */
 import { createSecretKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { Interactions, questionPatience } from '../../src/broker/interaction.ts';
-import type { Question } from '../../src/broker/interaction.ts';
-import { signInPatience } from '../../src/broker/page-sign-in.ts';
+import { Interactions, questionPatience } from '../../src/broker/questions/interaction.ts';
+import type { Question } from '../../src/broker/questions/interaction.ts';
+import { signInPatience } from '../../src/broker/sign-in/page-sign-in.ts';
 import { Approvals } from '../../src/daemon/approvals.ts';
 import type { Askers } from '../../src/daemon/askers.ts';
 import type { Home } from '../../src/daemon/home.ts';

@@ -5,7 +5,7 @@
 import { chmodSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Registrations } from '../../src/broker/registrations.ts';
+import { Registrations } from '../../src/broker/records/registrations.ts';
 import { registrationAt } from '../oauth/parties.ts';
 import { refusal, temporaryFolder } from '../broker/rig.ts';
 import { intruder, lastingVault, startOn } from '../support/authority-home.ts';

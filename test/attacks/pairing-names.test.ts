@@ -1,6 +1,6 @@
 /** Attack: a new program takes a name that a person would take for the name of another program. */
 import { describe, expect, it } from 'vitest';
-import { LocalClients, localClientSchema } from '../../src/broker/local-client.ts';
+import { LocalClients, localClientSchema } from '../../src/broker/records/local-client.ts';
 import { temporaryFolder, testAuthority } from '../broker/rig.ts';
 
 const known = ['editor', 'Ledger', 'modem', 'agent-10', 'Почта'];

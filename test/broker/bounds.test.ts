@@ -1,8 +1,15 @@
 /** Bounds: tries that a program sets off, waits between requests, tokens in memory. */
 import { describe, expect, it } from 'vitest';
 import { Backoff } from '../../src/broker/backoff.ts';
-import { StepUpLimit, TryLimit } from '../../src/broker/limits.ts';
-import { isAlive, isFresh, marginOf, scopeKey, suffices, TokenCache } from '../../src/broker/token-cache.ts';
+import { StepUpLimit, TryLimit } from '../../src/broker/refusals/limits.ts';
+import {
+  isAlive,
+  isFresh,
+  marginOf,
+  scopeKey,
+  suffices,
+  TokenCache,
+} from '../../src/broker/tokens/token-cache.ts';
 import { HandClock } from './hand-clock.ts';
 
 const minute = 60_000;

@@ -1,6 +1,6 @@
 /** Who waits for what: shared work, the queue of pages, and the patience of one request. */
 import { describe, expect, it } from 'vitest';
-import { PageQueue } from '../../src/broker/page-queue.ts';
+import { PageQueue } from '../../src/broker/sign-in/page-queue.ts';
 import { patience, TimeOver } from '../../src/broker/patience.ts';
 import { SharedWork } from '../../src/broker/shared-work.ts';
 import { KeyturnError } from '../../src/errors.ts';

@@ -1,6 +1,6 @@
 /** The broker's facts in the wire's words. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Question } from '../../src/broker/question.ts';
+import type { Question } from '../../src/broker/questions/question.ts';
 import { explanationAnswer, interactionAnswer } from '../../src/daemon/answers.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';

@@ -1,7 +1,7 @@
 /** The person's word on a command: whose it is, how long it is waited for, and how often one may ask. */
 import { describe, expect, it } from 'vitest';
-import type { Standing } from '../../src/broker/asker.ts';
-import { questionPatience } from '../../src/broker/interaction.ts';
+import type { Standing } from '../../src/broker/questions/asker.ts';
+import { questionPatience } from '../../src/broker/questions/interaction.ts';
 import { Approvals } from '../../src/daemon/approvals.ts';
 import type { Askers } from '../../src/daemon/askers.ts';
 import type { Caller } from '../../src/ipc/server.ts';

@@ -155,7 +155,7 @@ describe('locking', () => {
     await rig.allow();
     await rig.ask();
     await desk.lock('locked');
-    const { revokeGrant } = await import('../../src/broker/revoker.ts');
+    const { revokeGrant } = await import('../../src/broker/revocation/revoker.ts');
     expect(await revokeGrant(rig.parts, rig.grant())).toMatchObject({ receipt: 'pending' });
     expect(rig.grant().state.kind).toBe('revoked');
   });

@@ -1,6 +1,6 @@
 /** Which permissions are more than a program had. */
 import { describe, expect, it } from 'vitest';
-import type { Permission } from '../../src/broker/permission.ts';
+import type { Permission } from '../../src/broker/records/permission.ts';
 import { decisionOf, endsRefusal, refusalOf, widens } from '../../src/daemon/widening.ts';
 import { brokerRig } from '../broker/rig.ts';
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Question } from '../../src/broker/interaction.ts';
+import type { Question } from '../../src/broker/questions/interaction.ts';
 import { terminalLog } from '../../src/daemon/log.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';

@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { grantVaultId } from '../../src/broker/grant.ts';
+import { grantVaultId } from '../../src/broker/records/grant.ts';
 import { masterItem } from '../../src/daemon/master.ts';
 import { serviceOf } from '../../src/daemon/secrets.ts';
 import { keychainVault } from '../../src/vault/keychain/keychain.ts';

@@ -13,7 +13,7 @@ import { onTestFinished } from 'vitest';
 import { answer } from '../../electron/bridge.ts';
 import type { Deed } from '../../electron/bridge.ts';
 import type { ShownPreferences } from '../../electron/channels.ts';
-import { grantVaultId } from '../../src/broker/grant.ts';
+import { grantVaultId } from '../../src/broker/records/grant.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';

@@ -1,7 +1,7 @@
 /** The main window's views over a real broker: what they show, what they do, and that anybody can use them. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { registrationVaultId } from '../../src/broker/registrations.ts';
+import { registrationVaultId } from '../../src/broker/records/registrations.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { noteDialogFocus, windowsOfOneBrowser } from './page-window.ts';

@@ -1,6 +1,6 @@
 /** Where tokens are: each at its own server, in no URL and in no file. */
 import { describe, expect, it } from 'vitest';
-import { revokeGrant } from '../../src/broker/revoker.ts';
+import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { ground, reject, rigIn, stepUp, tokenRequests, use } from './ground.ts';
 
 const anHour = 3_600_000;

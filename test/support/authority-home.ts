@@ -4,9 +4,9 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { LocalClients } from '../../src/broker/local-client.ts';
-import { OverrideBook } from '../../src/broker/override.ts';
-import { Permissions } from '../../src/broker/permission.ts';
+import { LocalClients } from '../../src/broker/records/local-client.ts';
+import { OverrideBook } from '../../src/broker/records/override.ts';
+import { Permissions } from '../../src/broker/records/permission.ts';
 import { openRecords } from '../../src/daemon/assembly.ts';
 import type { Records } from '../../src/daemon/assembly.ts';
 import { openHome, prepareFolders } from '../../src/daemon/home.ts';

@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { RecordLog } from '../../src/broker/record-log.ts';
+import { RecordLog } from '../../src/store/record-log.ts';
 import { SettingsBook } from '../../src/daemon/settings-book.ts';
 import { homePaths } from '../../src/paths.ts';
 import { replaceFile } from '../../src/private-file.ts';

@@ -2,7 +2,7 @@
  * Ports of the loopback address that a test names before anybody listens there.
  *
  * Invariant: nobody else comes to one by chance: below 32768 no system hands them out by itself, the broker
- * chooses its own from 61000 on (src/broker/loopback.ts), and every process of a run has some of its own.
+ * chooses its own from 61000 on (src/broker/loopback/loopback.ts), and every process of a run has some of its own.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';

@@ -1,8 +1,8 @@
 /** The methods about grants: what there is, its end, and a sign-in that the owner starts. */
 import type { Broker } from '../../broker/broker.ts';
-import { reaches } from '../../broker/grant-choice.ts';
-import type { Grant } from '../../broker/grant.ts';
-import { revokeGrant } from '../../broker/revoker.ts';
+import { reaches } from '../../broker/consent/grant-choice.ts';
+import type { Grant } from '../../broker/records/grant.ts';
+import { revokeGrant } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, quoted } from '../../errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol.ts';
 import type { Caller } from '../../ipc/server.ts';

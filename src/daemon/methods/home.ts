@@ -1,7 +1,7 @@
 /** The owner's methods about the home: waived rules, settings, the audit log, the broker itself. */
 import type { Broker } from '../../broker/broker.ts';
-import { namesOfServers } from '../../broker/grant.ts';
-import { hostOrigin, privateAddress } from '../../broker/override.ts';
+import { namesOfServers } from '../../broker/records/grant.ts';
+import { hostOrigin, privateAddress } from '../../broker/records/override.ts';
 import { settingAnswer } from '../answers.ts';
 import type { Handlers } from '../host.ts';
 

@@ -1,0 +1,50 @@
+/**
+ * What the card for a program shows and a yes to it gives: scopes, and the grant that would serve.
+ *
+ * Invariant: the card lists what the program would get today. A program that names no scopes would get all
+ * that its grants have, so that those are listed; they are empty only where nobody has signed in yet.
+ */
+import { union } from '../../oauth/base/scope.ts';
+import { chooseGrant } from './grant-choice.ts';
+import type { ChoiceParts, Served } from './grant-choice.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Need, Permission } from '../records/permission.ts';
+import type { OfferedGrant } from '../questions/question.ts';
+
+export interface Offer {
+  readonly scope: readonly string[];
+  /** Ids of the grants that the program may use after a yes. */
+  readonly grants: readonly string[];
+  readonly offered: OfferedGrant | undefined;
+}
+
+/** `standing`: all that the program is allowed there now. */
+export function offerFor(parts: ChoiceParts, wanted: Served & Need, standing: readonly Permission[]): Offer {
+  const named = union(...standing.map((had) => had.grants ?? []));
+  const grant = serving(parts, wanted, standing);
+  const held = parts.grants.all().filter(({ id }) => named.includes(id) && id !== grant?.id);
+  const asked = union(...standing.map((had) => had.scope ?? []), wanted.scope);
+  const isOpen = asked.length === 0 || standing.some((had) => had.scope === undefined);
+  const granted = [...held, ...(grant ? [grant] : [])].map(({ scope }) => scope);
+  return {
+    scope: isOpen ? union(...granted, asked) : asked,
+    grants: union(named, grant ? [grant.id] : []),
+    offered: grant && {
+      id: grant.id,
+      issuer: grant.issuer,
+      account: grant.account,
+      held: held.map(({ account }) => account),
+      isAnother: wanted.grantId !== undefined,
+    },
+  };
+}
+
+function serving(
+  parts: ChoiceParts,
+  wanted: Served & Need,
+  standing: readonly Permission[],
+): Grant | undefined {
+  if (wanted.grantId !== undefined) return parts.grants.byId(wanted.grantId);
+  const choice = chooseGrant(parts, wanted, standing);
+  return choice.kind === 'use' || choice.kind === 'ask' ? choice.grant : undefined;
+}

@@ -1,0 +1,154 @@
+/**
+ * Which grant serves a program's request.
+ *
+ * Invariants: what a permission names is used, in the order in which it names it. A grant that no
+ * permission names needs the person's yes, whatever the request says. One exception: a permission that
+ * names none yet takes the only living grant of its server. A grant that is one program's alone serves no
+ * other program. A program that names an account gets a token of no other one.
+ */
+import { KeyturnError, quoted, shellQuoted, shellWord } from '../../errors.ts';
+import { isWithin, rightsOf } from '../../oauth/base/scope.ts';
+import { endpointsWithin, isFor, isLiving, subjectOf } from '../records/grant.ts';
+import type { Grant, Grants } from '../records/grant.ts';
+import { isBound, namesGrant, refusesGrant } from '../records/permission.ts';
+import type { Permission } from '../records/permission.ts';
+import type { Refresher } from '../tokens/refresher.ts';
+import { otherResource, outsideGrant } from '../refusals/refusals.ts';
+
+export interface ChoiceParts {
+  readonly grants: Grants;
+  /** Which grants the vault has tokens of. */
+  readonly refresher: Pick<Refresher, 'isHeld'>;
+}
+
+/** Who asks, and for what. */
+export interface Served {
+  readonly clientId: string;
+  readonly endpoint: string;
+  /** Absent: the program named none. */
+  readonly account?: string;
+  /** The one that the person chose for this request. */
+  readonly grantId?: string | undefined;
+}
+
+export type Choice =
+  | { readonly kind: 'use'; readonly grant: Grant; readonly permission: Permission }
+  /** It would serve, and no permission names it. */
+  | { readonly kind: 'ask'; readonly grant: Grant }
+  /** The index lists it, and the vault has nothing of it that could be used. */
+  | { readonly kind: 'lost'; readonly grant: Grant }
+  /** Others are signed in there, and nobody under the name that the program asks for. */
+  | { readonly kind: 'unknownAccount'; readonly account: string; readonly known: readonly string[] }
+  /** Nothing serves; `grant` did once, or its sign-in was not finished. */
+  | { readonly kind: 'signIn'; readonly grant: Grant | undefined };
+
+/** `permissions`: those that cover the request's scopes, what lasts longest first. */
+export function chooseGrant(
+  { grants, refresher }: ChoiceParts,
+  { clientId, endpoint, account, grantId }: Served,
+  permissions: readonly Permission[],
+): Choice {
+  const serving = grants.forEndpoint(endpoint).filter((grant) => isFor(grant, clientId));
+  const asked = serving
+    .filter((grant) => account === undefined || grant.account === account)
+    .filter(({ id }) => grantId === undefined || id === grantId);
+  const living = asked.filter(isLiving);
+  const kept = heldBy(refresher, serving.filter(isLiving));
+  for (const permission of permissions) {
+    const grant = firstNamed(permission, living) ?? onlyOne(permission, kept);
+    if (grant && living.includes(grant)) return { kind: 'use', grant, permission };
+  }
+  const grant = likeliest(heldBy(refresher, living), permissions);
+  if (grant && refresher.isHeld(grant.id)) return { kind: 'ask', grant };
+  if (grant?.state.kind === 'active') return { kind: 'lost', grant };
+  if (account !== undefined && asked.length === 0 && kept.some(({ id }) => refresher.isHeld(id))) {
+    const known = kept.filter((one) => permissions.some((permission) => reaches(permission, one)));
+    return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
+  }
+  return { kind: 'signIn', grant: grant ?? asked[0] };
+}
+
+/**
+ * The ids keep their order: the grant of the first token stays the one that serves. Where it needs a sign-in, another one
+ * that is named serves only if its account is the same, as after the server has moved to another issuer.
+ */
+function firstNamed({ grants = [] }: Permission, living: readonly Grant[]): Grant | undefined {
+  const named = grants.flatMap((id) => living.find((one) => one.id === id) ?? []);
+  const [first] = named;
+  const sameAccount = named.filter((one) => first && isSameAccount(one, first));
+  return sameAccount.find(({ state }) => state.kind === 'active') ?? first;
+}
+
+/** At one issuer the subjects count; between issuers nothing but the name can be compared. */
+function isSameAccount(one: Grant, other: Grant): boolean {
+  if (one.account !== other.account) return false;
+  return one.issuer !== other.issuer || subjectOf(one) === subjectOf(other);
+}
+
+/** The grants that the vault holds; where it holds none, all. A line of the index alone stands in no grant's way. */
+function heldBy(refresher: ChoiceParts['refresher'], living: readonly Grant[]): readonly Grant[] {
+  const held = living.filter(({ id }) => refresher.isHeld(id));
+  return held.length > 0 ? held : living;
+}
+
+/** For a permission that names no grant yet: the only one there is for its resource. */
+function onlyOne(permission: Permission, living: readonly Grant[]): Grant | undefined {
+  if (isBound(permission)) return undefined;
+  const fitting = living.filter(({ resource }) => resource === (permission.resource ?? resource));
+  // Where none fits, the refusal of another resource says so (Broker).
+  const [only, ...more] = fitting.length > 0 ? fitting : living;
+  return only && more.length === 0 && !refusesGrant(permission, only.id) ? only : undefined;
+}
+
+/** What the person is asked about: nothing that they refused, as long as there is anything else. */
+function likeliest(living: readonly Grant[], permissions: readonly Permission[]): Grant | undefined {
+  const open = living.filter(({ id }) => !permissions.some((one) => refusesGrant(one, id)));
+  const candidates = open.length > 0 ? open : living;
+  return candidates.find(({ state }) => state.kind === 'active') ?? candidates[0];
+}
+
+/** Ids of the grants that the owner means by an account at an endpoint. Throws `not_found`. */
+export function grantsOfAccount(
+  grants: Grants,
+  { clientId, endpoint, account }: Required<Omit<Served, 'grantId'>>,
+): [string, ...string[]] {
+  const there = grants.forEndpoint(endpoint).filter((grant) => isLiving(grant) && isFor(grant, clientId));
+  const [first, ...more] = there.filter((grant) => grant.account === account).map(({ id }) => id);
+  if (first !== undefined) return [first, ...more];
+  const known = [...new Set(there.map((grant) => quoted(grant.account)))].join(', ');
+  throw new KeyturnError('not_found', `Nobody is signed in at ${endpoint} as ${quoted(account)}.`, {
+    rule: 'An account is allowed once it is signed in there',
+    hint: `${known === '' ? 'Nobody is signed in there' : `Signed in there: ${known}`}. To add an account: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
+  });
+}
+
+/** A permission is for the resource it was verified for; metadata that now names another voids it. Throws `resource_mismatch`. */
+export function requireSameResource(permission: Permission, grant: Grant): void {
+  if (permission.resource === undefined || permission.resource === grant.resource) return;
+  // The person named this very grant.
+  if (namesGrant(permission, grant.id)) return;
+  throw otherResource(permission.endpoint, grant);
+}
+
+/**
+ * DESIGN invariant 4, once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the vault's own list.
+ * Throws `resource_mismatch`.
+ */
+export function requireEndpoint(grants: Grants, endpoint: string, { id }: Grant): void {
+  const grant = grants.byId(id);
+  if (!grant || !endpointsWithin(grant).has(endpoint)) throw outsideGrant(endpoint, id);
+}
+
+/** Whether tokens of this grant may go to the permission's program. */
+export function reaches(permission: Permission, grant: Grant): boolean {
+  if (permission.decision !== 'allow' || !grant.endpoints.includes(permission.endpoint)) return false;
+  if (!isFor(grant, permission.clientId) || refusesGrant(permission, grant.id)) return false;
+  return !isBound(permission) || namesGrant(permission, grant.id);
+}
+
+/** The scopes to narrow to; undefined where the permission covers all that the grant has. */
+export function narrowerThan(grant: Grant, permission: Permission): string[] | undefined {
+  const { scope } = permission;
+  if (!scope || isWithin(rightsOf(grant.scope), scope)) return undefined;
+  return grant.scope.filter((name) => scope.includes(name));
+}

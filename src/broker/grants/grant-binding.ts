@@ -1,0 +1,163 @@
+/**
+ * What the vault says of a grant: everything that decides where its tokens go and who may have what they yield.
+ *
+ * Invariants: a binding lies in the vault beside the tokens, and is written before the index follows. The
+ * index of grants is for look-up and display: where it differs, the binding counts. A revocation counts
+ * wherever it is found: neither side takes it back but a later sign-in.
+ */
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { isWithin } from '../../oauth/base/scope.ts';
+import { grantSchema } from '../records/grant.ts';
+import type { Grant, GrantState } from '../records/grant.ts';
+
+const boundFields = {
+  endpoints: true,
+  resource: true,
+  issuer: true,
+  account: true,
+  subject: true,
+  purpose: true,
+  registrationId: true,
+  server: true,
+  scope: true,
+  lostScope: true,
+  requestedScope: true,
+  createdAt: true,
+} as const;
+
+const boundSchema = grantSchema.pick(boundFields);
+
+export const bindingSchema = boundSchema.extend({
+  /** Of the grant's record that the index was to get with it. */
+  generation: z.number().int().nonnegative(),
+  /** When somebody last signed in for it (milliseconds, as all times here). */
+  signedInAt: z.number().optional(),
+  /** When the user ended it. */
+  revokedAt: z.number().optional(),
+  /** The address or user name that its issuer knows the person by; for that issuer alone. */
+  loginHint: z.string().optional(),
+});
+
+export type Binding = Readonly<z.infer<typeof bindingSchema>>;
+
+type Bound = z.infer<typeof boundSchema>;
+
+function boundOf(of: Bound): Bound {
+  const { endpoints, resource, issuer, account, subject, registrationId, server, purpose } = of;
+  const { scope, lostScope, requestedScope, createdAt } = of;
+  const place = server === undefined ? {} : { server };
+  const whose = purpose === undefined ? {} : { purpose };
+  const who = subject === undefined ? {} : { subject };
+  const identity = { endpoints, resource, issuer, account, ...who, ...whose };
+  const lost = lostScope === undefined ? {} : { lostScope };
+  return { ...identity, registrationId, ...place, scope, ...lost, requestedScope, createdAt };
+}
+
+/** What a record of the index says, for an item that has no binding yet. */
+export function bindingOf(grant: Grant): Binding {
+  const { generation, signedInAt, state } = grant;
+  return {
+    ...boundOf(grant),
+    generation,
+    ...(signedInAt === undefined ? {} : { signedInAt }),
+    ...(state.kind === 'revoked' ? { revokedAt: state.endedAt ?? 0 } : {}),
+  };
+}
+
+/** Recognises what a record says without repeating it: 22 characters, so that many fit one vault item. */
+export function digestOf(grant: Grant, isRevoked = grant.state.kind === 'revoked'): string {
+  const { server, purpose, subject, lostScope, ...rest } = boundOf(grant);
+  const place = server ? [server.revision, server.identifier] : [];
+  const said = [rest.endpoints, rest.resource, rest.issuer, rest.account, rest.registrationId, place];
+  const facts = [rest.scope, rest.requestedScope, rest.createdAt, isRevoked];
+  // Records that have no such fields keep the digest that an older version made.
+  const newer = purpose === undefined && subject === undefined ? [] : [purpose ?? null, subject ?? null];
+  const lost = lostScope === undefined ? [] : [{ lostScope }];
+  const text = JSON.stringify([...said, ...facts, ...newer, ...lost]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}
+
+/** The same literal scopes: their order says nothing. */
+export function isSameScope(a: readonly string[], b: readonly string[]): boolean {
+  return isWithin(a, b) && isWithin(b, a);
+}
+
+/** What of a grant's item, besides its binding, the index repeats. */
+export interface Held {
+  readonly binding: Binding;
+  readonly refreshToken?: string | undefined;
+}
+
+export interface Verdict {
+  /** The record as the vault has it. */
+  readonly record: Omit<Grant, 'generation'>;
+  /** Beyond what either side knows. */
+  readonly generation: number;
+  /** Fields of the index that said something else; empty where it agrees. */
+  readonly differing: readonly string[];
+}
+
+/** Compares a record of the index with the vault's item; `record` is undefined where the index has none. */
+export function compared(id: string, record: Grant | undefined, held: Held): Verdict {
+  const { binding, refreshToken } = held;
+  const state = stateBy(binding, record);
+  const known = record ?? { ...boundOf(binding), id, state, hasRefreshToken: false, generation: 0 };
+  const { generation, ...fields } = {
+    ...known,
+    ...boundOf(binding),
+    // A record of an older version has no place: then the binding has none either.
+    server: binding.server,
+    purpose: binding.purpose,
+    subject: binding.subject,
+    lostScope: binding.lostScope,
+    state,
+    signedInAt: record?.signedInAt ?? binding.signedInAt,
+    // While a revocation waits, the item may have lost the refresh token that the server was told of.
+    hasRefreshToken:
+      record?.state.kind === 'revoked' && state.kind === 'revoked'
+        ? record.hasRefreshToken
+        : refreshToken !== undefined,
+  };
+  return {
+    record: fields,
+    generation: Math.max(generation, binding.generation) + 1,
+    differing: record ? differing(record, { ...fields, generation }) : ['id'],
+  };
+}
+
+const compares = [
+  ...Object.keys(boundFields),
+  'state',
+  'hasRefreshToken',
+] as const as readonly (keyof Grant)[];
+
+function differing(record: Grant, vouched: Grant): string[] {
+  return compares.filter((field) => {
+    if (field === 'scope' || field === 'requestedScope') return !isSameScope(record[field], vouched[field]);
+    return !isDeepStrictEqual(record[field], vouched[field]);
+  });
+}
+
+/** The state of the record, by what the vault knows. */
+function stateBy(binding: Binding, record: Grant | undefined): GrantState {
+  const { revokedAt } = binding;
+  if (revokedAt !== undefined) return revoked(record, revokedAt);
+  if (record?.state.kind === 'revoked' && !isOlder(record, record.state.endedAt, binding)) {
+    return revoked(record, record.state.endedAt ?? 0);
+  }
+  // A crash, or an older file, left the index behind a sign-in that the vault has.
+  return record && record.generation >= binding.generation ? record.state : { kind: 'active' };
+}
+
+/** Its tokens are still here, so its server was not told of all: whatever receipt the index shows. */
+function revoked(record: Grant | undefined, endedAt: number): GrantState {
+  const pending = record?.state.kind === 'revoked' && record.state.receipt === 'pending';
+  return pending ? record.state : { kind: 'revoked', receipt: 'pending', endedAt };
+}
+
+/** True where somebody signed in after the revocation. In doubt the revocation counts. */
+function isOlder({ generation }: Grant, endedAt: number | undefined, binding: Binding): boolean {
+  return generation < binding.generation && (endedAt ?? 0) < (binding.signedInAt ?? 0);
+}

@@ -1,0 +1,269 @@
+/**
+ * A grant's item in the vault: refresh token, an access token only where no refresh token exists, and the
+ * binding that says where they may go.
+ *
+ * Invariants: nobody gets a secret without its binding, nor before the index of grants says what the binding
+ * says. An item without a binding is of an older version, and counts only where `grant-roster.ts` recognises its
+ * grant. Replacing a refresh token keeps the replaced one of an earlier sign-in until the grant is revoked, so
+ * that "disconnect" reaches every token the server still honours; each with the registration it was issued
+ * under, which alone may revoke it (RFC 7009 §2.1). A rotated token that the vault refused stays in memory, and
+ * is what everybody reads from then on; a sign-in replaces it. Only the holder of the grant's turn writes
+ * (`Refresher.exclusive`).
+ */
+import { z } from 'zod';
+import { reasonOf } from '../../errors.ts';
+import { VaultError } from '../../vault/base/trouble.ts';
+import type { Vault } from '../../vault/base/vault.ts';
+import { bindingOf, bindingSchema } from './grant-binding.ts';
+import type { Binding } from './grant-binding.ts';
+import { GrantRoster } from './grant-roster.ts';
+import { Vouching } from './grant-vouching.ts';
+import type { VouchingParts } from './grant-vouching.ts';
+import { grantVaultId } from '../records/grant.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Registrations } from '../records/registrations.ts';
+
+const tokenSchema = z.object({
+  value: z.string(),
+  hint: z.enum(['refresh_token', 'access_token']),
+  /** What it was issued under; absent where nobody knows: the grant's present one. */
+  registrationId: z.string().optional(),
+  /** Of an access token: milliseconds since the epoch. */
+  expiresAt: z.number().optional(),
+});
+
+/** A token that nobody uses any more, kept for a revocation alone. */
+export type Superseded = z.infer<typeof tokenSchema>;
+
+const supersededSchema = z.union([
+  tokenSchema,
+  // As older versions wrote it.
+  z.string().transform((value): z.infer<typeof tokenSchema> => ({ value, hint: 'refresh_token' })),
+]);
+
+const schema = z.object({
+  refreshToken: z.string().optional(),
+  /** What refresh and access token were issued under; absent in items of older versions. */
+  registrationId: z.string().optional(),
+  accessToken: z
+    .object({
+      value: z.string(),
+      /** Milliseconds since the epoch by the wall clock, and so the next. */
+      issuedAt: z.number(),
+      expiresAt: z.number(),
+      scope: z.array(z.string()),
+    })
+    .optional(),
+  superseded: z.array(supersededSchema).default([]),
+  /** What the last narrower refresh asked for, until a full one brought all scopes again (lost-scope.ts). */
+  narrowedTo: z.array(z.string()).optional(),
+  /** Absent in items of older versions. */
+  binding: bindingSchema.optional(),
+});
+
+type Item = z.infer<typeof schema>;
+
+export type GrantSecret = Omit<Item, 'binding'> & { readonly binding: Binding };
+
+/** Earlier sign-ins remembered for revocation; servers end older ones by themselves long before. As many access tokens as are ever in use. */
+const mostSuperseded = 8;
+
+/** Those worth keeping at `now` (milliseconds): the newest of each kind, and no access token that is over. */
+export function keptSuperseded(tokens: readonly Superseded[], now: number): Superseded[] {
+  const alive = tokens.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+  return (['refresh_token', 'access_token'] as const).flatMap((hint) =>
+    alive.filter((token) => token.hint === hint).slice(-mostSuperseded),
+  );
+}
+
+export interface SecretsParts extends VouchingParts {
+  readonly vault: Vault;
+  /** Asked first: where the vault was exchanged for another it throws, before anything is noted as missing. */
+  readonly registrations: Pick<Registrations, 'verify'>;
+}
+
+export class GrantSecrets {
+  /** How the index stands to the vault. */
+  readonly index: Vouching;
+  readonly #parts: SecretsParts;
+  readonly #roster: GrantRoster;
+  /** Rotated tokens that the vault refused to keep: newer than what it holds. */
+  readonly #unsaved = new Map<string, GrantSecret>();
+  #isOpen = false;
+
+  constructor(parts: SecretsParts) {
+    this.#parts = parts;
+    this.index = new Vouching(parts);
+    this.#roster = new GrantRoster(parts.vault, parts.grants);
+  }
+
+  /** Ids of all grants in the vault's list; empty until it was opened. */
+  get known(): readonly string[] {
+    return this.#roster.ids;
+  }
+
+  /**
+   * At the vault's first use: notes which grants there are, and puts lines back that the index has lost. Does
+   * nothing where there is no index that can be read. Throws what the vault throws.
+   */
+  async open(): Promise<void> {
+    if (this.#isOpen || !this.#parts.grants.isReadable) return;
+    await this.#roster.open();
+    for (const id of this.#roster.ids) if (!this.#parts.grants.byId(id)) await this.#restore(id);
+    this.#isOpen = true;
+  }
+
+  /**
+   * The newest secret, once the index agrees; one that the vault refused before is written first. Throws
+   * `vault_unreadable` and what the vault throws.
+   */
+  async read(grantId: string): Promise<GrantSecret> {
+    const unsaved = this.#unsaved.get(grantId);
+    if (unsaved) {
+      await this.write(grantId, unsaved);
+      return unsaved;
+    }
+    await this.#parts.registrations.verify();
+    await this.open();
+    const secret = await this.#bound(grantId, await this.#item(grantId));
+    await this.index.hold(grantId, secret);
+    return secret;
+  }
+
+  /** Undefined: none yet, or its item is lost, which only a new sign-in mends. Throws what the vault throws. */
+  async readIfThere(grantId: string): Promise<GrantSecret | undefined> {
+    try {
+      return await this.read(grantId);
+    } catch (error) {
+      if (reasonOf(error) === 'vault_unreadable') return undefined;
+      throw error;
+    }
+  }
+
+  /** Sees to it that the index says of this grant what the vault says. Throws what the vault throws, but not for this one item. */
+  async vouch(grantId: string): Promise<void> {
+    if (this.index.standing(grantId) !== undefined) return;
+    try {
+      await this.read(grantId);
+    } catch (error) {
+      if (reasonOf(error) !== 'vault_unreadable') throw error;
+    }
+  }
+
+  /** After a sign-in. Until it resolves the grant keeps what it had. */
+  async write(grantId: string, secret: GrantSecret): Promise<void> {
+    await this.#roster.add(grantId);
+    await this.#parts.vault.write(grantVaultId(grantId), JSON.stringify(secret));
+    this.#unsaved.delete(grantId);
+  }
+
+  /** The vault first, then the index, which `follow` changes. Where it can't, the next use mends it. */
+  async writeBoth(grantId: string, secret: GrantSecret, follow: () => Promise<Grant>): Promise<Grant> {
+    await this.write(grantId, secret);
+    try {
+      const grant = await follow();
+      this.index.written(grantId);
+      return grant;
+    } catch (error) {
+      this.index.failed(grantId);
+      throw error;
+    }
+  }
+
+  /** After a rotation: the old refresh token is spent, so the new one counts even if the vault refuses it. */
+  async rotate(grantId: string, secret: GrantSecret): Promise<void> {
+    this.#unsaved.set(grantId, secret);
+    await this.write(grantId, secret);
+  }
+
+  /** The vault says that it has ended, whether or not the index can follow. Throws as `read`. */
+  async end(grantId: string, revokedAt: number): Promise<void> {
+    await this.#parts.registrations.verify();
+    await this.#roster.open();
+    const secret = this.#unsaved.get(grantId) ?? (await this.#bound(grantId, await this.#item(grantId)));
+    const { binding } = secret;
+    await this.write(grantId, {
+      ...secret,
+      binding: { ...binding, revokedAt: binding.revokedAt ?? revokedAt },
+    });
+    this.index.failed(grantId);
+  }
+
+  async remove(grantId: string): Promise<void> {
+    await this.#parts.vault.remove(grantVaultId(grantId));
+    this.#unsaved.delete(grantId);
+  }
+
+  /** A last try to write what the vault refused, before the process ends. Never throws. */
+  async flush(): Promise<void> {
+    await Promise.allSettled([...this.#unsaved].map(([grantId, secret]) => this.write(grantId, secret)));
+  }
+
+  async #item(grantId: string): Promise<Item> {
+    const { vault } = this.#parts;
+    const text = await vault.find(grantVaultId(grantId));
+    if (text !== undefined) return parsed(vault, grantId, text);
+    this.index.missed(grantId);
+    throw absent(vault, grantId);
+  }
+
+  /** An item of an older version is bound to what the index says, if that is what it said when the vault was first opened. */
+  async #bound(grantId: string, { binding, ...item }: Item): Promise<GrantSecret> {
+    if (binding) return { ...item, binding };
+    const grant = this.#parts.grants.byId(grantId);
+    if (!grant || !this.#roster.recognises(grant)) {
+      this.index.distrusted(grantId);
+      throw unbound(this.#parts.vault, grantId);
+    }
+    const secret = { ...item, binding: bindingOf(grant) };
+    await this.write(grantId, secret);
+    return secret;
+  }
+
+  /** A grant that ended, or a sign-in that was not finished, left nothing in the vault, and so no line comes back. */
+  async #restore(grantId: string): Promise<void> {
+    const { vault } = this.#parts;
+    const text = await vault.find(grantVaultId(grantId));
+    if (text === undefined) return;
+    const { binding, ...item } = parsed(vault, grantId, text);
+    if (binding) await this.index.hold(grantId, { ...item, binding });
+    else this.index.distrusted(grantId);
+  }
+}
+
+function parsed(vault: Vault, grantId: string, text: string): Item {
+  try {
+    const found = schema.safeParse(JSON.parse(text));
+    if (found.success) return found.data;
+  } catch {
+    // The parser's error repeats a piece of the item.
+  }
+  throw new VaultError('damaged', `The ${vault.kind} item of grant ${grantId} has an unknown shape.`, {
+    item: grantVaultId(grantId),
+    hint: 'Keyturn left it as it is. A newer Keyturn may have written it; else revoke the grant and sign in again.',
+  });
+}
+
+function absent(vault: Vault, grantId: string): VaultError {
+  return new VaultError(
+    'damaged',
+    `The ${vault.kind} holds nothing of the grant ${grantId}, which the index of grants lists.`,
+    {
+      item: grantVaultId(grantId),
+      rule: 'vault: only what the vault holds gives tokens; an item that our records name is unreadable, never absent',
+      hint: 'Check that the right keyring is unlocked. If it is, sign in again: keyturn login URL',
+    },
+  );
+}
+
+function unbound(vault: Vault, grantId: string): VaultError {
+  return new VaultError(
+    'damaged',
+    `The index of grants was changed before the ${vault.kind} could vouch for the grant ${grantId}.`,
+    {
+      item: grantVaultId(grantId),
+      rule: 'vault: tokens of an older Keyturn count only for what the index said when this one first opened the vault',
+      hint: 'Sign in again: keyturn login URL. Nothing was deleted.',
+    },
+  );
+}

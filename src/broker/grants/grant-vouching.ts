@@ -1,0 +1,121 @@
+/**
+ * Holds the index of grants against the vault, once a grant and run.
+ *
+ * Invariants: where they differ, what the vault says is written into the index before anything uses the grant,
+ * and the difference is told: in the audit log, the broker's log and `status`. What only the index says counts for
+ * nothing.
+ */
+import { quoted } from '../../errors.ts';
+import type { Audit } from '../../audit/audit.ts';
+import { compared } from './grant-binding.ts';
+import type { Held } from './grant-binding.ts';
+import type { Grants } from '../records/grant.ts';
+
+export interface VouchingParts {
+  readonly grants: Grants;
+  readonly audit: Audit;
+  /** Gets lines for the broker's log. */
+  readonly report?: (line: string) => void;
+}
+
+/** What was wrong with a grant's line. */
+export interface Difference {
+  readonly grant: string;
+  /** A sentence; holds no text of the index. */
+  readonly what: string;
+}
+
+/** `held`: the index says what the vault says. `absent`: the vault has no such item. `strange`: an old item that the index doesn't fit. */
+type Standing = 'held' | 'absent' | 'strange';
+
+/** As many as a person reads; more are counted only. Somebody may write thousands of lines. */
+const mostTold = 50;
+
+export class Vouching {
+  readonly #parts: VouchingParts;
+  readonly #standing = new Map<string, Standing>();
+  readonly #told = new Map<string, string>();
+  #untold = 0;
+
+  constructor(parts: VouchingParts) {
+    this.#parts = parts;
+  }
+
+  /** Grants that were compared in this run. */
+  get checked(): number {
+    return this.#standing.size;
+  }
+
+  /** Of every grant whose line was wrong, the last thing that was. */
+  get differences(): readonly Difference[] {
+    return [...this.#told].map(([grant, what]) => ({ grant, what }));
+  }
+
+  /** How many more there are. */
+  get untold(): number {
+    return this.#untold;
+  }
+
+  standing(grantId: string): Standing | undefined {
+    return this.#standing.get(grantId);
+  }
+
+  /** The index will follow what was just written to the vault. */
+  written(grantId: string): void {
+    this.#standing.set(grantId, 'held');
+  }
+
+  /** The index did not follow: the next use compares anew. */
+  failed(grantId: string): void {
+    this.#standing.delete(grantId);
+  }
+
+  /** The vault has this. Throws `file_unreadable` where the index can't be mended; nothing is used then. */
+  async hold(grantId: string, held: Held): Promise<void> {
+    const { grants } = this.#parts;
+    if (this.#standing.get(grantId) === 'held') return;
+    const before = grants.byId(grantId);
+    const verdict = compared(grantId, before, held);
+    if (verdict.differing.length > 0) {
+      await grants.mend(verdict.record, verdict.generation);
+      const what = before
+        ? `The index named another ${verdict.differing.join(', ')}. The vault's counts, and the index was mended.`
+        : 'The index had lost it. It was put back from the vault.';
+      this.#tell(grantId, before ? `mended: ${verdict.differing.join(' ')}` : 'mended: line', what);
+    }
+    this.#standing.set(grantId, 'held');
+  }
+
+  /** The vault certainly has no such item. */
+  missed(grantId: string): void {
+    if (this.#standing.get(grantId) === 'absent') return;
+    this.#standing.set(grantId, 'absent');
+    const grant = this.#parts.grants.byId(grantId);
+    // A sign-in that was not finished, or a grant that ended, has none.
+    if (grant?.state.kind !== 'active') return;
+    this.#tell(
+      grantId,
+      'refused: absent',
+      'The index lists it, and the vault holds nothing of it. It gives nothing.',
+    );
+  }
+
+  /** The vault has an item of an older version, and the index no longer says what it said when the vault was first opened. */
+  distrusted(grantId: string): void {
+    if (this.#standing.get(grantId) === 'strange') return;
+    this.#standing.set(grantId, 'strange');
+    this.#tell(
+      grantId,
+      'refused: unbound',
+      'The index was changed after the vault had noted it, and before the grant was used. It gives nothing.',
+    );
+  }
+
+  #tell(grantId: string, outcome: string, what: string): void {
+    const { audit, report } = this.#parts;
+    if (this.#told.has(grantId) || this.#told.size < mostTold) this.#told.set(grantId, what);
+    else this.#untold += 1;
+    audit.note({ event: 'index', outcome, grant: grantId });
+    report?.(`grant ${quoted(grantId)}: ${what}`);
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The listening sockets of the loopback redirect: one port, on 127.0.0.1 and on [::1].
+ *
+ * Invariant: a port is open on both addresses or on none, so that no other program receives what is meant for us;
+ * slow and silent connections hold no place for long.
+ */
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { KeyturnError } from '../../errors.ts';
+
+/**
+ * A registration names its port, and the next sign-in needs it again. So it is one that nobody is assigned
+ * (RFC 6335 §6), above those that Linux hands out to any program by itself (32768 to 60999).
+ */
+const portRange = [61_000, 65_536] as const;
+
+/**
+ * The port in our client ID metadata document. One for everybody, since the document is hosted once and
+ * names it.
+ */
+export const documentPort = 61_417;
+
+/** The other one that it names. */
+export const spareDocumentPort = 61_733;
+
+/** A port for a registration of its own. Whether it is free is found out by listening. */
+export function anyPort(): number {
+  const port = randomInt(...portRange);
+  return port === documentPort || port === spareDocumentPort ? anyPort() : port;
+}
+
+/** Tries to find a port that is free on both addresses. */
+const portTries = 16;
+
+/** Milliseconds for a request to arrive whole: it is one line from this very machine. */
+const requestTime = 10_000;
+/** Milliseconds between looks for those that take longer; Node's own 30 s would hold their places for long. */
+const checkingInterval = 2000;
+/** A browser opens a handful; more would only help somebody who means to fill the door. */
+const mostConnections = 32;
+/** Milliseconds that an answer has to leave once the listener closes. */
+const closingGrace = 2000;
+
+/** One address: its server and the connections that have asked nothing yet. */
+export interface Door {
+  readonly server: Server;
+  readonly silent: Set<Socket>;
+}
+
+/** On a port that is free. */
+export async function listenAnywhere(): Promise<[Door, ...Door[]]> {
+  for (let left = portTries; ; left -= 1) {
+    try {
+      return await listenOn(anyPort());
+    } catch (error) {
+      if (left <= 1) throw error;
+    }
+  }
+}
+
+/** Throws `redirect_port_taken` where another program holds the port. */
+export async function listenOn(port: number): Promise<[Door, ...Door[]]> {
+  const first = await listen('127.0.0.1', port);
+  try {
+    return [first, ...(await listenV6(port))];
+  } catch (error) {
+    await closeDoor(first);
+    throw error;
+  }
+}
+
+/** A machine without IPv6 has no [::1]; nobody can squat there either. */
+async function listenV6(port: number): Promise<Door[]> {
+  try {
+    return [await listen('::1', port)];
+  } catch (error) {
+    if (error instanceof KeyturnError) throw error;
+    return [];
+  }
+}
+
+function listen(host: string, port: number): Promise<Door> {
+  const server = createServer({
+    maxHeaderSize: 16_384,
+    requestTimeout: requestTime,
+    connectionsCheckingInterval: checkingInterval,
+    keepAlive: false,
+  });
+  server.maxConnections = mostConnections;
+  const silent = new Set<Socket>();
+  server.on('connection', (socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
+  });
+  server.on('request', ({ socket }) => silent.delete(socket));
+  return new Promise((resolve, reject) => {
+    // Stays: an error while it listens (no more descriptors, say) must not end the process.
+    server.on('error', (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' || error.code === 'EACCES' ? portTaken(port) : error);
+    });
+    server.listen({ host, port, exclusive: true }, () => resolve({ server, silent }));
+  });
+}
+
+function portTaken(port: number): KeyturnError {
+  return new KeyturnError(
+    'redirect_port_taken',
+    `Port ${port} on this machine is taken by another program.`,
+    {
+      rule: 'The redirect URI is registered with this port (RFC 8252 §7.3, OAuth 2.1 exact redirect match)',
+      hint: `Find the program that listens on port ${port} and end it, or register another redirect URI.`,
+    },
+  );
+}
+
+export function portOf({ server }: Door): number {
+  // A TCP server that listens has an address with a port.
+  return (server.address() as AddressInfo).port;
+}
+
+/** Resolves when the port is free and what was answered has left. */
+export function closeDoor({ server, silent }: Door): Promise<void> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => server.closeAllConnections(), closingGrace).unref();
+    server.close(() => {
+      clearTimeout(late);
+      resolve();
+    });
+    // Browsers open a second connection in advance and leave it silent: nobody waits for that one.
+    for (const socket of silent) socket.destroy();
+  });
+}

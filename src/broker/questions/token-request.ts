@@ -1,0 +1,72 @@
+/** What a local client asks and what it gets. The wire's names are the ipc layer's business. */
+import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
+import { rightsOf, union } from '../../oauth/base/scope.ts';
+import type { Asker } from './asker.ts';
+import type { Permission } from '../records/permission.ts';
+
+export interface TokenRequest {
+  /** Who asks, as the socket proved it. */
+  readonly clientId: string;
+  /** Which of its processes. */
+  readonly asker?: Asker;
+  /** The protected server's endpoint URL as the user knows it. */
+  readonly resource: string;
+  readonly scope?: readonly string[];
+  readonly account?: string;
+  /** Milliseconds the token must still live. */
+  readonly minimumValidity?: number;
+  /** A challenge the protected server gave the local client: a hint, never an order. */
+  readonly challenge?: ClientChallenge;
+  /** What the local client was doing, for the step-up limit; e.g. `POST /mcp tools/call`. */
+  readonly operation?: string;
+  /** `never`: answer at once, open no question and no browser. */
+  readonly interaction: 'never' | 'allow';
+  /** Milliseconds to wait for the user. */
+  readonly timeout: number;
+  /** Aborts when the local client went away. */
+  readonly signal: AbortSignal;
+}
+
+export interface ClientChallenge {
+  readonly status: 401 | 403;
+  readonly bearer?: BearerChallenge;
+}
+
+export interface Token {
+  readonly accessToken: string;
+  readonly tokenId: string;
+  /** Milliseconds, steady. */
+  readonly expiresAt: number;
+  readonly scope: readonly string[];
+  readonly resource: string;
+  readonly account: string;
+  readonly issuer: string;
+}
+
+/** The caller's scopes, and those of an insufficient_scope challenge (RFC 6750 §3.1): what the token has to carry. */
+export function neededScope({ scope = [], challenge }: TokenRequest): string[] {
+  return rightsOf(union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []));
+}
+
+/** RFC 6750 §3.1 says 403; some servers say 401. Either way the token is good and carries too little. */
+export function isStepUp(challenge: ClientChallenge | undefined): boolean {
+  return challenge?.bearer?.error === 'insufficient_scope';
+}
+
+/** The server wants more scopes, and its challenge doesn't say which. */
+export function isUnnamedStepUp(challenge: ClientChallenge | undefined): boolean {
+  return isStepUp(challenge) && (challenge?.bearer?.scope ?? []).length === 0;
+}
+
+/**
+ * What the program says that its server told it. Where the permission takes its scopes from the first token, the
+ * program's word must not choose them (DESIGN invariant 11).
+ */
+export function hintOf(
+  { challenge: told }: TokenRequest,
+  { fixAtFirstToken = false }: Pick<Permission, 'fixAtFirstToken'>,
+): { challenge?: BearerChallenge } {
+  if (told?.bearer === undefined) return {};
+  const { scope: _, ...unscoped } = told.bearer;
+  return { challenge: fixAtFirstToken ? unscoped : told.bearer };
+}

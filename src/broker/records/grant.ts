@@ -1,0 +1,272 @@
+/**
+ * Grants: one user's authorization at one issuer for one resource and one account.
+ *
+ * Invariant: a grant's state is a union, and every change raises its generation; whoever read an
+ * older generation (a slow refresh, a late sign-in) is refused, so that it can't overwrite what is
+ * newer. Nothing here is secret, and nothing here decides where a secret goes: tokens rest in the vault under
+ * `grantVaultId`, with the binding that does (grant-binding.ts). What is read here counts for anything but
+ * look-up and display once `GrantSecrets` has held it against that.
+ */
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { KeyturnError, quoted } from '../../errors.ts';
+import { resourceCovers } from '../../oauth/base/resource.ts';
+import type { RecordLog } from '../../store/record-log.ts';
+
+const revokedSchema = z.object({
+  kind: z.literal('revoked'),
+  /** `abandoned`: the server could not be told in time, and the tokens were forgotten here. */
+  receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned']),
+  /** Milliseconds, as all times here. Absent in records of older versions. */
+  endedAt: z.number().optional(),
+  /** While pending: what the server said to the refresh token, where only other tokens are left to tell. */
+  answer: z.enum(['confirmed', 'notOffered']).optional(),
+  /** While pending: how often the server was asked in vain, and when it is asked next. */
+  tries: z.number().int().optional(),
+  nextTry: z.number().optional(),
+  /** While pending: when the server itself said to come back (Retry-After), which a restart doesn't cut short. */
+  notBefore: z.number().optional(),
+});
+
+export type Revoked = z.infer<typeof revokedSchema>;
+
+const stateSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('active') }),
+  z.object({
+    kind: z.literal('loginRequired'),
+    why: z.string(),
+    /** Milliseconds: only what the user does after this opens a sign-in page again. */
+    awaitsUserSince: z.number().optional(),
+    /** The server refused to refresh it, and said nothing against its refresh token. */
+    isRefused: z.boolean().optional(),
+  }),
+  revokedSchema,
+]);
+
+/** What stands in the record. `refreshing` and `expired` are passing and derived from memory. */
+export type GrantState = z.infer<typeof stateSchema>;
+
+/** Where the issuer's metadata is found again, and by which revision's rules. */
+const serverPlaceSchema = z.object({
+  /** `default`: the protected server names it on its own origin, and it published no metadata at the sign-in. */
+  revision: z.enum(['current', 'earlier', 'default']),
+  /** The issuer as the protected server names it; in the earlier revision the authorization base URL. */
+  identifier: z.string(),
+  /** In the earlier revision: it published metadata at the sign-in. Absent: it did not, or an older version signed in. */
+  isByMetadata: z.boolean().optional(),
+});
+
+export type ServerPlace = Readonly<z.infer<typeof serverPlaceSchema>>;
+
+/**
+ * A refresh whose outcome isn't known. Durable before the request leaves, gone with the outcome: one
+ * that is found at a start was under way when the broker ended.
+ */
+const attemptSchema = z.object({
+  /** Within what a date can say. */
+  startedAt: z.number().nonnegative().max(8.64e15),
+  /** The broker went on, but no answer came: the network lost it, or it could not be kept. */
+  isUnanswered: z.boolean().optional(),
+});
+
+export type Attempt = z.infer<typeof attemptSchema>;
+
+/** Whose grant it is: every program's that a permission names it for, or one program's alone. */
+const purposeSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('shared') }),
+  z.object({ kind: z.literal('narrow'), clientId: z.string() }),
+]);
+
+export const grantSchema = z.object({
+  id: z.string().regex(/^[0-9a-f]{16}$/),
+  /** Canonical endpoints that a user named and whose metadata led to this resource. */
+  endpoints: z.array(z.string()).min(1),
+  /** The value sent as `resource` (RFC 8707), byte for byte. */
+  resource: z.string(),
+  issuer: z.string(),
+  /** What it is called: the label the user chose, else the subject of an ID token, else `default`. */
+  account: z.string(),
+  /** The subject of its ID token; null: its server named none. Absent in records of older versions. */
+  subject: z.string().nullable().optional(),
+  /** Absent: shared. */
+  purpose: purposeSchema.optional(),
+  registrationId: z.string(),
+  /** Absent in records of older versions: the issuer itself. */
+  server: serverPlaceSchema.optional(),
+  /** Scopes as the server granted them. */
+  scope: z.array(z.string()),
+  /**
+   * Scopes that the server took from the refresh token for good when a narrower token was asked for (lost-scope.ts);
+   * empty once a sign-in brought them back. Absent: its server was not seen to do that.
+   */
+  lostScope: z.array(z.string()).optional(),
+  /** Scopes as we asked for them, so that a step-up asks for the union and never twice in vain. */
+  requestedScope: z.array(z.string()),
+  state: stateSchema,
+  generation: z.number().int().nonnegative(),
+  hasRefreshToken: z.boolean(),
+  /** Milliseconds since the epoch by the wall clock, as all times in records. */
+  createdAt: z.number(),
+  lastRefreshedAt: z.number().optional(),
+  /** When somebody last signed in for it. */
+  signedInAt: z.number().optional(),
+  /** When the last access token that may still be good somewhere ends. */
+  liveUntil: z.number().optional(),
+  /** The last end of this grant that the server confirmed; stays when somebody signs in again. */
+  confirmedEnd: z.object({ endedAt: z.number(), confirmedAt: z.number() }).optional(),
+  attempt: attemptSchema.optional(),
+  /** What its newest access token says of the resource it is for; absent where that can't be seen. */
+  audience: z.enum(['resource', 'unbound', 'other']).optional(),
+  /** Whether a refresh token came at the last sign-in that asked for offline_access, and whether consent was asked for then. */
+  offline: z.object({ hasCome: z.boolean(), byConsent: z.boolean() }).optional(),
+});
+
+export type Grant = z.infer<typeof grantSchema>;
+
+/** The grant's item in the vault. */
+export const grantVaultId = (id: string): string => `grant.${id}`;
+
+/** Label for an account nobody named and no ID token identifies. */
+export const defaultAccount = 'default';
+
+/** The label that another sign-in of this account can ask for; `default` is only our word for "nobody named one". */
+export function accountLabel({ account }: Grant): string | undefined {
+  return account === defaultAccount ? undefined : account;
+}
+
+const within = new WeakMap<Grant, ReadonlySet<string>>();
+
+/** The grant's endpoints that its resource covers (RFC 9728 §3.3). Judged once a record, since no record changes. */
+export function endpointsWithin(grant: Grant): ReadonlySet<string> {
+  const known = within.get(grant);
+  if (known) return known;
+  const judged = new Set(grant.endpoints.filter((endpoint) => resourceCovers(grant.resource, endpoint)));
+  within.set(grant, judged);
+  return judged;
+}
+
+/**
+ * Who signed in for it, as the server said; undefined where it said nothing. Older versions kept a subject as the
+ * account and noted nothing more: what was asked for with `openid` and isn't `default` counts as one.
+ */
+export function subjectOf({ subject, account, scope, requestedScope }: Grant): string | undefined {
+  if (subject !== undefined) return subject ?? undefined;
+  const hadIdToken = account !== defaultAccount && [...scope, ...requestedScope].includes('openid');
+  return hadIdToken ? account : undefined;
+}
+
+/** False for a grant that is another program's alone. */
+export function isFor({ purpose }: Grant, clientId: string): boolean {
+  return purpose?.kind !== 'narrow' || purpose.clientId === clientId;
+}
+
+export const isLiving = ({ state }: Grant): boolean => state.kind !== 'revoked';
+
+/** Every name by which the owner may have set something for the servers of a grant. */
+export function namesOfServers({ endpoints, resource, issuer, server }: Grant): string[] {
+  return [...endpoints, resource, issuer, ...(server ? [server.identifier] : [])];
+}
+
+export class Grants {
+  readonly #log: RecordLog<Grant>;
+  readonly #changed: () => void;
+
+  /** `changed` hears of every change, once it is on the disk. */
+  constructor(log: RecordLog<Grant>, changed: () => void) {
+    this.#log = log;
+    this.#changed = changed;
+  }
+
+  all(): readonly Grant[] {
+    return this.#log.items;
+  }
+
+  /** False where the index can't be read: then every other question throws. */
+  get isReadable(): boolean {
+    return this.#log.isLoaded;
+  }
+
+  byId(id: string): Grant | undefined {
+    return this.#log.byId(id);
+  }
+
+  /** Grants that serve an endpoint, newest first, the revoked ones too. */
+  forEndpoint(endpoint: string, account?: string): Grant[] {
+    return this.all()
+      .filter((grant) => grant.endpoints.includes(endpoint))
+      .filter((grant) => account === undefined || grant.account === account)
+      .toSorted((a, b) => b.createdAt - a.createdAt);
+  }
+
+  /** The shared grants of an account (DESIGN invariant 4); a program's own one of the same account stands beside them. */
+  for(resource: string, issuer: string, account: string): Grant[] {
+    return this.sharedAt(resource, issuer).filter((grant) => grant.account === account);
+  }
+
+  /** The shared grants for a resource at an issuer, the revoked ones too. */
+  sharedAt(resource: string, issuer: string): Grant[] {
+    return this.all()
+      .filter((grant) => grant.resource === resource && grant.issuer === issuer)
+      .filter(({ purpose }) => purpose?.kind !== 'narrow');
+  }
+
+  async add(fields: Omit<Grant, 'id' | 'generation'>): Promise<Grant> {
+    const grant: Grant = { ...fields, id: randomBytes(8).toString('hex'), generation: 1 };
+    await this.#put(grant);
+    return grant;
+  }
+
+  /**
+   * Writes a change made from `read`. Throws `conflict` when somebody else changed or removed the
+   * grant since: the caller's knowledge is stale and must not land.
+   */
+  async change(read: Grant, fields: Partial<Omit<Grant, 'id' | 'generation'>>): Promise<Grant> {
+    if (!this.isCurrent(read)) {
+      throw new KeyturnError('conflict', `The grant ${read.id} changed in the meantime.`, {
+        hint: 'Try again: the newer state is used.',
+      });
+    }
+    const next: Grant = { ...read, ...fields, generation: read.generation + 1 };
+    await this.#put(next);
+    return next;
+  }
+
+  /** Writes what the vault says of a grant over what the index says, at a generation that no reader has seen. */
+  async mend(grant: Omit<Grant, 'generation'>, generation: number): Promise<void> {
+    await this.#put({ ...grant, generation });
+  }
+
+  async #put(grant: Grant): Promise<void> {
+    await this.#log.put(grant);
+    this.#changed();
+  }
+
+  isCurrent(read: Grant): boolean {
+    return this.byId(read.id)?.generation === read.generation;
+  }
+
+  /** The grants a person means by an id or an endpoint. Throws `not_found`. */
+  named(idOrEndpoint: string): Grant[] {
+    const byId = this.byId(idOrEndpoint);
+    const named = byId ? [byId] : this.forEndpoint(idOrEndpoint);
+    if (named.length > 0) return named;
+    throw new KeyturnError('not_found', `No grant for ${quoted(idOrEndpoint)}.`, {
+      hint: '`keyturn list` shows the grants there are.',
+    });
+  }
+}
+
+/** Whose names stand at an endpoint where `account` is a new one; nothing where it isn't, or nobody else is there. */
+export function namesBeside(
+  grants: Grants,
+  endpoint: string,
+  account: string | undefined,
+): { beside?: readonly string[] } {
+  const names = new Set(
+    grants
+      .forEndpoint(endpoint)
+      .filter(isLiving)
+      .map((grant) => grant.account),
+  );
+  return account === undefined || names.size === 0 || names.has(account) ? {} : { beside: [...names] };
+}

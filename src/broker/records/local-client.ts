@@ -1,0 +1,176 @@
+/**
+ * Local clients: programs on this machine that were paired, and the CLI, which always is.
+ *
+ * Invariant: no key stands here. A client's key is derived from the home's master secret, its id
+ * and its generation; removing a client, or raising its generation, makes the key worthless.
+ */
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { KeyturnError, quoted } from '../../errors.ts';
+import { areAlike, refuseUnreadable } from './client-name.ts';
+import type { ChangeRules } from '../../store/narrowing.ts';
+import type { AuthorityStore } from '../../store/record-store.ts';
+
+export const localClientSchema = z.object({
+  id: z.string(),
+  /** As the program called itself. Proves nothing. */
+  name: z.string(),
+  generation: z.number().int().positive(),
+  pairedAt: z.number(),
+  /** False until the first good hello; a pairing that never says hello is void. */
+  confirmed: z.boolean(),
+  executable: z.string().optional(),
+  lastUsedAt: z.number().optional(),
+});
+
+export type LocalClient = z.infer<typeof localClientSchema>;
+
+/**
+ * An older copy without these two fields allows nothing more: the time of last use is for lists, and a
+ * client that is not confirmed is void after a minute.
+ */
+export const localClientRules: ChangeRules<LocalClient> = {
+  essence: ({ lastUsedAt: _at, confirmed: _is, ...rest }) => rest,
+};
+
+/** `keyturn token` asks under this name; its key is owner.key, so it needs no pairing. */
+export const cliClientId = 'cli';
+
+/** What stands for the CLI in a list: never paired, since its key is the owner's. */
+const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pairedAt: 0, confirmed: true };
+
+/** How long a fresh key waits for its first hello, in milliseconds (DESIGN, PAIR). */
+const confirmWithin = 60_000;
+
+export class LocalClients {
+  readonly #file: AuthorityStore<LocalClient>;
+  /** Kept in memory, written along with the next change: a token request does no disk I/O. */
+  readonly #lastUsed = new Map<string, number>();
+
+  constructor(file: AuthorityStore<LocalClient>) {
+    this.#file = file;
+  }
+
+  /** To list: verified or not. */
+  all(): LocalClient[] {
+    return this.#file.shown.map((client) => this.#withLastUse(client));
+  }
+
+  /** The paired ones, after the CLI. */
+  withCli(): LocalClient[] {
+    return [this.#withLastUse(cli), ...this.all()];
+  }
+
+  /** Whether a client of this id is recorded, truly or not: for a stranger no vault is opened. */
+  isListed(id: string): boolean {
+    return this.#file.shown.some((client) => client.id === id);
+  }
+
+  /** Before `usable` counts. Throws what the vault throws. */
+  async verify(): Promise<void> {
+    await this.#file.verify();
+  }
+
+  /** A paired client whose key still opens the socket at `now` (milliseconds). */
+  usable(id: string, now: number): LocalClient | undefined {
+    return this.#file.items.find((client) => client.id === id && isAlive(client, now));
+  }
+
+  /** The id for a name or an id a person typed. Throws `not_found`, or `conflict` for a shared name. */
+  resolve(nameOrId: string): string {
+    if (nameOrId === cliClientId) return cliClientId;
+    // The id first: a program that calls itself by another's id must not make that one unreachable.
+    if (this.#file.items.some((c) => c.id === nameOrId)) return nameOrId;
+    const found = this.#file.items.filter((c) => c.name === nameOrId);
+    if (found.length === 1 && found[0]) return found[0].id;
+    if (found.length > 1) {
+      throw new KeyturnError(
+        'conflict',
+        `${found.length} local clients call themselves ${quoted(nameOrId)}.`,
+        {
+          hint: 'Give the id that `keyturn clients` shows.',
+        },
+      );
+    }
+    throw new KeyturnError('not_found', `No local client named ${quoted(nameOrId)}.`, {
+      hint: '`keyturn clients` shows the paired programs; a new one pairs itself.',
+    });
+  }
+
+  /**
+   * For a name that a new program gives itself. Throws `invalid_request` for one that a person can't read as it
+   * stands, and `conflict` for one that a person would take for another program's. The very same name is
+   * allowed: a program that lost its key has to pair again, and the ids stay apart.
+   */
+  refuseConfusing(name: string): void {
+    refuseUnreadable(name);
+    const other = [cliClientId, ...this.#file.shown.map((client) => client.name)].find(
+      (known) => areAlike(known, name) && (known !== name || known === cliClientId),
+    );
+    if (other === undefined) return;
+    throw new KeyturnError(
+      'conflict',
+      `The name ${quoted(name)} looks like ${quoted(other)}, which is taken.`,
+      {
+        rule: 'A program may not pair under a name that a person would take for another one’s: by case, spaces or letters that look alike (Unicode UTS 39)',
+        hint:
+          other === cliClientId
+            ? 'That is the command line itself. Choose another name.'
+            : 'Choose another name.',
+      },
+    );
+  }
+
+  /** To show: verified or not. */
+  nameOf(id: string): string {
+    return id === cliClientId ? cliClientId : (this.#file.shown.find((c) => c.id === id)?.name ?? id);
+  }
+
+  async add(name: string, now: number, executable?: string): Promise<LocalClient> {
+    const client: LocalClient = {
+      id: newId(),
+      name,
+      generation: 1,
+      pairedAt: now,
+      confirmed: false,
+      ...(executable === undefined ? {} : { executable }),
+    };
+    await this.#file.change((items) => [...items.filter((c) => isAlive(c, now)), client]);
+    return client;
+  }
+
+  async confirm(id: string): Promise<void> {
+    const client = this.#file.items.find((c) => c.id === id);
+    if (!client || client.confirmed) return;
+    await this.#file.change((items) => items.map((c) => (c.id === id ? { ...c, confirmed: true } : c)));
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#file.change((items) => items.filter((c) => c.id !== id));
+  }
+
+  used(id: string, now: number): void {
+    this.#lastUsed.set(id, now);
+  }
+
+  /** Writes the times of last use; called when the broker stops. Touches no vault where no paired program came. */
+  async flush(): Promise<void> {
+    if (!this.#file.isLoaded || !this.#file.shown.some(({ id }) => this.#lastUsed.has(id))) return;
+    await this.#file.change((items) => items.map((client) => this.#withLastUse(client)));
+  }
+
+  #withLastUse(client: LocalClient): LocalClient {
+    const lastUsedAt = this.#lastUsed.get(client.id) ?? client.lastUsedAt;
+    return lastUsedAt === undefined ? client : { ...client, lastUsedAt };
+  }
+}
+
+function isAlive({ confirmed, pairedAt }: LocalClient, now: number): boolean {
+  return confirmed || pairedAt + confirmWithin > now;
+}
+
+/** DESIGN, KEYS: 16 random bytes. None begins with `-`, so that it can be typed after a command as it stands. */
+function newId(): string {
+  const id = randomBytes(16).toString('base64url');
+  return id.startsWith('-') ? newId() : id;
+}

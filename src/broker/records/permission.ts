@@ -1,0 +1,194 @@
+/**
+ * Permissions: what the user allowed, or refused, one local client.
+ *
+ * Invariants: nothing is authorized by silence. No record means no token; a denial stays until the
+ * user changes it; a lease that ran out counts as no record. Scopes are compared as literal sets. A
+ * permission that names grants yields tokens of those grants and of no other.
+ */
+import { z } from 'zod';
+import { KeyturnError } from '../../errors.ts';
+import type { ChangeRules } from '../../store/narrowing.ts';
+import { isWithin, union } from '../../oauth/base/scope.ts';
+import type { AuthorityStore } from '../../store/record-store.ts';
+
+export const permissionSchema = z.object({
+  clientId: z.string(),
+  /** Canonical endpoint as the user named it. */
+  endpoint: z.string(),
+  /** The canonical resource, once discovery verified it. Another one later voids the permission. */
+  resource: z.string().optional(),
+  /** Ids of the grants whose tokens the program may have, in the order in which they came. Absent: the first token names one. */
+  grants: z.array(z.string()).optional(),
+  /** Ids of grants that the user refused on a card; nobody is asked about them again. */
+  refusedGrants: z.array(z.string()).optional(),
+  decision: z.enum(['allow', 'deny']),
+  /** The fixed set of scopes; absent: any scope that the user consents to at the issuer. */
+  scope: z.array(z.string()).optional(),
+  /** Scopes beyond `scope` that the user refused on a card; nobody is asked about them again. */
+  refused: z.array(z.string()).optional(),
+  /** The card named no scopes: the set is fixed to what the first token carries. */
+  fixAtFirstToken: z.boolean().optional(),
+  /** End of the lease, in milliseconds since the epoch. */
+  until: z.number().optional(),
+  createdAt: z.number(),
+});
+
+export type Permission = z.infer<typeof permissionSchema>;
+
+/** A denial takes away by being there. */
+export const permissionRules: ChangeRules<Permission> = {
+  isDenial: ({ decision, refused = [], refusedGrants = [] }) =>
+    decision === 'deny' || refused.length > 0 || refusedGrants.length > 0,
+};
+
+/** What stood there when a request was judged to give no more: a change made from it counts only while it stands. */
+export interface AsRead {
+  readonly read: Permission | undefined;
+}
+
+export class Permissions {
+  readonly #file: AuthorityStore<Permission>;
+
+  constructor(file: AuthorityStore<Permission>) {
+    this.#file = file;
+  }
+
+  /** The permission in force at `now` (milliseconds); undefined where the user has not decided. */
+  find(clientId: string, endpoint: string, now: number): Permission | undefined {
+    return this.#file.items.find(
+      (p) => p.clientId === clientId && p.endpoint === endpoint && isInForce(p, now),
+    );
+  }
+
+  of(clientId: string, now: number): Permission[] {
+    return this.#file.items.filter((p) => p.clientId === clientId && isInForce(p, now));
+  }
+
+  forEndpoint(endpoint: string, now: number): Permission[] {
+    return this.#file.items.filter((p) => p.endpoint === endpoint && allows(p, now));
+  }
+
+  /** As `of` and `forEndpoint`, verified or not: for the owner's lists only. */
+  shownOf(clientId: string, now: number): Permission[] {
+    return this.#file.shown.filter((p) => p.clientId === clientId && isInForce(p, now));
+  }
+
+  shownFor(endpoint: string, now: number): Permission[] {
+    return this.#file.shown.filter((p) => p.endpoint === endpoint && allows(p, now));
+  }
+
+  /** Whether it is in force or not. */
+  asRead(place: Place): AsRead {
+    return { read: recordAt(this.#file.items, place) };
+  }
+
+  /** Sets the one permission of (client, endpoint). Throws `conflict` where `from` stands there no more. */
+  async set(permission: Permission, from?: AsRead): Promise<void> {
+    await this.#file.change((items) => {
+      refuseOther(items, permission, from);
+      return [...others(items, permission), permission];
+    });
+  }
+
+  /** Writes a change made from `read`. Throws `conflict` where the user decided otherwise since: that must stand. */
+  async replace(read: Permission, next: Permission): Promise<void> {
+    await this.#file.change((items) => {
+      if (!items.includes(read)) throw changedMeanwhile(read);
+      return items.map((permission) => (permission === read ? next : permission));
+    });
+  }
+
+  /** Ends a permission. Answers whether there was one. Tells no server. Throws `conflict` where `from` stands there no more. */
+  async end(clientId: string, endpoint: string, from?: AsRead): Promise<boolean> {
+    let wasThere = false;
+    await this.#file.change((items) => {
+      refuseOther(items, { clientId, endpoint }, from);
+      const rest = others(items, { clientId, endpoint });
+      wasThere = rest.length < items.length;
+      return rest;
+    });
+    return wasThere;
+  }
+
+  async endAllOf(clientId: string): Promise<void> {
+    await this.#file.change((items) => items.filter((p) => p.clientId !== clientId));
+  }
+}
+
+/** What a request needs of a permission. */
+export interface Need {
+  readonly scope: readonly string[];
+  /** The id of the one grant that would serve, where the permission has to name it. */
+  readonly grantId?: string | undefined;
+}
+
+export function covers(permission: Permission, { scope, grantId }: Need): boolean {
+  if (permission.decision === 'deny') return false;
+  if (grantId !== undefined && !namesGrant(permission, grantId)) return false;
+  return permission.scope === undefined || isWithin(scope, permission.scope);
+}
+
+export function isRefused(permission: Permission, { scope, grantId }: Need): boolean {
+  if (permission.decision === 'deny' || scope.some((name) => permission.refused?.includes(name))) return true;
+  return grantId !== undefined && refusesGrant(permission, grantId);
+}
+
+export function namesGrant({ grants = [] }: Permission, grantId: string): boolean {
+  return grants.includes(grantId);
+}
+
+export function refusesGrant({ refusedGrants = [] }: Permission, grantId: string): boolean {
+  return refusedGrants.includes(grantId);
+}
+
+/** False until its first token, and for permissions of older versions until their next one. */
+export function isBound({ grants = [] }: Permission): boolean {
+  return grants.length > 0;
+}
+
+/**
+ * What stays of `before` where the owner decides anew. What was refused on a card stays refused while the newer word,
+ * which names scopes or accounts, doesn't name it; the accounts that the program works as stay what they are.
+ */
+export function carriedOver(
+  before: Permission | undefined,
+  { decision, scope, grants = [] }: Permission,
+): Pick<Permission, 'refused' | 'grants' | 'refusedGrants'> {
+  if (decision === 'deny' || before?.decision !== 'allow') return {};
+  const named = union(before.grants ?? [], grants);
+  const refusedGrants = before.refusedGrants?.filter((id) => !named.includes(id)) ?? [];
+  const refused = scope && before.refused?.filter((name) => !scope.includes(name));
+  return {
+    ...(refused ? { refused } : {}),
+    ...(named.length > 0 ? { grants: named } : {}),
+    ...(refusedGrants.length > 0 ? { refusedGrants } : {}),
+  };
+}
+
+type Place = Pick<Permission, 'clientId' | 'endpoint'>;
+
+function recordAt(items: readonly Permission[], { clientId, endpoint }: Place): Permission | undefined {
+  return items.find((p) => p.clientId === clientId && p.endpoint === endpoint);
+}
+
+function refuseOther(items: readonly Permission[], place: Place, from: AsRead | undefined): void {
+  if (from && recordAt(items, place) !== from.read) throw changedMeanwhile(place);
+}
+
+function others(items: readonly Permission[], { clientId, endpoint }: Place): Permission[] {
+  return items.filter((p) => p.clientId !== clientId || p.endpoint !== endpoint);
+}
+
+function isInForce({ until }: Permission, now: number): boolean {
+  return until === undefined || until > now;
+}
+
+function allows(permission: Permission, now: number): boolean {
+  return permission.decision === 'allow' && isInForce(permission, now);
+}
+
+function changedMeanwhile({ endpoint }: Place): KeyturnError {
+  return new KeyturnError('conflict', `The permission for ${endpoint} changed in the meantime.`, {
+    hint: 'Try again: the newer decision counts.',
+  });
+}

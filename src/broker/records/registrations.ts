@@ -1,0 +1,159 @@
+/**
+ * Registrations: the OAuth client identities Keyturn uses, one place per issuer.
+ *
+ * Invariant: a registration never leaves its issuer, and it is reused across sessions rather than
+ * made anew. A new one takes the place of another only once a sign-in with it has succeeded. Its secret,
+ * where it has one, rests in the vault.
+ */
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { registrationSchema } from '../../oauth/client/registration.ts';
+import type { Registration } from '../../oauth/client/registration.ts';
+import type { Vault } from '../../vault/base/vault.ts';
+import type { AuthorityStore } from '../../store/record-store.ts';
+
+export const registrationRecordSchema = z.object({
+  id: z.string().regex(/^[0-9a-f]{16}$/),
+  registration: registrationSchema,
+  hasSecret: z.boolean(),
+  /** The owner entered it to get tokens without a person; absent: for sign-ins. */
+  grant: z.enum(['client_credentials', 'id-jag']).optional(),
+  /** For id-jag: who signs the user in, what we are called there, and where its ID token lies. */
+  idp: z.object({ issuer: z.string(), clientId: z.string(), idTokenFile: z.string() }).optional(),
+  /** The server said that it no longer knows this client. Grants still name it, sign-ins no longer use it. */
+  isRejected: z.boolean().optional(),
+  /** Another one is in use there, and no sign-in with this one has succeeded yet. */
+  isOnTrial: z.boolean().optional(),
+});
+
+export type RegistrationRecord = z.infer<typeof registrationRecordSchema>;
+
+/** The vault's item with the secret of a registration. */
+export const registrationVaultId = (id: string): string => `registration.${id}`;
+
+export class Registrations {
+  readonly #file: AuthorityStore<RegistrationRecord>;
+  readonly #vault: Vault;
+
+  constructor(file: AuthorityStore<RegistrationRecord>, vault: Vault) {
+    this.#file = file;
+    this.#vault = vault;
+  }
+
+  /** Before anything here is used, by what no request began. Throws what the vault throws. */
+  async verify(): Promise<void> {
+    await this.#file.verify();
+  }
+
+  all(): readonly RegistrationRecord[] {
+    return this.#file.items;
+  }
+
+  /** To list: verified or not. */
+  shown(): readonly RegistrationRecord[] {
+    return this.#file.shown;
+  }
+
+  /** What stands in the way of its use for a sign-in, to list; undefined where nothing does. Verified or not. */
+  standing(record: RegistrationRecord, now: number): 'replaced' | 'rejected' | 'trial' | undefined {
+    if (record.isRejected) return 'rejected';
+    if (record.isOnTrial) return 'trial';
+    if (record.grant !== undefined) return undefined;
+    const current = inUse(this.#file.shown, record.registration.issuer, now);
+    return current && current.id !== record.id ? 'replaced' : undefined;
+  }
+
+  byId(id: string): RegistrationRecord | undefined {
+    return this.#file.items.find((record) => record.id === id);
+  }
+
+  /**
+   * What the issuer knows us as at `now` (milliseconds): the one the user entered first, else the newest
+   * of our own. One that the server rejected, or whose secret has run out, is of no use for a sign-in.
+   */
+  for(issuer: string, now: number): RegistrationRecord | undefined {
+    return inUse(this.#file.items, issuer, now);
+  }
+
+  /** The newest one at this issuer that is to take the place of another. */
+  onTrial(issuer: string, now: number): RegistrationRecord | undefined {
+    return this.#file.items.findLast((record) => record.isOnTrial && isUsable(record, issuer, now));
+  }
+
+  /** True where the owner entered any client that gets tokens without a person. */
+  hasUnattended(): boolean {
+    return this.#file.items.some((record) => record.grant !== undefined);
+  }
+
+  /** The secret is durable before the record names it. */
+  async add(
+    registration: Registration,
+    secret: string | undefined,
+    purpose: Pick<RegistrationRecord, 'grant' | 'idp' | 'isOnTrial'> = {},
+  ): Promise<RegistrationRecord> {
+    const id = randomBytes(8).toString('hex');
+    const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
+    if (secret !== undefined) await this.#vault.write(registrationVaultId(id), secret);
+    await this.#file.change((items) => [...items, record]);
+    return record;
+  }
+
+  /** Enters the same client anew under its own id, so that its grants go on with what is entered now. */
+  async renew(
+    { id, hasSecret }: RegistrationRecord,
+    registration: Registration,
+    secret: string | undefined,
+    purpose: Pick<RegistrationRecord, 'grant' | 'idp'>,
+  ): Promise<void> {
+    const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
+    if (secret !== undefined) await this.#vault.write(registrationVaultId(id), secret);
+    await this.#file.change((items) => items.map((item) => (item.id === id ? record : item)));
+    if (hasSecret && secret === undefined) await this.#vault.remove(registrationVaultId(id));
+  }
+
+  async secret(record: RegistrationRecord): Promise<string | undefined> {
+    return record.hasSecret ? this.#vault.read(registrationVaultId(record.id)) : undefined;
+  }
+
+  /** The server no longer takes it. The next sign-in registers anew; what the user entered is the user's to replace. */
+  async reject({ id, registration }: RegistrationRecord): Promise<void> {
+    if (registration.source !== 'dynamic') return;
+    await this.#file.change((items) => items.map((r) => (r.id === id ? { ...r, isRejected: true } : r)));
+  }
+
+  /**
+   * A sign-in with this one has succeeded: from now on it is the one in use. `refused`: the server refused that
+   * one in the same sign-in.
+   */
+  async succeeded({ id }: RegistrationRecord, refused: RegistrationRecord | undefined): Promise<void> {
+    const isSettled = refused === undefined && this.byId(id)?.isOnTrial === undefined;
+    if (isSettled) return;
+    const rejectedId = refused?.registration.source === 'dynamic' ? refused.id : undefined;
+    await this.#file.change((items) =>
+      items.map((item) => {
+        if (item.id === rejectedId) return { ...item, isRejected: true };
+        const { isOnTrial: _over, ...settled } = item;
+        return item.id === id ? settled : item;
+      }),
+    );
+  }
+
+  /** Throws a registration away: the user enters another, or wants none. */
+  async remove(record: RegistrationRecord): Promise<void> {
+    await this.#file.change((items) => items.filter(({ id }) => id !== record.id));
+    if (record.hasSecret) await this.#vault.remove(registrationVaultId(record.id));
+  }
+}
+
+function isUsable({ registration, isRejected }: RegistrationRecord, issuer: string, now: number): boolean {
+  return registration.issuer === issuer && !isRejected && (registration.secretExpiresAt ?? Infinity) > now;
+}
+
+function inUse(
+  records: readonly RegistrationRecord[],
+  issuer: string,
+  now: number,
+): RegistrationRecord | undefined {
+  const own = records.filter((record) => !record.isOnTrial && isUsable(record, issuer, now));
+  return own.find(({ registration }) => registration.source === 'preregistered') ?? own.at(-1);
+}

@@ -1,0 +1,131 @@
+/**
+ * What a request whose time is over still waits for, in words: the page or the question that is open for it, and
+ * what to do where that page shows an error.
+ *
+ * Invariant: a client is called replaceable only where another may take its place without the person's entering it.
+ */
+import { KeyturnError, shellQuoted, shellWord, Unreachable } from '../../errors.ts';
+import type { Interaction } from '../questions/interaction.ts';
+import type { Question } from '../questions/question.ts';
+
+type Page = Extract<Question, { readonly kind: 'login' }>;
+
+export function anotherPageFirst(endpoint: string, isDesk: boolean): KeyturnError {
+  return new KeyturnError(
+    'login_pending',
+    `The sign-in for ${endpoint} waits for another one to be finished.`,
+    {
+      rule: 'One automatic sign-in page at a time',
+      hint: isDesk
+        ? 'Press the one that waits in Keyturn’s window and finish it, then ask again.'
+        : 'Finish the one that `keyturn pending` shows, then ask again.',
+    },
+  );
+}
+
+/** A request whose time is over. */
+interface Waited {
+  /** Absent: the person's own sign-in. */
+  readonly clientId: string | undefined;
+  readonly endpoint: string;
+  /** Where the person answers: in the broker's own windows, or by commands. */
+  readonly isDesk: boolean;
+}
+
+/** What a request whose time is over was waiting for: the question that is open for it, if there is one. */
+export function stillPending(
+  interactions: readonly Interaction[],
+  { clientId, endpoint, isDesk }: Waited,
+): KeyturnError {
+  for (const { id, question } of interactions) {
+    if (question.kind === 'allow' && question.clientId === clientId && question.endpoint === endpoint) {
+      return new KeyturnError(
+        'consent_pending',
+        `Nobody has answered yet whether ${question.clientName} may reach ${endpoint}.`,
+        {
+          hint: answerWith(id, isDesk),
+        },
+      );
+    }
+    const isSignIn = question.kind === 'login' || question.kind === 'device';
+    if (isSignIn && question.endpoint === endpoint) return unfinished(question, isDesk);
+    if (question.kind === 'account' && question.endpoint === endpoint) {
+      return new KeyturnError(
+        'login_pending',
+        `Nobody has answered yet whether to keep the sign-in at ${question.issuer} as another account.`,
+        {
+          rule: 'A sign-in as another account is kept only with your yes',
+          hint: answerWith(id, isDesk),
+        },
+      );
+    }
+  }
+  return new Unreachable('authorization_server_unreachable', `No answer for ${endpoint} in the time given.`, {
+    hint: 'Ask again, or give a longer --timeout.',
+  });
+}
+
+function answerWith(id: string, isDesk: boolean): string {
+  return isDesk
+    ? 'Answer in Keyturn’s window, then ask again.'
+    : `Answer with: keyturn answer ${shellWord(id)} yes   (or no, or later)`;
+}
+
+function unfinished(
+  question: Extract<Question, { readonly kind: 'login' | 'device' }>,
+  isDesk: boolean,
+): KeyturnError {
+  const finish = isDesk
+    ? 'Press it in Keyturn’s window and finish it in the browser, then ask again.'
+    : 'Finish it in the browser, then ask again. `keyturn pending` shows its address.';
+  const ways = question.kind === 'login' ? pageFails(question, isDesk) : '';
+  return new KeyturnError('login_pending', `The sign-in at ${question.issuer} is not finished.`, {
+    hint: `${finish}${ways}`,
+  });
+}
+
+/** Goes behind a hint; empty where nothing is known to help. */
+function pageFails(page: Page, isDesk: boolean): string {
+  const { hint } = page;
+  const way = wayPastError(page, isDesk);
+  if (way === undefined) return hint === undefined ? '' : ` If the page shows an error: ${hint}.`;
+  return ` ${way}${hint === undefined ? '' : `. If that does not help: ${hint}.`}`;
+}
+
+/** A server that has forgotten its client tells its user alone (OAuth 2.1 §4.1.2.1). A sentence without its end. */
+function wayPastError(page: Page, isDesk: boolean): string | undefined {
+  const { endpoint, issuer, account, startUrl, ifForgotten } = page;
+  if (ifForgotten === undefined) return undefined;
+  if (ifForgotten === 'byHand') return `If the page shows an error, ${enterAnew(issuer)}`;
+  if (isDesk) return 'If the page shows an error, say so there';
+  const options = [
+    ...(account === undefined ? [] : [`--account ${shellQuoted(account)}`]),
+    '--new-client',
+    ...(startUrl === undefined ? ['--paste'] : []),
+  ];
+  return `If the page shows an error: keyturn login ${shellWord(endpoint)} ${options.join(' ')}`;
+}
+
+const enterAnew = (issuer: string): string =>
+  `enter the client anew: keyturn register ${shellWord(issuer)} --client-id ID`;
+
+/** The page's own time is over. */
+export function nobodyCame({
+  issuer,
+  endpoint,
+  hint,
+  ifForgotten,
+}: Pick<Page, 'issuer' | 'endpoint' | 'hint' | 'ifForgotten'>): KeyturnError {
+  const ways = {
+    anew: '; add --new-client where its page shows an error',
+    byHand: `; where its page shows an error, ${enterAnew(issuer)}`,
+  };
+  const hints = [
+    `Start it again with: keyturn login ${shellWord(endpoint)}`,
+    ifForgotten === undefined ? '' : ways[ifForgotten],
+    hint === undefined ? '' : `. If the page shows an error: ${hint}.`,
+  ];
+  return new KeyturnError('login_required', `Nobody signed in at ${issuer} within ten minutes.`, {
+    hint: hints.join(''),
+  });
+}

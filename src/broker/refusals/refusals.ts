@@ -1,0 +1,273 @@
+/**
+ * Why a request gets no token, in words: each says which rule was kept and what to do next.
+ *
+ * Invariant: what is named here is the endpoint, the program, scopes and the issuer, never a token.
+ */
+import { KeyturnError, quoted, RuleRefusal, shellQuoted, shellWord, Unreachable } from '../../errors.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Permission } from '../records/permission.ts';
+
+/** A program whose last card came to nothing. `retryAfter` in seconds. */
+export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
+  return new KeyturnError('rate_limited', `A question of ${name} was put off or withdrawn a moment ago.`, {
+    rule: 'Each question that is put off or withdrawn doubles the pause before the program’s next one, from 1 s to 5 min',
+    hint: 'Wait, then ask again; a permission that you give the program yourself ends the pause.',
+    retryAfter,
+  });
+}
+
+/** `grant`: the refusal was about its account alone. */
+export function consentDenied(name: string, endpoint: string, grant: Grant | undefined): KeyturnError {
+  const what = grant ? `the account ${quoted(grant.account)} at ${endpoint}` : `access to ${endpoint}`;
+  return new KeyturnError('consent_denied', `The user refused ${name} ${what}.`, {
+    rule: 'A denial is remembered until the user changes it',
+    hint: `To change it: keyturn allow ${shellWord(name)} ${shellWord(endpoint)}${accountOption(grant)}`,
+  });
+}
+
+/** What nobody has allowed. */
+interface Unallowed {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly scope: readonly string[];
+  /** The program may have something there already. */
+  readonly isMore: boolean;
+  /** The grant that would serve, where it isn't one that the program may use. */
+  readonly grant: Grant | undefined;
+}
+
+export function consentRequired({ name, endpoint, scope, isMore, grant }: Unallowed): KeyturnError {
+  const what = grant
+    ? `a token of the account ${quoted(grant.account)} at ${endpoint}`
+    : isMore
+      ? `more than its permission for ${endpoint} covers`
+      : `a token for ${endpoint}`;
+  const scopes = scope.length > 0 ? ` --scope ${shellQuoted(scope.join(' '))}` : '';
+  return new KeyturnError('consent_required', `${name} asks for ${what}; nobody has allowed that.`, {
+    rule: grant ? 'A permission names the accounts that it is for' : 'No permission, no token',
+    hint: `Allow it with: keyturn allow ${shellWord(name)} ${shellWord(endpoint)}${grant ? accountOption(grant) : scopes}`,
+  });
+}
+
+function accountOption(grant: Grant | undefined): string {
+  return grant ? ` --account ${shellQuoted(grant.account)}` : '';
+}
+
+/** A token that carries more than the permission is never handed out (DESIGN invariant 10). */
+export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
+  return new KeyturnError(
+    'scope_insufficient',
+    `The token for ${endpoint} carries more than this program may have, and ${grant.issuer} does not narrow it.`,
+    {
+      rule: 'A program gets a token only within its permission',
+      hint:
+        `It may have: ${scope.join(' ') || 'nothing the grant has'}. Allow it all with: ` +
+        `keyturn allow ${shellWord(clientId)} ${shellWord(endpoint)} --scope ${shellQuoted(grant.scope.join(' '))}`,
+    },
+  );
+}
+
+/** RFC 6749 §6: a narrower refresh says nothing about the refresh token. This server was seen to narrow that too (lost-scope.ts). */
+export function narrowedForGood({ issuer, resource, endpoints, scope }: Grant): KeyturnError {
+  return new KeyturnError(
+    'scope_insufficient',
+    `A narrower token would take the other scopes from every program: ${issuer} narrows its refresh token for good.`,
+    {
+      rule: 'RFC 6749 §6: the scope of a refresh is that of one access token. A program gets a token only within its permission',
+      hint: `Allow the program all of it: keyturn allow CLIENT ${shellWord(endpoints[0] ?? resource)} --scope ${shellQuoted(scope.join(' '))}`,
+    },
+  );
+}
+
+/** What a program's narrower token took from the refresh token, and a sign-in has not brought back. */
+export function scopesLost(issuer: string, lost: readonly string[]): string {
+  return `${issuer} took ${lost.join(' ')} from its refresh token when a narrower token was asked for, and it needs a new sign-in`;
+}
+
+export function notGranted(endpoint: string, needed: readonly string[], grant: Grant): KeyturnError {
+  const missing = needed.filter((scope) => !grant.scope.includes(scope));
+  return new KeyturnError(
+    'scope_insufficient',
+    `${grant.issuer} was asked for ${(missing.length > 0 ? missing : needed).join(' ')} and did not grant it.`,
+    {
+      hint: `Check the spelling; spaces separate scopes. If it is right, sign in again: keyturn login ${shellWord(endpoint)} --scope ${shellQuoted(needed.join(' '))}`,
+    },
+  );
+}
+
+export function stepUpExhausted(endpoint: string): KeyturnError {
+  return new KeyturnError('step_up_exhausted', `${endpoint} asked for more scopes too often.`, {
+    rule: 'Step-up is tried at most 3 times for an operation and 9 times in all in 10 minutes; then it is the user’s turn',
+    hint: `If it is meant, sign in with the scopes: keyturn login ${shellWord(endpoint)} --scope "…"`,
+  });
+}
+
+/** `pause` in milliseconds: until then a refusal replaces no token. */
+export function tokensRefused(endpoint: string, pause: number): KeyturnError {
+  return new KeyturnError('token_refused', `${endpoint} refused several tokens that should have been good.`, {
+    rule: 'After 3 refused tokens within 10 minutes no further one is fetched for a while',
+    hint: `Ask whoever runs the server. The pause ends by itself; it also ends with: keyturn login ${shellWord(endpoint)}`,
+    retryAfter: Math.ceil(pause / 1000),
+  });
+}
+
+export function otherResource(endpoint: string, grant: Grant): RuleRefusal {
+  return new RuleRefusal('resource_mismatch', `${endpoint} now names another resource, ${grant.resource}.`, {
+    rule: 'A permission is bound to the resource it was given for',
+    hint: 'If the server really moved, allow the program again.',
+  });
+}
+
+export function outsideGrant(endpoint: string, grantId: string): RuleRefusal {
+  return new RuleRefusal('resource_mismatch', `${endpoint} lies outside the grant ${grantId}.`, {
+    rule: 'A token goes only to the resource it was issued for (RFC 9728 §3.3)',
+    hint: `Sign in for it by itself: keyturn login ${shellWord(endpoint)}`,
+  });
+}
+
+/** DESIGN, Numbers: a server in trouble is left alone for a while. `left` in milliseconds. */
+export function serverResting(name: string, left: number): Unreachable {
+  return unreachableUntil(
+    new Unreachable(
+      'authorization_server_unreachable',
+      `The authorization server for ${quoted(name)} could not give a token a moment ago.`,
+      { hint: 'Keyturn waits before it asks again; nothing that is stored was changed.' },
+    ),
+    left,
+  );
+}
+
+/**
+ * A server that could not serve, and isn't asked again yet. `last` is its last failure; `left` in milliseconds, as long
+ * as it is for who asks: a person's own sign-in may ask sooner than a program.
+ */
+export function resting(last: Unreachable, left: number, isByPerson: boolean): Unreachable {
+  const seconds = Math.ceil(left / 1000);
+  return new Unreachable(
+    last.reason,
+    `${last.message} That was a moment ago, and it is not asked again yet.`,
+    {
+      rule: 'A server that can not serve is left alone for a while; what it asks for (Retry-After) is obeyed',
+      hint: `${last.hint === undefined ? '' : `${last.hint} `}Ask again in ${seconds} s.${isByPerson ? '' : ' A sign-in of your own (keyturn login) may ask sooner.'}`,
+      retryAfter: seconds,
+    },
+  );
+}
+
+/** The same refusal, with when the next try will be; `left` in milliseconds. */
+export function unreachableUntil({ reason, message, hint }: Unreachable, left: number): Unreachable {
+  return new Unreachable(reason, message, {
+    ...(hint === undefined ? {} : { hint }),
+    retryAfter: Math.ceil(left / 1000),
+  });
+}
+
+export function grantRevoked(endpoint: string): KeyturnError {
+  return new KeyturnError('login_required', `The grant for ${endpoint} was revoked.`, {
+    rule: 'What the user ended, only the user starts again',
+    hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
+  });
+}
+
+/** The person kept it, and the program asked for another one by name. */
+export function anotherSignedIn(
+  name: string,
+  endpoint: string,
+  { account }: Grant,
+  arrived: Grant,
+): KeyturnError {
+  const who = quoted(arrived.account);
+  return new KeyturnError(
+    'account_mismatch',
+    `The sign-in was for ${quoted(account)}, but ${who} signed in.`,
+    {
+      rule: 'A program keeps the account that it works as',
+      hint: `Ask again and sign in as ${quoted(account)}. ${who} is signed in at ${endpoint} now, too; to allow ${name} that account: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --account ${shellQuoted(arrived.account)}`,
+    },
+  );
+}
+
+/** The server ended it together with one that the user revoked (sibling.ts). */
+export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
+  const why = state.kind === 'loginRequired' ? state.why : 'it ended';
+  return new KeyturnError('login_required', `The grant for ${endpoint} needs a new sign-in: ${why}.`, {
+    rule: 'What the user ended, only the user starts again',
+    hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
+  });
+}
+
+/** A mistyped name would else become an account. `known`: those that the program may use. */
+export function unknownAccount(endpoint: string, account: string, known: readonly string[]): KeyturnError {
+  const others = known.length > 0 ? `It may use ${known.map(quoted).join(', ')} there. ` : '';
+  return new KeyturnError('login_required', `Nobody is signed in at ${endpoint} as ${quoted(account)}.`, {
+    rule: 'Where somebody is signed in, only the person adds another account',
+    hint: `${others}To add this one: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
+  });
+}
+
+export function noSignIn(endpoint: string, why: string): KeyturnError {
+  return new KeyturnError('login_required', `No token for ${endpoint}: ${why}.`, {
+    hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
+  });
+}
+
+/** Why a grant that is there needs a person, for `noSignIn`. */
+export function whyAgain({ state }: Grant): string {
+  const why = state.kind === 'loginRequired' ? `: ${state.why}` : '';
+  return `its grant needs a new sign-in${why}`;
+}
+
+export function lastPageFailed(endpoint: string): KeyturnError {
+  return new KeyturnError('login_required', `No token for ${endpoint}: the last sign-in came to nothing.`, {
+    rule: 'One automatic sign-in page; the next one is the user’s to start',
+    hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
+  });
+}
+
+export function pageWithdrawn(endpoint: string, retryAfter: number): KeyturnError {
+  return new KeyturnError(
+    'rate_limited',
+    `A program hung up while a sign-in page for ${endpoint} was open, a moment ago.`,
+    {
+      rule: 'Each page that is withdrawn doubles the pause before the next one for its server, from 1 s to 5 min',
+      hint: `Wait, then ask again; or sign in now: keyturn login ${shellWord(endpoint)}`,
+      retryAfter,
+    },
+  );
+}
+
+export function uselessSignIn(endpoint: string): KeyturnError {
+  return new KeyturnError('token_invalid', `The sign-in for ${endpoint} gave a token that is already over.`, {
+    rule: 'One sign-in page for one request',
+    hint: 'Check the clock of this machine. If it is right, tell whoever runs the authorization server.',
+  });
+}
+
+export function changesTooFast(endpoint: string): KeyturnError {
+  return new KeyturnError('conflict', `The grant for ${endpoint} changes too fast to be used.`, {
+    hint: 'Look at `keyturn list`, then try again.',
+  });
+}
+
+export function noSuchSignIn(): KeyturnError {
+  return new KeyturnError('not_found', 'No such sign-in waits for an address.', {
+    hint: 'Start one with: keyturn login RESOURCE --paste',
+  });
+}
+
+/** A fresh start was asked for, and the user's own client stands in its way. */
+export function enteredClientStays(issuer: string, clientId: string): KeyturnError {
+  return new KeyturnError('conflict', `You entered the client ${quoted(clientId)} for ${quoted(issuer)}.`, {
+    rule: 'A client that was entered by hand is replaced by hand only',
+    hint: `Enter another one with: keyturn register ${shellWord(issuer)} --client-id ID`,
+  });
+}
+
+/** Nothing was done: the next broker answers the same question. */
+export function brokerStopping(): Unreachable {
+  return new Unreachable('broker_stopping', 'The broker is being stopped or replaced.', {
+    rule: 'A stopping broker finishes its refreshes and begins nothing new',
+    hint: 'Ask again in a moment: another broker answers, or the next command starts one.',
+    retryAfter: 1,
+  });
+}

@@ -1,0 +1,136 @@
+/**
+ * Servers that could not serve a moment ago, and when each is asked again. Discovery, registration and sign-ins ask
+ * through here.
+ *
+ * Invariant: memory only and bounded, and every rest ends by itself. A program's request reaches no server that
+ * rests, and is told when it may. What a server asks for itself (Retry-After) binds a person's own sign-in too, but for
+ * one try in ten seconds.
+ */
+import { Unreachable } from '../../errors.ts';
+import type { Reason } from '../../errors.ts';
+import { firstWait, longestWait, pause } from '../backoff.ts';
+import { resting, unreachableUntil } from './refusals.ts';
+
+/** What is asked: a step of one server, such as `registration https://issuer.example`. */
+export interface Asking {
+  readonly what: string;
+  /** The person started it; else a program's request did. */
+  readonly isByPerson: boolean;
+}
+
+/** Steady instants, in milliseconds. */
+interface Rest {
+  /** Until when no program's request goes there. */
+  readonly until: number;
+  /** Until when the server itself wants to be left alone. */
+  readonly askedUntil: number;
+}
+
+interface Failure extends Rest {
+  readonly error: Unreachable;
+  readonly at: number;
+  readonly inARow: number;
+}
+
+/** Reasons that speak of a server. Others are about this machine and say nothing of it. */
+const outages: readonly Reason[] = ['authorization_server_unreachable', 'protected_server_unreachable'];
+
+/** Milliseconds. A person presses again after mending something; a loop in a script asks more often. */
+const personsPause = 10_000;
+
+/** Milliseconds after the end of a rest. Failures further apart are not in a row: twice the longest pause. */
+const longestMemory = 2 * longestWait;
+
+/** More than the servers of one desk. The oldest is forgotten then. */
+const mostRemembered = 256;
+
+export class ServerRests {
+  readonly #now: () => number;
+  /** The last failure of each, the oldest first. */
+  readonly #failures = new Map<string, Failure>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Does `work`, unless the server rests. Throws what `work` throws, and Unreachable with `retryAfter` where nobody serves. */
+  async ask<T>({ what, isByPerson }: Asking, work: () => Promise<T>): Promise<T> {
+    const last = this.#failures.get(what);
+    const left = last ? this.#left(last, isByPerson) : 0;
+    if (last && left > 0) throw new AtRest(resting(last.error, left, isByPerson), last.error, last);
+    try {
+      const answer = await work();
+      this.#failures.delete(what);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof Unreachable) || !outages.includes(error.reason)) throw error;
+      throw this.#failed(what, error);
+    }
+  }
+
+  /** The machine woke up, or the network is back: what failed before says little, but for what a server asked for. */
+  wake(): void {
+    const now = this.#now();
+    for (const [what, failure] of this.#failures) {
+      this.#failures.set(what, { ...failure, inARow: 0, until: Math.max(now, failure.askedUntil) });
+    }
+  }
+
+  #left({ until, askedUntil, at }: Failure, isByPerson: boolean): number {
+    const now = this.#now();
+    const end = isByPerson ? Math.min(askedUntil, at + personsPause) : until;
+    return Math.max(0, end - now);
+  }
+
+  #failed(what: string, error: Unreachable): AtRest {
+    this.#prune();
+    const now = this.#now();
+    const inARow = (this.#failures.get(what)?.inARow ?? 0) + 1;
+    // A step within this one rests already: it says how long, and for whose sake.
+    const { rest: inner, failure = error } = error instanceof AtRest ? error : {};
+    const askedUntil = inner?.askedUntil ?? now + (error.retryAfter ?? 0) * 1000;
+    const ownEnd = now + pause(inARow, firstWait, longestWait);
+    const rest = { until: Math.max(ownEnd, askedUntil, inner?.until ?? 0), askedUntil };
+    this.#failures.delete(what);
+    this.#failures.set(what, { ...rest, error: failure, at: now, inARow });
+    return new AtRest(unreachableUntil(error, rest.until - now), failure, rest);
+  }
+
+  #prune(): void {
+    const now = this.#now();
+    for (const [what, { until }] of this.#failures) {
+      if (until + longestMemory < now) this.#failures.delete(what);
+    }
+    const [oldest] = this.#failures.keys();
+    if (oldest !== undefined && this.#failures.size >= mostRemembered) this.#failures.delete(oldest);
+  }
+}
+
+/** A refusal with the rest that it tells of. */
+class AtRest extends Unreachable {
+  /** What the server did. */
+  readonly failure: Unreachable;
+  readonly rest: Rest;
+
+  constructor({ reason, message, hint, rule, retryAfter }: Unreachable, failure: Unreachable, rest: Rest) {
+    super(reason, message, {
+      ...(hint === undefined ? {} : { hint }),
+      ...(rule === undefined ? {} : { rule }),
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+    });
+    this.failure = failure;
+    this.rest = rest;
+  }
+}
+
+/** The same refusal with another hint. It still tells of its rest. */
+export function withHint(error: Unreachable, hint: string): Unreachable {
+  const { reason, message, rule, retryAfter } = error;
+  const details = {
+    hint,
+    ...(rule === undefined ? {} : { rule }),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
+  const changed = new Unreachable(reason, message, details);
+  return error instanceof AtRest ? new AtRest(changed, error.failure, error.rest) : changed;
+}

@@ -1,0 +1,71 @@
+/**
+ * The tokens of an ended grant that its authorization server must still be told of (RFC 7009).
+ *
+ * Invariant: refresh tokens come before access tokens, since the server may end the whole grant with
+ * one (RFC 7009 §2.1), and each names the registration it was issued under. What was told leaves the
+ * list; what was not stays, over restarts, until it is over by itself.
+ */
+import { toWall } from '../clock.ts';
+import type { Hands } from '../clock.ts';
+import type { Binding } from '../grants/grant-binding.ts';
+import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
+import type { Grant } from '../records/grant.ts';
+import type { AccessToken } from '../tokens/token-cache.ts';
+
+export interface Owed extends Superseded {
+  readonly registrationId: string;
+  /** The grant's own refresh token: what the server says to it is what the receipt says. */
+  readonly isCurrent: boolean;
+}
+
+/** In the order in which they are told. `retired`: access tokens that stand in memory only. */
+export function owedTokens(
+  grant: Grant,
+  secret: Omit<GrantSecret, 'binding'>,
+  retired: readonly AccessToken[],
+  clock: Hands,
+): Owed[] {
+  const { refreshToken, accessToken, superseded } = secret;
+  const own = secret.registrationId ?? grant.registrationId;
+  const access = (value: string, expiresAt: number): Superseded => ({
+    value,
+    hint: 'access_token',
+    registrationId: own,
+    expiresAt,
+  });
+  const owed: Superseded[] = [
+    ...superseded,
+    ...(accessToken ? [access(accessToken.value, accessToken.expiresAt)] : []),
+    ...retired.map((token) => access(token.accessToken, toWall(clock, token.expiresAt))),
+  ];
+  const known = new Map(owed.map((token) => [token.value, token]));
+  const alive = [...known.values()].filter(
+    ({ expiresAt }) => expiresAt === undefined || expiresAt > clock.wall(),
+  );
+  const others = alive.map((token) => ({
+    ...token,
+    registrationId: token.registrationId ?? own,
+    isCurrent: false,
+  }));
+  return [
+    ...(refreshToken === undefined
+      ? []
+      : [{ value: refreshToken, hint: 'refresh_token', registrationId: own, isCurrent: true } as const]),
+    ...others.filter(({ hint }) => hint === 'refresh_token'),
+    ...others.filter(({ hint }) => hint === 'access_token'),
+  ];
+}
+
+function plain({ value, hint, registrationId, expiresAt }: Owed): Superseded {
+  return { value, hint, registrationId, ...(expiresAt === undefined ? {} : { expiresAt }) };
+}
+
+/** The vault's item while these are left to tell. Nothing in it is for use any more. */
+export function secretOfOwed(left: readonly Owed[], binding: Binding): GrantSecret {
+  const current = left.find(({ isCurrent }) => isCurrent);
+  return {
+    binding,
+    ...(current ? { refreshToken: current.value, registrationId: current.registrationId } : {}),
+    superseded: left.filter((token) => token !== current).map(plain),
+  };
+}

@@ -1,0 +1,303 @@
+/**
+ * Ends grants: here at once, and at the authorization server by RFC 7009.
+ *
+ * Invariants: a grant is over on this machine before the server is asked, so that a dead network can't keep it
+ * alive. It ends in memory and in the index at once, and is marked in the vault before the answer, so that an older
+ * line of the index revives nothing. Where the vault doesn't answer the grant ends all the same; the next try writes
+ * the mark. The server that is told is the one that the vault names. The tokens leave the vault only when that server
+ * was told of each or offers no revocation, or when a month of tries came to nothing; the receipt says which.
+ */
+import { KeyturnError, quoted, reasonOf } from '../../errors.ts';
+import { isSelfContained } from '../../oauth/grants/token-answer.ts';
+import type { Audit } from '../../audit/audit.ts';
+import { pause } from '../backoff.ts';
+import type { Clock } from '../clock.ts';
+import { bindingOf } from '../grants/grant-binding.ts';
+import type { GrantSecret } from '../grants/grant-secret.ts';
+import type { Grant, Grants, Revoked } from '../records/grant.ts';
+import { owedTokens, secretOfOwed } from './owed-tokens.ts';
+import type { Refresher } from '../tokens/refresher.ts';
+import { tellServer, waitAskedBy } from './server-revocation.ts';
+import type { ServerRevocationParts, Telling, Told } from './server-revocation.ts';
+import type { TokenCache } from '../tokens/token-cache.ts';
+
+export interface RevokerParts extends ServerRevocationParts {
+  readonly clock: Clock;
+  readonly grants: Grants;
+  readonly refresher: Refresher;
+  readonly cache: TokenCache;
+  readonly audit: Audit;
+}
+
+export type Receipt = Revoked['receipt'];
+
+/** Milliseconds: 1 min doubling to 6 h. A laptop that comes back online soon is told of soon; a server that is gone costs four requests a day. */
+const firstPause = 60_000;
+const longestPause = 6 * 60 * 60 * 1000;
+/** Milliseconds: 30 days (DESIGN). By then most servers have ended an unused refresh token themselves. */
+const patience = 30 * 24 * 60 * 60 * 1000;
+
+/** Throws `not_found`. What the server or the vault can't do now is `pending`. */
+export async function revokeGrant(
+  parts: RevokerParts,
+  named: Grant,
+): Promise<{ grant: Grant; receipt: Receipt }> {
+  // Before our turn: a slow refresh must not keep the grant alive for those who wait for it.
+  const ending = endHere(parts, named.id);
+  // The turn below reports it; until then it may be rejected without anybody listening.
+  ending.catch(() => undefined);
+  return parts.refresher.exclusive(named.id, async () => {
+    await ending.catch((error: unknown) => endInVault(parts, named.id, error));
+    await vouched(parts, named.id);
+    // Again: a sign-in that was in the queue before us may have revived it, and this came later.
+    const { grant, state } = await endHere(parts, named.id);
+    if (state.receipt !== 'pending') return { grant, receipt: state.receipt };
+    const { grant: tried, receipt } = await tryServer(parts, grant, state);
+    await record(parts, tried, receipt);
+    return { grant: tried, receipt };
+  });
+}
+
+/** Another try, unless the grant has changed since: somebody signed in again, or the user asked for a try just now. */
+export async function retryRevocation(parts: RevokerParts, pending: PendingGrant): Promise<void> {
+  await parts.refresher.exclusive(pending.id, async () => {
+    if (!parts.grants.isCurrent(pending)) return;
+    await vouched(parts, pending.id);
+    const named = parts.grants.byId(pending.id);
+    if (!named || !isPending(named)) return;
+    const { grant, receipt } = await tryServer(parts, named, named.state);
+    if (receipt !== 'pending') await record(parts, grant, receipt);
+  });
+}
+
+/** Nobody will tell the server any more, whoever waits for it: the tokens are about to be forgotten here. */
+export async function abandonRevocation(
+  parts: RevokerParts,
+  { id }: Grant,
+): Promise<{ grant: Grant; receipt: Receipt }> {
+  return parts.refresher.exclusive(id, async () => {
+    const { grant, state } = await endHere(parts, id);
+    if (state.receipt !== 'pending') return { grant, receipt: state.receipt };
+    const { liveUntil = 0 } = grant;
+    return finish(parts, grant, { receipt: state.answer ?? 'abandoned', liveUntil });
+  });
+}
+
+export type PendingGrant = Grant & { readonly state: Revoked & { readonly receipt: 'pending' } };
+
+export function isPending(grant: Grant): grant is PendingGrant {
+  return grant.state.kind === 'revoked' && grant.state.receipt === 'pending';
+}
+
+/** Until when a pending revocation is tried, in milliseconds since the epoch. */
+export function triedUntil(state: Revoked, now: number): number {
+  return (state.endedAt ?? now) + patience;
+}
+
+/** Over on this machine, from this moment. */
+async function endHere(parts: RevokerParts, grantId: string): Promise<{ grant: Grant; state: Revoked }> {
+  const grant = current(parts, grantId);
+  parts.cache.retire(grantId);
+  if (grant.state.kind === 'revoked') return { grant, state: grant.state };
+  const state: Revoked = { kind: 'revoked', receipt: 'pending', endedAt: parts.clock.wall() };
+  return { grant: await parts.grants.change(grant, { state }), state };
+}
+
+/**
+ * Whoever keeps us from writing the index keeps no grant alive: the vault notes the end, the index follows when it
+ * can, and its server is told then. Throws `error`, which says what is wrong with the index.
+ */
+async function endInVault(
+  { refresher, clock }: RevokerParts,
+  grantId: string,
+  error: unknown,
+): Promise<never> {
+  // A vault that doesn't answer either can be told by nobody: the error stands.
+  if (reasonOf(error) === 'file_unreadable')
+    await refresher.secrets.end(grantId, clock.wall()).catch(() => undefined);
+  throw error;
+}
+
+/** The index says what the vault says, where the vault answers. What fails here fails once more when the tokens are read. */
+async function vouched({ refresher }: RevokerParts, grantId: string): Promise<void> {
+  await refresher.secrets.vouch(grantId).catch(() => undefined);
+}
+
+function current({ grants }: RevokerParts, grantId: string): Grant {
+  const grant = grants.byId(grantId);
+  if (grant) return grant;
+  throw new KeyturnError('not_found', `There is no grant ${quoted(grantId)} any more.`, {
+    hint: '`keyturn list` shows the grants there are.',
+  });
+}
+
+interface Tried {
+  readonly grant: Grant;
+  readonly receipt: Receipt;
+}
+
+/** In the grant's turn. The tokens stay in the vault until the last of them is done with. */
+async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Promise<Tried> {
+  const { refresher, cache, clock } = parts;
+  const read = await markedSecret(parts, grant, endOf(grant, clock.wall()));
+  const retired = cache.retired(grant.id);
+  const telling = await tellServer(parts, grant, owedTokens(grant, read.secret ?? nothing, retired, clock));
+  const known = { answer: answerIn(telling, state.answer), liveUntil: stillLive(grant, telling) };
+  try {
+    if (!read.secret && read.failure) throw read.failure;
+    if (telling.left.length > 0) {
+      if (telling.told.length > 0 || retired.length > 0) {
+        // What is in memory came under a record that the vault had vouched for.
+        const binding = read.secret?.binding ?? bindingOf(grant);
+        await refresher.secrets.write(grant.id, secretOfOwed(telling.left, binding));
+      }
+      cache.forgetRetired(grant.id);
+      throw telling.failure;
+    }
+    await refresher.secrets.remove(grant.id);
+  } catch (failure) {
+    return later(parts, grant, state, { ...known, failure });
+  }
+  return finish(parts, grant, {
+    ...known,
+    receipt: known.answer ?? (read.isLost ? 'abandoned' : 'notOffered'),
+  });
+}
+
+const nothing = { superseded: [] };
+
+interface Read {
+  /** Absent where there is none, or it can't be had now. */
+  readonly secret?: GrantSecret;
+  readonly failure?: unknown;
+  /** There was one, and the vault has it no more: its server can't be told. */
+  readonly isLost?: boolean;
+}
+
+/** The grant's tokens, once the vault says that it has ended. */
+async function markedSecret(parts: RevokerParts, grant: Grant, revokedAt: number): Promise<Read> {
+  const { secrets } = parts.refresher;
+  const read = await secretOf(parts, grant);
+  if (!read.secret || read.secret.binding.revokedAt !== undefined) return read;
+  const binding = { ...read.secret.binding, generation: grant.generation, revokedAt };
+  const secret = { ...read.secret, binding };
+  // Where the vault can't be written the server is told all the same. Then the item is removed, or the next try marks it.
+  await secrets.write(grant.id, secret).catch(() => undefined);
+  return { secret };
+}
+
+/**
+ * A grant whose record knows of no refresh token may have no item at all, and the vault may have lost one: then there is
+ * nothing to tell, and no later try would find anything.
+ */
+async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<Read> {
+  try {
+    return { secret: await refresher.secrets.read(grant.id) };
+  } catch (failure) {
+    if (reasonOf(failure) !== 'vault_unreadable') return { failure };
+    if (refresher.isLost(grant.id) && grant.hasRefreshToken) return { isLost: true };
+    return grant.hasRefreshToken ? { failure } : {};
+  }
+}
+
+const isConfirmed = ({ revocation }: Told): boolean => revocation === 'confirmed';
+
+/**
+ * What the receipt will say. The refresh token's end is what counts, where there is one: not every server
+ * can end an access token. Undefined while the server hasn't said.
+ */
+function answerIn({ told, left }: Telling, before: Revoked['answer']): Revoked['answer'] {
+  const own = told.find(({ token }) => token.isCurrent);
+  if (own) return isConfirmed(own) ? 'confirmed' : 'notOffered';
+  if (left.some(({ isCurrent }) => isCurrent)) return undefined;
+  return before ?? (told.some(isConfirmed) ? 'confirmed' : undefined);
+}
+
+/** Milliseconds: one steady instant, turned into wall-clock time twice, may differ by so much (broker/clock.ts). */
+const sameInstant = 1000;
+
+/**
+ * When the last access token that may still work somewhere ends. RFC 7009 §2.2: a server answers 200
+ * for what it doesn't know as well, and what carries its own validity is good wherever it is checked by
+ * its signature alone. So only the end of an opaque token is believed.
+ */
+function stillLive(grant: Grant, { told, left }: Telling): number {
+  const expiry = ({ expiresAt = 0 }: { readonly expiresAt?: number | undefined }): number => expiresAt;
+  const isOver = (one: Told): boolean => isConfirmed(one) && !isSelfContained(one.token.value);
+  const ended = told.filter(isOver).map(({ token }) => expiry(token));
+  const alive = [...told.filter((one) => !isOver(one)).map(({ token }) => token), ...left].map(expiry);
+  const newest = grant.liveUntil ?? 0;
+  return Math.max(0, ...alive, Math.max(0, ...ended) + sameInstant >= newest ? 0 : newest);
+}
+
+/** What a try brought to light. */
+interface Known {
+  readonly answer: Revoked['answer'];
+  /** Milliseconds since the epoch. */
+  readonly liveUntil: number;
+}
+
+/** The receipt is final, and nothing of the grant's tokens is left here. */
+async function finish(
+  { grants, cache, clock }: RevokerParts,
+  grant: Grant,
+  { receipt, liveUntil }: { readonly receipt: Receipt; readonly liveUntil: number },
+): Promise<Tried> {
+  const now = clock.wall();
+  const endedAt = endOf(grant, now);
+  cache.forgetRetired(grant.id);
+  const ended = await grants.change(grant, {
+    state: { kind: 'revoked', receipt, endedAt },
+    hasRefreshToken: false,
+    liveUntil,
+    ...(receipt === 'confirmed' ? { confirmedEnd: { endedAt, confirmedAt: now } } : {}),
+  });
+  return { grant: ended, receipt };
+}
+
+/** The next try, unless the time for it is over. */
+async function later(
+  parts: RevokerParts,
+  grant: Grant,
+  state: Revoked,
+  { failure, answer, liveUntil }: Known & { readonly failure: unknown },
+): Promise<Tried> {
+  const { clock, audit, grants, refresher } = parts;
+  const now = clock.wall();
+  audit.note({ event: 'revoke', outcome: reasonOf(failure), grant: grant.id, issuer: grant.issuer });
+  if (now >= triedUntil(state, now) && (await isForgotten(refresher, grant))) {
+    return finish(parts, grant, { receipt: answer ?? 'abandoned', liveUntil });
+  }
+  const tries = (state.tries ?? 0) + 1;
+  // A server that says "in a year" gets its last question when the time for it is over.
+  const last = Math.max(triedUntil(state, now), now + firstPause);
+  const asked = Math.min(now + waitAskedBy(failure) * 1000, last);
+  const next: Revoked = {
+    kind: 'revoked',
+    receipt: 'pending',
+    endedAt: endOf(grant, now),
+    tries,
+    nextTry: Math.max(asked, now + pause(tries, firstPause, longestPause)),
+    ...(asked > now ? { notBefore: asked } : {}),
+    ...(answer === undefined ? {} : { answer }),
+  };
+  return { grant: await grants.change(grant, { state: next, liveUntil }), receipt: 'pending' };
+}
+
+/** Records of older versions don't say when; their time to be told begins with the first try of this one. */
+function endOf({ state }: Grant, now: number): number {
+  return state.kind === 'revoked' ? (state.endedAt ?? now) : now;
+}
+
+/** False where the vault doesn't let go of the item: the promise to forget it is kept at the next try. */
+async function isForgotten(refresher: Refresher, grant: Grant): Promise<boolean> {
+  return refresher.secrets.remove(grant.id).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function record({ audit }: RevokerParts, grant: Grant, receipt: Receipt): Promise<void> {
+  const { id, resource, issuer } = grant;
+  await audit.record({ event: 'revoke', outcome: receipt, grant: id, resource, issuer });
+}

@@ -1,0 +1,91 @@
+/**
+ * Telling an authorization server which tokens of a grant are no longer wanted.
+ *
+ * Invariant: a token goes to its own issuer only, under the registration it was issued to. A server
+ * that can't be reached is asked once, not once for each token; what it was not told comes back as left.
+ */
+import { Unreachable } from '../../errors.ts';
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import type { Http } from '../../oauth/base/http.ts';
+import { revokeToken } from '../../oauth/grants/revocation.ts';
+import type { Revocation } from '../../oauth/grants/revocation.ts';
+import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Owed } from './owed-tokens.ts';
+import type { Registrations } from '../records/registrations.ts';
+
+export interface ServerRevocationParts {
+  readonly network: (endpoint: string) => Http;
+  readonly registrations: Registrations;
+  readonly servers: AuthorizationServers;
+}
+
+export interface Told {
+  readonly token: Owed;
+  readonly revocation: Revocation;
+}
+
+export interface Telling {
+  readonly told: readonly Told[];
+  readonly left: readonly Owed[];
+  /** Why something is left. */
+  readonly failure?: unknown;
+}
+
+/** Never throws: what went wrong is in the answer. */
+export async function tellServer(
+  parts: ServerRevocationParts,
+  grant: Grant,
+  owed: readonly Owed[],
+): Promise<Telling> {
+  if (owed.length === 0) return { told: [], left: [] };
+  let server: AuthorizationServer;
+  try {
+    await parts.registrations.verify();
+    server = await parts.servers.of(grant);
+  } catch (failure) {
+    return { told: [], left: owed, failure };
+  }
+  const told: Told[] = [];
+  const left: Owed[] = [];
+  let failure: unknown;
+  for (const token of owed) {
+    if (failure instanceof Unreachable) left.push(token);
+    else {
+      try {
+        told.push({ token, revocation: await tell(parts, server, grant, token) });
+      } catch (error) {
+        left.push(token);
+        failure = error;
+      }
+    }
+  }
+  return { told, left, ...(left.length === 0 ? {} : { failure }) };
+}
+
+async function tell(
+  { registrations, network }: ServerRevocationParts,
+  server: AuthorizationServer,
+  grant: Grant,
+  { value, hint, registrationId }: Owed,
+): Promise<Revocation> {
+  const record = registrations.byId(registrationId);
+  // RFC 7009 §2.1: only the client that a token was issued to may revoke it, and that one is gone.
+  if (!record || server.revocationEndpoint === undefined) return 'not_offered';
+  const clientSecret = await registrations.secret(record);
+  return revokeToken(
+    {
+      server,
+      registration: record.registration,
+      ...(clientSecret === undefined ? {} : { clientSecret }),
+      token: value,
+      hint,
+    },
+    network(grant.endpoints[0] ?? grant.resource),
+  );
+}
+
+/** Seconds that the server asks us to wait; 0 where it said nothing. */
+export function waitAskedBy(failure: unknown): number {
+  return failure instanceof Unreachable ? (failure.retryAfter ?? 0) : 0;
+}

@@ -1,0 +1,91 @@
+/**
+ * A sign-in that came back as another account: the person is asked, and what nobody wants is given back.
+ *
+ * Invariants: only a yes keeps anything. Where nobody answers, or nobody can, the tokens that came are revoked at
+ * their server and stand nowhere here.
+ */
+import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../errors.ts';
+import { revokeToken } from '../../oauth/grants/revocation.ts';
+import type { Revocation } from '../../oauth/grants/revocation.ts';
+import type { Errand, Issued, SignInParts } from './errand.ts';
+import { questionPatience } from '../questions/interaction.ts';
+import type { Another, Mismatch } from './sign-in-account.ts';
+
+/** Resolves with a yes. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
+export async function requireYes(
+  parts: SignInParts,
+  errand: Errand,
+  another: Another,
+  signal: AbortSignal,
+): Promise<void> {
+  const { endpoint } = errand.request;
+  const { issuer } = errand.destination.server;
+  if (another.kind === 'mismatch') throw knownAlready(endpoint, another);
+  const { known, signedIn } = another;
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const account = signedIn === undefined ? {} : { account: signedIn };
+  const asked = parts.interactions.ask({ kind: 'account', endpoint, issuer, ...account, known }, either);
+  const unanswered = parts.clock.sleep(questionPatience, either).then(() => 'later' as const);
+  for (const pending of [asked, unanswered]) pending.catch(() => undefined);
+  try {
+    if ((await Promise.race([asked, unanswered])) !== 'yes') throw mismatch(endpoint, known, signedIn);
+  } finally {
+    over.abort();
+  }
+}
+
+/** RFC 7009: nobody will use these. Never throws: what went wrong is in the audit log. */
+export async function giveBack(
+  parts: SignInParts,
+  { request: { endpoint }, destination: { server } }: Errand,
+  { record, answer }: Issued,
+): Promise<void> {
+  const { registrations, audit, network } = parts;
+  const clientSecret = await registrations.secret(record).catch(() => undefined);
+  const tell = (token: string, hint: 'refresh_token' | 'access_token'): Promise<Revocation> =>
+    revokeToken(
+      {
+        server,
+        registration: record.registration,
+        ...(clientSecret === undefined ? {} : { clientSecret }),
+        token,
+        hint,
+      },
+      network(endpoint),
+    );
+  const { refreshToken, accessToken } = answer;
+  const outcomes: string[] = [];
+  // The refresh token first: many servers end the whole grant with it (RFC 7009 §2.1).
+  if (refreshToken !== undefined) outcomes.push(await tell(refreshToken, 'refresh_token').catch(reasonOf));
+  outcomes.push(await tell(accessToken, 'access_token').catch(reasonOf));
+  const outcome = `given back: ${outcomes[0] ?? ''}`;
+  audit.note({ event: 'revoke', outcome, endpoint, issuer: server.issuer });
+}
+
+/** A second name for one account would make two grants of it, which no page could tell apart. */
+function knownAlready(endpoint: string, { asked, known, signedIn }: Mismatch): KeyturnError {
+  const other = quoted(known);
+  const who = known === signedIn ? other : `${quoted(signedIn)}, which is ${other} here,`;
+  return new KeyturnError(
+    'account_mismatch',
+    `The sign-in was for a new account ${quoted(asked)}, but ${who} signed in.`,
+    {
+      rule: 'One account has one name',
+      hint: `Nothing was kept. That account is used by its name: --account ${shellQuoted(known)}. To add another one, choose it on the server’s page: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(asked)}`,
+    },
+  );
+}
+
+function mismatch(endpoint: string, known: readonly string[], signedIn: string | undefined): KeyturnError {
+  const who =
+    signedIn === undefined ? 'the server did not say who signed in' : `${quoted(signedIn)} signed in`;
+  return new KeyturnError(
+    'account_mismatch',
+    `The sign-in was for ${known.map(quoted).join(' or ')}, but ${who}.`,
+    {
+      rule: 'A sign-in as another account is kept only with your yes, and changes no other account’s grant',
+      hint: `Nothing was kept. Sign in as the right account, or say yes when Keyturn asks: keyturn login ${shellWord(endpoint)}`,
+    },
+  );
+}

@@ -1,0 +1,148 @@
+/**
+ * A sign-in on another device (RFC 8628), for machines whose loopback no browser reaches.
+ *
+ * Invariant: started by the user only; the code is shown to the user only, never to a local client.
+ */
+import { reasonOf } from '../../errors.ts';
+import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
+import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
+import type { DeviceRequest } from '../../oauth/grants/device.ts';
+import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import { namesOf, registeredScope } from './destination.ts';
+import type { Grant } from '../records/grant.ts';
+import { calledOff } from './page-sign-in.ts';
+import { prepareIdentity } from './redirect.ts';
+import type { Identity } from './redirect.ts';
+import { clientToReplace, giveUp, isReplaceable, useFromNowOn } from './refused-client.ts';
+import type { Refused } from './refused-client.ts';
+import type { RegistrationRecord } from '../records/registrations.ts';
+import type { Errand, Keep, SignInParts } from './errand.ts';
+import { askedFor } from '../questions/starter.ts';
+
+export async function signInByDevice(
+  parts: SignInParts,
+  errand: Errand,
+  keep: Keep,
+  opened: () => void,
+  signal: AbortSignal,
+): Promise<Grant> {
+  const { record, refused, device, authorization } = await start(parts, errand);
+  opened();
+  const answer = await approval(parts, errand, device, authorization, signal);
+  const grant = await keep({ record, answer });
+  await useFromNowOn(parts, record, refused);
+  return grant;
+}
+
+interface Started {
+  readonly record: RegistrationRecord;
+  readonly device: DeviceRequest;
+  readonly authorization: DeviceAuthorization;
+}
+
+interface Begun extends Started {
+  /** The client that another one took the place of. */
+  readonly refused?: Refused;
+}
+
+/** With a client of ours that the server refuses: once more, with a new one. */
+async function start(parts: SignInParts, errand: Errand): Promise<Begun> {
+  const replaced = clientToReplace(parts, errand);
+  const first = await prepare(parts, errand, replaced);
+  const { identity } = first;
+  try {
+    return { ...(await first.begin()), ...(replaced === undefined ? {} : { refused: replaced }) };
+  } catch (error) {
+    if (reasonOf(error) !== 'client_rejected') throw error;
+    await giveUp(parts.registrations, identity);
+    if (!isReplaceable(identity, errand.destination.server)) throw error;
+  }
+  const refused: Refused = { record: identity.record, saidBy: 'server' };
+  const second = await prepare(parts, errand, refused);
+  try {
+    return { ...(await second.begin()), refused };
+  } catch (error) {
+    if (reasonOf(error) === 'client_rejected') await giveUp(parts.registrations, second.identity);
+    throw error;
+  }
+}
+
+/** The same identity as with a browser. */
+async function prepare(
+  parts: SignInParts,
+  { request, destination, scope }: Errand,
+  refused?: Refused,
+): Promise<{ readonly identity: Identity; begin(): Promise<Started> }> {
+  const { server, resource } = destination;
+  const http = parts.network(request.endpoint);
+  const wanted = {
+    ...registeredScope({ destination, scope }),
+    isDevice: true,
+    isByPerson: !request.isAutomatic,
+  };
+  const identity = await prepareIdentity(parts, server, http, wanted, refused);
+  const { record } = identity;
+  const clientSecret = await parts.registrations.secret(record);
+  const device: DeviceRequest = {
+    server,
+    registration: record.registration,
+    ...(clientSecret === undefined ? {} : { clientSecret }),
+    resource,
+    overrides: parts.overrides.for(request.endpoint, ...namesOf(destination)),
+    ...(scope === undefined ? {} : { scope }),
+  };
+  return {
+    identity,
+    begin: async () => ({ record, device, authorization: await startDeviceAuthorization(device, http) }),
+  };
+}
+
+/** Asks as often as the server allows until the person is done; `expiresAt` of the code ends it. */
+async function approval(
+  parts: SignInParts,
+  { request, destination }: Errand,
+  device: DeviceRequest,
+  authorization: DeviceAuthorization,
+  signal: AbortSignal,
+): Promise<TokenAnswer> {
+  const { issuer } = destination.server;
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const { userCode, verificationUri, verificationUriComplete } = authorization;
+  const question = {
+    kind: 'device',
+    endpoint: request.endpoint,
+    issuer,
+    userCode,
+    url: verificationUri,
+    ...askedFor(request),
+    ...(verificationUriComplete === undefined ? {} : { completeUrl: verificationUriComplete }),
+  } as const;
+  const refused = parts.interactions.ask(question, either).then((): never => {
+    throw calledOff(issuer, request.endpoint);
+  });
+  const granted = poll(parts, request.endpoint, device, authorization, either);
+  for (const pending of [refused, granted]) pending.catch(() => undefined);
+  try {
+    return await Promise.race([granted, refused]);
+  } finally {
+    over.abort();
+  }
+}
+
+async function poll(
+  { clock, network }: SignInParts,
+  endpoint: string,
+  device: DeviceRequest,
+  authorization: DeviceAuthorization,
+  signal: AbortSignal,
+): Promise<TokenAnswer> {
+  const http = network(endpoint);
+  let { interval } = authorization;
+  for (;;) {
+    await clock.sleep(interval * 1000, signal);
+    const step = await pollDeviceAuthorization(authorization, interval, device, http);
+    if (step.kind === 'granted') return step.answer;
+    ({ interval } = step);
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The errand of a sign-in: what is asked for, where it leads, and what every way of signing in works
+ * with. Types only, so that the ways and the sign-in that chooses among them need not know each other.
+ */
+import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
+import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import type { Vault } from '../../vault/base/vault.ts';
+import type { Destination, DestinationParts } from './destination.ts';
+import type { KeepingParts } from './grant-keeping.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Interactions } from '../questions/interaction.ts';
+import type { OverrideBook } from '../records/override.ts';
+import type { PageOptions, RefusedPrompts } from './page-options.ts';
+import type { RedirectParts } from './redirect.ts';
+import type { RegistrationRecord } from '../records/registrations.ts';
+import type { Asked, SignInMethod } from '../questions/starter.ts';
+
+export interface SignInParts extends DestinationParts, RedirectParts, KeepingParts {
+  readonly vault: Vault;
+  readonly overrides: OverrideBook;
+  readonly interactions: Interactions;
+  readonly refusedPrompts: RefusedPrompts;
+  /** Hands an address of our loopback listener to the system browser without a shell. Rejects where there is none. */
+  openBrowser(url: string): Promise<void>;
+}
+
+export interface SignInRequest extends Asked {
+  readonly endpoint: string;
+  /** As somebody typed it: a slash at its end may matter to the server. */
+  readonly typed?: string;
+  /** What the local client was told; a hint (DESIGN invariant 11). */
+  readonly challenge?: BearerChallenge;
+  /** Scopes the caller needs; a step-up passes the union. */
+  readonly scope?: readonly string[];
+  /** What the server was asked for before and did not grant: noted once more as asked for, and not sent. */
+  readonly inVain?: readonly string[];
+  /** The broker bounds how often it comes, so that a refusal of its scopes keeps no other page from opening. */
+  readonly isStepUp?: boolean;
+  /** Scopes a permission allows at most; absent: no bound. */
+  readonly bound?: readonly string[];
+  readonly issuer?: string;
+  readonly method: SignInMethod;
+  /** By a client that is registered for this sign-in, whatever is registered there already. */
+  readonly isNewClient?: boolean;
+  /** A local client's request started it, not the user. */
+  readonly isAutomatic: boolean;
+  /** Nobody may be asked: only grants that need no person. */
+  readonly isUnattended: boolean;
+  /** The grant that it should renew; absent where it is for none that is there. */
+  readonly grantId?: string;
+  /** The last sign-in there came back as another account. */
+  readonly isChoosing?: boolean;
+}
+
+/** What every way of signing in works with. */
+export interface Errand {
+  readonly request: SignInRequest;
+  readonly destination: Destination;
+  readonly scope: readonly string[] | undefined;
+  /** Of a way of signing in without a page of ours: none. */
+  readonly options: PageOptions;
+}
+
+/** Tokens, and the identity they were issued to. */
+export interface Issued {
+  readonly record: RegistrationRecord;
+  readonly answer: TokenAnswer;
+  /** Tells the person's browser that a question waits; absent where none shows the outcome. */
+  readonly asking?: () => void;
+}
+
+/** Keeps what was issued; a way of signing in calls it while the person still looks at the outcome. */
+export type Keep = (issued: Issued) => Promise<Grant>;
+
+/**
+ * Waits for its turn where pages are opened one after another; `opened` tells that the page is up, `closed` that the
+ * sign-in goes on without it.
+ */
+export type OnPage = (work: (opened: () => void, closed: () => void) => Promise<Grant>) => Promise<Grant>;

@@ -1,0 +1,243 @@
+/**
+ * The last step of a sign-in: tokens into the vault, then the grant.
+ *
+ * Invariants: a grant is active only once its tokens are in the vault. A sign-in that comes back as
+ * another subject never updates the grant it was for (DESIGN, Words: account); with the person's yes it becomes
+ * a grant of its own, and the other one stays as it was.
+ */
+import { KeyturnError, shellWord } from '../../errors.ts';
+import { asksOfflineAccess } from '../../oauth/base/scope.ts';
+import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import type { Audit } from '../../audit/audit.ts';
+import { toWall } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import type { Binding } from '../grants/grant-binding.ts';
+import { keptSuperseded } from '../grants/grant-secret.ts';
+import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
+import type { Grant, Grants, ServerPlace } from '../records/grant.ts';
+import { offlineOutcome } from './page-options.ts';
+import type { Prompt } from './page-options.ts';
+import type { Refresher } from '../tokens/refresher.ts';
+import { whoseSignIn } from './sign-in-account.ts';
+import type { Another } from './sign-in-account.ts';
+import { fullScope } from '../tokens/token-cache.ts';
+import type { TokenCache } from '../tokens/token-cache.ts';
+
+export interface KeepingParts {
+  readonly grants: Grants;
+  readonly refresher: Refresher;
+  readonly cache: TokenCache;
+  readonly audit: Audit;
+  readonly clock: Clock;
+}
+
+export interface Arrived {
+  readonly endpoint: string;
+  readonly resource: string;
+  readonly issuer: string;
+  readonly registrationId: string;
+  readonly server: ServerPlace;
+  readonly requestedScope: readonly string[];
+  readonly answer: TokenAnswer;
+  /** The label the user chose. */
+  readonly account?: string;
+  /** The grant that the sign-in should renew. */
+  readonly grantId?: string;
+  /** A local client's request started it, not the user. */
+  readonly isAutomatic: boolean;
+  /** What its page was asked for. */
+  readonly prompts: readonly Prompt[];
+}
+
+/** Asks whether an account that nobody expected is kept. Resolves with a yes; else throws. */
+export type MayKeep = (another: Another) => Promise<void>;
+
+/** Throws what `mayKeep` throws; `conflict` when the user ended the grant meanwhile; and what the vault throws. */
+export async function keepGrant(parts: KeepingParts, arrived: Arrived, mayKeep: MayKeep): Promise<Grant> {
+  const place = await placeOf(parts, arrived, mayKeep);
+  const { id } = place.grant ?? (await addDraft(parts, arrived, place.account));
+  const grant = await parts.refresher.exclusive(id, () => store(parts, id, arrived));
+  await parts.audit.record({
+    event: 'login',
+    outcome: place.grant ? 'renewed' : 'new',
+    grant: grant.id,
+    endpoint: arrived.endpoint,
+    resource: grant.resource,
+    issuer: grant.issuer,
+    scope: grant.scope,
+  });
+  return grant;
+}
+
+/** Where its tokens are kept: in the grant that the sign-in is for, or in one of its own. */
+async function placeOf(
+  parts: KeepingParts,
+  arrived: Arrived,
+  mayKeep: MayKeep,
+): Promise<{ readonly grant: Grant | undefined; readonly account: string }> {
+  const whose = whoseSignIn(await vouchedGrants(parts, arrived), arrived);
+  if (whose.kind === 'expected') return whose;
+  await mayKeep(whose);
+  // Anew: the answer took a while.
+  const now = whoseSignIn(await vouchedGrants(parts, arrived), arrived);
+  return now.kind === 'mismatch' ? Promise.reject(endedMeanwhile(arrived)) : now;
+}
+
+/** The grants for what this sign-in is for, as the vault has them: a line in the index alone makes none. */
+async function vouchedGrants(
+  { grants, refresher }: KeepingParts,
+  { resource, issuer }: Arrived,
+): Promise<Grant[]> {
+  await refresher.vouch(grants.sharedAt(resource, issuer));
+  // Again: what the vault says may differ. Tokens of an item that nothing vouches for are neither used nor overwritten.
+  return grants
+    .sharedAt(resource, issuer)
+    .filter(({ id }) => refresher.secrets.index.standing(id) !== 'strange');
+}
+
+/** The record comes first but says loginRequired: a crash before the vault has the token leaves nothing that looks usable. */
+async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, account: string): Promise<Grant> {
+  return grants.add({
+    endpoints: [arrived.endpoint],
+    resource: arrived.resource,
+    issuer: arrived.issuer,
+    account,
+    subject: arrived.answer.subject?.subject ?? null,
+    registrationId: arrived.registrationId,
+    server: arrived.server,
+    scope: [...arrived.answer.scope],
+    requestedScope: [...arrived.requestedScope],
+    state: { kind: 'loginRequired', why: 'the sign-in was not finished' },
+    hasRefreshToken: false,
+    createdAt: clock.wall(),
+  });
+}
+
+/** In the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
+async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise<Grant> {
+  const { grants, refresher, cache, clock } = parts;
+  const before = await refresher.secrets.readIfThere(id);
+  const grant = grants.byId(id);
+  if (!grant) throw endedMeanwhile(arrived);
+  const kept = { arrived, before, now: clock.wall() };
+  if (arrived.isAutomatic && grant.state.kind === 'revoked') {
+    await leaveToRevocation(parts, grant, kept);
+    throw endedMeanwhile(arrived);
+  }
+  const secret = secretFrom(clock, grant, kept);
+  // Refused where the user ended the grant while the vault wrote: the revocation finds the newest token there.
+  const next = await refresher.secrets.writeBoth(id, secret, () =>
+    grants.change(grant, {
+      ...indexed(secret),
+      state: { kind: 'active' },
+      signedInAt: kept.now,
+      liveUntil: liveUntil(clock, grant, arrived.answer),
+      audience: arrived.answer.audience,
+      // A refresh that came to nothing was about a token that no longer counts.
+      attempt: undefined,
+      ...offlineFields(grants, arrived),
+    }),
+  );
+  if (!grants.isCurrent(next)) throw endedMeanwhile(arrived);
+  refresher.succeeded(id);
+  cache.dropGrant(id);
+  cache.put(id, fullScope, arrived.answer);
+  return next;
+}
+
+function offlineFields(
+  grants: Grants,
+  { issuer, requestedScope, answer, prompts }: Arrived,
+): Pick<Grant, 'offline'> {
+  if (!asksOfflineAccess(requestedScope)) return {};
+  return { offline: offlineOutcome(grants, issuer, { hasCome: answer.refreshToken !== undefined, prompts }) };
+}
+
+/** What the user ended during an automatic sign-in stays ended; the token that came is revoked with the rest. */
+async function leaveToRevocation(
+  { grants, refresher, clock }: KeepingParts,
+  grant: Grant,
+  kept: Kept,
+): Promise<void> {
+  const secret = secretFrom(clock, grant, kept);
+  const binding = { ...secret.binding, revokedAt: kept.now };
+  await refresher.secrets.writeBoth(grant.id, { ...secret, binding }, () =>
+    grants.change(grant, {
+      ...indexed(secret),
+      // A new promise: what became of the earlier one says nothing about the token that came.
+      state: { kind: 'revoked', receipt: 'pending', endedAt: kept.now },
+      liveUntil: liveUntil(clock, grant, kept.arrived.answer),
+    }),
+  );
+}
+
+function endedMeanwhile({ endpoint }: Arrived): KeyturnError {
+  return new KeyturnError('conflict', `The grant for ${endpoint} was ended during the sign-in.`, {
+    rule: 'What the user ended, only the user starts again',
+    hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
+  });
+}
+
+/** What the index repeats of what the vault has. */
+function indexed({ binding, refreshToken }: GrantSecret): Partial<Grant> {
+  const { endpoints, subject, registrationId, server, scope, lostScope, requestedScope } = binding;
+  const hasRefreshToken = refreshToken !== undefined;
+  return { endpoints, subject, registrationId, server, scope, lostScope, requestedScope, hasRefreshToken };
+}
+
+/** What goes into the vault together. */
+interface Kept {
+  readonly arrived: Arrived;
+  readonly before: GrantSecret | undefined;
+  /** Milliseconds, wall clock. */
+  readonly now: number;
+}
+
+/** Every token that the server may still honour and that nobody uses from now on, for a later revocation. */
+function supersededBy({ before, now }: Kept): Superseded[] {
+  if (!before) return [];
+  const { refreshToken, binding, registrationId = binding.registrationId, superseded } = before;
+  const replaced: Superseded[] =
+    refreshToken === undefined ? [] : [{ value: refreshToken, hint: 'refresh_token', registrationId }];
+  return keptSuperseded([...superseded, ...replaced], now);
+}
+
+/** DESIGN, Storage: an access token is stored only where no refresh token exists. */
+function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
+  const { answer, registrationId } = kept.arrived;
+  const { refreshToken, accessToken: value, scope } = answer;
+  const rest = { registrationId, superseded: supersededBy(kept), binding: newBinding(grant, kept) };
+  if (refreshToken !== undefined) return { refreshToken, ...rest };
+  const issuedAt = toWall(clock, answer.issuedAt);
+  const expiresAt = toWall(clock, answer.expiresAt);
+  return { accessToken: { value, issuedAt, expiresAt, scope: [...scope] }, ...rest };
+}
+
+/** Made of the sign-in and of what the vault had. Of the index it takes only when the grant began, which gives nobody anything. */
+function newBinding({ createdAt, account, generation }: Grant, { arrived, before, now }: Kept): Binding {
+  const { endpoint, resource, issuer, registrationId, server, requestedScope, answer } = arrived;
+  const loginHint = answer.subject?.loginHint ?? before?.binding.loginHint;
+  return {
+    endpoints: [...new Set([...(before?.binding.endpoints ?? []), endpoint])],
+    resource,
+    issuer,
+    account,
+    subject: answer.subject?.subject ?? null,
+    ...(before?.binding.purpose === undefined ? {} : { purpose: before.binding.purpose }),
+    registrationId,
+    server,
+    scope: [...answer.scope],
+    // What the server does is remembered; what it took is back.
+    ...(before?.binding.lostScope === undefined ? {} : { lostScope: [] }),
+    requestedScope: [...requestedScope],
+    createdAt,
+    generation: generation + 1,
+    signedInAt: now,
+    ...(loginHint === undefined ? {} : { loginHint }),
+  };
+}
+
+/** Earlier tokens may outlive the new one. By the wall clock. */
+function liveUntil(clock: Clock, grant: Grant, { expiresAt }: TokenAnswer): number {
+  return Math.max(grant.liveUntil ?? 0, toWall(clock, expiresAt));
+}

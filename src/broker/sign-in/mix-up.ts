@@ -1,0 +1,80 @@
+/**
+ * Which issuers' answers can be mixed up (RFC 9700 §4.4): a hostile authorization server can send the browser on
+ * to an honest one, whose answer then arrives where the hostile one's is awaited.
+ *
+ * Invariant: an answer that names no issuer (RFC 9207) counts only where its redirect URI belongs to one issuer
+ * of this home. Ports don't tell issuers apart, since servers let them vary (RFC 8252 §7.3); paths do.
+ */
+import { KeyturnError, quoted, shellWord } from '../../errors.ts';
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import type { Ambiguity } from '../../oauth/grants/authorization.ts';
+import { freshRedirect, sharedPath } from '../loopback/loopback.ts';
+import type { RegistrationRecord } from '../records/registrations.ts';
+
+/** False for what an older version registered, and for a document: its path is everybody's. */
+export const hasOwnPath = ({ registration }: RegistrationRecord): boolean =>
+  pathOf(registration.redirectUri) !== sharedPath;
+
+function pathOf(redirectUri: string): string {
+  return URL.parse(redirectUri)?.pathname ?? redirectUri;
+}
+
+/** Whether the issuer of `record` may send a browser to this path. Some servers accept what lies below a registered path. */
+function mayAnswerAt(path: string, { registration, grant, isRejected }: RegistrationRecord): boolean {
+  if (grant !== undefined || isRejected === true) return false;
+  const own = pathOf(registration.redirectUri);
+  return path === own || (own !== '/' && path.startsWith(`${own}/`));
+}
+
+/**
+ * The issuer of another client whose answer could arrive at the redirect URI of `record`, and what the person can
+ * do about it. Undefined where the place tells the issuer.
+ */
+export function ambiguityOf(
+  records: readonly RegistrationRecord[],
+  { registration }: RegistrationRecord,
+): Ambiguity | undefined {
+  const { issuer, redirectUri } = registration;
+  const other = records.find(
+    (record) => record.registration.issuer !== issuer && mayAnswerAt(pathOf(redirectUri), record),
+  );
+  return other && { issuer: other.registration.issuer, hint: wayOut(registration) };
+}
+
+function wayOut({ source, issuer, clientId }: RegistrationRecord['registration']): string {
+  if (source !== 'preregistered') {
+    return `Register a client at the issuer by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`;
+  }
+  const redirectUri = freshRedirect();
+  return (
+    `Give the client ${quoted(clientId)} the redirect URI ${redirectUri} at the issuer, then enter it again ` +
+    `as before, with that URI: keyturn register ${shellWord(issuer)} --client-id ID --redirect-uri ${shellWord(redirectUri)}`
+  );
+}
+
+/**
+ * The other issuer at which this home is known by a metadata document, where that forbids one at `server`: all
+ * issuers know a document by the same client_id and the same redirect URIs, so only `iss` tells their answers apart.
+ */
+export function documentElsewhere(
+  records: readonly RegistrationRecord[],
+  { issuer, issParameterSupported }: AuthorizationServer,
+): string | undefined {
+  if (issParameterSupported) return undefined;
+  const other = records.find(
+    ({ registration }) => registration.source === 'metadata_document' && registration.issuer !== issuer,
+  );
+  return other?.registration.issuer;
+}
+
+/** The server takes the document and nothing else, and another issuer knows us by it. */
+export function documentShared({ issuer }: AuthorizationServer, other: string): KeyturnError {
+  return new KeyturnError(
+    'registration_required',
+    `${quoted(issuer)} doesn't say that its answers name it, and ${quoted(other)} knows Keyturn by the same metadata document.`,
+    {
+      rule: 'RFC 9700 §4.4.2: an answer must show which issuer it is from',
+      hint: `Register a client there by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`,
+    },
+  );
+}

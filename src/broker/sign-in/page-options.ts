@@ -1,0 +1,128 @@
+/**
+ * What a sign-in page is told besides scopes and resource: whom to expect, and what to ask the person anew.
+ *
+ * Invariants: `login_hint` is an address or user name, never a label of the person's or a subject. A page is asked
+ * to let the person choose only after another account signed in, and for consent only where no refresh token
+ * came without it: servers fail on prompts that they don't know, and a person is not asked for nothing. A prompt
+ * that its issuer refused is not sent there again.
+ */
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import { asksOfflineAccess } from '../../oauth/base/scope.ts';
+import type { Grant, Grants } from '../records/grant.ts';
+import type { Refresher } from '../tokens/refresher.ts';
+import type { Asked } from '../questions/starter.ts';
+
+export interface PageOptionsParts {
+  readonly grants: Grants;
+  readonly refresher: Refresher;
+  readonly refusedPrompts: RefusedPrompts;
+}
+
+export interface PageOptions {
+  readonly loginHint?: string;
+  /** OpenID Connect Core §3.1.2.1. */
+  readonly prompts: readonly Prompt[];
+}
+
+export type Prompt = 'select_account' | 'consent';
+
+/** More than the issuers of one desk. The oldest is forgotten then. */
+const mostRemembered = 64;
+
+/** Prompts that an issuer refused where the same page without them was taken. In memory: a server may learn them. */
+export class RefusedPrompts {
+  readonly #byIssuer = new Map<string, ReadonlySet<Prompt>>();
+
+  add(issuer: string, prompts: readonly Prompt[]): void {
+    const all = new Set([...(this.#byIssuer.get(issuer) ?? []), ...prompts]);
+    this.#byIssuer.delete(issuer);
+    this.#byIssuer.set(issuer, all);
+    const [oldest] = this.#byIssuer.keys();
+    if (oldest !== undefined && this.#byIssuer.size > mostRemembered) this.#byIssuer.delete(oldest);
+  }
+
+  /** What is left of these prompts. */
+  without(issuer: string, prompts: readonly Prompt[]): Prompt[] {
+    return prompts.filter((prompt) => !this.#byIssuer.get(issuer)?.has(prompt));
+  }
+}
+
+/** What the options are chosen by. */
+export interface Page extends Asked {
+  readonly server: AuthorizationServer;
+  readonly scope: readonly string[] | undefined;
+  /** The grant that the sign-in should renew. */
+  readonly grantId?: string;
+  /** The last sign-in there came back as another account. */
+  readonly isChoosing?: boolean;
+}
+
+export async function pageOptions(parts: PageOptionsParts, page: Page): Promise<PageOptions> {
+  const { server, scope, isChoosing = false } = page;
+  const loginHint = await knownName(parts, page);
+  const prompts: Prompt[] = [];
+  // Where a server doesn't say that it has this page, it may answer with an error.
+  if (isChoosing && offeredPrompts(server)?.includes('select_account')) prompts.push('select_account');
+  if (asksOfflineAccess(scope) && needsConsent(parts.grants, server)) prompts.push('consent');
+  return {
+    prompts: parts.refusedPrompts.without(server.issuer, prompts),
+    ...(loginHint === undefined ? {} : { loginHint }),
+  };
+}
+
+/** Undefined: the server doesn't say. */
+function offeredPrompts({ metadata }: AuthorizationServer): readonly unknown[] | undefined {
+  const offered = metadata['prompt_values_supported'];
+  return Array.isArray(offered) ? offered : undefined;
+}
+
+/** Something before and after an @: what servers take for a name, other than a label that a person makes up. */
+const address = /^[^\s@]+@[^\s@]+$/;
+
+/** As the ID token of the grant's last sign-in named the person, at that same issuer; else a label that is an address. */
+async function knownName(
+  { grants, refresher }: PageOptionsParts,
+  { server, grantId, account }: Page,
+): Promise<string | undefined> {
+  const meant = grants
+    .all()
+    .filter((grant) => grant.issuer === server.issuer)
+    .find((grant) => (grantId === undefined ? grant.account === account : grant.id === grantId));
+  if (meant) {
+    const held = await refresher.secrets.readIfThere(meant.id);
+    if (held?.binding.loginHint !== undefined) return held.binding.loginHint;
+  }
+  // The server has moved: its new issuer doesn't learn who signed in at the old one.
+  if (grantId !== undefined && !meant) return undefined;
+  return account !== undefined && address.test(account) ? account : undefined;
+}
+
+/**
+ * OpenID Connect Core §11: a provider may give a refresh token for offline_access only after `prompt=consent`. Most
+ * give one without, and some let nobody but an administrator consent, so that the newest sign-in there decides: none
+ * came without the prompt, or one came with it.
+ */
+function needsConsent(grants: Grants, server: AuthorizationServer): boolean {
+  if (offeredPrompts(server)?.includes('consent') === false) return false;
+  const told = lastOffline(grants, server.issuer);
+  return told !== undefined && told.hasCome === told.byConsent;
+}
+
+type Offline = NonNullable<Grant['offline']>;
+
+function lastOffline(grants: Grants, issuer: string): Offline | undefined {
+  const there = grants.all().filter((grant) => grant.issuer === issuer && grant.offline !== undefined);
+  return there.toSorted((one, other) => (other.signedInAt ?? 0) - (one.signedInAt ?? 0))[0]?.offline;
+}
+
+/** What a sign-in that asked for offline_access tells of its server. What was tried in vain is not tried again. */
+export function offlineOutcome(
+  grants: Grants,
+  issuer: string,
+  outcome: { readonly hasCome: boolean; readonly prompts: readonly Prompt[] },
+): Offline {
+  const { hasCome, prompts } = outcome;
+  const before = lastOffline(grants, issuer);
+  const isVain = !hasCome && before?.byConsent === true && !before.hasCome;
+  return { hasCome, byConsent: prompts.includes('consent') || isVain };
+}

@@ -1,0 +1,94 @@
+/**
+ * Sign-in pages, one after another.
+ *
+ * Invariant (DESIGN 5): one automatic sign-in page in all. A page that the person is done with gives its place up,
+ * though its sign-in may still wait for an answer. After one that came to nothing the next for
+ * the same endpoint waits for the user to act. After one whose askers all hung up the next waits for a
+ * pause, which doubles with each such page, so that hanging up is no way to open a hundred tabs.
+ */
+import { reasonOf } from '../../errors.ts';
+import { CardPauses } from '../consent/card-pauses.ts';
+import { pageWithdrawn } from '../refusals/refusals.ts';
+
+export class PageQueue {
+  /** By endpoint. */
+  readonly #pauses: CardPauses;
+  #tail: Promise<unknown> = Promise.resolve();
+  readonly #failed = new Set<string>();
+  readonly #queued = new Set<string>();
+
+  constructor(now: () => number) {
+    this.#pauses = new CardPauses(now);
+  }
+
+  /**
+   * Runs `work` when no other automatic page is open; an aborted signal gives the place up at once.
+   * `work` calls `opened` once a page is up: only from then on does a failure count against the endpoint, and only
+   * one that `blocks`. It calls `closed` where it goes on without the page. Throws `rate_limited` in a pause.
+   */
+  async run<T>(
+    endpoint: string,
+    signal: AbortSignal,
+    work: (opened: () => void, closed: () => void) => Promise<T>,
+    blocks: (error: unknown) => boolean = () => true,
+  ): Promise<T> {
+    let isOpened = false;
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+    const before = this.#tail;
+    const turn = before.then(async () => {
+      signal.throwIfAborted();
+      this.refusePaused(endpoint);
+      return work(() => (isOpened = true), close);
+    });
+    this.#tail = Promise.race([turn.catch(() => undefined), closed]);
+    this.#queued.add(endpoint);
+    await patientWith(before, signal).finally(() => this.#queued.delete(endpoint));
+    try {
+      const done = await turn;
+      this.#pauses.end(endpoint);
+      return done;
+    } catch (error) {
+      if (isOpened && blocks(error)) this.#cameToNothing(endpoint, signal);
+      throw error;
+    }
+  }
+
+  #cameToNothing(endpoint: string, signal: AbortSignal): void {
+    if (!signal.aborted) this.#failed.add(endpoint);
+    // The program hung up. Any other reason is the broker's own, such as a sign-in of the person's: it makes no pause.
+    else if (reasonOf(signal.reason) === 'interrupted') this.#pauses.cameToNothing(endpoint);
+  }
+
+  /** Throws `rate_limited` while a page that was withdrawn keeps the next one waiting. */
+  refusePaused(endpoint: string): void {
+    const retryAfter = this.#pauses.left(endpoint);
+    if (retryAfter > 0) throw pageWithdrawn(endpoint, retryAfter);
+  }
+
+  /** True while a page for this endpoint waits for another one to be done with. */
+  isQueued(endpoint: string): boolean {
+    return this.#queued.has(endpoint);
+  }
+
+  /** True when the last page for this endpoint came to nothing and the user has not acted since. */
+  needsUser(endpoint: string): boolean {
+    return this.#failed.has(endpoint);
+  }
+
+  userActed(endpoint: string): void {
+    this.#failed.delete(endpoint);
+    this.#pauses.end(endpoint);
+  }
+}
+
+/** Waits for what comes before; rejects with the signal's reason when it aborts first. */
+export async function patientWith(before: Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
+  const left = Promise.withResolvers<never>();
+  const leave = (): void => left.reject(signal.reason);
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    await Promise.race([before, left.promise]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+}

@@ -1,0 +1,289 @@
+/**
+ * A sign-in by a page: the browser here, or one elsewhere whose last address the person pastes back.
+ *
+ * Invariant: whichever way the reply comes, it passes the same checks of state and issuer, once; a
+ * client that the server refuses is replaced once, then the user is told.
+ */
+import { KeyturnError, reasonOf, RuleRefusal, shellWord } from '../../errors.ts';
+import {
+  buildAuthorizationRequest,
+  clientRefused,
+  openidHint,
+  processAuthorizationResponse,
+  PromptRefused,
+} from '../../oauth/grants/authorization.ts';
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import type { Ambiguity, AuthorizationAttempt } from '../../oauth/grants/authorization.ts';
+import { exchangeCode } from '../../oauth/grants/token.ts';
+import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import { namesOf, registeredScope } from './destination.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Page } from '../loopback/loopback-page.ts';
+import type { Reply } from '../loopback/loopback.ts';
+import { ambiguityOf } from './mix-up.ts';
+import { nobodyCame } from '../refusals/pending-refusals.ts';
+import { prepareRedirect } from './redirect.ts';
+import type { Redirect } from './redirect.ts';
+import { clientToReplace, giveUp, ifForgotten, isReplaceable, useFromNowOn } from './refused-client.ts';
+import type { Refused } from './refused-client.ts';
+import type { Errand, Keep, SignInParts } from './errand.ts';
+import { askedFor } from '../questions/starter.ts';
+
+/** How long a sign-in waits for the person, in milliseconds: time for a password manager and a second factor. */
+export const signInPatience = 600_000;
+
+export async function signInByPage(
+  parts: SignInParts,
+  errand: Errand,
+  keep: Keep,
+  opened: () => void,
+  signal: AbortSignal,
+): Promise<Grant> {
+  const page = { parts, errand, keep, opened, signal };
+  const first = await onePage(page, clientToReplace(parts, errand));
+  if ('grant' in first) return first.grant;
+  const second = await onePage({ ...page, errand: withoutPrompts(errand, first.refused) }, first.refused);
+  if ('grant' in second) return second.grant;
+  throw second.error;
+}
+
+/** A person who sees an error can't tell whether the server refuses the client or a prompt: neither is sent again. */
+function withoutPrompts(errand: Errand, { saidBy }: Refused): Errand {
+  return saidBy === 'person' ? { ...errand, options: { ...errand.options, prompts: [] } } : errand;
+}
+
+interface OnePage {
+  readonly parts: SignInParts;
+  readonly errand: Errand;
+  readonly keep: Keep;
+  readonly opened: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** `refused`: this client is of no use there, and another one may take its place. */
+type Outcome = { readonly grant: Grant } | { readonly refused: Refused; readonly error: unknown };
+
+/** `refused`: the client of the page before, or the one that the person wants replaced. */
+async function onePage(page: OnePage, refused: Refused | undefined): Promise<Outcome> {
+  const { parts, errand, signal } = page;
+  const { request, destination } = errand;
+  const http = parts.network(request.endpoint);
+  const wanted = { ...registeredScope(errand), isByPerson: !request.isAutomatic };
+  const redirect = await prepareRedirect(parts, destination.server, http, wanted, refused);
+  try {
+    // Kept while the page is open: a client that is removed here meanwhile still gets answers from its issuer.
+    const ambiguity = ambiguityOf(parts.registrations.all(), redirect.record);
+    const { url, attempt } = await authorizationRequest(parts, errand, redirect);
+    page.opened();
+    const shown = { url, attempt, redirect, refused };
+    const reply = await visit(parts, errand, shown, signal);
+    if (reply === 'errorPage') return await instead(page, shown, errorPage(destination.server), 'person');
+    return await finish({ ...page, errand: { ...errand, ambiguity } }, { ...shown, reply });
+  } finally {
+    await redirect.receiver.close();
+  }
+}
+
+/** What follows a client that is of no use: another one, once in a sign-in. Throws `error` where none may take its place. */
+async function instead(
+  { parts, errand }: Pick<OnePage, 'parts' | 'errand'>,
+  { redirect, refused }: Shown,
+  error: unknown,
+  saidBy: Refused['saidBy'],
+): Promise<Outcome> {
+  await giveUp(parts.registrations, redirect);
+  if (refused || !isReplaceable(redirect, errand.destination.server)) throw error;
+  return { refused: { record: redirect.record, saidBy }, error };
+}
+
+/** OAuth 2.1 §4.1.2.1: a server that doesn't know the client tells its user, and redirects nowhere. */
+function errorPage(server: AuthorizationServer): KeyturnError {
+  return clientRefused(server, 'shows an error where its sign-in page should be');
+}
+
+function authorizationRequest(
+  parts: SignInParts,
+  { request, destination, scope, options: { prompts, loginHint } }: Errand,
+  { record, receiver, isNew }: Redirect,
+): Promise<{ readonly url: string; readonly attempt: AuthorizationAttempt }> {
+  const { server, resource } = destination;
+  return buildAuthorizationRequest({
+    server,
+    registration: record.registration,
+    isNewClient: isNew,
+    resource,
+    redirectUri: receiver.redirectUri,
+    overrides: parts.overrides.for(request.endpoint, ...namesOf(destination)),
+    ...(scope === undefined ? {} : { scope }),
+    ...(loginHint === undefined ? {} : { loginHint }),
+    ...(prompts.length === 0 ? {} : { prompt: prompts.join(' ') }),
+  });
+}
+
+/** A page that is open. */
+interface Shown {
+  readonly url: string;
+  readonly attempt: AuthorizationAttempt;
+  readonly redirect: Redirect;
+  /** The client of the page before. */
+  readonly refused: Refused | undefined;
+}
+
+/** Shows the sign-in to the person and waits for the browser, for the address it ended at, or for word of an error page. */
+async function visit(
+  parts: SignInParts,
+  errand: Errand,
+  { url, attempt, redirect, refused: before }: Shown,
+  signal: AbortSignal,
+): Promise<Reply | 'errorPage'> {
+  // No page for a program that went away in the meantime.
+  signal.throwIfAborted();
+  const { request, destination } = errand;
+  const { server, formerIssuer } = destination;
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const told = Promise.withResolvers<Reply | 'errorPage'>();
+  const startUrl = request.method === 'browser' ? redirect.receiver.leadTo(url, either) : undefined;
+  const hint = openidHint(server, attempt.scope);
+  const question = {
+    kind: 'login',
+    endpoint: request.endpoint,
+    issuer: server.issuer,
+    registrationId: redirect.record.id,
+    url,
+    ...(hint === undefined ? {} : { hint }),
+    ...(before === undefined ? ifForgotten(redirect, server) : {}),
+    ...askedFor(request),
+    ...(startUrl === undefined ? {} : { startUrl }),
+    ...(formerIssuer === undefined ? {} : { formerIssuer }),
+    ...(before === undefined ? {} : { isNewClient: true as const }),
+    paste: (address: string) => told.resolve({ url: pastedReply(address, attempt), show: () => undefined }),
+    showsError: () => told.resolve('errorPage'),
+  } as const;
+  const refused = parts.interactions.ask(question, either).then((): never => {
+    throw calledOff(server.issuer, request.endpoint);
+  });
+  const tooLate = parts.clock.sleep(signInPatience, either).then((): never => {
+    throw nobodyCame(question);
+  });
+  const reply = redirect.receiver.receive(attempt.state, either);
+  for (const pending of [refused, tooLate, reply]) pending.catch(() => undefined);
+  try {
+    // Without a browser the person still has the URL: the question carries it. Not waited for: one
+    // that takes long to start must not keep a program that went away from calling the sign-in off.
+    if (startUrl !== undefined) parts.openBrowser(startUrl).catch(() => undefined);
+    return await Promise.race([reply, told.promise, refused, tooLate]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** The address must be of the sign-in that waits; a wrong one is refused here and the sign-in goes on. */
+function pastedReply(address: string, attempt: AuthorizationAttempt): URL {
+  const url = URL.parse(address.trim());
+  const expected = new URL(attempt.redirectUri);
+  if (url?.origin !== expected.origin || url.pathname !== expected.pathname) {
+    throw new KeyturnError('invalid_request', 'That is not the address a sign-in ends at.', {
+      hint: `Paste the whole address from the browser's address bar; it begins with ${expected.origin}${expected.pathname}?`,
+    });
+  }
+  const states = url.searchParams.getAll('state');
+  if (states.length === 1 && states[0] === attempt.state) return url;
+  throw new RuleRefusal('state_mismatch', 'That address belongs to another sign-in.', {
+    rule: 'RFC 6749 §10.12, spec Mandatory security requirements 6',
+    hint: 'Paste the address that this sign-in ended at, or start again.',
+  });
+}
+
+interface OpenedErrand extends Errand {
+  /** What could be mixed up with it when its page opened. */
+  readonly ambiguity: Ambiguity | undefined;
+}
+
+interface Arrival extends Shown {
+  readonly reply: Reply;
+}
+
+async function finish(
+  page: Omit<OnePage, 'errand'> & { readonly errand: OpenedErrand },
+  arrival: Arrival,
+): Promise<Outcome> {
+  const { parts, errand, keep } = page;
+  const { redirect, reply, refused } = arrival;
+  const { record } = redirect;
+  let isShown = false;
+  const show = (what: Page): void => {
+    // One answer to one request: whoever is asked in Keyturn has been told so already.
+    if (!isShown) reply.show(what);
+    isShown = true;
+  };
+  try {
+    const answer = await redeem(parts, errand, arrival);
+    const grant = await keep({ record, answer, asking: () => show('asking') });
+    await useFromNowOn(parts, record, refused);
+    show('done');
+    return { grant };
+  } catch (error) {
+    if (reasonOf(error) !== 'client_rejected') {
+      show(pageFor(error));
+      throw error;
+    }
+    const outcome = instead(page, arrival, error, 'server');
+    show(
+      await outcome.then(
+        () => 'again' as const,
+        () => 'failed' as const,
+      ),
+    );
+    return outcome;
+  }
+}
+
+function pageFor(error: unknown): Page {
+  // The sign-in goes on without the prompt.
+  if (error instanceof PromptRefused) return 'again';
+  return reasonOf(error) === 'account_mismatch' ? 'otherAccount' : 'failed';
+}
+
+async function redeem(
+  parts: SignInParts,
+  { request, destination, ambiguity: before }: OpenedErrand,
+  arrival: Arrival,
+): Promise<TokenAnswer> {
+  const { attempt, redirect, reply } = arrival;
+  const { record } = redirect;
+  const { server } = destination;
+  const clientSecret = await parts.registrations.secret(record);
+  // Asked anew: what else this home knows may have changed while the page was open.
+  const ambiguity = before ?? ambiguityOf(parts.registrations.all(), record);
+  requireUnchanged(parts, arrival);
+  processAuthorizationResponse(attempt, server, reply.url, ambiguity);
+  return exchangeCode(
+    attempt,
+    server,
+    record.registration,
+    clientSecret,
+    reply.url,
+    parts.network(request.endpoint),
+  );
+}
+
+/** RFC 9700 §4.4.2: the answer arrived at the redirect URI of the client that asked, and that client is still ours. */
+function requireUnchanged({ registrations }: SignInParts, { attempt, redirect, reply }: Arrival): void {
+  const { record } = redirect;
+  const now = registrations.byId(record.id)?.registration;
+  const { clientId, redirectUri } = record.registration;
+  const isSame = now?.clientId === clientId && now.redirectUri === redirectUri;
+  const [place, wanted] = [reply.url, new URL(attempt.redirectUri)];
+  if (isSame && place.origin === wanted.origin && place.pathname === wanted.pathname) return;
+  throw new KeyturnError('login_failed', 'The client of this sign-in was changed while its page was open.', {
+    rule: 'RFC 9700 §4.4.2: an answer counts at the redirect URI of its own client',
+    hint: 'Start the sign-in again.',
+  });
+}
+
+export function calledOff(issuer: string, endpoint: string): KeyturnError {
+  return new KeyturnError('login_failed', `The sign-in at ${issuer} was called off.`, {
+    hint: `Start it again with: keyturn login ${shellWord(endpoint)}`,
+  });
+}

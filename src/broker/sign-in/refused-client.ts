@@ -1,0 +1,71 @@
+/**
+ * A client of ours that is of no use at its authorization server: one that the server has forgotten, or a metadata
+ * document that it can't fetch or refuses.
+ *
+ * Invariant: what the user entered is never replaced, and a client is replaced once in a sign-in.
+ */
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import type { Errand, SignInParts } from './errand.ts';
+import type { Question } from '../questions/question.ts';
+import { knownAs } from './redirect.ts';
+import type { Identity, RedirectParts } from './redirect.ts';
+import { enteredClientStays } from '../refusals/refusals.ts';
+import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
+
+type Page = Extract<Question, { readonly kind: 'login' }>;
+
+/** A client that another one is to take the place of. */
+export interface Refused {
+  readonly record: RegistrationRecord;
+  /** The server refused it, or the person says that its page shows an error. */
+  readonly saidBy: 'server' | 'person';
+  /** The person wants a client that was never used. */
+  readonly isFresh?: boolean;
+}
+
+/** The client that this sign-in does without from its beginning. Throws `conflict` for one that the user entered. */
+export function clientToReplace(parts: RedirectParts, { request, destination }: Errand): Refused | undefined {
+  const record = request.isNewClient === true ? knownAs(parts, destination.server) : undefined;
+  if (!record) return undefined;
+  const { source, issuer, clientId } = record.registration;
+  if (source === 'preregistered') throw enteredClientStays(issuer, clientId);
+  return { record, saidBy: 'person', isFresh: true };
+}
+
+/** Whether a new dynamic registration may take the place of this client. */
+export function isReplaceable({ record, isNew }: Identity, server: AuthorizationServer): boolean {
+  // What was registered a moment ago can't have been forgotten: another one would be refused as well.
+  if (isNew) return false;
+  return record.registration.source !== 'preregistered' && server.registrationEndpoint !== undefined;
+}
+
+/** For the question of a page. */
+export function ifForgotten(identity: Identity, server: AuthorizationServer): Pick<Page, 'ifForgotten'> {
+  if (identity.isNew) return {};
+  return { ifForgotten: isReplaceable(identity, server) ? 'anew' : 'byHand' };
+}
+
+/** A client that nothing depends on yet isn't used again; one in use keeps its place until another has worked. */
+export async function giveUp(registrations: Registrations, { record, isNew }: Identity): Promise<void> {
+  if (isNew || record.isOnTrial) await registrations.reject(record);
+}
+
+/**
+ * The client that a sign-in succeeded with is the one in use from now on, and pages of the refused one that are still
+ * open give way to pages of the new one. Only on the server's own word the refused one counts as unknown there:
+ * `mix-up.ts` relies on that.
+ */
+export async function useFromNowOn(
+  { registrations, audit, interactions }: Pick<SignInParts, 'registrations' | 'audit' | 'interactions'>,
+  record: RegistrationRecord,
+  refused: Refused | undefined,
+): Promise<void> {
+  const isReplacing = registrations.byId(record.id)?.isOnTrial === true;
+  await registrations.succeeded(record, refused?.saidBy === 'server' ? refused.record : undefined);
+  if (!refused) return;
+  const { issuer } = record.registration;
+  if (isReplacing) await audit.record({ event: 'registration', outcome: 'replaced', issuer });
+  for (const { question } of interactions.list()) {
+    if (question.kind === 'login' && question.registrationId === refused.record.id) question.showsError();
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Whose sign-in came back: of the account that a grant is for, or of another one.
+ *
+ * Invariants: a sign-in renews a grant only where the subject is the grant's, or where neither names one. What
+ * comes back as somebody else, or names nobody where the grant's subject is known, renews no grant that it was
+ * for: it is another account's (DESIGN, Words: account). A label is the person's name for an account and proves
+ * nothing: it only says which grant is meant, and what a new one is called.
+ */
+import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import { defaultAccount, isLiving, subjectOf } from '../records/grant.ts';
+import type { Grant } from '../records/grant.ts';
+
+export interface Returned {
+  readonly answer: Pick<TokenAnswer, 'subject'>;
+  /** The label the user chose. */
+  readonly account?: string;
+  /** The grant that the sign-in should renew. */
+  readonly grantId?: string;
+}
+
+/** Where its tokens would be kept: in a grant that is there, or in a new one of this account. */
+interface Place {
+  readonly grant: Grant | undefined;
+  readonly account: string;
+}
+
+export type Whose =
+  | (Place & { readonly kind: 'expected' })
+  /** The person decides. `known`: the accounts that it could have been, `signedIn` the subject that the answer names. */
+  | (Place & {
+      readonly kind: 'another';
+      readonly known: readonly string[];
+      readonly signedIn: string | undefined;
+    })
+  /** Nobody has the label that was asked for, and who signed in is `known` here by another name. */
+  | {
+      readonly kind: 'mismatch';
+      readonly asked: string;
+      readonly known: string;
+      readonly signedIn: string;
+    };
+
+export type Mismatch = Extract<Whose, { readonly kind: 'mismatch' }>;
+
+/** Not the account that the sign-in was for. */
+export type Another = Exclude<Whose, { readonly kind: 'expected' }>;
+
+/** `there`: the shared grants for this resource at this issuer. */
+export function whoseSignIn(there: readonly Grant[], { answer, account, grantId }: Returned): Whose {
+  const signedIn = answer.subject?.subject;
+  const meant = there.find(({ id }) => id === grantId) ?? there.find((grant) => grant.account === account);
+  if (meant && isSame(meant, signedIn)) return { kind: 'expected', grant: meant, account: meant.account };
+  const own = ownPlace(there, meant ? undefined : account, signedIn);
+  if (meant) return { kind: 'another', ...own, known: [meant.account], signedIn };
+  const known = account === undefined ? undefined : grantOf(there.filter(isLiving), signedIn)?.account;
+  if (account !== undefined && known !== undefined && signedIn !== undefined) {
+    return { kind: 'mismatch', asked: account, known, signedIn };
+  }
+  const others = own.grant || account !== undefined ? [] : possible(there, signedIn);
+  if (others.length === 0) return { kind: 'expected', ...own };
+  return { kind: 'another', ...own, known: others.map((grant) => grant.account), signedIn };
+}
+
+/** The same subject, or none on both sides. Grants of older versions don't say whether their account is one. */
+function isSame(grant: Grant, signedIn: string | undefined): boolean {
+  const subject = subjectOf(grant);
+  if (signedIn === undefined) return subject === undefined;
+  return subject === signedIn || (grant.subject === undefined && grant.account === signedIn);
+}
+
+/** The grant of a subject, whatever it is called; a living one first. */
+function grantOf(there: readonly Grant[], signedIn: string | undefined): Grant | undefined {
+  if (signedIn === undefined) return undefined;
+  const own = there.filter((grant) => isSame(grant, signedIn));
+  return own.find(isLiving) ?? own[0];
+}
+
+/** What is kept of whoever signed in, if it is kept. A new label begins a new grant. */
+function ownPlace(there: readonly Grant[], label: string | undefined, signedIn: string | undefined): Place {
+  const account = label ?? signedIn ?? defaultAccount;
+  if (label !== undefined) return { account, grant: undefined };
+  const grant =
+    signedIn === undefined
+      ? there.find((one) => one.account === account && isSame(one, undefined))
+      : grantOf(there, signedIn);
+  return { account: grant?.account ?? account, grant };
+}
+
+/** Whose sign-in it could have been, where nobody named an account. */
+function possible(there: readonly Grant[], signedIn: string | undefined): Grant[] {
+  const living = there.filter(isLiving);
+  // Neither names a subject: a label tells nothing of who signed in.
+  return signedIn === undefined ? living.filter((grant) => subjectOf(grant) !== undefined) : living;
+}

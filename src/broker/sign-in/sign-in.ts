@@ -1,0 +1,182 @@
+/**
+ * One sign-in, from the challenge to the stored grant:
+ * challenge → discovery → registration → authorization → token → vault.
+ *
+ * Invariant: the issuer is recorded from validated metadata before the browser opens, and nothing of
+ * a sign-in is kept unless its last step succeeded; the refresh token is in the vault before the
+ * grant says that it is active.
+ */
+import { KeyturnError, shellWord } from '../../errors.ts';
+import { PromptRefused } from '../../oauth/grants/authorization.ts';
+import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
+import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';
+import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import { giveBack, requireYes } from './account-question.ts';
+import { findDestination, namesOf, requireSignIn } from './destination.ts';
+import type { Destination } from './destination.ts';
+import { signInByDevice } from './device-sign-in.ts';
+import type { Errand, Issued, OnPage, SignInParts, SignInRequest } from './errand.ts';
+import { keepGrant } from './grant-keeping.ts';
+import type { MayKeep } from './grant-keeping.ts';
+import type { Grant } from '../records/grant.ts';
+import { pageOptions } from './page-options.ts';
+import type { Page, PageOptions } from './page-options.ts';
+import { signInByPage } from './page-sign-in.ts';
+import type { RegistrationRecord } from '../records/registrations.ts';
+import { requestUnattended, unattendedRecord } from './unattended.ts';
+
+/** One for an endpoint whose last one found a server that could not serve waits as long as that server rests. */
+export async function signIn(
+  parts: SignInParts,
+  request: SignInRequest,
+  onPage: OnPage,
+  signal: AbortSignal,
+): Promise<Grant> {
+  const asking = { what: `sign-in ${request.endpoint}`, isByPerson: !request.isAutomatic };
+  return parts.rests.ask(asking, () => signInNow(parts, request, onPage, signal));
+}
+
+async function signInNow(
+  parts: SignInParts,
+  request: SignInRequest,
+  onPage: OnPage,
+  signal: AbortSignal,
+): Promise<Grant> {
+  // A token that can't be kept is not worth a sign-in.
+  await parts.vault.probe();
+  const destination = await findDestination(parts, request);
+  const { server } = destination;
+  const scope = scopeFor(request, destination);
+  const options = await optionsFor(parts, request, { server, scope });
+  const errand: Errand = { request, destination, scope, options };
+  const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
+  // Nobody signs in there, so that nobody is asked who it was.
+  if (record) {
+    const answer = await askUnattended(parts, errand, record);
+    return keepIssued(parts, errand, { record, answer }, async () => undefined);
+  }
+  if (request.isUnattended) throw needsPerson(request.endpoint);
+  // Neither a client nor a page for a sign-in that nobody could be asked about.
+  await parts.interactions.requireAskable();
+  refuseMovedClient(parts, destination);
+  requireSignIn(parts, server, request.method);
+  const way = request.method === 'device' ? signInByDevice : signInByPage;
+  return onPage(async (opened, closed) => {
+    const visit = (one: Errand): Promise<Grant> =>
+      way(parts, one, (issued) => keepWanted(parts, one, issued, { closed, signal }), opened, signal);
+    try {
+      return await visit(errand);
+    } catch (error) {
+      if (!(error instanceof PromptRefused)) throw error;
+      const grant = await visit({ ...errand, options: { ...options, prompts: [] } });
+      parts.refusedPrompts.add(server.issuer, options.prompts);
+      return grant;
+    }
+  });
+}
+
+/** RFC 8628 §3.1: a sign-in on another device takes none of them. */
+async function optionsFor(
+  parts: SignInParts,
+  request: SignInRequest,
+  page: Pick<Page, 'server' | 'scope'>,
+): Promise<PageOptions> {
+  if (request.isUnattended || request.method === 'device') return { prompts: [] };
+  return pageOptions(parts, { ...request, ...page });
+}
+
+/** The client that the user entered was for the issuer before: an error that the user sees, not a new registration. */
+function refuseMovedClient(
+  { registrations, servers }: SignInParts,
+  { formerIssuer, server }: Destination,
+): void {
+  if (formerIssuer === undefined || registrations.for(server.issuer, servers.timeAt(server.issuer))) return;
+  const entered = registrations.for(formerIssuer, servers.timeAt(formerIssuer));
+  if (entered?.registration.source === 'preregistered') {
+    requireRegistrationIssuer(entered.registration, server);
+  }
+}
+
+async function askUnattended(
+  parts: SignInParts,
+  errand: Errand,
+  record: RegistrationRecord,
+): Promise<TokenAnswer> {
+  const { destination, scope, request } = errand;
+  const overrides = parts.overrides.for(request.endpoint, ...namesOf(destination));
+  const asked = { destination, record, scope, overrides };
+  return requestUnattended(parts.registrations, asked, parts.network(request.endpoint));
+}
+
+/**
+ * Another account than was expected is kept with the person's yes only; else its tokens go back. The question may stay
+ * open for long, and no page is open meanwhile.
+ */
+async function keepWanted(
+  parts: SignInParts,
+  errand: Errand,
+  issued: Issued,
+  { closed, signal }: { readonly closed: () => void; readonly signal: AbortSignal },
+): Promise<Grant> {
+  return keepIssued(parts, errand, issued, async (another) => {
+    if (another.kind === 'another') {
+      issued.asking?.();
+      closed();
+    }
+    try {
+      await requireYes(parts, errand, another, signal);
+    } catch (error) {
+      await giveBack(parts, errand, issued);
+      throw error;
+    }
+  });
+}
+
+async function keepIssued(
+  parts: SignInParts,
+  { request, destination, scope, options }: Errand,
+  { record, answer }: Issued,
+  mayKeep: MayKeep,
+): Promise<Grant> {
+  const arrived = {
+    endpoint: request.endpoint,
+    resource: destination.resource,
+    issuer: destination.server.issuer,
+    server: destination.place,
+    registrationId: record.id,
+    requestedScope: union(scope ?? [], request.inVain ?? []),
+    answer,
+    isAutomatic: request.isAutomatic,
+    prompts: options.prompts,
+    ...(request.account === undefined ? {} : { account: request.account }),
+    ...(request.grantId === undefined ? {} : { grantId: request.grantId }),
+  };
+  return keepGrant(parts, arrived, mayKeep);
+}
+
+function scopeFor(request: SignInRequest, destination: Destination): string[] | undefined {
+  const { challengedScope, scopesSupported, server, place } = destination;
+  const selected = selectScope({
+    ...(challengedScope === undefined ? {} : { challenge: challengedScope }),
+    ...(request.scope === undefined ? {} : { requested: request.scope }),
+    ...(scopesSupported === undefined ? {} : { scopesSupported }),
+    ...(server.scopesSupported === undefined ? {} : { authorizationServerScopes: server.scopesSupported }),
+    earlierRevision: place.revision === 'earlier',
+  });
+  if (!request.bound) return selected;
+  // Least privilege: a program that may have less doesn't make us ask for more. A refresh token is our
+  // business, not its; but only a server that offers one is asked for it (newer revisions, refresh tokens).
+  const { bound } = request;
+  const kept = selected?.filter((scope) => bound.includes(scope)) ?? [];
+  return withOfflineAccess(kept.length > 0 ? kept : bound, server.scopesSupported);
+}
+
+function needsPerson(endpoint: string): KeyturnError {
+  return new KeyturnError(
+    'login_required',
+    `A sign-in is needed for ${endpoint}, and nobody may be asked now.`,
+    {
+      hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
+    },
+  );
+}

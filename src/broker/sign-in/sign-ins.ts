@@ -1,0 +1,227 @@
+/**
+ * The sign-ins under way: those that requests start by themselves, and those that the user starts.
+ *
+ * Invariants (DESIGN 5): automatic pages take turns, one in all; when its turn comes a page opens
+ * only if somebody still waits for it and some program may still reach the endpoint; one that came to
+ * nothing was the last until the user acts, and one that was withdrawn makes the next one wait. When the user
+ * signs in, waiting pages for that endpoint are withdrawn.
+ */
+import { KeyturnError, reasonOf } from '../../errors.ts';
+import { ScopeRefused } from '../../oauth/grants/authorization.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Leases } from '../consent/lease.ts';
+import { RefusedPrompts } from './page-options.ts';
+import { PageQueue, patientWith } from './page-queue.ts';
+import type { Permissions } from '../records/permission.ts';
+import { SharedWork } from '../shared-work.ts';
+import { signIn } from './sign-in.ts';
+import type { OnPage, SignInParts, SignInRequest } from './errand.ts';
+import type { Question } from '../questions/question.ts';
+import { isStartedBy } from '../questions/starter.ts';
+
+export interface SignInsParts extends Omit<SignInParts, 'refusedPrompts'> {
+  readonly permissions: Permissions;
+  readonly leases: Leases;
+  readonly isDesk: boolean;
+}
+
+type Page = Extract<Question, { readonly kind: 'login' }>;
+type Asked = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
+type AskedByUser = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
+
+export class SignIns {
+  readonly #parts: SignInsParts & SignInParts;
+  readonly #runs = new SharedWork<Grant>();
+  readonly #pages: PageQueue;
+  /** Automatic sign-ins that a sign-in of the user makes needless, by endpoint and account. */
+  readonly #needless = new Map<string, AbortController>();
+  /** Sign-ins of the user's under way, by endpoint and account; each ends without an error. */
+  readonly #own = new Map<string, Promise<unknown>>();
+  /** Those that register anew: automatic ones wait for them, since their page would show an error. */
+  readonly #anew = new Set<string>();
+  /** Endpoints whose last sign-in came back as another account than was meant. */
+  readonly #strayed = new Set<string>();
+
+  constructor(parts: SignInsParts) {
+    this.#parts = { ...parts, refusedPrompts: new RefusedPrompts() };
+    this.#pages = new PageQueue(() => parts.clock.now());
+  }
+
+  /** True when the last automatic page came to nothing and the user has not acted since. */
+  needsUser(endpoint: string): boolean {
+    return this.#pages.needsUser(endpoint);
+  }
+
+  /** Throws `rate_limited` while the next automatic page for this endpoint has to wait. */
+  refusePaused(endpoint: string): void {
+    this.#pages.refusePaused(endpoint);
+  }
+
+  isQueued(endpoint: string): boolean {
+    return this.#pages.isQueued(endpoint);
+  }
+
+  userActed(endpoint: string): void {
+    this.#pages.userActed(endpoint);
+  }
+
+  /** Withdraws the pages and refuses new ones with `reason`. Resolves when codes that came already are exchanged and kept. */
+  async end(reason: KeyturnError): Promise<void> {
+    await this.#runs.end(reason);
+  }
+
+  /** Under a permission. Throws `conflict` when the page is no longer needed: look at the grant again. */
+  async automatic(asked: Asked, caller: AbortSignal): Promise<Grant> {
+    const key = keyOf(asked.endpoint, asked.account);
+    if (!asked.isUnattended && this.#anew.has(key)) {
+      await patientWith(this.#own.get(key), caller);
+      throw needless(asked.endpoint);
+    }
+    return this.#runs.join(
+      // A program that may ask the user doesn't share the refusal of one that may not.
+      `${asked.isUnattended ? 'unattended' : 'attended'} ${asked.grantId ?? ''} ${key}`,
+      (signal, isAwaited) =>
+        this.#inTurn(
+          key,
+          { ...asked, method: 'browser', isAutomatic: true, starter: { by: 'program' } },
+          signal,
+          isAwaited,
+        ),
+      caller,
+    );
+  }
+
+  async #inTurn(
+    key: string,
+    request: SignInRequest,
+    signal: AbortSignal,
+    isAwaited: () => boolean,
+  ): Promise<Grant> {
+    const { endpoint } = request;
+    const ownEnd = new AbortController();
+    this.#needless.set(key, ownEnd);
+    const either = AbortSignal.any([signal, ownEnd.signal]);
+    const turn: OnPage = (work) =>
+      this.#pages.run(
+        endpoint,
+        either,
+        (opened, closed) => {
+          if (!isAwaited() || !this.#isAllowed(endpoint)) throw needless(endpoint);
+          return work(opened, closed);
+        },
+        // The person can do nothing about a scope that a program mistyped, and the step-ups are bounded.
+        (error) => !(request.isStepUp && error instanceof ScopeRefused),
+      );
+    try {
+      return await this.#signIn(request, turn, either);
+    } finally {
+      if (this.#needless.get(key) === ownEnd) this.#needless.delete(key);
+    }
+  }
+
+  /**
+   * On purpose: no turn to wait for. At a desk a sign-in belongs to who started it: nobody joins another's,
+   * because its address is told to its starter alone. Elsewhere equal requests share one.
+   */
+  async byUser(asked: AskedByUser, caller: AbortSignal): Promise<Grant> {
+    // Two spellings of one endpoint are one sign-in.
+    const { isNewClient = false, typed: _typed, ...plain } = asked;
+    const shared = this.#parts.isDesk ? plain : { ...plain, starter: undefined };
+    const key = `user ${JSON.stringify(shared)}`;
+    // Whoever wants a new client has seen the page of the one that waits.
+    if (isNewClient && this.#runs.has(key)) this.#pageOf(asked)?.showsError();
+    const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
+    const run = this.#runs.join(key, (signal) => this.#noted(request, signal), caller);
+    if (isNewClient) this.#holdAutomatic(asked);
+    return run;
+  }
+
+  #noted(request: SignInRequest, signal: AbortSignal): Promise<Grant> {
+    const key = keyOf(request.endpoint, request.account);
+    const run = this.#atOnce(request, signal);
+    const end = (): void => {
+      if (this.#own.get(key) !== own) return;
+      this.#own.delete(key);
+      this.#anew.delete(key);
+    };
+    const own = run.catch(() => undefined).finally(end);
+    this.#own.set(key, own);
+    return run;
+  }
+
+  /** The page of a program there is of the client that shows an error: its request goes on with what the user's sign-in brings. */
+  #holdAutomatic({ endpoint, account }: AskedByUser): void {
+    const key = keyOf(endpoint, account);
+    if (!this.#own.has(key)) return;
+    this.#anew.add(key);
+    this.#needless.get(key)?.abort(needless(endpoint));
+  }
+
+  /** The page that a sign-in of the user's waits at. */
+  #pageOf({ endpoint, account, method, starter }: AskedByUser): Page | undefined {
+    const { isDesk, interactions } = this.#parts;
+    const isOwn = (page: Page): boolean =>
+      isDesk
+        ? starter?.by === 'command' && isStartedBy(page, starter.connection)
+        : page.starter?.by !== 'program';
+    return interactions
+      .list()
+      .flatMap(({ question }) => (question.kind === 'login' ? [question] : []))
+      .find(
+        (page) =>
+          page.endpoint === endpoint &&
+          page.account === account &&
+          (page.startUrl !== undefined) === (method === 'browser') &&
+          isOwn(page),
+      );
+  }
+
+  async #atOnce(request: SignInRequest, signal: AbortSignal): Promise<Grant> {
+    const grant = await this.#signIn(request, (work) => work(nothing, nothing), signal);
+    for (const account of [undefined, grant.account]) {
+      this.#needless.get(keyOf(request.endpoint, account))?.abort(needless(request.endpoint));
+    }
+    return grant;
+  }
+
+  /** After another account the next page asks which one is meant; once, since a server may fail on that. */
+  async #signIn(request: SignInRequest, onPage: OnPage, signal: AbortSignal): Promise<Grant> {
+    const { endpoint } = request;
+    const isChoosing = this.#strayed.delete(endpoint);
+    try {
+      const grant = await signIn(
+        this.#parts,
+        { ...request, ...(isChoosing ? { isChoosing } : {}) },
+        onPage,
+        signal,
+      );
+      if (!isMeant(request, grant)) this.#strayed.add(endpoint);
+      return grant;
+    } catch (error) {
+      if (reasonOf(error) === 'account_mismatch') this.#strayed.add(endpoint);
+      throw error;
+    }
+  }
+
+  #isAllowed(endpoint: string): boolean {
+    const { permissions, leases, clock } = this.#parts;
+    const now = clock.wall();
+    return [...permissions.forEndpoint(endpoint, now), ...leases.forEndpoint(endpoint, now)].length > 0;
+  }
+}
+
+/** False for an account that was kept beside the one that was meant. */
+function isMeant({ grantId, account }: SignInRequest, grant: Grant): boolean {
+  if (grantId !== undefined) return grant.id === grantId;
+  return account === undefined || grant.account === account;
+}
+
+const nothing = (): void => undefined;
+
+const keyOf = (endpoint: string, account: string | undefined): string => `${endpoint} ${account ?? ''}`;
+
+function needless(endpoint: string): KeyturnError {
+  return new KeyturnError('conflict', `The automatic sign-in for ${endpoint} is no longer needed.`, {
+    hint: 'Ask again: the newer state is used.',
+  });
+}

@@ -1,0 +1,81 @@
+/**
+ * Grants that need no person: client credentials, and enterprise-managed authorization (ID-JAG).
+ *
+ * Invariant: used only where the owner entered a client for that purpose at this very issuer; off
+ * otherwise. No refresh token is kept: the credentials themselves are the way to the next token.
+ */
+import { readFile } from 'node:fs/promises';
+import { KeyturnError } from '../../errors.ts';
+import { requestClientCredentials } from '../../oauth/grants/client-credentials.ts';
+import type { Http } from '../../oauth/base/http.ts';
+import {
+  discoverIdentityProvider,
+  redeemIdentityAssertion,
+  requestIdentityAssertion,
+} from '../../oauth/grants/id-jag.ts';
+import type { Overrides } from '../../oauth/base/overrides.ts';
+import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import type { Destination } from './destination.ts';
+import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
+
+export interface UnattendedRequest {
+  readonly destination: Destination;
+  readonly record: RegistrationRecord;
+  readonly scope: readonly string[] | undefined;
+  readonly overrides: Overrides;
+}
+
+/** The record by which tokens come without a person, if the owner entered one for this issuer. */
+export function unattendedRecord(
+  registrations: Registrations,
+  issuer: string,
+  now: number,
+): RegistrationRecord | undefined {
+  const record = registrations.for(issuer, now);
+  return record?.grant === undefined ? undefined : record;
+}
+
+/** Throws what the requests throw; `file_unreadable` where the ID token's file can't be read. */
+export async function requestUnattended(
+  registrations: Registrations,
+  { destination, record, scope, overrides }: UnattendedRequest,
+  http: Http,
+): Promise<TokenAnswer> {
+  const { server, resource } = destination;
+  const clientSecret = await registrations.secret(record);
+  const request = {
+    server,
+    registration: record.registration,
+    ...(clientSecret === undefined ? {} : { clientSecret }),
+    resource,
+    overrides,
+    ...(scope === undefined ? {} : { scope }),
+  };
+  if (!record.idp) return requestClientCredentials(request, http);
+  const { issuer, clientId, idTokenFile } = record.idp;
+  const assertion = await requestIdentityAssertion(
+    {
+      identityProvider: {
+        server: await discoverIdentityProvider(issuer, http),
+        // The company's provider knows us as a public client, by the id the owner entered.
+        registration: { issuer, clientId, tokenEndpointAuthMethod: 'none' },
+      },
+      idToken: await readIdToken(idTokenFile),
+      server,
+      resource,
+      ...(scope === undefined ? {} : { scope }),
+    },
+    http,
+  );
+  return redeemIdentityAssertion({ ...request, assertion }, http);
+}
+
+/** Read at each use: whoever signs in at the company's provider keeps the file fresh. */
+async function readIdToken(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const token = text.trim();
+  if (/^[\w-]+\.[\w-]+\.[\w-]*$/.test(token)) return token;
+  throw new KeyturnError('file_unreadable', `${file} holds no ID token.`, {
+    hint: 'The file that --id-token-file named must be readable and hold one ID token of the identity provider.',
+  });
+}

@@ -1,0 +1,149 @@
+/**
+ * Authorization servers we have met: their validated metadata, kept as long as their HTTP headers allow.
+ *
+ * Invariants: metadata is found where it was found before, by the same rules and with the same
+ * overrides, and is used for its own issuer only. For a grant that stands, metadata that can't be
+ * believed at this moment is a server that can't be reached: it ends nothing.
+ */
+import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord, Unreachable } from '../../errors.ts';
+import { discoverAuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import {
+  authorizationBaseUrl,
+  defaultServer,
+  discoverEarlierRevision,
+} from '../../oauth/discovery/earlier-revision.ts';
+import { signInPageHint } from '../../oauth/base/http.ts';
+import type { Http } from '../../oauth/base/http.ts';
+import { clockSkew, serverTime } from '../../oauth/base/server-clock.ts';
+import type { ServerPlaces } from '../../oauth/base/server-clock.ts';
+import type { Grant, ServerPlace } from '../records/grant.ts';
+import type { OverrideBook } from '../records/override.ts';
+
+export interface ServerParts {
+  /** The way to the network for what starts at an endpoint. */
+  readonly network: (endpoint: string) => Http;
+  readonly overrides: OverrideBook;
+}
+
+export class AuthorizationServers {
+  readonly #parts: ServerParts;
+  readonly #known = new Map<string, AuthorizationServer>();
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+  }
+
+  /** For refresh and revocation: what we know while it is fresh, else what the server says now. */
+  async of(grant: Grant): Promise<AuthorizationServer> {
+    const endpoint = grant.endpoints[0] ?? grant.resource;
+    const place = grant.server ?? { revision: 'current', identifier: grant.issuer };
+    const known = this.#known.get(keyOf(endpoint, place));
+    // Default endpoints are for grants that were signed in by them.
+    const isUsable = known?.isDefault !== true || (place.revision !== 'current' && !place.isByMetadata);
+    const isFresh = isUsable && (known?.freshUntil ?? 0) > this.#parts.network(endpoint).now();
+    const server =
+      known && isFresh
+        ? known
+        : await this.discover(endpoint, place).catch((error: unknown) => {
+            throw withoutHarm(place, error);
+          });
+    if (server.issuer === grant.issuer) return server;
+    throw new KeyturnError(
+      'issuer_mismatch',
+      `${quoted(place.identifier)} now calls itself ${quoted(server.issuer)}.`,
+      {
+        rule: 'Credentials belong to an issuer',
+        hint: `The grant is for ${grant.issuer}. Sign in again: keyturn login ${shellWord(endpoint)}`,
+      },
+    );
+  }
+
+  /**
+   * What the server says now; with a place of the revision `default` the default endpoints where it publishes nothing.
+   * Throws `metadata_invalid` where they don't serve.
+   */
+  async discover(endpoint: string, place: ServerPlace): Promise<AuthorizationServer> {
+    const http = this.#parts.network(endpoint);
+    const overrides = this.#parts.overrides.for(endpoint, place.identifier);
+    const server =
+      place.revision === 'earlier'
+        ? await discoverEarlierRevision(place.identifier, http, overrides)
+        : ((await discoverAuthorizationServer(place.identifier, http, overrides)) ??
+          withoutMetadata(endpoint, place, http.now()));
+    if (server.isDefault && place.isByMetadata) throw metadataGone(place.identifier);
+    this.#known.set(keyOf(endpoint, place), server);
+    return server;
+  }
+
+  /** Milliseconds since the epoch by this issuer's own clock, as far as its answers told it. */
+  timeAt(issuer: string): number {
+    return serverTime(this.#parts.network(issuer), this.#placesOf(issuer));
+  }
+
+  /** Milliseconds that the issuer's clock is ahead of this machine's; 0 where nothing is known of it. */
+  skewOf(issuer: string): number {
+    return clockSkew(this.#parts.network(issuer), this.#placesOf(issuer));
+  }
+
+  #placesOf(issuer: string): ServerPlaces {
+    return this.#known.values().find((server) => server.issuer === issuer) ?? { issuer };
+  }
+
+  /** What the owner changed about a server counts from the next request on. */
+  forget(): void {
+    this.#known.clear();
+  }
+}
+
+const keyOf = (endpoint: string, { revision, identifier }: ServerPlace): string =>
+  `${revision === 'earlier' ? 'earlier' : 'current'} ${identifier} ${new URL(endpoint).origin}`;
+
+/** A web page, or nothing, where the metadata was found before: the server or the network is in trouble. */
+function withoutHarm({ identifier }: ServerPlace, error: unknown): unknown {
+  if (reasonOf(error) !== 'metadata_invalid') return error;
+  return new Unreachable(
+    'authorization_server_unreachable',
+    `The metadata of ${quoted(identifier)} can't be read now, though it could before.`,
+    { hint: signInPageHint },
+  );
+}
+
+/**
+ * Spec, Default endpoints: they are relative to the protected server's own origin. So they serve an issuer of that origin;
+ * for one elsewhere they would be guessed. For a grant that was signed in by metadata they don't serve either: metadata
+ * that is gone for a moment must not send its refresh token to another place.
+ */
+function withoutMetadata(
+  endpoint: string,
+  { revision, identifier }: ServerPlace,
+  now: number,
+): AuthorizationServer {
+  const base = authorizationBaseUrl(endpoint);
+  if (new URL(identifier).origin !== base) throw noMetadata(identifier);
+  if (revision !== 'default') throw metadataGone(identifier);
+  return defaultServer({ issuer: identifier, base }, now);
+}
+
+function noMetadata(issuer: string): RuleRefusal {
+  return new RuleRefusal(
+    'metadata_invalid',
+    `${quoted(issuer)} publishes no authorization server metadata.`,
+    {
+      rule: 'RFC 8414 §3, OpenID Connect Discovery 1.0 §4. Default endpoints serve on the protected server’s own origin only',
+      hint: 'Whoever runs the protected server has to name an issuer with metadata.',
+    },
+  );
+}
+
+/** Default endpoints would serve it, but not in place of metadata that was used, nor for a client that somebody entered. */
+export function metadataGone(issuer: string): RuleRefusal {
+  return new RuleRefusal(
+    'metadata_invalid',
+    `${quoted(issuer)} publishes no authorization server metadata now.`,
+    {
+      rule: 'RFC 8414 §3. No default endpoints where a grant was signed in by metadata, or a client was entered by hand',
+      hint: 'Try again later: it may be gone for a moment. If it is gone for good, end the grants of this issuer (keyturn revoke), remove a client that was entered for it (keyturn register ISSUER --remove), and sign in again.',
+    },
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * Compares every line of the index of grants with the vault, once a run, in the background: a line that nobody
+ * asks for is mended too, and a revocation that only the vault knows of goes on.
+ *
+ * Invariants: it is never the first to open the vault, stops where the vault doesn't answer, and goes on once the
+ * vault answers again. A lock or a stop waits for one grant at most.
+ */
+import type { VaultWatcher } from '../../vault/first-use.ts';
+import type { Grants } from '../records/grant.ts';
+import type { Refresher } from './refresher.ts';
+import type { Registrations } from '../records/registrations.ts';
+
+export interface SweepParts {
+  readonly grants: Grants;
+  readonly refresher: Refresher;
+  readonly registrations: Registrations;
+}
+
+export class IndexSweep implements VaultWatcher {
+  readonly #parts: SweepParts;
+  #isVaultOpen = false;
+  #hasEnded = false;
+  #running: Promise<void> | undefined;
+
+  constructor(parts: SweepParts) {
+    this.#parts = parts;
+  }
+
+  /** The vault has just answered somebody. */
+  answered(): void {
+    this.#isVaultOpen = true;
+    this.#running ??= this.#run()
+      // What the vault or the disk refuses now is met again, and told, by whoever needs the grant.
+      .catch(() => undefined)
+      .finally(() => (this.#running = undefined));
+  }
+
+  /** The vault is locked, or doesn't answer. */
+  failed(): void {
+    this.#isVaultOpen = false;
+  }
+
+  /** No further grant is looked at. Resolves when the present one is done with. */
+  async end(): Promise<void> {
+    this.#hasEnded = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { grants, refresher, registrations } = this.#parts;
+    await registrations.verify();
+    if (!grants.isReadable) return;
+    for (const grant of grants.all()) {
+      if (!this.#isVaultOpen || this.#hasEnded) return;
+      await refresher.vouch([grant]);
+    }
+  }
+}

@@ -1,0 +1,486 @@
+/**
+ * Refreshes grants: one at a time per grant, whatever the number who ask.
+ *
+ * Invariants (DESIGN 2, 3): the new refresh token is durable before any caller sees the new access
+ * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation
+ * take turns at a grant's tokens, so that none writes over what is newer; only the server's own refusals
+ * make a grant `loginRequired` (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves
+ * before the grant's record says so durably, and the record says so until the outcome is kept: a
+ * crash, or a lost answer, is told truthfully afterwards.
+ */
+import { KeyturnError, quoted, reasonOf, shellWord, Unreachable } from '../../errors.ts';
+import { AnswerLost } from '../../oauth/base/http.ts';
+import type { Http } from '../../oauth/base/http.ts';
+import { ClientRejected } from '../../oauth/grants/token-failure.ts';
+import { refresh } from '../../oauth/grants/token.ts';
+import type { RefreshRequest, TokenAnswer } from '../../oauth/grants/token.ts';
+import type { Vault } from '../../vault/base/vault.ts';
+import { whyEnded } from '../refusals/attempt.ts';
+import type { Audit } from '../../audit/audit.ts';
+import type { AuthorizationServers } from './authorization-servers.ts';
+import { Backoff } from '../backoff.ts';
+import { toWall } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import { isSameScope } from '../grants/grant-binding.ts';
+import { GrantSecrets } from '../grants/grant-secret.ts';
+import type { GrantSecret } from '../grants/grant-secret.ts';
+import { namesOfServers } from '../records/grant.ts';
+import type { Attempt, Grant, Grants, GrantState } from '../records/grant.ts';
+import type { OverrideBook } from '../records/override.ts';
+import {
+  afterRefusal,
+  endedByRefusals,
+  isRefusal,
+  refusedUntil,
+  RefreshRefusals,
+} from '../refusals/refresh-refusals.ts';
+import { lostAfter, narrowsForGood } from '../refusals/lost-scope.ts';
+import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
+import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
+import { deadState } from '../refusals/sibling.ts';
+import { SharedWork } from '../shared-work.ts';
+import { scopeKey } from './token-cache.ts';
+import type { AccessToken, TokenCache } from './token-cache.ts';
+
+export interface RefresherParts {
+  readonly network: (endpoint: string) => Http;
+  readonly clock: Clock;
+  readonly overrides: OverrideBook;
+  readonly vault: Vault;
+  readonly grants: Grants;
+  readonly registrations: Registrations;
+  readonly servers: AuthorizationServers;
+  readonly cache: TokenCache;
+  readonly audit: Audit;
+  /** Gets lines for the broker's log. */
+  readonly report?: (line: string) => void;
+}
+
+export class Refresher {
+  readonly secrets: GrantSecrets;
+  readonly #parts: RefresherParts;
+  readonly #shared = new SharedWork<AccessToken>({ finishes: true });
+  /** Of every server that gives tokens, by grant. */
+  readonly backoff: Backoff;
+  /** By grant; and by grant and scope set where the server can't narrow to it. */
+  readonly #refusals = new RefreshRefusals();
+  #isVaultInTrouble = false;
+  /** The tail of each grant's queue: refreshes for different scope sets follow one another. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+  /** Turns that change no token. */
+  readonly #quiet = new WeakSet<Promise<unknown>>();
+
+  constructor(parts: RefresherParts) {
+    this.#parts = parts;
+    this.secrets = new GrantSecrets(parts);
+    this.backoff = new Backoff(() => parts.clock.now());
+  }
+
+  /** The vault refused the last time it was asked here; the next on-demand refresh finds out more. */
+  get isVaultInTrouble(): boolean {
+    return this.#isVaultInTrouble;
+  }
+
+  /** A server gave tokens: what it refused before counts no more. By grant, by endpoint, or by grant and scope set. */
+  succeeded(key: string): void {
+    this.backoff.succeeded(key);
+    this.#refusals.clear(key);
+  }
+
+  /** The person changed what the server refused, a client or a rule: nothing of its refusals counts any more. */
+  async tryAgain(refused: readonly Grant[]): Promise<void> {
+    const { grants } = this.#parts;
+    for (const { id } of refused) {
+      this.succeeded(id);
+      this.backoff.forget(setsOf(id));
+      this.#refusals.forget(setsOf(id));
+      const grant = grants.byId(id);
+      const isRefused = grant?.state.kind === 'loginRequired' && grant.state.isRefused === true;
+      if (grant && isRefused) await grants.change(grant, { state: { kind: 'active' } });
+    }
+  }
+
+  /** What the server said to the last refresh, where that was a clear no. */
+  refusalOf(grantId: string): KeyturnError | undefined {
+    return this.#refusals.last(grantId);
+  }
+
+  isRefreshing(grantId: string): boolean {
+    const last = this.#queues.get(grantId);
+    return last !== undefined && !this.#quiet.has(last);
+  }
+
+  /** True while anybody refreshes, keeps or revokes a grant's tokens. */
+  get isBusy(): boolean {
+    return this.#queues.values().some((last) => !this.#quiet.has(last));
+  }
+
+  /**
+   * A fresh access token, with the grant's scopes or, given `scope`, with just those (RFC 6749 §6).
+   * Throws `login_required` when the refresh token is dead, `Unreachable` when nobody knows,
+   * `conflict` when the grant was ended meanwhile, and the vault's own errors. The caller may stop
+   * waiting; the refresh goes on.
+   */
+  async refresh(
+    grantId: string,
+    scope: readonly string[] | undefined,
+    caller: AbortSignal,
+  ): Promise<AccessToken> {
+    const key = `${grantId} ${scopeKey(scope)}`;
+    return this.#shared.join(key, () => this.exclusive(grantId, () => this.#run(grantId, scope)), caller);
+  }
+
+  /**
+   * Before a grant decides anything: its record is what the vault says, or the vault is known to hold nothing of
+   * it. Done once a grant and run. Throws what the vault throws.
+   */
+  async vouch(grants: readonly Grant[]): Promise<void> {
+    for (const { id } of grants) {
+      if (!this.isVouched(id)) await this.#quietly(id, () => this.secrets.vouch(id));
+    }
+  }
+
+  /** For an active grant that the vault doesn't vouch for. Resolves where that has changed; else throws why. */
+  async refuseUnheld(grantId: string): Promise<void> {
+    await this.#quietly(grantId, () => this.secrets.read(grantId));
+  }
+
+  isVouched(grantId: string): boolean {
+    return this.secrets.index.standing(grantId) !== undefined;
+  }
+
+  /** The vault holds the grant's tokens, and the index says of them what the vault says. */
+  isHeld(grantId: string): boolean {
+    return this.secrets.index.standing(grantId) === 'held';
+  }
+
+  /** The vault was asked, and certainly holds nothing of the grant. */
+  isLost(grantId: string): boolean {
+    return this.secrets.index.standing(grantId) === 'absent';
+  }
+
+  /** Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#queues.values());
+    await this.secrets.flush();
+  }
+
+  /** Runs `work` when nothing else touches the grant's tokens: sign-in and revocation take their turn here too. */
+  async exclusive<T>(grantId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#queues.get(grantId) ?? Promise.resolve();
+    const turn = before.then(work, work);
+    this.#queues.set(grantId, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#queues.get(grantId) === turn) this.#queues.delete(grantId);
+    }
+  }
+
+  /** A turn in which tokens are only looked at: nobody takes it for a refresh, and no lock waits for it. */
+  async #quietly(grantId: string, work: () => Promise<unknown>): Promise<void> {
+    const turn = this.exclusive(grantId, work);
+    const last = this.#queues.get(grantId);
+    if (last) this.#quiet.add(last);
+    await turn;
+  }
+
+  async #run(grantId: string, scope: readonly string[] | undefined): Promise<AccessToken> {
+    const { grants, audit } = this.#parts;
+    const read = activeGrant(grants, grantId);
+    this.#obeyBackoff(read.id, read);
+    if (scope !== undefined) this.#obeyBackoff(keyOfSet(grantId, scope), read);
+    await this.#probe();
+    await this.#parts.registrations.verify();
+    await this.secrets.vouch(grantId).catch((error: unknown) => this.#failed(read, error));
+    const grant = activeGrant(grants, grantId);
+    if (scope !== undefined) await this.#refuseLosing(grant);
+    const request = await this.#prepare(grant, scope).catch((error: unknown) => this.#failed(grant, error));
+    const attempted = await this.#noteAttempt(grant);
+    const progress: Progress = { isRotating: false };
+    const answer = await this.#send(attempted, request, progress).catch((error: unknown) =>
+      this.#refused(attempted, { error, progress, before: grant.attempt, record: request.record, scope }),
+    );
+    this.succeeded(grant.id);
+    if (scope !== undefined) this.succeeded(keyOfSet(grantId, scope));
+    const token = await this.#keep(attempted, answer, request);
+    const { id, issuer } = grant;
+    const outcome = grant.attempt ? 'recovered' : 'ok';
+    audit.note({ event: 'refresh', outcome, grant: id, issuer, scope: token.scope });
+    return token;
+  }
+
+  /** DESIGN, Storage: a failed vault probe forbids a refresh, since the rotated token could not be kept. */
+  async #probe(): Promise<void> {
+    try {
+      await this.#parts.vault.probe();
+      this.#isVaultInTrouble = false;
+    } catch (error) {
+      this.#isVaultInTrouble = true;
+      throw error;
+    }
+  }
+
+  /**
+   * What an issuer does is seen at any grant of it. A grant is vouched for itself before its turn waits for others' here, so
+   * that no two turns wait for each other.
+   */
+  async #refuseLosing(grant: Grant): Promise<void> {
+    const { grants } = this.#parts;
+    const kin = grants.all().filter(({ issuer }) => issuer === grant.issuer);
+    if (this.isVouched(grant.id)) await this.vouch(kin).catch((error: unknown) => this.#failed(grant, error));
+    const vouched = grants.all().filter(({ id }) => this.isHeld(id));
+    if (narrowsForGood(vouched, grant.issuer)) throw narrowedForGood(grant);
+  }
+
+  async #prepare(grant: Grant, scope: readonly string[] | undefined): Promise<Prepared> {
+    const { registrations, servers, overrides } = this.#parts;
+    const secret = await this.secrets.read(grant.id);
+    const { refreshToken } = secret;
+    if (refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
+    const record = registrations.byId(grant.registrationId);
+    if (!record) throw loginRequired(grant, 'its registration is gone');
+    const clientSecret = await registrations.secret(record);
+    return {
+      record,
+      secret,
+      server: await servers.of(grant),
+      registration: record.registration,
+      ...(clientSecret === undefined ? {} : { clientSecret }),
+      refreshToken,
+      // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
+      resource: grant.resource,
+      grantedScope: grant.scope,
+      overrides: overrides.for(...namesOfServers(grant)),
+      ...(scope === undefined ? {} : { scope }),
+    };
+  }
+
+  /**
+   * Durable before the request leaves. One that was left over stays the one that is told of: it is
+   * the refresh whose answer is missing.
+   */
+  async #noteAttempt(grant: Grant): Promise<Grant> {
+    const { grants, clock } = this.#parts;
+    const attempted = await grants.change(grant, { attempt: grant.attempt ?? { startedAt: clock.wall() } });
+    // The user may have ended the grant while that was written: then nothing is asked any more.
+    if (!grants.isCurrent(attempted)) throw ended(grant);
+    return attempted;
+  }
+
+  async #send(grant: Grant, { secret, ...request }: Prepared, progress: Progress): Promise<TokenAnswer> {
+    const onRotation = async (refreshToken: string): Promise<void> => {
+      progress.isRotating = true;
+      await this.#rotate(grant, secret, { refreshToken, scope: request.scope });
+      progress.isRotating = false;
+      progress.isRotated = true;
+    };
+    const http = this.#parts.network(grant.endpoints[0] ?? grant.resource);
+    const answer = await refresh({ ...request, onRotation }, http);
+    if (!progress.isRotated) await this.#rotate(grant, secret, request);
+    return answer;
+  }
+
+  /** In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile waits. */
+  async #rotate(grant: Grant, secret: GrantSecret, { refreshToken, scope }: Sent): Promise<void> {
+    const narrowed = scope === undefined ? {} : { narrowedTo: [...scope] };
+    const isNoted = isSameScope(secret.narrowedTo ?? [], narrowed.narrowedTo ?? secret.narrowedTo ?? []);
+    if (refreshToken === secret.refreshToken && isNoted) return;
+    await this.secrets.rotate(grant.id, { ...secret, ...narrowed, refreshToken });
+  }
+
+  async #keep(grant: Grant, answer: TokenAnswer, { scope, secret }: Prepared): Promise<AccessToken> {
+    const { grants, cache, clock } = this.#parts;
+    const lostScope = lostAfter(grant, answer, secret.narrowedTo);
+    const granted = scope === undefined ? { scope: [...answer.scope], lostScope } : {};
+    const change = (): Promise<Grant> =>
+      grants.change(grant, {
+        ...granted,
+        lastRefreshedAt: clock.wall(),
+        liveUntil: Math.max(grant.liveUntil ?? 0, toWall(clock, answer.expiresAt)),
+        audience: answer.audience,
+        attempt: undefined,
+      });
+    // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.
+    const kept = await (isSameScope(grant.scope, granted.scope ?? grant.scope)
+      ? change()
+      : this.#rebind(grant, { scope: [...answer.scope], lostScope }, change));
+    if (scope === undefined && secret.narrowedTo && !lostScope?.length) await this.#forgetNarrowing(grant.id);
+    if (!grants.isCurrent(kept)) throw ended(grant);
+    return cache.put(grant.id, scopeKey(scope), answer);
+  }
+
+  /** The server granted other scopes than before: the vault has them before the index. */
+  async #rebind(
+    grant: Grant,
+    granted: Pick<Grant, 'scope' | 'lostScope'>,
+    change: () => Promise<Grant>,
+  ): Promise<Grant> {
+    const secret = await this.secrets.read(grant.id);
+    const binding = { ...secret.binding, ...granted, generation: grant.generation + 1 };
+    return this.secrets.writeBoth(grant.id, { ...secret, binding }, change);
+  }
+
+  /** All scopes came again after a narrower refresh: this server keeps RFC 6749 §6. */
+  async #forgetNarrowing(grantId: string): Promise<void> {
+    const { narrowedTo: _, ...secret } = await this.secrets.read(grantId);
+    await this.secrets.write(grantId, secret);
+  }
+
+  /** Nothing was sent. Rejects with the error, or with one that says when the next try will be. */
+  async #failed(grant: Grant, error: unknown): Promise<never> {
+    const { grants } = this.#parts;
+    const told = this.#told(grant, error);
+    if (reasonOf(error) === 'login_required' && grants.isCurrent(grant)) {
+      const why = 'its refresh token or its registration is gone';
+      await grants.change(grant, { state: { kind: 'loginRequired', why }, attempt: undefined });
+    }
+    throw told;
+  }
+
+  /** The request was sent, and no token came of it. Rejects as `#failed` does. */
+  async #refused(attempted: Grant, refused: Refused): Promise<never> {
+    const { grants, registrations } = this.#parts;
+    const { error, record } = refused;
+    const isForgotten = forgets(error, record);
+    const key = pausedBy(attempted, refused);
+    const state = this.#count(attempted, refused, key);
+    const told = this.#told(attempted, error, { key, isEnded: state !== undefined });
+    if (isForgotten) await registrations.reject(record);
+    if (state) this.succeeded(attempted.id);
+    if (grants.isCurrent(attempted)) {
+      await grants.change(attempted, {
+        ...(state ? { state } : {}),
+        attempt: attemptAfter(attempted, refused),
+      });
+    }
+    throw isForgotten ? registrationForgotten(record) : told;
+  }
+
+  /** Counts the refusal for `key`. The state that it leaves the grant in; undefined: it stays as it is. */
+  #count(attempted: Grant, { error, before, record }: Refused, key: string): GrantState | undefined {
+    const { grants, clock } = this.#parts;
+    const earlier = this.#refusals.last(attempted.id);
+    if (reasonOf(error) === 'login_required') {
+      const why = whyEnded(before);
+      return deadState(grants.all(), attempted, clock.wall(), earlier ? afterRefusal(why, earlier) : why);
+    }
+    if (!isRefusal(error)) return undefined;
+    if (forgets(error, record)) return ending('the server no longer knows our registration');
+    const isLast = this.#refusals.add(key, error);
+    return isLast && key === attempted.id ? endedByRefusals(error) : undefined;
+  }
+
+  /** The error with what the person needs to know of it, written down; `key` says what pauses, but for a grant that ended. */
+  #told({ id, issuer }: Grant, error: unknown, { key = id, isEnded = false } = {}): unknown {
+    const reason = reasonOf(error);
+    this.#parts.audit.note({ event: 'refresh', outcome: reason, grant: id, issuer });
+    if (reason === 'locked' || reason === 'vault_unavailable') this.#isVaultInTrouble = true;
+    // No waiting helps a grant that ended.
+    if (isRefusal(error)) return isEnded ? error : refusedUntil(error, this.backoff.failed(key));
+    if (!(error instanceof Unreachable)) return error;
+    const wait = this.backoff.failed(id, error.retryAfter);
+    return unreachableUntil(error, wait);
+  }
+
+  /** DESIGN, Numbers: a server in trouble isn't asked with every request of every program. */
+  #obeyBackoff(key: string, { resource }: Grant): void {
+    const left = this.backoff.left(key);
+    if (left <= 0) return;
+    const refusal = this.#refusals.last(key);
+    throw refusal ? refusedUntil(refusal, left) : serverResting(resource, left);
+  }
+}
+
+/** What is known of a request under way. */
+interface Progress {
+  /** A new refresh token has come, and is not in the vault yet. */
+  isRotating: boolean;
+  /** It is there. */
+  isRotated?: boolean;
+}
+
+interface Prepared extends Omit<RefreshRequest, 'onRotation'> {
+  readonly record: RegistrationRecord;
+  readonly secret: GrantSecret;
+}
+
+/** What decides about the refresh token that is kept. */
+interface Sent {
+  readonly refreshToken: string;
+  /** Undefined: all scopes of the grant were asked for. */
+  readonly scope?: readonly string[] | undefined;
+}
+
+interface Refused {
+  readonly error: unknown;
+  readonly progress: Progress;
+  /** The attempt that was left over before this one. */
+  readonly before: Attempt | undefined;
+  readonly record: RegistrationRecord;
+  /** Undefined: all scopes of the grant were asked for. */
+  readonly scope: readonly string[] | undefined;
+}
+
+/** The key of what holds for one scope set of a grant alone. */
+const keyOfSet = (grantId: string, scope: readonly string[]): string =>
+  `${setsOf(grantId)}${scopeKey(scope)}`;
+
+/** What the keys of all scope sets of a grant begin with. */
+const setsOf = (grantId: string): string => `${grantId} `;
+
+/**
+ * The key of what pauses: the scope set alone where the server refused to narrow to it (RFC 6749 §6), with whatever error,
+ * because that says nothing about the grant's own scopes. A forgotten client and a dead refresh token (no refusal, but
+ * `login_required`) concern every refresh of the grant.
+ */
+function pausedBy({ id }: Grant, { error, record, scope }: Refused): string {
+  const isNarrowing = scope !== undefined && isRefusal(error) && !forgets(error, record);
+  return isNarrowing ? keyOfSet(id, scope) : id;
+}
+
+/** A registration that we made, and that the server knows no more. */
+function forgets(error: unknown, { registration }: RegistrationRecord): boolean {
+  return error instanceof ClientRejected && error.isUnknown && registration.source === 'dynamic';
+}
+
+/** What stays noted after a request without a token: gone once the server's word on the stored token is known. */
+function attemptAfter({ attempt }: Grant, { error, progress, before }: Refused): Attempt | undefined {
+  const reason = reasonOf(error);
+  if (progress.isRotated || reason === 'login_required') return undefined;
+  const isLost = error instanceof AnswerLost || progress.isRotating || reason === 'internal';
+  return before ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
+}
+
+const ending = (why: string): GrantState => ({ kind: 'loginRequired', why, isRefused: true });
+
+/** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers anew. */
+function registrationForgotten({ registration }: RegistrationRecord): KeyturnError {
+  return new KeyturnError(
+    'login_required',
+    `${quoted(registration.issuer)} no longer knows our registration.`,
+    { rule: 'RFC 6749 §5.2 (invalid_client)', hint: 'Sign in again; Keyturn registers anew.' },
+  );
+}
+
+function activeGrant(grants: Grants, grantId: string): Grant {
+  const grant = grants.byId(grantId);
+  if (grant?.state.kind === 'active') return grant;
+  throw new KeyturnError('login_required', `The grant ${grantId} is no longer active.`, {
+    hint: grant
+      ? `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`
+      : 'Sign in with `keyturn login RESOURCE`.',
+  });
+}
+
+function loginRequired(grant: Grant, why: string): KeyturnError {
+  return new KeyturnError('login_required', `The grant for ${grant.resource} can't be refreshed: ${why}.`, {
+    hint: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`,
+  });
+}
+
+function ended(grant: Grant): KeyturnError {
+  return new KeyturnError('conflict', `The grant ${grant.id} was ended while it was refreshed.`, {
+    hint: 'Try again: the newer state is used.',
+  });
+}

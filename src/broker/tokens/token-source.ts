@@ -1,0 +1,91 @@
+/**
+ * Where a grant's access token comes from: memory, else a refresh, else (without a refresh token) the vault.
+ *
+ * Invariant: a token that is still good is answered without any I/O, and one that the protected
+ * server refused never comes back.
+ */
+import { reasonOf, Unreachable } from '../../errors.ts';
+import { fromWall } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import type { Grant, Grants } from '../records/grant.ts';
+import type { Patience } from '../patience.ts';
+import { isRefusal } from '../refusals/refresh-refusals.ts';
+import type { Refresher } from './refresher.ts';
+import { fullScope, isAlive, isFresh, scopeKey, suffices } from './token-cache.ts';
+import type { AccessToken, TokenCache } from './token-cache.ts';
+
+export interface SourceParts {
+  readonly clock: Clock;
+  readonly grants: Grants;
+  readonly refresher: Refresher;
+  readonly cache: TokenCache;
+}
+
+export interface TokenNeed {
+  /** Just these scopes; undefined: all of the grant's. Only a grant with a refresh token can narrow. */
+  readonly narrow: readonly string[] | undefined;
+  /** Milliseconds the token must still live. */
+  readonly minimumValidity: number | undefined;
+  /** How long the caller waits for a refresh; not looked at for a token from memory. */
+  readonly waiting: Pick<Patience, 'signal'>;
+}
+
+/**
+ * A token; `changed` when the grant is no longer what it was: look again; `signIn` when only a new
+ * sign-in gives one that lives long enough, while the present one still serves others. Throws what
+ * the refresher throws.
+ */
+export async function tokenOf(
+  parts: SourceParts,
+  grant: Grant,
+  need: TokenNeed,
+): Promise<AccessToken | 'changed' | 'signIn'> {
+  const { cache, clock, refresher } = parts;
+  const { narrow, minimumValidity, waiting } = need;
+  const cached = cache.get(grant.id, scopeKey(narrow));
+  if (cached && isFresh(cached, clock.now(), minimumValidity)) return cached;
+  if (!grant.hasRefreshToken) return unrefreshable(parts, grant, cached, minimumValidity);
+  try {
+    return await refresher.refresh(grant.id, narrow, waiting.signal);
+  } catch (error) {
+    // A server that can't be reached, or refuses, is no reason to withhold a token that still works.
+    const isServers = error instanceof Unreachable || isRefusal(error);
+    if (isServers && cached && isAlive(cached, clock.now(), minimumValidity)) return cached;
+    if (reasonOf(error) === 'login_required') return 'changed';
+    throw error;
+  }
+}
+
+/** A grant without refresh token lives as long as its access token, which the vault keeps. */
+async function unrefreshable(
+  parts: SourceParts,
+  grant: Grant,
+  cached: AccessToken | undefined,
+  minimumValidity: number | undefined,
+): Promise<AccessToken | 'changed' | 'signIn'> {
+  const { cache, grants, clock } = parts;
+  const token = cached ?? (await storedToken(parts, grant));
+  if (token && suffices(token, clock.now(), minimumValidity)) return token;
+  if (token && isAlive(token, clock.now())) return 'signIn';
+  if (!grants.isCurrent(grant)) return 'changed';
+  cache.dropGrant(grant.id);
+  const why = 'its access token is over and the server gave no refresh token';
+  await grants.change(grant, { state: { kind: 'loginRequired', why } });
+  return 'changed';
+}
+
+async function storedToken(
+  { cache, refresher, grants, clock }: SourceParts,
+  grant: Grant,
+): Promise<AccessToken | undefined> {
+  const stored = (await refresher.secrets.read(grant.id)).accessToken;
+  if (!stored || cache.isRefused(grant.id, stored.value) || !grants.isCurrent(grant)) return undefined;
+  const { value: accessToken, scope } = stored;
+  const issuedAt = fromWall(clock, stored.issuedAt);
+  const expiresAt = fromWall(clock, stored.expiresAt);
+  // Another request may have read it meanwhile: one token has one id.
+  return (
+    cache.get(grant.id, fullScope) ??
+    cache.put(grant.id, fullScope, { accessToken, issuedAt, expiresAt, scope })
+  );
+}

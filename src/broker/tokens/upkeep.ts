@@ -1,0 +1,130 @@
+/**
+ * What the broker does by itself as time passes: keeps tokens in use fresh, and notes what the clock does.
+ *
+ * Invariants: one coarse tick that compares times, so that a suspend changes nothing; never a page, a
+ * question or a keychain prompt. Only a token that some program was handed is replaced before its
+ * margin is reached; one that nobody used since its issue is left to expire. Failures are quiet: the
+ * audit log has them, and whoever asks next is told.
+ */
+import type { Audit } from '../../audit/audit.ts';
+import type { Clock } from '../clock.ts';
+import type { Grants } from '../records/grant.ts';
+import type { Refresher } from './refresher.ts';
+import type { ServerRests } from '../refusals/server-rests.ts';
+import { fullScope } from './token-cache.ts';
+import type { AccessToken, TokenCache } from './token-cache.ts';
+
+export interface UpkeepParts {
+  readonly clock: Clock;
+  readonly cache: TokenCache;
+  readonly grants: Grants;
+  readonly refresher: Refresher;
+  readonly rests: ServerRests;
+  readonly audit: Audit;
+}
+
+/** Milliseconds. Short enough to meet the margin of a token of half a minute (6 s), long enough to cost nothing. */
+export const tickEvery = 5000;
+
+/** Milliseconds by which the clocks may part between two ticks before it is told: a busy machine ticks late. */
+const notable = 5000;
+
+interface Reading {
+  readonly now: number;
+  readonly wall: number;
+  readonly awake: number;
+}
+
+export class Upkeep {
+  readonly #parts: UpkeepParts;
+  readonly #end = new AbortController();
+  #last: Reading;
+
+  constructor(parts: UpkeepParts) {
+    this.#parts = parts;
+    this.#last = this.#read();
+  }
+
+  /** Ticks until `stop`; the first time after one interval, so that a start touches nothing. */
+  start(): void {
+    const again = (): void => {
+      this.tick();
+      this.start();
+    };
+    this.#parts.clock.sleep(tickEvery, this.#end.signal).then(again, () => undefined);
+  }
+
+  stop(): void {
+    this.#end.abort();
+  }
+
+  /** Starts what is due, and waits for none of it. */
+  tick(): void {
+    this.#noteTime();
+    const { refresher, cache } = this.#parts;
+    if (refresher.isVaultInTrouble) return;
+    for (const grantId of cache.grants()) {
+      if (this.#isDue(grantId)) void this.#refresh(grantId);
+    }
+  }
+
+  /** A token with a margin shorter than a tick is left to the requests: a tick may miss its last moments. */
+  #isDue(grantId: string): boolean {
+    const { cache, clock, grants, refresher } = this.#parts;
+    const token = cache.get(grantId, fullScope);
+    if (!token || token.handedTo.size === 0 || token.margin < tickEvery) return false;
+    const grant = grants.byId(grantId);
+    if (grant?.state.kind !== 'active' || !grant.hasRefreshToken) return false;
+    if (refresher.backoff.left(grantId) > 0 || refresher.isRefreshing(grantId)) return false;
+    const left = token.expiresAt - clock.now();
+    return left > 0 && left <= quietMargin(token);
+  }
+
+  async #refresh(grantId: string): Promise<void> {
+    try {
+      await this.#parts.refresher.refresh(grantId, undefined, this.#end.signal);
+    } catch {
+      // The refresher wrote it down; the backoff says when to try again.
+    }
+  }
+
+  /** The machine woke up, or the network is back: what failed before says little now, and time may have passed. */
+  resumed(): void {
+    this.#wake();
+    this.tick();
+  }
+
+  #wake(): void {
+    this.#parts.refresher.backoff.wake();
+    this.#parts.rests.wake();
+  }
+
+  #noteTime(): void {
+    const { audit } = this.#parts;
+    const last = this.#last;
+    const read = this.#read();
+    this.#last = read;
+    const slept = read.now - last.now - (read.awake - last.awake);
+    if (slept > notable) {
+      this.#wake();
+      audit.note({ event: 'clock', outcome: `resumed after ${seconds(slept)} s` });
+    }
+    const set = read.wall - last.wall - (read.now - last.now);
+    if (Math.abs(set) > notable) {
+      const way = set > 0 ? 'forward' : 'back';
+      audit.note({ event: 'clock', outcome: `set ${way} by ${seconds(Math.abs(set))} s` });
+    }
+  }
+
+  #read(): Reading {
+    const { clock } = this.#parts;
+    return { now: clock.now(), wall: clock.wall(), awake: clock.awake() };
+  }
+}
+
+/** Milliseconds: a tick before the margin at which a request would have to wait for the refresh. */
+export function quietMargin({ margin }: AccessToken): number {
+  return margin + tickEvery;
+}
+
+const seconds = (milliseconds: number): number => Math.round(milliseconds / 1000);

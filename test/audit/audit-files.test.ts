@@ -1,0 +1,135 @@
+/** The audit log's files: turned over by size, bounded in number, read back whole. */
+import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { exportAudit, tailAudit } from '../../src/audit/audit-export.ts';
+import { auditRig, recordRows } from './audit-rig.ts';
+import type { AuditRig } from './audit-rig.ts';
+import { refusal } from '../broker/rig.ts';
+
+/** About three rows a file, three files. */
+const small = { fileSize: 500, files: 3 };
+
+async function turnedLog(rows: number, rig = auditRig()): Promise<AuditRig> {
+  const audit = rig.run({ limits: small });
+  await audit.seal();
+  await recordRows(audit, rows);
+  await audit.flush();
+  return rig;
+}
+
+describe('turning over', () => {
+  it('keeps so many files, each 0600, and verifies across them', async () => {
+    const rig = await turnedLog(30);
+    expect(rig.files()).toHaveLength(3);
+    for (const name of rig.files()) expect(statSync(rig.path(name)).mode & 0o777).toBe(0o600);
+    expect(await rig.verify()).toMatchObject({ ok: true, unprovenRows: 0 });
+    expect(rig.rows()).toContainEqual(
+      expect.objectContaining({ outcome: 'removed', file: expect.stringMatching(/^audit-\d{6}\.jsonl$/) }),
+    );
+  });
+
+  it('goes on over runs', async () => {
+    const rig = await turnedLog(7);
+    for (let run = 0; run < 5; run += 1) await turnedLog(5, rig);
+    expect(rig.files()).toHaveLength(3);
+    expect(await rig.verify()).toMatchObject({ ok: true });
+  });
+
+  it('goes on where a crash fell between the full file and the new one', async () => {
+    const rig = auditRig();
+    const audit = rig.run();
+    await audit.seal();
+    await recordRows(audit, 3);
+    await audit.flush();
+    renameSync(rig.file, rig.path('audit-000001.jsonl'));
+    await turnedLog(2, rig);
+    expect(rig.rows()[5]).toMatchObject({ outcome: 'continued', sequence: 6 });
+    expect(await rig.verify()).toMatchObject({ ok: true });
+  });
+
+  it.each([
+    ['oldest', 0],
+    ['middle', 1],
+    ['newest', 2],
+  ])('shows that the %s file was removed', async (_which, index) => {
+    const rig = await turnedLog(30);
+    rmSync(rig.path(String(rig.files()[index])));
+    expect(await rig.verify()).toMatchObject({ ok: false });
+  });
+
+  it('removes nothing before the vault opened, because no keyed row could vouch for it', async () => {
+    const rig = auditRig();
+    const audit = rig.run({ limits: small });
+    await recordRows(audit, 20);
+    const before = rig.files().length;
+    expect(before).toBeGreaterThan(3);
+    await audit.seal();
+    await recordRows(audit, 5);
+    await audit.flush();
+    expect(rig.files()).toHaveLength(3);
+    expect(await rig.verify()).toMatchObject({ ok: true });
+  });
+
+  it('puts the rows of version 0.1 away with their file, and says so', async () => {
+    const rig = auditRig();
+    rig.put(Array.from({ length: 20 }, (_, n) => `{"time":${n},"event":"pair","outcome":"yes"}`));
+    await turnedLog(2, rig);
+    expect(await rig.verify()).toMatchObject({ ok: true, oldRows: 20 });
+    await turnedLog(30, rig);
+    expect(await rig.verify()).toMatchObject({ ok: true, oldRows: 0 });
+  });
+});
+
+describe('reading back', () => {
+  it('gives the last rows, oldest first, across files, without their links', async () => {
+    const rig = await turnedLog(30);
+    const rows = await tailAudit(rig.folder, 9);
+    expect(rows).toHaveLength(9);
+    expect(rows.map(({ sequence }) => sequence)).toEqual(
+      rig
+        .rows()
+        .slice(-9)
+        .map(({ sequence }) => sequence),
+    );
+    expect(JSON.stringify(rows)).not.toContain('"mac"');
+    expect(await tailAudit(rig.folder, 0)).toEqual([]);
+    expect(await tailAudit(auditRig().folder, 5)).toEqual([]);
+  });
+
+  it('exports the rows of a time as the log’s own lines', async () => {
+    const rig = auditRig();
+    const audit = rig.run();
+    for (const outcome of ['early', 'in time', 'late']) {
+      await audit.record({ event: 'permission', outcome });
+      rig.clock.time += 1000;
+    }
+    const pieces: string[] = [];
+    const since = rig.clock.time - 2000;
+    const choice = { since, until: since + 1000, format: 'jsonl' } as const;
+    const count = await exportAudit(rig.folder, (text) => void pieces.push(text), choice);
+    expect(count).toBe(1);
+    expect(pieces.join('')).toBe(`${rig.lines()[2]}\n`);
+    expect(pieces.join('')).toContain('in time');
+  });
+
+  it('refuses a log that can’t be read, instead of calling it empty', async () => {
+    const rig = auditRig();
+    mkdirSync(rig.file);
+    expect(await refusal(tailAudit(rig.folder, 5))).toMatchObject({ reason: 'file_unreadable' });
+    expect(await refusal(rig.verify())).toMatchObject({ reason: 'file_unreadable' });
+    const record = rig.run().record({ event: 'pair', outcome: 'yes' });
+    expect(await refusal(record)).toMatchObject({ reason: 'file_unreadable' });
+  });
+
+  it('exports CSV that no spreadsheet runs', async () => {
+    const rig = auditRig();
+    await rig.run().record({ event: 'pair', outcome: 'say "yes"', client: '=cmd()', scope: ['a', 'b'] });
+    let text = '';
+    await exportAudit(rig.folder, async (piece) => void (text += piece), { format: 'csv' });
+    const lines = text.split('\r\n');
+    expect(lines[0]).toMatch(/^"sequence","time","event"/);
+    expect(lines[2]).toContain('"2","2027-01-15T08:00:00.000Z","pair","say ""yes""","\'=cmd()"');
+    expect(lines[2]).toContain('"a b"');
+    expect(lines).toHaveLength(4);
+  });
+});

@@ -1,0 +1,230 @@
+/** The audit trail: every row, no secret, and an honest word about rows that were lost. */
+import { mkdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AuditFile } from '../../src/audit/audit.ts';
+import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import { openSite } from '../oauth/site.ts';
+import type { Site } from '../oauth/site.ts';
+import { oddServer, redirectOf } from '../broker/odd-server.ts';
+import { brokerRig, refusal, temporaryFolder } from '../broker/rig.ts';
+
+interface TriedAudit {
+  readonly audit: AuditFile;
+  readonly file: string;
+  readonly rows: () => Record<string, unknown>[];
+  readonly clock: { time: number };
+}
+
+function auditIn(folder: string): TriedAudit {
+  const clock = { time: 1234 };
+  const file = path.join(folder, 'state', 'audit.jsonl');
+  const rows = (): Record<string, unknown>[] =>
+    readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  return { audit: new AuditFile(file, () => clock.time), file, rows, clock };
+}
+
+describe('an audit row', () => {
+  it('about authority is on disk when its deed is done, readable by the owner only', async () => {
+    const { audit, file, rows } = auditIn(temporaryFolder());
+    await audit.record({ event: 'permission', outcome: 'allow', client: 'editor' });
+    expect(rows()).toMatchObject([
+      { sequence: 1, time: 1234, event: 'audit', outcome: 'started' },
+      { sequence: 2, time: 1234, event: 'permission', outcome: 'allow', client: 'editor' },
+    ]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('about a token waits in memory and keeps its place', async () => {
+    const { audit, file, rows } = auditIn(temporaryFolder());
+    audit.note({ event: 'token', outcome: 'ok' });
+    expect(() => statSync(file)).toThrow('ENOENT');
+    await audit.record({ event: 'revoke', outcome: 'confirmed' });
+    expect(rows().map(({ event }) => event)).toEqual(['audit', 'token', 'revoke']);
+  });
+
+  it('loses the query of its URLs', async () => {
+    const { audit, rows } = auditIn(temporaryFolder());
+    const url = 'https://a.example/mcp?key=hush';
+    const issuer = 'https://me:hush@a.example/issuer#hush';
+    await audit.record({ event: 'token', outcome: 'ok', endpoint: url, resource: url, issuer });
+    expect(rows()[1]).toMatchObject({
+      endpoint: 'https://a.example/mcp?…',
+      resource: 'https://a.example/mcp?…',
+      issuer: 'https://…@a.example/issuer#…',
+    });
+  });
+
+  it('is bounded whatever a program calls itself and asks for', async () => {
+    const { audit, rows } = auditIn(temporaryFolder());
+    const scope = Array.from({ length: 5000 }, (_, n) => `scope-${n}`);
+    await audit.record({ event: 'pair', outcome: 'yes', client: 'x'.repeat(100_000), scope });
+    expect(JSON.stringify(rows()[1]).length).toBeLessThan(3000);
+  });
+
+  it('stays one line whatever a program calls itself', async () => {
+    const { audit, rows } = auditIn(temporaryFolder());
+    await audit.record({ event: 'pair', outcome: 'yes', client: 'a\n{"event":"revoke"}' });
+    expect(rows()).toHaveLength(2);
+  });
+
+  it('that can’t be written is written with the next one', async () => {
+    const folder = temporaryFolder();
+    const { audit, file, rows } = auditIn(folder);
+    mkdirSync(file, { recursive: true });
+    await refusal(audit.record({ event: 'pair', outcome: 'yes' }));
+    rmdirSync(file);
+    await audit.record({ event: 'pair', outcome: 'no' });
+    expect(rows().map(({ outcome }) => outcome)).toEqual(['started', 'yes', 'no']);
+  });
+
+  it('beyond ten thousand in memory is counted as lost', async () => {
+    const { audit, rows } = auditIn(temporaryFolder());
+    for (let n = 0; n < 10_003; n += 1) audit.note({ event: 'refresh', outcome: 'ok' });
+    await audit.flush();
+    expect(rows()).toHaveLength(10_002);
+    expect(rows().at(-1)).toMatchObject({ time: 1234, event: 'lost', rows: 3 });
+    audit.note({ event: 'refresh', outcome: 'ok' });
+    await audit.flush();
+    expect(rows().at(-1)).toMatchObject({ event: 'refresh' });
+  });
+});
+
+describe('repeats of one answer', () => {
+  const hit = { event: 'token', outcome: 'ok', client: 'editor', grant: 'g', scope: ['read'] } as const;
+
+  it('get a row at once, and one a minute with how many there were, and the first and last', async () => {
+    const { audit, rows, clock } = auditIn(temporaryFolder());
+    for (let second = 0; second <= 60; second += 1) {
+      audit.note(hit);
+      clock.time += 1000;
+    }
+    await audit.flush();
+    expect(rows().slice(1)).toMatchObject([
+      { time: 1234, ...hit },
+      { time: 60_234, ...hit, count: 59, first: 2234, last: 60_234 },
+      { time: 61_234, ...hit },
+    ]);
+    expect(rows()[1]).not.toHaveProperty('count');
+  });
+
+  it('are told apart by program, grant, scope, token and outcome', async () => {
+    const { audit, rows } = auditIn(temporaryFolder());
+    const others = [
+      { client: 'agent' },
+      { grant: 'h' },
+      { scope: ['read', 'write'] },
+      { fingerprint: '0123456789abcdef' },
+      { outcome: 'refreshed' },
+    ];
+    for (const other of [{}, ...others]) audit.note({ ...hit, ...other });
+    await audit.flush();
+    expect(rows()).toHaveLength(7);
+  });
+
+  it('are written when the broker stops', async () => {
+    const { audit, rows } = auditIn(temporaryFolder());
+    for (let n = 0; n < 4; n += 1) audit.note(hit);
+    await audit.flush();
+    expect(rows().at(-1)).toMatchObject({ ...hit, count: 3 });
+  });
+
+  it('of more than a thousand kinds a minute are counted as lost', async () => {
+    const { audit, rows, clock } = auditIn(temporaryFolder());
+    const refused = (n: number): void => {
+      audit.note({ event: 'refused', outcome: 'not_permitted', endpoint: `https://a.example/${n}` });
+    };
+    for (let n = 0; n < 1005; n += 1) refused(n);
+    await audit.record({ event: 'pair', outcome: 'yes' });
+    expect(rows().at(-1)).toMatchObject({ event: 'lost', rows: 5 });
+    clock.time += 60_000;
+    refused(2000);
+    await audit.flush();
+    expect(rows().at(-1)).toMatchObject({ endpoint: 'https://a.example/2000' });
+  });
+});
+
+describe('a whole journey', () => {
+  let site: Site;
+  beforeAll(async () => {
+    site = await openSite();
+  });
+  afterAll(async () => site.close());
+
+  /** What nobody but the vault and the network may see. */
+  const secrets = /SECRET|code (basic|read|write)/;
+
+  it('leaves no token, code, verifier, state or client secret in any file', async () => {
+    const server = oddServer(site, { scopesSupported: ['read'] });
+    site.lay('/register', {
+      status: 201,
+      body: {
+        client_id: 'client-1',
+        client_secret: 'SECRET-client',
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    });
+    server.answer = (_form, usual) => ({
+      ...usual,
+      access_token: `SECRET-${usual.access_token}`,
+      refresh_token: `SECRET-${usual.refresh_token}`,
+    });
+    const rig = await brokerRig(server);
+    const card = rig.ask();
+    rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');
+    const token = await card;
+    rig.clock.advance(3_600_000);
+    await rig.ask();
+    rig.broker.rejectToken({ clientId: 'editor', token: { accessToken: token.accessToken } });
+    const stepUp = refusal(rig.ask({ scope: ['write'] }));
+    rig.parts.interactions.answer((await rig.question('allow')).id, 'no');
+    await stepUp;
+    server.answer = () => ({ status: 400, body: { error: 'invalid_grant', error_description: 'SECRET' } });
+    rig.clock.advance(3_600_000);
+    await refusal(rig.ask());
+    await revokeGrant(rig.parts, rig.grant());
+    await rig.parts.audit.flush();
+    expect(JSON.stringify(server.tokenRequests.map((form) => [...form]))).toMatch(secrets);
+    const texts = rig.texts();
+    expect(texts).toHaveLength(4);
+    for (const text of texts) {
+      expect(text).not.toMatch(secrets);
+      for (const page of rig.pages) {
+        expect(text).not.toContain(redirectOf(page).searchParams.get('state'));
+      }
+      for (const form of server.tokenRequests) {
+        const verifier = form.get('code_verifier');
+        if (verifier !== null) expect(text).not.toContain(verifier);
+      }
+    }
+    const audit = texts.find((text) => text.includes('"event":"token"')) ?? '';
+    for (const event of ['permission', 'registration', 'login', 'token', 'refresh', 'refused', 'revoke']) {
+      expect(audit).toContain(`"event":"${event}"`);
+    }
+  });
+
+  it('puts no secret in its refusals', async () => {
+    const server = oddServer(site, { scopesSupported: ['read'] });
+    const rig = await brokerRig(server);
+    await rig.allow();
+    await rig.ask();
+    const body = 'SECRET-body {"refresh_token":"SECRET"}';
+    for (const answer of [
+      { status: 200, body },
+      { status: 400, body },
+      { status: 503, body },
+    ]) {
+      server.answer = () => answer;
+      rig.clock.advance(3_600_000);
+      const error = await refusal(rig.ask());
+      const shown = error instanceof Error ? `${error.message} ${error.stack} ${JSON.stringify(error)}` : '';
+      expect(shown).toContain('token endpoint');
+      expect(shown).not.toMatch(/SECRET|refresh-1/);
+      expect(error).toMatchObject({ reason: 'authorization_server_unreachable' });
+      expect((error as Error).cause).toBeUndefined();
+    }
+  });
+});

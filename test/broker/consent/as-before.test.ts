@@ -1,0 +1,119 @@
+/** A yes "as before": what it adds to, and that what was ended in the meantime allows nothing. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Permission } from '../../../src/broker/records/permission.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { brokerRig, inWorld, refusal } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(async () => world.close());
+
+const asBefore = { asBefore: true } as const;
+const hour = 3_600_000;
+
+interface Asking {
+  readonly rig: Rig;
+  /** The card of a request for more than what stands. */
+  readonly id: string;
+  readonly asked: ReturnType<Rig['ask']>;
+}
+
+/** `editor` may read there, until then, and asks to write. */
+async function asking(until?: number): Promise<Asking> {
+  const rig = await brokerRig(inWorld(world));
+  await rig.broker.consent.decide({
+    ...place(rig),
+    decision: 'allow',
+    scope: ['notes:read'],
+    createdAt: rig.clock.wall(),
+    ...(until === undefined ? {} : { until: rig.clock.wall() + until }),
+  });
+  return moreAsked(rig);
+}
+
+async function moreAsked(rig: Rig): Promise<Asking> {
+  const asked = rig.ask({ scope: ['notes:write'] });
+  asked.catch(() => undefined);
+  return { rig, asked, id: (await rig.question('allow')).id };
+}
+
+const place = ({ endpoint }: Rig) => ({ clientId: 'editor', endpoint });
+
+const kept = (rig: Rig): Permission | undefined =>
+  rig.parts.permissions.find('editor', rig.endpoint, rig.clock.wall());
+
+const gone = { reason: 'conflict', message: 'What editor was allowed there before is over.' };
+
+describe('a yes "as before"', () => {
+  it.each([
+    ['without end', undefined],
+    ['with its end', hour],
+  ])('adds to what stands, %s', async (_what, until) => {
+    const { rig, id, asked } = await asking(until);
+    const end = kept(rig)?.until;
+    rig.parts.interactions.answer(id, 'yes', asBefore);
+    expect((await asked).scope).toContain('notes:write');
+    expect(kept(rig)).toMatchObject({ decision: 'allow', scope: ['notes:read', 'notes:write'] });
+    expect(kept(rig)?.until).toBe(end);
+    expect(rig.parts.leases.of('editor', rig.clock.wall())).toEqual([]);
+  });
+
+  it('adds to what was allowed for a time beside nothing else, and ends with that', async () => {
+    const rig = await brokerRig(inWorld(world));
+    const until = rig.clock.wall() + hour;
+    const createdAt = rig.clock.wall();
+    const held = { ...place(rig), decision: 'allow' as const, scope: ['notes:read'], createdAt, until };
+    rig.parts.leases.set({ permission: held });
+    const { id, asked } = await moreAsked(rig);
+    rig.parts.interactions.answer(id, 'yes', asBefore);
+    expect((await asked).scope).toContain('notes:write');
+    expect(kept(rig)).toBeUndefined();
+    rig.clock.advance(hour);
+    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
+  });
+
+  it.each(['ended', 'denied', 'over'] as const)(
+    'is refused where what stood is %s by then, and the card stays',
+    async (how) => {
+      const { rig, id, asked } = await asking(hour);
+      if (how === 'ended') await rig.parts.permissions.end('editor', rig.endpoint);
+      if (how === 'denied')
+        await rig.parts.permissions.set({ ...place(rig), decision: 'deny', createdAt: 0 });
+      if (how === 'over') rig.clock.setWall(hour);
+      expect(() => rig.parts.interactions.answer(id, 'yes', asBefore)).toThrow(
+        expect.objectContaining(gone) as Error,
+      );
+      expect(rig.parts.interactions.find(id)).toBeDefined();
+      rig.parts.interactions.answer(id, 'no');
+      expect(await refusal(asked)).toMatchObject({ reason: 'consent_denied' });
+    },
+  );
+
+  it('allows nothing where what stood is ended right after the yes, and says that the yes was void', async () => {
+    const { rig, id, asked } = await asking();
+    rig.parts.interactions.answer(id, 'yes', asBefore);
+    const ending = rig.parts.permissions.end('editor', rig.endpoint);
+    expect(await refusal(asked)).toMatchObject({ reason: 'consent_required' });
+    expect(await ending).toBe(true);
+    await rig.parts.audit.flush();
+    expect(rig.texts().join('\n')).toContain('"outcome":"void"');
+  });
+
+  // Wherever the yes is on its way to the disk by then.
+  it.each(Array.from({ length: 12 }, (_none, steps) => steps))(
+    'leaves nothing of what was ended %i steps after it',
+    async (steps) => {
+      const { rig, id, asked } = await asking();
+      rig.parts.interactions.answer(id, 'yes', asBefore);
+      for (let step = 0; step < steps; step += 1) await Promise.resolve();
+      expect(await rig.parts.permissions.end('editor', rig.endpoint)).toBe(true);
+      await asked.catch(() => undefined);
+      expect(kept(rig)).toBeUndefined();
+      expect(rig.parts.leases.of('editor', rig.clock.wall())).toEqual([]);
+    },
+  );
+});

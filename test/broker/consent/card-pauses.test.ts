@@ -1,0 +1,118 @@
+/** How often a program may put a card before the person. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(async () => world.close());
+
+const rig = (): Promise<Rig> => brokerRig(inWorld(world));
+
+describe('the cards of a program that were put off', () => {
+  const late = { reason: 'rate_limited', retryAfter: 1 };
+
+  /** Puts off the card of a request, or takes the request back. */
+  async function comesToNothing({ ask, question, parts }: Rig, how: 'later' | 'withdrawn'): Promise<void> {
+    const program = new AbortController();
+    const asked = refusal(ask({ signal: program.signal }));
+    const { id } = await question('allow');
+    if (how === 'later') parts.interactions.answer(id, 'later');
+    else program.abort();
+    await asked;
+  }
+
+  async function until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await turnOfEvents();
+  }
+
+  it.each(['later', 'withdrawn'] as const)('come after a pause that grows with each: %s', async (how) => {
+    const r = await rig();
+    for (const longest of [1000, 2000, 4000]) {
+      await comesToNothing(r, how);
+      r.clock.advance(longest * 0.75 - 1);
+      // Another server is no way around it; another program isn't held up.
+      const elsewhere = r.ask({ resource: `${r.endpoint}/elsewhere` });
+      expect(await refusal(elsewhere)).toMatchObject({ reason: 'rate_limited', hint: expect.any(String) });
+      r.clock.advance(longest * 0.25 + 1);
+    }
+    await comesToNothing(r, how);
+    const other = refusal(r.ask({ clientId: 'agent' }));
+    r.parts.interactions.answer((await r.question('allow')).id, 'later');
+    expect(await other).toMatchObject({ reason: 'consent_required' });
+    r.clock.advance(8000 + 300_001);
+    await comesToNothing(r, how);
+    expect(await refusal(r.ask())).toMatchObject(late);
+  });
+
+  it('come at once after a yes, and after a permission that the owner gives the program', async () => {
+    const r = await rig();
+    await comesToNothing(r, 'later');
+    await r.allow('editor', ['notes:read'], `${r.endpoint}/elsewhere`);
+    await comesToNothing(r, 'later');
+    r.clock.advance(1000);
+    const asked = r.ask({ scope: ['notes:read'] });
+    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
+    await asked;
+    const more = refusal(r.ask({ scope: ['notes:write'] }));
+    r.parts.interactions.answer((await r.question('allow')).id, 'later');
+    await more;
+    expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject(late);
+  });
+
+  it('wait all the same when the person answers another program, or gives it something', async () => {
+    const r = await rig();
+    await comesToNothing(r, 'later');
+    const other = r.ask({ clientId: 'agent', scope: ['notes:read'] });
+    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
+    await other;
+    await r.allow('script');
+    r.broker.userActed(r.endpoint);
+    expect(await refusal(r.ask())).toMatchObject(late);
+    await r.broker.consent.decide({
+      clientId: 'editor',
+      endpoint: `${r.endpoint}/elsewhere`,
+      decision: 'deny',
+      createdAt: r.clock.wall(),
+    });
+    expect(await refusal(r.ask())).toMatchObject(late);
+  });
+
+  it('come at once after a sign-in at the server that they were about, and at no other', async () => {
+    const r = await rig();
+    const elsewhere = { resource: `${r.endpoint}/elsewhere` };
+    await comesToNothing(r, 'later');
+    await r.login(elsewhere);
+    expect(await refusal(r.ask())).toMatchObject(late);
+    await r.login();
+    await comesToNothing(r, 'later');
+
+    // About two servers: signing in at one of them is no word on the other.
+    const cards = [r.ask(), r.ask(elsewhere)].map(refusal);
+    expect(await Promise.all(cards)).toMatchObject([late, late]);
+    r.clock.advance(1000);
+    const both = [r.ask(), r.ask(elsewhere)].map(refusal);
+    await until(() => r.parts.interactions.list().length === 2);
+    for (const { id } of r.parts.interactions.list()) r.parts.interactions.answer(id, 'later');
+    await Promise.all(both);
+    await r.login();
+    expect(await refusal(r.ask())).toMatchObject({ reason: 'rate_limited' });
+  });
+
+  it('hold up nobody who joins a question that is open', async () => {
+    const r = await rig();
+    const open = r.ask({ scope: ['notes:read'] });
+    const { id } = await r.question('allow');
+    const program = new AbortController();
+    const gone = refusal(r.ask({ resource: `${r.endpoint}/elsewhere`, signal: program.signal }));
+    program.abort();
+    await gone;
+    const joined = r.ask({ scope: ['notes:read'] });
+    r.parts.interactions.answer(id, 'yes');
+    expect((await joined).tokenId).toBe((await open).tokenId);
+  });
+});

@@ -1,0 +1,409 @@
+/** No permission, no token: who asks the user, what an answer changes, and what ends a permission. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(async () => world.close());
+
+const rig = (): Promise<Rig> => brokerRig(inWorld(world));
+
+const hour = 3_600_000;
+
+function permissionOf({ parts, endpoint, clock }: Rig, clientId = 'editor') {
+  return parts.permissions.find(clientId, endpoint, clock.now());
+}
+
+describe('a program without permission', () => {
+  it('raises a question and fetches nothing before its answer', async () => {
+    const { ask, question, fetched, parts, endpoint } = await rig();
+    const asked = ask({ scope: ['notes:read'] });
+    const card = await question('allow');
+    expect(card.question).toEqual({
+      kind: 'allow',
+      isAllowed: expect.any(Function),
+      clientId: 'editor',
+      clientName: 'editor',
+      endpoint,
+      scope: ['notes:read'],
+    });
+    expect(fetched).toEqual([]);
+    parts.interactions.answer(card.id, 'yes');
+    expect((await asked).scope).toEqual(['notes:read']);
+  });
+
+  it('is not allowed a scope by a yes that its question does not show', async () => {
+    const { ask, question, parts, endpoint, clock } = await rig();
+    const asked = ask({ scope: ['notes:read', 'notes:list'] });
+    const { id } = await question('allow');
+    expect(() => parts.interactions.answer(id, 'yes', { scope: ['notes:read', 'notes:write'] })).toThrow(
+      expect.objectContaining({
+        reason: 'invalid_request',
+        message: 'The question does not ask for "notes:write".',
+        hint: expect.stringContaining('It asks for "notes:read", "notes:list".'),
+      }),
+    );
+    parts.interactions.answer(id, 'yes', { scope: ['notes:read'] });
+    expect(await refusal(asked)).toMatchObject({ reason: 'consent_required' });
+    expect(parts.permissions.find('editor', endpoint, clock.now())).toMatchObject({ scope: ['notes:read'] });
+  });
+
+  it('is told so at once when it wants no interaction', async () => {
+    const { ask, parts, fetched } = await rig();
+    const error = await refusal(ask({ interaction: 'never' }));
+    expect(error).toMatchObject({
+      reason: 'consent_required',
+      hint: expect.stringContaining('keyturn allow'),
+    });
+    expect(parts.interactions.list()).toEqual([]);
+    expect(fetched).toEqual([]);
+  });
+
+  it('shares one question with its other requests', async () => {
+    const { ask, question, parts } = await rig();
+    const asked = [ask(), ask(), ask()];
+    const card = await question('allow');
+    expect(parts.interactions.list()).toHaveLength(1);
+    parts.interactions.answer(card.id, 'no');
+    for (const one of asked) expect(await refusal(one)).toMatchObject({ reason: 'consent_denied' });
+  });
+
+  it('can open only so many questions', async () => {
+    const { ask, parts, endpoint } = await rig();
+    const withdrawn = new AbortController();
+    const asked = Array.from({ length: 9 }, (_, n) =>
+      refusal(ask({ resource: `${endpoint}/${n}`, signal: withdrawn.signal })),
+    );
+    expect(await asked[8]).toMatchObject({ reason: 'rate_limited' });
+    expect(parts.interactions.list()).toHaveLength(8);
+    const other = refusal(ask({ clientId: 'agent', signal: withdrawn.signal }));
+    expect(parts.interactions.list()).toHaveLength(9);
+    withdrawn.abort();
+    await Promise.all([...asked, other]);
+    expect(parts.interactions.list()).toEqual([]);
+  });
+});
+
+describe('an answer', () => {
+  it('"no" is remembered, and asked no more', async () => {
+    const { ask, question, parts } = await rig();
+    const first = ask();
+    parts.interactions.answer((await question('allow')).id, 'no');
+    expect(await refusal(first)).toMatchObject({ reason: 'consent_denied' });
+    expect(await refusal(ask())).toMatchObject({ reason: 'consent_denied' });
+    expect(await refusal(ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_denied' });
+    expect(parts.interactions.list()).toEqual([]);
+  });
+
+  it('"later" leaves no trace: the next request asks again', async () => {
+    const { ask, question, parts, clock } = await rig();
+    const first = ask();
+    parts.interactions.answer((await question('allow')).id, 'later');
+    expect(await refusal(first)).toMatchObject({ reason: 'consent_required' });
+    expect(parts.permissions.of('editor', 0)).toEqual([]);
+    clock.advance(1000);
+    const second = refusal(ask());
+    parts.interactions.answer((await question('allow')).id, 'no');
+    await second;
+  });
+
+  it('that comes after the request ran out of time still counts', async () => {
+    const { ask, question, parts, clock } = await rig();
+    const first = refusal(ask({ timeout: 5000 }));
+    const card = await question('allow');
+    clock.advance(5000);
+    expect(await first).toMatchObject({ reason: 'consent_pending', hint: expect.stringContaining(card.id) });
+    parts.interactions.answer(card.id, 'yes');
+    await turnOfEvents();
+    expect((await ask({ timeout: 60_000 })).accessToken).toBeTypeOf('string');
+  });
+
+  it('is no longer possible once the program has gone away', async () => {
+    const { ask, question, parts } = await rig();
+    const program = new AbortController();
+    const asked = refusal(ask({ signal: program.signal }));
+    const { id } = await question('allow');
+    program.abort();
+    expect(await asked).toMatchObject({ reason: 'interrupted' });
+    expect(() => parts.interactions.answer(id, 'yes')).toThrow(
+      expect.objectContaining({ reason: 'not_found' }),
+    );
+  });
+
+  it('stays possible when another program with the same question ran out of time before', async () => {
+    const { ask, question, parts, clock } = await rig();
+    const patient = refusal(ask({ timeout: 1000 }));
+    const { id } = await question('allow');
+    clock.advance(1000);
+    expect(await patient).toMatchObject({ reason: 'consent_pending' });
+    const program = new AbortController();
+    const hasty = refusal(ask({ signal: program.signal }));
+    program.abort();
+    expect(await hasty).toMatchObject({ reason: 'interrupted' });
+    expect(parts.interactions.answer(id, 'later').id).toBe(id);
+  });
+
+  it('is asked anew by a program that comes a moment after the last one went away', async () => {
+    const { ask, question, parts, clock } = await rig();
+    const program = new AbortController();
+    const first = refusal(ask({ signal: program.signal }));
+    await question('allow');
+    program.abort();
+    expect(await first).toMatchObject({ reason: 'interrupted' });
+    clock.advance(1000);
+    const second = ask();
+    parts.interactions.answer((await question('allow')).id, 'yes');
+    expect((await second).accessToken).toBeTypeOf('string');
+  });
+
+  it('is taken as "later" after ten minutes', async () => {
+    const { ask, question, parts, clock } = await rig();
+    const asked = refusal(ask({ timeout: hour }));
+    await question('allow');
+    clock.advance(600_000);
+    expect(await asked).toMatchObject({ reason: 'consent_required' });
+    expect(parts.interactions.list()).toEqual([]);
+  });
+
+  it('for the command line is a lease of one hour', async () => {
+    const r = await rig();
+    const asked = r.ask({ clientId: 'cli' });
+    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
+    await asked;
+    expect(permissionOf(r, 'cli')?.until).toBe(r.clock.now() + hour);
+    r.clock.advance(hour);
+    expect(await refusal(r.ask({ clientId: 'cli', interaction: 'never' }))).toMatchObject({
+      reason: 'consent_required',
+    });
+  });
+});
+
+describe('a permission', () => {
+  it('whose card named no scopes is fixed to what the first token carries, and to its resource', async () => {
+    const r = await rig();
+    const first = r.ask();
+    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
+    const { scope } = await first;
+    expect(permissionOf(r)).toMatchObject({ resource: world.protectedServer.resource });
+    expect(permissionOf(r)?.fixAtFirstToken).toBeUndefined();
+    const asked = refusal(r.ask({ scope: ['notes:write'] }));
+    const card = await r.question('allow');
+    expect(card.question).toMatchObject({ scope: [...scope, 'notes:write'] });
+    r.parts.interactions.answer(card.id, 'later');
+    await asked;
+  });
+
+  it('keeps its lease and its resource when a card widens it', async () => {
+    const r = await rig();
+    const until = r.clock.now() + hour;
+    const { endpoint, clock } = r;
+    await r.broker.consent.decide({
+      clientId: 'editor',
+      endpoint,
+      decision: 'allow',
+      createdAt: clock.now(),
+      scope: ['notes:read'],
+      until,
+      resource: world.protectedServer.resource,
+    });
+    const asked = r.ask({ scope: ['notes:write'] });
+    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
+    await asked;
+    expect(permissionOf(r)).toMatchObject({
+      until,
+      resource: world.protectedServer.resource,
+      scope: ['notes:read', 'notes:write'],
+    });
+  });
+
+  it('stays when the user refuses more, and the refusal is remembered', async () => {
+    const r = await rig();
+    await r.allow('editor', ['notes:read']);
+    const asked = refusal(r.ask({ scope: ['notes:write'] }));
+    r.parts.interactions.answer((await r.question('allow')).id, 'no');
+    expect(await asked).toMatchObject({ reason: 'consent_denied' });
+    expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject({ reason: 'consent_denied' });
+    expect(r.parts.interactions.list()).toEqual([]);
+    expect((await r.ask()).scope).toEqual(['notes:read']);
+    await r.allow('editor', ['notes:read']);
+    expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject({ reason: 'consent_denied' });
+    await r.allow('editor', ['notes:read', 'notes:write']);
+    expect((await r.ask({ scope: ['notes:write'] })).scope).toContain('notes:write');
+  });
+
+  it('given by command answers the open card', async () => {
+    const r = await rig();
+    const asked = r.ask({ scope: ['notes:read'] });
+    await r.question('allow');
+    await r.allow('editor', ['notes:read']);
+    expect((await asked).scope).toEqual(['notes:read']);
+    expect(r.parts.interactions.list()).toEqual([]);
+  });
+
+  it('refused by command answers the open card', async () => {
+    const r = await rig();
+    const asked = refusal(r.ask());
+    await r.question('allow');
+    const { endpoint, clock } = r;
+    await r.broker.consent.decide({ clientId: 'editor', endpoint, decision: 'deny', createdAt: clock.now() });
+    expect(await asked).toMatchObject({ reason: 'consent_denied' });
+  });
+
+  it('that ended gives no token from memory', async () => {
+    const r = await rig();
+    await r.allow();
+    await r.ask();
+    await r.parts.permissions.end('editor', r.endpoint);
+    expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
+  });
+
+  it('whose lease ran out gives no token from memory', async () => {
+    const r = await rig();
+    const { endpoint, clock } = r;
+    const createdAt = clock.now();
+    await r.broker.consent.decide({
+      clientId: 'editor',
+      endpoint,
+      decision: 'allow',
+      createdAt,
+      until: createdAt + 1000,
+    });
+    await r.ask();
+    clock.advance(1000);
+    expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
+  });
+
+  it('for another resource than the server now names gives no token', async () => {
+    const r = await rig();
+    const { endpoint, clock } = r;
+    await r.broker.consent.decide({
+      clientId: 'editor',
+      endpoint,
+      decision: 'allow',
+      createdAt: clock.now(),
+      resource: 'https://moved.example/mcp',
+    });
+    expect(await refusal(r.ask())).toMatchObject({ reason: 'resource_mismatch' });
+  });
+});
+
+describe('what the user decides while a sign-in is under way wins', () => {
+  async function duringSignIn(act: (r: Rig) => Promise<unknown>): Promise<{ r: Rig; error: unknown }> {
+    const r = await rig();
+    await r.allow();
+    r.person.isThere = false;
+    const asked = refusal(r.ask());
+    await r.question('login');
+    await act(r);
+    await world.signIn(r.pages[0] ?? '');
+    return { r, error: await asked };
+  }
+
+  it('a denial', async () => {
+    const { r, error } = await duringSignIn(({ broker, endpoint, clock }) =>
+      broker.consent.decide({ clientId: 'editor', endpoint, decision: 'deny', createdAt: clock.now() }),
+    );
+    expect(error).toMatchObject({ reason: 'consent_denied' });
+    expect(permissionOf(r)?.decision).toBe('deny');
+    expect(r.texts().join('')).not.toContain('"event":"token"');
+  });
+
+  it('the end of the permission', async () => {
+    const { r, error } = await duringSignIn(({ parts, endpoint }) =>
+      parts.permissions.end('editor', endpoint),
+    );
+    expect(error).toMatchObject({ reason: 'consent_required' });
+    expect(permissionOf(r)).toBeUndefined();
+  });
+
+  it('the end of its lease', async () => {
+    const { error } = await duringSignIn(async ({ parts, clock, endpoint }) => {
+      await parts.permissions.set({
+        clientId: 'editor',
+        endpoint,
+        decision: 'allow',
+        createdAt: 0,
+        until: clock.now() + 1000,
+      });
+      clock.advance(1000);
+    });
+    expect(error).toMatchObject({ reason: 'consent_required' });
+  });
+
+  it('fewer scopes', async () => {
+    const { r, error } = await duringSignIn(({ allow }) => allow('editor', ['other']));
+    expect(error).toMatchObject({ reason: 'scope_insufficient' });
+    expect(permissionOf(r)?.scope).toEqual(['other']);
+  });
+});
+
+describe('what the user decides while a token is on its way wins, too', () => {
+  async function withToken(): Promise<Rig> {
+    const r = await rig();
+    await r.login();
+    await r.allow();
+    return r;
+  }
+
+  const deny = ({ broker, endpoint, clock }: Rig): Promise<void> =>
+    broker.consent.decide({ clientId: 'editor', endpoint, decision: 'deny', createdAt: clock.now() });
+
+  it('a denial during a refresh', async () => {
+    const r = await withToken();
+    r.clock.advance(hour);
+    const held = world.holdTokenRequests();
+    const asked = refusal(r.ask());
+    await held.arrived;
+    await deny(r);
+    held.release();
+    expect(await asked).toMatchObject({ reason: 'consent_denied' });
+    expect(permissionOf(r)?.decision).toBe('deny');
+  });
+
+  /** Acts while the permission is being written down with its resource. */
+  function whileBinding({ parts }: Rig, act: () => Promise<unknown>): Promise<unknown> {
+    const acted = Promise.withResolvers<unknown>();
+    const replace = parts.permissions.replace.bind(parts.permissions);
+    vi.spyOn(parts.permissions, 'replace').mockImplementationOnce(async (read, next) => {
+      const written = replace(read, next);
+      acted.resolve(act());
+      return written;
+    });
+    return acted.promise;
+  }
+
+  it('a denial while the permission is written down with its resource', async () => {
+    const r = await withToken();
+    const acted = whileBinding(r, () => deny(r));
+    expect(await refusal(r.ask())).toMatchObject({ reason: 'consent_denied' });
+    await acted;
+    expect(permissionOf(r)?.decision).toBe('deny');
+  });
+
+  it('a denial that is being written when the permission is to be written down with its resource', async () => {
+    const r = await withToken();
+    const { permissions } = r.parts;
+    const replace = permissions.replace.bind(permissions);
+    let denied: Promise<void> | undefined;
+    vi.spyOn(permissions, 'replace').mockImplementationOnce(async (read, next) => {
+      denied = deny(r);
+      return replace(read, next);
+    });
+    expect(await refusal(r.ask())).toMatchObject({ reason: 'consent_denied' });
+    await denied;
+    expect(permissionOf(r)?.decision).toBe('deny');
+  });
+
+  it('a revocation while the permission is written down with its resource', async () => {
+    const r = await withToken();
+    const acted = whileBinding(r, () => revokeGrant(r.parts, r.grant()));
+    expect(await refusal(r.ask())).toMatchObject({ reason: 'login_required' });
+    await acted;
+  });
+});

@@ -1,0 +1,145 @@
+/** Which grant serves a request: what the permission names, and a program's own grant for nobody else. */
+import { describe, expect, it } from 'vitest';
+import { chooseGrant, grantsOfAccount, reaches } from '../../../src/broker/consent/grant-choice.ts';
+import type { Grant, Grants } from '../../../src/broker/records/grant.ts';
+import type { Permission } from '../../../src/broker/records/permission.ts';
+import { brokerRig } from '../rig.ts';
+
+const endpoint = 'https://notes.example/mcp';
+const nowhere = {
+  endpoint,
+  fetch: () => Promise.reject(new Error('nothing is fetched here')),
+  visit: () => Promise.reject(new Error('no page is opened here')),
+};
+
+const editor = { clientId: 'editor', endpoint };
+const allowed: Permission = { ...editor, decision: 'allow', createdAt: 0 };
+
+/** Accounts with what is special about their grants, the oldest first. */
+async function grantsOf(accounts: Readonly<Record<string, Partial<Grant>>>): Promise<Grants> {
+  const { grants } = (await brokerRig(nowhere)).parts;
+  let createdAt = 0;
+  for (const [account, special] of Object.entries(accounts)) {
+    await grants.add({
+      endpoints: [endpoint],
+      resource: endpoint,
+      issuer: 'https://issuer.example',
+      account,
+      registrationId: 'r',
+      scope: ['read'],
+      requestedScope: [],
+      state: { kind: 'active' },
+      hasRefreshToken: true,
+      createdAt: (createdAt += 1),
+      ...special,
+    });
+  }
+  return grants;
+}
+
+const idOf = (grants: Grants, account: string): string => grants.forEndpoint(endpoint, account)[0]?.id ?? '';
+
+/** `unknown`: accounts of whose grants the vault knows nothing. */
+const vouched = (grants: Grants, unknown: readonly string[] = []) => ({
+  grants,
+  refresher: { isHeld: (id: string) => !unknown.includes(grants.byId(id)?.account ?? '') },
+});
+
+/** What is chosen, by its account. */
+function chosen(
+  grants: Grants,
+  asked: Partial<typeof editor> & { readonly account?: string } = {},
+  ...permissions: Permission[]
+): string {
+  const choice = chooseGrant(vouched(grants), { ...editor, ...asked }, permissions);
+  if (choice.kind === 'signIn') return 'signIn';
+  if (choice.kind === 'unknownAccount') return `unknown ${choice.account}, beside ${choice.known.join(' ')}`;
+  return `${choice.kind} ${choice.grant.account}`;
+}
+
+const revoked = { state: { kind: 'revoked', receipt: 'confirmed' } } as const;
+
+describe('a permission that names grants', () => {
+  it('is served by the first of them, however new the others are', async () => {
+    const grants = await grantsOf({ alice: {}, bob: {}, carol: {} });
+    const both = { ...allowed, grants: [idOf(grants, 'alice'), idOf(grants, 'bob')] };
+    expect(chosen(grants, {}, both)).toBe('use alice');
+    expect(chosen(grants, { account: 'bob' }, both)).toBe('use bob');
+    expect(chosen(grants, { account: 'carol' }, both)).toBe('ask carol');
+    expect(chosen(grants, { account: 'dora' }, both)).toBe('unknown dora, beside bob alice');
+  });
+
+  it('is served by a lease that names the account', async () => {
+    const grants = await grantsOf({ alice: {}, bob: {} });
+    const kept = { ...allowed, grants: [idOf(grants, 'alice')] };
+    const leased = { ...allowed, grants: [idOf(grants, 'bob')], until: 1 };
+    expect(chosen(grants, { account: 'bob' }, kept, leased)).toBe('use bob');
+  });
+
+  it('asks for another one where its own was revoked', async () => {
+    const grants = await grantsOf({ alice: revoked, bob: {} });
+    expect(chosen(grants, {}, { ...allowed, grants: [idOf(grants, 'alice')] })).toBe('ask bob');
+  });
+});
+
+describe('a permission that names none yet', () => {
+  it('takes the only living grant of its resource', async () => {
+    const grants = await grantsOf({
+      old: revoked,
+      alice: {},
+      elsewhere: { resource: 'https://notes.example' },
+    });
+    expect(chosen(grants, {}, { ...allowed, resource: endpoint })).toBe('use alice');
+  });
+
+  it('asks where there are several, even by their account', async () => {
+    const grants = await grantsOf({ alice: {}, bob: { state: { kind: 'loginRequired', why: '' } } });
+    expect(chosen(grants, {}, allowed)).toBe('ask alice');
+    expect(chosen(grants, { account: 'bob' }, allowed)).toBe('ask bob');
+  });
+
+  it('takes no line of the index for a grant, and is not kept from its own by one', async () => {
+    const grants = await grantsOf({ alice: {}, bob: {} });
+    const choice = chooseGrant(vouched(grants, ['bob']), editor, [allowed]);
+    expect(choice).toMatchObject({ kind: 'use', grant: { account: 'alice' } });
+    const named = chooseGrant(vouched(grants, ['bob']), { ...editor, account: 'bob' }, [allowed]);
+    expect(named).toMatchObject({ kind: 'lost', grant: { account: 'bob' } });
+  });
+
+  it('takes no grant that the person refused it', async () => {
+    const grants = await grantsOf({ alice: {} });
+    expect(chosen(grants, {}, { ...allowed, refusedGrants: [idOf(grants, 'alice')] })).toBe('ask alice');
+  });
+
+  it('leads to a sign-in where there is none', async () => {
+    const grants = await grantsOf({ old: revoked });
+    expect(chooseGrant(vouched(grants), editor, [allowed])).toMatchObject({
+      kind: 'signIn',
+      grant: { account: 'old' },
+    });
+  });
+});
+
+describe('a grant that is one program’s alone', () => {
+  it('serves that program and no other', async () => {
+    const purpose = { kind: 'narrow', clientId: 'editor' } as const;
+    const grants = await grantsOf({ alice: { purpose } });
+    const id = idOf(grants, 'alice');
+    expect(chosen(grants, {}, allowed)).toBe('use alice');
+    const agent = { ...allowed, clientId: 'agent', grants: [id] };
+    expect(chosen(grants, { clientId: 'agent' }, agent)).toBe('signIn');
+    expect(reaches({ ...allowed, grants: [id] }, grants.byId(id) ?? expect.fail())).toBe(true);
+    expect(reaches(agent, grants.byId(id) ?? expect.fail())).toBe(false);
+    const named = { ...editor, account: 'alice' };
+    expect(grantsOfAccount(grants, named)).toEqual([id]);
+    expect(() => grantsOfAccount(grants, { ...named, clientId: 'agent' })).toThrow(
+      expect.objectContaining({ reason: 'not_found' }),
+    );
+  });
+
+  it('stands beside the shared one of the same account, which a sign-in renews', async () => {
+    const purpose = { kind: 'narrow', clientId: 'editor' } as const;
+    const grants = await grantsOf({ alice: { purpose } });
+    expect(grants.for(endpoint, 'https://issuer.example', 'alice')).toEqual([]);
+  });
+});

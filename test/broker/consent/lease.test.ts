@@ -1,0 +1,315 @@
+/** What is allowed for one run, or for a time: to whom it counts, and what is left when it is over. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Asker, Standing } from '../../../src/broker/questions/asker.ts';
+import { Leases } from '../../../src/broker/consent/lease.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { brokerRig, inWorld, refusal } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(async () => world.close());
+
+const rig = (): Promise<Rig> => brokerRig(inWorld(world));
+
+const minute = 60_000;
+
+/** A process as the socket would show it; `standing` is what becomes of it. */
+function processNamed(run: string): Asker & { standing: Standing } {
+  const asker = {
+    run,
+    standing: 'same' as Standing,
+    look: () => ({
+      run,
+      verified: true,
+      pid: 7,
+      executable: '/usr/bin/editor',
+      parents: ['shell'],
+      standing: () => asker.standing,
+    }),
+  };
+  return asker;
+}
+
+const never = { interaction: 'never' } as const;
+
+describe('a yes for this run', () => {
+  it('counts for the run that asked, is written nowhere, and ends with it, whatever is cached', async () => {
+    const { broker, ask, question, parts, texts, endpoint } = await rig();
+    const asker = processNamed('run 1');
+    const asked = ask({ asker });
+    parts.interactions.answer((await question('allow')).id, 'yes', { run: true });
+    const token = await asked;
+    expect((await ask({ ...never, asker })).tokenId).toBe(token.tokenId);
+    expect(await refusal(ask({ ...never, asker: processNamed('run 2') }))).toMatchObject({
+      reason: 'consent_required',
+    });
+    expect(await refusal(ask(never))).toMatchObject({ reason: 'consent_required' });
+    expect(texts().join('\n')).not.toContain('"decision"');
+
+    broker.consent.endRun('run 1');
+    expect(await refusal(ask({ ...never, asker }))).toMatchObject({ reason: 'consent_required' });
+    expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
+  });
+
+  it('ends with its time too, and is withheld from a process that runs another program by now', async () => {
+    const { ask, question, parts, clock } = await rig();
+    const asker = processNamed('run 1');
+    const asked = ask({ asker });
+    parts.interactions.answer((await question('allow')).id, 'yes', { run: true, time: 30 * minute });
+    await asked;
+    clock.advance(30 * minute - 1);
+    await ask({ ...never, asker });
+    asker.standing = 'changed';
+    expect(await refusal(ask({ ...never, asker }))).toMatchObject({ reason: 'consent_required' });
+    asker.standing = 'same';
+    clock.advance(1);
+    expect(await refusal(ask({ ...never, asker }))).toMatchObject({ reason: 'consent_required' });
+  });
+
+  it('is ended by the owner, and by the owner’s next word about the program', async () => {
+    for (const end of ['end', 'deny'] as const) {
+      const r = await rig();
+      const asker = processNamed('run 1');
+      const asked = r.ask({ asker });
+      r.parts.interactions.answer((await r.question('allow')).id, 'yes', { run: true });
+      await asked;
+      const { endpoint, clock } = r;
+      if (end === 'end') expect(r.parts.leases.end('editor', endpoint)).toBe(true);
+      else
+        await r.broker.consent.decide({
+          clientId: 'editor',
+          endpoint,
+          decision: 'deny',
+          createdAt: clock.now(),
+        });
+      const reason = end === 'end' ? 'consent_required' : 'consent_denied';
+      expect(await refusal(r.ask({ ...never, asker }))).toMatchObject({ reason });
+    }
+  });
+
+  it('leaves the permission on disk as it was', async () => {
+    const { broker, ask, allow, question, parts, texts } = await rig();
+    await allow('editor', ['notes:read']);
+    const before = texts().find((text) => text.includes('"decision"'));
+    const asker = processNamed('run 1');
+    const asked = ask({ asker, scope: ['notes:write'] });
+    parts.interactions.answer((await question('allow')).id, 'yes', { run: true });
+    expect((await asked).scope).toContain('notes:write');
+    expect(texts().find((text) => text.includes('"decision"'))).toBe(before);
+    broker.consent.endRun('run 1');
+    expect(await refusal(ask({ ...never, asker, scope: ['notes:write'] }))).toMatchObject({
+      reason: 'consent_required',
+    });
+    expect((await ask({ ...never, asker })).scope).toEqual(['notes:read']);
+  });
+
+  it('is refused for the command line, and for a run that is over', async () => {
+    const { ask, question, parts } = await rig();
+    const gone = new AbortController();
+    const asker = processNamed('run 1');
+    const cli = refusal(ask({ clientId: 'cli', asker, signal: gone.signal }));
+    const { id } = await question('allow');
+    expect(() => parts.interactions.answer(id, 'yes', { run: true })).toThrow(
+      expect.objectContaining({
+        reason: 'invalid_request',
+        rule: expect.stringContaining('ends with the command'),
+      }),
+    );
+    parts.interactions.answer(id, 'no');
+    await cli;
+
+    const asked = refusal(ask({ asker, signal: gone.signal }));
+    const card = await question('allow');
+    asker.standing = 'gone';
+    expect(() => parts.interactions.answer(card.id, 'yes', { run: true })).toThrow(
+      expect.objectContaining({ reason: 'conflict' }),
+    );
+    gone.abort();
+    await asked;
+  });
+});
+
+describe('a yes for once', () => {
+  const once = { once: true } as const;
+  const refused = { reason: 'consent_required' };
+
+  it('is one token for the run that asked, and the next request is a new question', async () => {
+    const { ask, question, parts, texts } = await rig();
+    const asker = processNamed('run 1');
+    const asked = ask({ asker });
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    const token = await asked;
+    expect(await refusal(ask({ ...never, asker }))).toMatchObject(refused);
+    expect(texts().join('\n')).not.toContain('"decision"');
+    const again = ask({ asker });
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    expect((await again).tokenId).toBe(token.tokenId);
+    await parts.audit.flush();
+    expect(texts().join('\n')).toContain('"allow once"');
+  });
+
+  it('is for nobody else while its token is on the way, and ends with the run that never got it', async () => {
+    const { broker, ask, question, parts, person, endpoint } = await rig();
+    person.isThere = false;
+    const asker = processNamed('run 1');
+    const gone = new AbortController();
+    const asked = refusal(ask({ asker, signal: gone.signal }));
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    await question('login');
+    expect(await refusal(ask({ ...never, asker: processNamed('run 2') }))).toMatchObject(refused);
+    expect(parts.leases.of('editor', 0)).toMatchObject([{ once: true }]);
+    gone.abort();
+    await asked;
+    broker.consent.endRun('run 1');
+    expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
+  });
+
+  it('gives one of the requests that wait together its token, and the others ask again', async () => {
+    const { ask, login, question, parts } = await rig();
+    await login();
+    const asker = processNamed('run 1');
+    const three = [ask({ asker }), ask({ asker }), ask({ asker })];
+    const all = Promise.allSettled(three);
+    const first = await question('allow');
+    parts.interactions.answer(first.id, 'yes', once);
+    await Promise.any(three);
+    const second = await question('allow');
+    expect(second.id).not.toBe(first.id);
+    parts.interactions.answer(second.id, 'later');
+    const outcomes = await all;
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: refused });
+  });
+
+  it('goes with the command line, and leaves beside it what was allowed for longer', async () => {
+    const { ask, allow, question, parts } = await rig();
+    const asker = processNamed('run 1');
+    const cli = ask({ clientId: 'cli', asker });
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    await cli;
+    expect(await refusal(ask({ ...never, clientId: 'cli', asker }))).toMatchObject(refused);
+
+    await allow('editor', ['notes:read']);
+    const wider = ask({ asker, scope: ['notes:write'] });
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    expect((await wider).scope).toContain('notes:write');
+    expect((await ask({ ...never, asker })).scope).toEqual(['notes:read']);
+  });
+
+  it('does not take the place of what the run was allowed, and is not used up by it', async () => {
+    const { ask, login, question, parts } = await rig();
+    await login({ scope: ['notes:read', 'notes:write'] });
+    const asker = processNamed('run 1');
+    const first = ask({ asker, scope: ['notes:read'] });
+    parts.interactions.answer((await question('allow')).id, 'yes', { run: true });
+    await first;
+    const second = ask({ asker, scope: ['notes:write'] });
+    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    await second;
+    expect((await ask({ ...never, asker, scope: ['notes:read'] })).scope).toEqual(['notes:read']);
+    expect(await refusal(ask({ ...never, asker, scope: ['notes:write'] }))).toMatchObject(refused);
+  });
+
+  it('comes after what lasts, wherever both cover a request', () => {
+    const leases = new Leases();
+    const asker = processNamed('run 1');
+    const permission = { clientId: 'editor', endpoint: 'e', decision: 'allow', createdAt: 0 } as const;
+    const forOnce = { ...permission, scope: ['a', 'b'] };
+    leases.set({ permission: forOnce, run: asker.look(), ...once });
+    leases.set({ permission, run: asker.look() });
+    expect(leases.find('editor', 'e', asker, 0)).toEqual([permission, forOnce]);
+    leases.used(permission);
+    expect(leases.find('editor', 'e', asker, 0)).toEqual([permission, forOnce]);
+    leases.used(forOnce);
+    expect(leases.find('editor', 'e', asker, 0)).toEqual([permission]);
+  });
+
+  it('is refused for a run that is over', async () => {
+    const { ask, question, parts } = await rig();
+    const gone = new AbortController();
+    const asker = processNamed('run 1');
+    const asked = refusal(ask({ asker, signal: gone.signal }));
+    const { id } = await question('allow');
+    asker.standing = 'gone';
+    expect(() => parts.interactions.answer(id, 'yes', once)).toThrow(
+      expect.objectContaining({ reason: 'conflict' }),
+    );
+    gone.abort();
+    await asked;
+  });
+});
+
+describe('a yes for a time', () => {
+  it('is a permission with an end, where there was none', async () => {
+    const { ask, question, parts, endpoint, clock } = await rig();
+    const asked = ask();
+    parts.interactions.answer((await question('allow')).id, 'yes', { time: minute, scope: ['notes:read'] });
+    expect((await asked).scope).toEqual(['notes:read']);
+    expect(parts.permissions.find('editor', endpoint, clock.now())).toMatchObject({
+      until: clock.now() + minute,
+      scope: ['notes:read'],
+    });
+  });
+
+  it('stands beside a permission that has none, and leaves it', async () => {
+    const { ask, allow, question, parts, clock } = await rig();
+    await allow('editor', ['notes:read']);
+    const asked = ask({ scope: ['notes:write'] });
+    parts.interactions.answer((await question('allow')).id, 'yes', { time: minute });
+    await asked;
+    clock.advance(minute);
+    expect(await refusal(ask({ ...never, scope: ['notes:write'] }))).toMatchObject({
+      reason: 'consent_required',
+    });
+    expect((await ask(never)).scope).toEqual(['notes:read']);
+  });
+});
+
+describe('an asker that has changed', () => {
+  it('voids the question: yes is refused, nothing is granted, and the program is told', async () => {
+    const { ask, question, parts, endpoint, clock, texts } = await rig();
+    const asker = processNamed('run 1');
+    const asked = refusal(ask({ asker }));
+    const { id, question: card } = await question('allow');
+    expect(card).toMatchObject({ asker: { executable: '/usr/bin/editor', parents: ['shell'] } });
+    asker.standing = 'changed';
+    expect(() => parts.interactions.answer(id, 'yes')).toThrow(
+      expect.objectContaining({ reason: 'conflict', message: expect.stringContaining('no longer the same') }),
+    );
+    expect(await asked).toMatchObject({ reason: 'consent_required' });
+    expect(parts.permissions.find('editor', endpoint, clock.now())).toBeUndefined();
+    expect(parts.interactions.list()).toEqual([]);
+    await parts.audit.flush();
+    expect(texts().join('\n')).toContain('"void"');
+  });
+});
+
+describe('a broker that ends', () => {
+  it('tells whoever waits for the person, and begins nothing new', async () => {
+    const { broker, ask, question, parts } = await rig();
+    const asked = refusal(ask());
+    await question('allow');
+    await broker.end();
+    expect(await asked).toMatchObject({ reason: 'broker_stopping', retryAfter: 1 });
+    expect(parts.interactions.list()).toEqual([]);
+    expect(await refusal(ask({ clientId: 'agent' }))).toMatchObject({ reason: 'broker_stopping' });
+  });
+
+  it('closes the page of a sign-in, and tells the one that waited for its turn', async () => {
+    const { broker, ask, allow, person, question, pages, endpoint } = await rig();
+    person.isThere = false;
+    await allow();
+    await allow('agent', undefined, `${endpoint}/other`);
+    const first = refusal(ask());
+    await question('login');
+    const second = refusal(ask({ clientId: 'agent', resource: `${endpoint}/other` }));
+    await broker.end();
+    expect(await first).toMatchObject({ reason: 'broker_stopping' });
+    expect(await second).toMatchObject({ reason: 'broker_stopping' });
+    expect(pages).toHaveLength(1);
+  });
+});

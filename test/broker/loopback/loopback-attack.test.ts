@@ -1,0 +1,149 @@
+/** The loopback redirect under attack: raw bytes, floods and other sessions, and the right reply beside them. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Loopback, type Receiver } from '../../../src/broker/loopback/loopback.ts';
+
+/** Milliseconds. Thousands of connections on a busy machine: only a hang takes longer. */
+const patience = 120_000;
+
+const never = new AbortController().signal;
+
+async function opened(loopback = new Loopback(), redirectUri?: string): Promise<Receiver> {
+  const receiver = await loopback.open(redirectUri);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+function dial({ redirectUri }: Receiver): Socket {
+  const { hostname, port } = new URL(redirectUri);
+  const socket = connect(Number(port), hostname);
+  // Whoever is cut off while it still writes gets a reset.
+  socket.on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+/** What these bytes are answered with, up to the end of the connection. */
+async function say(receiver: Receiver, bytes: string): Promise<string> {
+  const socket = dial(receiver);
+  socket.write(bytes);
+  return text(socket).catch(() => '');
+}
+
+const requestOf = ({ redirectUri }: Receiver, query: string, more = ''): string =>
+  `GET ${new URL(redirectUri).pathname}?${query} HTTP/1.1\r\nHost: ${new URL(redirectUri).host}\r\n${more}\r\n`;
+
+/** The right reply comes through now, and is taken once. */
+async function expectRightReply(receiver: Receiver, awaited: ReturnType<Receiver['receive']>): Promise<void> {
+  const answer = say(receiver, requestOf(receiver, 'code=c&state=right'));
+  const reply = await awaited;
+  expect(reply.url.searchParams.get('code')).toBe('c');
+  reply.show('done');
+  expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
+}
+
+describe('a sign-in goes on', { timeout: patience }, () => {
+  const host = (receiver: Receiver): string => new URL(receiver.redirectUri).host;
+  const right = ({ redirectUri }: Receiver): string =>
+    `${new URL(redirectUri).pathname}?code=evil&state=right`;
+  const attacks: readonly [string, (receiver: Receiver) => string][] = [
+    [
+      'an absolute target of another origin',
+      (r) => `GET http://evil.example${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
+    ],
+    [
+      'a target of another scheme',
+      (r) => `GET https://${host(r)}${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
+    ],
+    [
+      'a target without a scheme',
+      (r) => `GET //evil.example${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
+    ],
+    [
+      'a rebound name',
+      (r) => `GET ${right(r)} HTTP/1.1\r\nHost: evil.example:${host(r).split(':')[1]}\r\n\r\n`,
+    ],
+    ['no Host', (r) => `GET ${right(r)} HTTP/1.0\r\n\r\n`],
+    ['two Hosts', (r) => `GET ${right(r)} HTTP/1.1\r\nHost: evil.example\r\nHost: ${host(r)}\r\n\r\n`],
+    [
+      'a preflight',
+      (r) =>
+        `OPTIONS ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\nOrigin: https://evil.example\r\nAccess-Control-Request-Method: GET\r\nAccess-Control-Request-Private-Network: true\r\n\r\n`,
+    ],
+    ['a form post', (r) => `POST ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\nContent-Length: 0\r\n\r\n`],
+    ['HEAD', (r) => `HEAD ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`],
+    ['CONNECT', (r) => `CONNECT ${host(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`],
+    [
+      'an upgrade',
+      (r) => `GET /ws HTTP/1.1\r\nHost: ${host(r)}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    ],
+    ['the icon that browsers ask for', (r) => `GET /favicon.ico HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`],
+    ['HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['TLS', () => '\u0016\u0003\u0001\u0000\u00a5\u0001\u0000\u0000'],
+    ['an empty line and garbage', () => '\r\n\r\n\u0000\u0001garbage\r\n\r\n'],
+    [
+      'headers of a megabyte',
+      (r) => `GET ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\nX: ${'x'.repeat(1 << 20)}\r\n\r\n`,
+    ],
+    [
+      'a request smuggled in a body',
+      (r) =>
+        `POST / HTTP/1.1\r\nHost: ${host(r)}\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`,
+    ],
+  ];
+
+  it.each(attacks)('after %s, which gets nothing', async (_name, bytes) => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const answer = await say(receiver, bytes(receiver));
+    expect(answer).not.toMatch(/^HTTP\/1\.1 [23]/);
+    expect(answer).not.toMatch(/access-control-allow/i);
+    await expectRightReply(receiver, awaited);
+  });
+
+  it('while a page asks a thousand times', async () => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    let answered = 0;
+    const lanes = Array.from({ length: 16 }, async (_, lane) => {
+      for (let i = 0; i < 63; i += 1) {
+        if (
+          (await say(receiver, requestOf(receiver, `code=evil&state=${lane}-${i}`))).startsWith(
+            'HTTP/1.1 400',
+          )
+        ) {
+          answered += 1;
+        }
+      }
+    });
+    await expectRightReply(receiver, awaited);
+    await Promise.all(lanes);
+    expect(answered).toBe(1008);
+  });
+
+  it('while slow requests hold three quarters of the places', async () => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const slow = Array.from({ length: 24 }, () => dial(receiver));
+    await Promise.all(slow.map(async (socket) => once(socket, 'connect')));
+    for (const socket of slow) socket.write(`GET ${new URL(receiver.redirectUri).pathname}?state=ri`);
+    await expectRightReply(receiver, awaited);
+  });
+
+  it('with a code of another session: its state is not this one’s, and the other waits on', async () => {
+    const loopback = new Loopback();
+    const one = await opened(loopback);
+    const other = await opened(loopback, one.redirectUri);
+    const [mine, theirs] = [one.receive('right', never), other.receive('theirs', never)];
+    // An attacker's own code, under a state that nobody has any more, and twice the right one.
+    expect(await say(one, requestOf(one, 'code=evil&state=ended'))).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await say(one, requestOf(one, 'code=evil&state=right&state=theirs'))).toMatch(/^HTTP\/1\.1 400 /);
+    await expectRightReply(one, mine);
+    expect(await say(one, requestOf(one, 'code=evil&state=right'))).toMatch(/^HTTP\/1\.1 400 /);
+    const answer = say(other, requestOf(other, 'code=t&state=theirs'));
+    (await theirs).show('done');
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});

@@ -1,0 +1,339 @@
+/** The loopback redirect: what it takes for the one right reply, and everything else for a 400. */
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Loopback } from '../../../src/broker/loopback/loopback.ts';
+import type { Receiver } from '../../../src/broker/loopback/loopback.ts';
+import { freePort } from '../../support/port.ts';
+import { rawGet as send, statusForNobody } from '../../support/raw-get.ts';
+import type { Sent } from '../../support/raw-get.ts';
+import { refusal } from '../rig.ts';
+
+async function opened(loopback = new Loopback(), redirectUri?: string): Promise<Receiver> {
+  const receiver = await loopback.open(redirectUri);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+function withQuery(receiver: Receiver, query: string): string {
+  return `${receiver.redirectUri}?${query}`;
+}
+
+const never = new AbortController().signal;
+
+describe('the listener', () => {
+  it('takes the reply with the right state and shows its page when the sign-in is done', async () => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const answer = send(withQuery(receiver, 'code=c&state=right&iss=https%3A%2F%2Fa.example'));
+    const reply = await awaited;
+    expect(reply.url.searchParams.get('code')).toBe('c');
+    reply.show('done');
+    expect(await answer).toMatchObject({ status: 200, page: expect.stringContaining('Signed in') });
+  });
+
+  it('says so when the sign-in failed after the reply', async () => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const answer = send(withQuery(receiver, 'error=access_denied&state=right'));
+    (await awaited).show('failed');
+    expect(await answer).toMatchObject({ status: 400, page: expect.stringContaining('Sign-in failed') });
+  });
+
+  it('uses a redirect URI of the literal address 127.0.0.1, and answers at [::1] as well', async () => {
+    const receiver = await opened();
+    expect(receiver.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/);
+    const awaited = receiver.receive('right', never);
+    const answer = send(withQuery(receiver, 'code=c&state=right'), { address: '::1' });
+    (await awaited).show('done');
+    expect((await answer).status).toBe(200);
+  });
+
+  const wrong: readonly [name: string, query: string, sent: Sent, path?: (own: string) => string][] = [
+    ['another method', 'code=c&state=right', { method: 'POST' }],
+    ['a HEAD request', 'code=c&state=right', { method: 'HEAD' }],
+    ['another path', 'code=c&state=right', {}, () => '/other'],
+    ['the path of an older version', 'code=c&state=right', {}, () => '/callback'],
+    ['a path that only starts alike', 'code=c&state=right', {}, (own) => `${own}/more`],
+    ['a foreign Host (DNS rebinding)', 'code=c&state=right', { headers: { host: 'evil.example' } }],
+    ['a Host that is localhost', 'code=c&state=right', { headers: { host: 'localhost' } }],
+    ['no state', 'code=c', {}],
+    ['an empty state', 'code=c&state=', {}],
+    ['another state', 'code=c&state=wrong', {}],
+    ['a state that the right one starts with', 'code=c&state=righ', {}],
+    ['two states', 'code=c&state=right&state=right', {}],
+    ['a very long target', `code=${'c'.repeat(9000)}&state=right`, {}],
+  ];
+  it.each(wrong)('answers 400 to %s and goes on', async (_name, query, sent, path) => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const url = new URL(withQuery(receiver, query));
+    if (path !== undefined) url.pathname = path(url.pathname);
+    expect((await send(url, sent)).status).toBe(400);
+    const answer = send(withQuery(receiver, 'code=c&state=right'));
+    (await awaited).show('done');
+    expect((await answer).status).toBe(200);
+  });
+
+  it('ignores a second reply, while the first is worked on and after', async () => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const url = withQuery(receiver, 'code=c&state=right');
+    const answer = send(url);
+    const reply = await awaited;
+    expect((await send(url)).status).toBe(400);
+    reply.show('done');
+    expect((await answer).status).toBe(200);
+    expect((await send(url)).status).toBe(400);
+  });
+
+  it('sends its page with headers that keep it private and inert', async () => {
+    const receiver = await opened();
+    const { headers, page } = await send(receiver.redirectUri);
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'content-type': 'text/html; charset=utf-8',
+    });
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none';.*frame-ancestors 'none'/);
+    expect(page).not.toContain('<script');
+  });
+
+  it('repeats nothing of a hostile query', async () => {
+    const receiver = await opened();
+    const query = 'state=<script>alert(1)</script>&error_description=<b>pwned</b>';
+    const { page } = await send(withQuery(receiver, encodeURI(query)));
+    for (const text of ['alert', 'pwned', 'script>']) expect(page).not.toContain(text);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('refuses another user of the machine and goes on', async () => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const url = withQuery(receiver, 'code=c&state=right');
+    const answer = statusForNobody(url);
+    expect(await answer).toBe('400');
+    const own = send(url);
+    (await awaited).show('done');
+    expect((await own).status).toBe(200);
+  });
+});
+
+describe('an address that leads the browser on', () => {
+  const page = 'https://issuer.example/authorize?state=right&code_challenge=c';
+
+  async function leading(loopback = new Loopback()) {
+    const receiver = await opened(loopback);
+    const over = new AbortController();
+    return { receiver, over, address: receiver.leadTo(page, over.signal) };
+  }
+
+  it('is unguessable, says nothing of where it leads, and is not stored or repeated', async () => {
+    const { receiver, address } = await leading();
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
+    expect(new URL(address).port).toBe(new URL(receiver.redirectUri).port);
+    const { status, headers } = await send(address);
+    expect(status).toBe(303);
+    expect(headers).toMatchObject({
+      location: page,
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+    });
+  });
+
+  it('leads on again after a reload and a prefetch, until the sign-in stops waiting', async () => {
+    const { over, address } = await leading();
+    for (const headers of [{}, { 'sec-purpose': 'prefetch;prerender' }, {}] as Record<string, string>[]) {
+      expect((await send(address, { headers })).status).toBe(303);
+    }
+    over.abort();
+    expect((await send(address)).status).toBe(400);
+  });
+
+  it('leads on once where the system does not tell whose browser asks; a prefetch uses it up no more than a stranger', async () => {
+    const { address } = await leading(new Loopback({ whose: () => 'untold' }));
+    expect((await send(address, { headers: { 'sec-purpose': 'prefetch' } })).status).toBe(400);
+    expect((await send(address, { headers: { host: 'evil.example' } })).status).toBe(400);
+    expect((await send(address)).status).toBe(303);
+    expect((await send(address)).status).toBe(400);
+  });
+
+  it.each<[string, Sent, string?]>([
+    ['another method', { method: 'POST' }],
+    ['HEAD', { method: 'HEAD' }],
+    ['a foreign Host (DNS rebinding)', { headers: { host: 'evil.example' } }],
+    ['a Host that is localhost', { headers: { host: 'localhost' } }],
+    ['a longer path', {}, '/more'],
+    ['a query', {}, '?x=1'],
+  ])('leads nobody on who comes with %s', async (_what, sent, more = '') => {
+    const { address } = await leading();
+    const { status, headers } = await send(`${address}${more}`, sent);
+    expect([status, headers.location]).toEqual([400, undefined]);
+    expect((await send(address)).status).toBe(303);
+  });
+});
+
+describe('a reply that is no page in a tab of its own', () => {
+  it.each<[string, Record<string, string>]>([
+    ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
+    ['a script’s request', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
+    ['a script’s request without a destination', { 'sec-fetch-mode': 'no-cors' }],
+    ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
+    ['a plug-in', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'embed' }],
+    ['a page that is loaded ahead', { 'sec-fetch-mode': 'navigate', 'sec-purpose': 'prefetch;prerender' }],
+  ])('is refused: %s; the page itself is taken after it', async (_what, headers) => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const url = withQuery(receiver, 'code=c&state=right');
+    expect((await send(url, { headers })).status).toBe(400);
+    const tab = {
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+      'sec-fetch-site': 'cross-site',
+    };
+    const answer = send(url, { headers: tab });
+    (await awaited).show('done');
+    expect((await answer).status).toBe(200);
+  });
+});
+
+describe('two sign-ins with one redirect URI', () => {
+  it('share the port; each gets the reply with its own state', async () => {
+    const loopback = new Loopback();
+    const one = await opened(loopback);
+    const two = await opened(loopback, one.redirectUri);
+    expect(two.redirectUri).toBe(one.redirectUri);
+    const [first, second] = [one.receive('one', never), two.receive('two', never)];
+    const answers = [send(withQuery(one, 'code=2&state=two')), send(withQuery(one, 'code=1&state=one'))];
+    expect((await second).url.searchParams.get('code')).toBe('2');
+    expect((await first).url.searchParams.get('code')).toBe('1');
+    (await first).show('done');
+    (await second).show('failed');
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 200]);
+  });
+
+  it('share the port at different paths; a reply at the path of the other gets nothing', async () => {
+    const loopback = new Loopback();
+    const one = await opened(loopback);
+    const { origin } = new URL(one.redirectUri);
+    const two = await opened(loopback, `${origin}/entered`);
+    const named = await opened(loopback, `${origin.replace('127.0.0.1', 'localhost')}/named`);
+    const first = one.receive('one', never);
+    const second = two.receive('two', never);
+    const third = named.receive('three', never);
+    for (const [receiver, state] of [
+      [two, 'one'],
+      [one, 'two'],
+      [one, 'three'],
+    ] as const) {
+      expect((await send(withQuery(receiver, `code=evil&state=${state}`))).status).toBe(400);
+    }
+    const answers = [
+      send(withQuery(one, 'code=1&state=one')),
+      send(withQuery(two, 'code=2&state=two')),
+      send(withQuery(named, 'code=3&state=three'), { address: '127.0.0.1' }),
+    ];
+    for (const [reply, code] of [
+      [first, '1'],
+      [second, '2'],
+      [third, '3'],
+    ] as const) {
+      expect((await reply).url.searchParams.get('code')).toBe(code);
+      (await reply).show('done');
+    }
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  it('keep the listener until the second is done', async () => {
+    const loopback = new Loopback();
+    const one = await opened(loopback);
+    const two = await opened(loopback, one.redirectUri);
+    await one.close();
+    await one.close();
+    expect((await send(two.redirectUri)).status).toBe(400);
+    await two.close();
+    expect(await refusal(send(two.redirectUri))).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});
+
+describe('a port', () => {
+  async function takenPort(host: string): Promise<number> {
+    const port = await freePort();
+    const squatter = createServer().listen(port, host);
+    await once(squatter, 'listening');
+    onTestFinished(() => void squatter.close());
+    return port;
+  }
+
+  it.each(['127.0.0.1', '::1'])('that another program holds on %s is refused by name', async (host) => {
+    const port = await takenPort(host);
+    const error = await refusal(new Loopback().open(`http://127.0.0.1:${port}/callback`));
+    expect(error).toMatchObject({
+      reason: 'redirect_port_taken',
+      message: expect.stringContaining(String(port)),
+      hint: expect.stringContaining(String(port)),
+    });
+    const other = host === '::1' ? '127.0.0.1' : '::1';
+    const [failure] = await once(connect(port, other), 'error');
+    expect(failure).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('is free again after the sign-in, and can be opened again', async () => {
+    const loopback = new Loopback();
+    const first = await loopback.open();
+    await first.close();
+    const again = await opened(loopback, first.redirectUri);
+    expect((await send(again.redirectUri)).status).toBe(400);
+  });
+});
+
+describe('closing', () => {
+  /** The grace for answers ends only when the test says so. */
+  function holdGrace(): { over(): void } {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    return { over: () => void vi.runAllTimers() };
+  }
+
+  it('does not wait for a connection that a browser opened in advance', async () => {
+    const receiver = await new Loopback().open();
+    const { port, hostname } = new URL(receiver.redirectUri);
+    const idle = connect(Number(port), hostname);
+    await once(idle, 'connect');
+    await send(receiver.redirectUri); // by now the server has taken the one before it, too
+    holdGrace();
+    const ended = once(idle, 'close');
+    await receiver.close();
+    await ended;
+  });
+
+  it('does not wait without end for an answer that nobody gives any more', async () => {
+    const receiver = await new Loopback().open();
+    const awaited = receiver.receive('right', never);
+    const answer = refusal(send(withQuery(receiver, 'code=c&state=right')));
+    await awaited;
+    const grace = holdGrace();
+    const closed = receiver.close();
+    grace.over();
+    await closed;
+    expect(await answer).toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  it('lets an answer leave that is under way', async () => {
+    const receiver = await new Loopback().open();
+    const awaited = receiver.receive('right', never);
+    const answer = send(withQuery(receiver, 'code=c&state=right'));
+    (await awaited).show('done');
+    await receiver.close();
+    expect((await answer).page).toContain('Signed in');
+  });
+
+  it('ends the wait for a reply when the signal says so', async () => {
+    const receiver = await opened();
+    const gone = new AbortController();
+    const awaited = refusal(receiver.receive('right', gone.signal));
+    gone.abort(new Error('gone'));
+    expect(await awaited).toMatchObject({ message: 'gone' });
+    expect((await send(withQuery(receiver, 'code=c&state=right'))).status).toBe(400);
+  });
+});

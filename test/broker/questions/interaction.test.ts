@@ -1,0 +1,134 @@
+/** Questions end exactly once, and only a person's answer says yes. */
+import { describe, expect, it } from 'vitest';
+import { Interactions } from '../../../src/broker/questions/interaction.ts';
+import type { Question } from '../../../src/broker/questions/interaction.ts';
+import type { Starter } from '../../../src/broker/questions/starter.ts';
+import { refusal } from '../rig.ts';
+
+const question: Question = { kind: 'allow', clientId: 'a', clientName: 'A', endpoint: 'https://a.example' };
+const never = new AbortController().signal;
+
+function counting(): { interactions: Interactions; changes: () => number } {
+  let changes = 0;
+  return {
+    interactions: new Interactions(
+      () => 7,
+      () => (changes += 1),
+    ),
+    changes: () => changes,
+  };
+}
+
+describe('a question', () => {
+  it('is listed with its time while it is open, and subscribers hear of its beginning and end', async () => {
+    const { interactions, changes } = counting();
+    const asked = interactions.ask(question, never);
+    const [open] = interactions.list();
+    expect(open).toEqual({ id: expect.stringMatching(/^[0-9a-f]{8}$/), question, createdAt: 7 });
+    expect(interactions.find(open?.id ?? '')).toMatchObject({ question });
+    expect(changes()).toBe(1);
+    interactions.answer(open?.id ?? '', 'yes');
+    expect(await asked).toBe('yes');
+    expect(interactions.list()).toEqual([]);
+    expect(changes()).toBe(2);
+  });
+
+  it('takes the first of two answers', async () => {
+    const { interactions } = counting();
+    const asked = interactions.ask(question, never);
+    const id = interactions.list()[0]?.id ?? '';
+    interactions.answer(id, 'no');
+    interactions.answer(id, 'yes');
+    expect(await asked).toBe('no');
+    expect(() => interactions.answer(id, 'yes')).toThrow(expect.objectContaining({ reason: 'not_found' }));
+  });
+
+  it('is closed when it is withdrawn, and an answer after that counts for nothing', async () => {
+    const { interactions } = counting();
+    const gone = new AbortController();
+    const asked = refusal(interactions.ask(question, gone.signal));
+    const id = interactions.list()[0]?.id ?? '';
+    gone.abort(new Error('gone'));
+    expect(await asked).toMatchObject({ message: 'gone' });
+    expect(() => interactions.answer(id, 'yes')).toThrow(expect.objectContaining({ reason: 'not_found' }));
+  });
+
+  it('is not opened for somebody who has gone already', async () => {
+    const { interactions, changes } = counting();
+    await refusal(interactions.ask(question, AbortSignal.abort()));
+    expect(changes()).toBe(0);
+  });
+
+  it('that nobody knows is named in quotation marks', () => {
+    const { interactions } = counting();
+    expect(() => interactions.answer('a\nb', 'yes')).toThrow('"a\\nb"');
+  });
+});
+
+describe('many questions', () => {
+  const openMany = (
+    interactions: Interactions,
+    count: number,
+    of: (n: number) => Question,
+  ): Promise<unknown>[] =>
+    Array.from({ length: count }, (_, n) => interactions.ask(of(n), never).catch((error: unknown) => error));
+
+  it('of one program are bounded, and don’t crowd out another’s', async () => {
+    const { interactions } = counting();
+    void openMany(interactions, 8, (n) => ({ ...question, endpoint: `https://${n}.example` }));
+    expect(await refusal(interactions.ask(question, never))).toMatchObject({ reason: 'rate_limited' });
+    void openMany(interactions, 1, () => ({ ...question, clientId: 'b' }));
+    expect(interactions.list()).toHaveLength(9);
+  });
+
+  it('of all programs are bounded, but sign-ins go on', async () => {
+    const { interactions } = counting();
+    void openMany(interactions, 64, (n) => ({ ...question, clientId: `${n}` }));
+    expect(await refusal(interactions.ask({ ...question, clientId: 'late' }, never))).toMatchObject({
+      reason: 'rate_limited',
+    });
+    void openMany(interactions, 1, () => ({
+      kind: 'login',
+      registrationId: '0123456789abcdef',
+      endpoint: '',
+      issuer: '',
+      url: '',
+      paste: () => undefined,
+      showsError: () => undefined,
+    }));
+    expect(interactions.list()).toHaveLength(65);
+  });
+
+  const signIn = (starter?: Starter): Question => ({
+    kind: 'login',
+    registrationId: '0123456789abcdef',
+    endpoint: '',
+    issuer: '',
+    url: '',
+    paste: () => undefined,
+    showsError: () => undefined,
+    ...(starter === undefined ? {} : { starter }),
+  });
+
+  it('of sign-ins that commands started are bounded, of one connection and in all, and hold up no other sign-in', async () => {
+    const { interactions } = counting();
+    const late = { reason: 'rate_limited' };
+    for (const connection of [1, 2, 3, 4]) {
+      const mine = { by: 'command', connection } as const;
+      void openMany(interactions, 8, () => signIn(mine));
+      expect(await refusal(interactions.ask(signIn(mine), never))).toMatchObject(late);
+    }
+    expect(interactions.list()).toHaveLength(32);
+    const another = signIn({ by: 'command', connection: 5 });
+    expect(await refusal(interactions.ask(another, never))).toMatchObject(late);
+    void openMany(interactions, 1, () => signIn({ by: 'window' }));
+    void openMany(interactions, 1, () => signIn({ by: 'program' }));
+    void openMany(interactions, 1, () => question);
+    expect(interactions.list()).toHaveLength(35);
+    // One that is called off makes room.
+    interactions.answer(interactions.list()[0]?.id ?? '', 'no');
+    await new Promise((resolve) => void setImmediate(resolve));
+    void openMany(interactions, 1, () => another);
+    expect(interactions.list()).toHaveLength(35);
+  });
+});

@@ -1,0 +1,264 @@
+/** What stands in the records: grants, permissions, local clients, registrations. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Grants, grantSchema } from '../../../src/broker/records/grant.ts';
+import type { Grant } from '../../../src/broker/records/grant.ts';
+import { LocalClients, localClientSchema } from '../../../src/broker/records/local-client.ts';
+import { Permissions, permissionSchema } from '../../../src/broker/records/permission.ts';
+import type { Permission } from '../../../src/broker/records/permission.ts';
+import { RecordLog } from '../../../src/store/record-log.ts';
+import type { AuthorityStore } from '../../../src/store/record-store.ts';
+import { registrationRecordSchema, Registrations } from '../../../src/broker/records/registrations.ts';
+import type { z } from 'zod';
+import { memoryVault } from '../../../src/vault/memory.ts';
+import { registrationAt } from '../../oauth/parties.ts';
+import { refusal, temporaryFolder, testAuthority } from '../rig.ts';
+
+async function file<Item>(schema: z.ZodType<Item>): Promise<AuthorityStore<Item>> {
+  const records = testAuthority(temporaryFolder()).records('records', schema);
+  await records.verify();
+  return records;
+}
+
+describe('grants', () => {
+  const fields: Omit<Grant, 'id' | 'generation'> = {
+    endpoints: ['https://a.example/mcp'],
+    resource: 'https://a.example',
+    issuer: 'https://i.example',
+    account: 'default',
+    registrationId: '0'.repeat(16),
+    scope: ['read'],
+    requestedScope: ['read'],
+    state: { kind: 'active' },
+    hasRefreshToken: true,
+    createdAt: 1,
+  };
+  const open = async (changed: (text: string) => void = () => undefined): Promise<Grants> => {
+    const log = new RecordLog(path.join(temporaryFolder(), 'grants.jsonl'), grantSchema);
+    await log.load();
+    return new Grants(log, () => changed(readFileSync(log.path, 'utf8')));
+  };
+
+  it('tell of every change once it is on the disk, and of none that was refused', async () => {
+    const heard: (string | undefined)[] = [];
+    const grants = await open((text) => heard.push(text.trim().split('\n').at(-1)));
+    const read = await grants.add(fields);
+    const newer = await grants.change(read, { scope: [] });
+    await refusal(grants.change(read, { scope: ['late'] }));
+    expect(heard).toEqual([read, newer].map((put) => JSON.stringify({ put })));
+  });
+
+  it('refuse a writer whose knowledge is stale', async () => {
+    const grants = await open();
+    const read = await grants.add(fields);
+    const newer = await grants.change(read, { scope: ['read', 'write'] });
+    expect(grants.isCurrent(read)).toBe(false);
+    const late = grants.change(read, { state: { kind: 'loginRequired', why: 'late' } });
+    expect(await refusal(late)).toMatchObject({ reason: 'conflict' });
+    expect(grants.byId(read.id)).toEqual(newer);
+  });
+
+  it('refuse all but one of two writers at once', async () => {
+    const grants = await open();
+    const read = await grants.add(fields);
+    const both = await Promise.allSettled([
+      grants.change(read, { scope: ['one'] }),
+      grants.change(read, { scope: ['two'] }),
+    ]);
+    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(grants.byId(read.id)?.scope).toEqual(['one']);
+  });
+
+  it('are found by endpoint and account, newest first, and one by what identifies it', async () => {
+    const grants = await open();
+    const old = await grants.add(fields);
+    const work = await grants.add({ ...fields, account: 'work', createdAt: 2 });
+    await grants.add({ ...fields, endpoints: ['https://b.example/mcp'], resource: 'https://b.example' });
+    expect(grants.forEndpoint('https://a.example/mcp')).toEqual([work, old]);
+    expect(grants.forEndpoint('https://a.example/mcp', 'default')).toEqual([old]);
+    expect(grants.for('https://a.example', 'https://i.example', 'work')).toEqual([work]);
+    expect(grants.for('https://a.example', 'https://other.example', 'work')).toEqual([]);
+    expect(grants.named(work.id)).toEqual([work]);
+    expect(() => grants.named('nothing')).toThrow(expect.objectContaining({ reason: 'not_found' }));
+  });
+});
+
+describe('permissions', () => {
+  const permission: Permission = {
+    clientId: 'editor',
+    endpoint: 'https://a.example/mcp',
+    decision: 'allow',
+    createdAt: 0,
+  };
+  const open = async (): Promise<Permissions> => new Permissions(await file(permissionSchema));
+
+  it('hold until their lease runs out, and then as if they had never been', async () => {
+    const permissions = await open();
+    await permissions.set({ ...permission, until: 100 });
+    expect(permissions.find('editor', permission.endpoint, 99)).toBeDefined();
+    expect(permissions.find('editor', permission.endpoint, 100)).toBeUndefined();
+    expect(permissions.of('editor', 100)).toEqual([]);
+    expect(permissions.forEndpoint(permission.endpoint, 100)).toEqual([]);
+  });
+
+  it('are one for each program and endpoint: the last decision counts', async () => {
+    const permissions = await open();
+    await permissions.set(permission);
+    await permissions.set({ ...permission, decision: 'deny' });
+    await permissions.set({ ...permission, clientId: 'agent' });
+    expect(permissions.of('editor', 0)).toEqual([{ ...permission, decision: 'deny' }]);
+    expect(permissions.forEndpoint(permission.endpoint, 0).map(({ clientId }) => clientId)).toEqual([
+      'agent',
+    ]);
+  });
+
+  it('are not changed by who read an older decision: what the user decided since stands', async () => {
+    const permissions = await open();
+    await permissions.set(permission);
+    const read = permissions.find('editor', permission.endpoint, 0);
+    if (!read) throw new Error('there is none');
+    const denied = permissions.set({ ...permission, decision: 'deny' });
+    const late = refusal(permissions.replace(read, { ...read, resource: 'https://a.example' }));
+    expect(await late).toMatchObject({ reason: 'conflict' });
+    await denied;
+    expect(permissions.find('editor', permission.endpoint, 0)?.decision).toBe('deny');
+  });
+
+  it('end one by one, or all of a program', async () => {
+    const permissions = await open();
+    await permissions.set(permission);
+    await permissions.set({ ...permission, endpoint: 'https://b.example/mcp' });
+    await permissions.set({ ...permission, clientId: 'agent' });
+    expect(await permissions.end('editor', permission.endpoint)).toBe(true);
+    expect(await permissions.end('editor', permission.endpoint)).toBe(false);
+    await permissions.endAllOf('editor');
+    expect(permissions.of('editor', 0)).toEqual([]);
+    expect(permissions.of('agent', 0)).toHaveLength(1);
+  });
+});
+
+describe('local clients', () => {
+  const open = async (): Promise<LocalClients> => new LocalClients(await file(localClientSchema));
+
+  it('whose first hello does not come within a minute are void', async () => {
+    const clients = await open();
+    const [silent, greeting] = [await clients.add('editor', 0), await clients.add('agent', 0)];
+    await clients.confirm(greeting.id);
+    expect(clients.usable(silent.id, 59_999)).toBeDefined();
+    expect(clients.usable(silent.id, 60_000)).toBeUndefined();
+    expect(clients.usable(greeting.id, 60_000)).toBeDefined();
+    await clients.add('other', 60_000);
+    expect(clients.all().map(({ name }) => name)).toEqual(['agent', 'other']);
+  });
+
+  it('are named by name where it is clear, else by id', async () => {
+    const clients = await open();
+    const [one, two, three] = [
+      await clients.add('editor', 0),
+      await clients.add('editor', 0),
+      await clients.add('agent', 0),
+    ];
+    expect(clients.resolve('agent')).toBe(three.id);
+    expect(clients.resolve(two.id)).toBe(two.id);
+    expect(() => clients.resolve('editor')).toThrow(expect.objectContaining({ reason: 'conflict' }));
+    expect(() => clients.resolve('nobody')).toThrow(expect.objectContaining({ reason: 'not_found' }));
+    await clients.remove(one.id);
+    expect(clients.resolve('editor')).toBe(two.id);
+  });
+
+  it('can’t hide another behind its id, nor pass for the command line', async () => {
+    const clients = await open();
+    const victim = await clients.add('editor', 0);
+    await clients.add(victim.id, 0);
+    await clients.add('cli', 0);
+    expect(clients.resolve(victim.id)).toBe(victim.id);
+    expect(clients.resolve('cli')).toBe('cli');
+  });
+
+  it('get an id of 16 random bytes, and no key is kept', async () => {
+    const clients = await open();
+    const client = await clients.add('editor', 5, '/usr/bin/editor');
+    expect(Buffer.from(client.id, 'base64url')).toHaveLength(16);
+    expect(clients.all()).toEqual([
+      {
+        id: client.id,
+        name: 'editor',
+        generation: 1,
+        pairedAt: 5,
+        confirmed: false,
+        executable: '/usr/bin/editor',
+      },
+    ]);
+  });
+
+  it('have their last use written when the broker stops, not with each token', async () => {
+    const records = await file(localClientSchema);
+    const clients = new LocalClients(records);
+    const { id } = await clients.add('editor', 0);
+    clients.used(id, 77);
+    expect(records.items[0]?.lastUsedAt).toBeUndefined();
+    expect(clients.all()[0]?.lastUsedAt).toBe(77);
+    await clients.flush();
+    expect(records.items[0]?.lastUsedAt).toBe(77);
+  });
+});
+
+describe('registrations', () => {
+  const issuer = 'https://i.example';
+  const open = async () => {
+    const vault = memoryVault();
+    return { vault, registrations: new Registrations(await file(registrationRecordSchema), vault) };
+  };
+
+  it('belong to their issuer: what the user entered first, else the newest of our own', async () => {
+    const { registrations } = await open();
+    await registrations.add(registrationAt('https://other.example'), undefined);
+    await registrations.add(registrationAt(issuer), undefined);
+    const newest = await registrations.add(registrationAt(issuer), undefined);
+    expect(registrations.for(issuer, 0)).toEqual(newest);
+    const entered = await registrations.add(registrationAt(issuer, { source: 'preregistered' }), undefined);
+    await registrations.add(registrationAt(issuer), undefined);
+    expect(registrations.for(issuer, 0)).toEqual(entered);
+    expect(registrations.for('https://third.example', 0)).toBeUndefined();
+  });
+
+  it('are of no use once their secret has run out or the server rejected them', async () => {
+    const { registrations } = await open();
+    const record = await registrations.add(registrationAt(issuer, { secretExpiresAt: 100 }), 's');
+    expect(registrations.for(issuer, 99)).toEqual(record);
+    expect(registrations.for(issuer, 100)).toBeUndefined();
+    await registrations.reject(record);
+    expect(registrations.for(issuer, 0)).toBeUndefined();
+    expect(registrations.byId(record.id)).toMatchObject({ isRejected: true });
+  });
+
+  it('on trial take no place until a sign-in with them has succeeded', async () => {
+    const { registrations } = await open();
+    const old = await registrations.add(registrationAt(issuer), undefined);
+    const trial = await registrations.add(registrationAt(issuer), undefined, { isOnTrial: true });
+    expect(registrations.for(issuer, 0)).toEqual(old);
+    expect(registrations.onTrial(issuer, 0)).toEqual(trial);
+    await registrations.succeeded(trial, old);
+    expect(registrations.for(issuer, 0)?.id).toBe(trial.id);
+    expect(registrations.onTrial(issuer, 0)).toBeUndefined();
+    expect(registrations.byId(old.id)).toMatchObject({ isRejected: true });
+  });
+
+  it('that the user entered are the user’s to replace', async () => {
+    const { registrations } = await open();
+    const entered = await registrations.add(registrationAt(issuer, { source: 'preregistered' }), undefined);
+    await registrations.reject(entered);
+    expect(registrations.for(issuer, 0)).toEqual(entered);
+  });
+
+  it('keep their secret in the vault, and take it along when they are removed', async () => {
+    const { registrations, vault } = await open();
+    const record = await registrations.add(registrationAt(issuer), 'hush');
+    expect(JSON.stringify(registrations.all())).not.toContain('hush');
+    expect(await registrations.secret(record)).toBe('hush');
+    await registrations.remove(record);
+    expect(await vault.find(`registration.${record.id}`)).toBeUndefined();
+    expect(registrations.all()).toEqual([]);
+  });
+});

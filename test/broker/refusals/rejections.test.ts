@@ -1,0 +1,187 @@
+/** `token.reject`: a protected server refused a token. Who may say so, what follows, and where it ends. */
+import { describe, expect, it } from 'vitest';
+import { oddServer } from '../odd-server.ts';
+import { worldAndSite } from '../places.ts';
+import { brokerRig, inWorld, refusal } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+const places = worldAndSite();
+
+async function allowed(): Promise<Rig> {
+  const rig = await brokerRig(inWorld(places.world));
+  await rig.allow();
+  return rig;
+}
+
+const reject = ({ broker }: Rig, token: { tokenId: string } | { accessToken: string }, clientId = 'editor') =>
+  broker.rejectToken({ clientId, token }).isReplaced;
+
+describe('a refused token', () => {
+  it('is dropped, and the next request refreshes', async () => {
+    const rig = await allowed();
+    const first = await rig.ask();
+    places.world.expireAccessTokens();
+    expect(reject(rig, { tokenId: first.tokenId })).toBe(true);
+    const before = places.world.counts().authorizationServer.refreshes;
+    expect((await rig.ask()).accessToken).not.toBe(first.accessToken);
+    expect(places.world.counts().authorizationServer.refreshes).toBe(before + 1);
+  });
+
+  it('can be named by its value', async () => {
+    const rig = await allowed();
+    const { accessToken } = await rig.ask();
+    expect(reject(rig, { accessToken })).toBe(true);
+    expect((await rig.ask()).accessToken).not.toBe(accessToken);
+  });
+
+  it('counts for nothing from a program that never received it', async () => {
+    const rig = await allowed();
+    await rig.allow('agent');
+    const first = await rig.ask();
+    expect(reject(rig, { tokenId: first.tokenId }, 'agent')).toBe(false);
+    expect(reject(rig, { accessToken: first.accessToken }, 'agent')).toBe(false);
+    expect((await rig.ask()).accessToken).toBe(first.accessToken);
+  });
+
+  it('counts once: whoever reports an old one simply gets the newer', async () => {
+    const rig = await allowed();
+    await rig.allow('agent');
+    const [one, same] = [await rig.ask(), await rig.ask({ clientId: 'agent' })];
+    expect(reject(rig, { tokenId: one.tokenId })).toBe(true);
+    const newer = await rig.ask();
+    expect(reject(rig, { tokenId: same.tokenId }, 'agent')).toBe(false);
+    expect((await rig.ask({ clientId: 'agent' })).accessToken).toBe(newer.accessToken);
+  });
+
+  it('that nobody knows changes nothing', async () => {
+    const rig = await allowed();
+    expect(reject(rig, { tokenId: 'ffff' })).toBe(false);
+  });
+
+  it('of a server that gives no refresh token does not come back from the vault', async () => {
+    const server = oddServer(places.site, { scopesSupported: ['read'] });
+    server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
+    const rig = await brokerRig(server);
+    await rig.allow();
+    const { tokenId } = await rig.ask();
+    expect(reject(rig, { tokenId })).toBe(true);
+    expect((await rig.ask()).accessToken).toBe('access-2');
+    expect(rig.pages).toHaveLength(2);
+  });
+});
+
+/** As a program that says that its last token was refused. */
+const refusedOnce = { challenge: { status: 401 } } as const;
+
+/** Three tokens that should have been good are refused, each reported. */
+async function threeRefused(rig: Rig, operation?: string): Promise<void> {
+  for (let n = 0; n < 3; n += 1) {
+    const { tokenId } = await rig.ask();
+    const outcome = rig.broker.rejectToken({ clientId: 'editor', token: { tokenId }, operation });
+    expect(outcome).toEqual({ isReplaced: true });
+  }
+}
+
+const refreshes = (): number => places.world.counts().authorizationServer.refreshes;
+
+describe('a program that keeps its token until the server refuses it', () => {
+  it('is served however often its tokens end', async () => {
+    const rig = await allowed();
+    for (let n = 0; n < 20; n += 1) {
+      const { tokenId, expiresAt } = await rig.ask();
+      rig.clock.advance(expiresAt - rig.clock.now() - (n % 2 === 0 ? 0 : 1000));
+      expect(reject(rig, { tokenId })).toBe(true);
+      expect((await rig.ask(refusedOnce)).tokenId).not.toBe(tokenId);
+    }
+    expect(rig.pages).toHaveLength(1);
+  });
+});
+
+describe('a server that refuses every token', () => {
+  it('sets off three refreshes, then none for a while, and the program is told until when', async () => {
+    const rig = await allowed();
+    await threeRefused(rig);
+    const kept = await rig.ask();
+    const before = places.world.counts().authorizationServer;
+    const { broker } = rig;
+    const rejection = { clientId: 'editor', token: { tokenId: kept.tokenId } };
+    expect(broker.rejectToken(rejection)).toEqual({ isReplaced: false, pause: 60_000 });
+    expect(await refusal(rig.ask(refusedOnce))).toMatchObject({ reason: 'token_refused', retryAfter: 60 });
+    // A program that says nothing of a refusal gets the token there is.
+    expect((await rig.ask()).tokenId).toBe(kept.tokenId);
+    expect(places.world.counts().authorizationServer).toEqual(before);
+  });
+
+  it('sets off a bounded handful of refreshes in ten minutes', async () => {
+    const rig = await allowed();
+    await rig.ask();
+    const before = refreshes();
+    for (let second = 0; second < 600; second += 1) {
+      const { tokenId } = await rig.ask();
+      reject(rig, { tokenId });
+      rig.clock.advance(1000);
+    }
+    expect(refreshes() - before).toBeLessThanOrEqual(8);
+  });
+
+  it('is asked again when the pause is over, and the next pause is twice as long', async () => {
+    const rig = await allowed();
+    await threeRefused(rig);
+    rig.clock.advance(60_000);
+    const { tokenId } = await rig.ask();
+    expect(reject(rig, { tokenId })).toBe(true);
+    const next = await rig.ask();
+    const rejection = { clientId: 'editor', token: { tokenId: next.tokenId } };
+    expect(rig.broker.rejectToken(rejection)).toEqual({ isReplaced: false, pause: 120_000 });
+  });
+
+  it('is asked again as soon as the person signs in', async () => {
+    const rig = await allowed();
+    await threeRefused(rig);
+    await rig.login();
+    const { tokenId } = await rig.ask();
+    expect(reject(rig, { tokenId })).toBe(true);
+  });
+
+  it('is named in the explanation with the program and the end of the pause', async () => {
+    const rig = await allowed();
+    await threeRefused(rig, 'POST /mcp');
+    expect(rig.broker.refusalsOf(rig.grant())).toEqual([
+      { clientId: 'editor', operation: 'POST /mcp', until: rig.clock.now() + 60_000 },
+    ]);
+  });
+
+  it('locks out no other program', async () => {
+    const rig = await allowed();
+    await rig.allow('agent');
+    await threeRefused(rig);
+    const { tokenId } = await rig.ask({ clientId: 'agent' });
+    expect(reject(rig, { tokenId }, 'agent')).toBe(true);
+    expect((await rig.ask({ clientId: 'agent', ...refusedOnce })).accessToken).toBeTypeOf('string');
+  });
+});
+
+describe('one path that refuses every token', () => {
+  it('pauses its own operation and no other one', async () => {
+    const rig = await allowed();
+    await threeRefused(rig, 'GET /closed');
+    const { tokenId } = await rig.ask();
+    const token = { tokenId };
+    const { broker } = rig;
+    const closed = broker.rejectToken({ clientId: 'editor', token, operation: 'GET /closed' });
+    expect(closed).toMatchObject({ isReplaced: false });
+    const open = broker.rejectToken({ clientId: 'editor', token, operation: 'GET /open' });
+    expect(open).toEqual({ isReplaced: true });
+  });
+
+  it('is not counted with tokens that worked elsewhere, up to ten in ten minutes', async () => {
+    const rig = await allowed();
+    const outcomes: boolean[] = [];
+    for (let n = 0; n < 12; n += 1) {
+      const { tokenId } = await rig.ask();
+      const rejection = { clientId: 'editor', token: { tokenId }, hasWorked: true };
+      outcomes.push(rig.broker.rejectToken(rejection).isReplaced);
+    }
+    expect(outcomes).toEqual([...Array.from({ length: 10 }, () => true), false, false]);
+  });
+});

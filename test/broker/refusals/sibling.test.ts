@@ -1,0 +1,101 @@
+/** Grants that a server ends together with one that the user revoked: told so, and never a page by itself. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Grant } from '../../../src/broker/records/grant.ts';
+import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { brokerRig, inWorld, refusal } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+const hour = 3_600_000;
+
+/** Two grants of one person at one issuer, which keeps a single authorization for both unless told otherwise. */
+async function siblings({ sharesGrants = true } = {}): Promise<{ rig: Rig; world: TestWorld; other: Grant }> {
+  const world = await openWorld({ sharesGrants });
+  onTestFinished(() => world.close());
+  const rig = await brokerRig(inWorld(world));
+  await rig.allow();
+  const work = await rig.login({ account: 'work' });
+  const other = await rig.login({ account: 'home' });
+  rig.clock.advance(1000);
+  const { receipt } = await revokeGrant(rig.parts, work);
+  expect(receipt).toBe('confirmed');
+  return { rig, world, other };
+}
+
+const askAtHome = (rig: Rig) => rig.ask({ account: 'home' });
+
+describe('a grant that the server ended along with a revoked one', () => {
+  it('says so, names which and when, and opens no page', async () => {
+    const { rig, other } = await siblings();
+    rig.clock.advance(hour);
+    const refused = await refusal(askAtHome(rig));
+    expect(refused).toMatchObject({
+      reason: 'login_required',
+      rule: 'What the user ended, only the user starts again',
+      message: expect.stringMatching(
+        /together with the grant for https:\S+ \("work"\), which you revoked at 20\S+Z/,
+      ),
+    });
+    expect(rig.parts.grants.byId(other.id)?.state).toMatchObject({ kind: 'loginRequired' });
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('opens none after a restart either', async () => {
+    const { rig, world } = await siblings();
+    rig.clock.advance(hour);
+    await refusal(askAtHome(rig));
+    const again = await brokerRig(inWorld(world), { after: rig });
+    expect(await refusal(askAtHome(again))).toMatchObject({ reason: 'login_required' });
+    expect(again.pages).toEqual([]);
+  });
+
+  it('opens none although the revoked one was signed in to again', async () => {
+    const { rig } = await siblings();
+    // From here on the program works as this account.
+    await askAtHome(rig);
+    await rig.login({ account: 'work' });
+    rig.clock.advance(hour);
+    expect(await refusal(askAtHome(rig))).toMatchObject({ reason: 'login_required' });
+    expect(rig.pages).toHaveLength(3);
+  });
+
+  it('works again once the user signs in', async () => {
+    const { rig } = await siblings();
+    rig.clock.advance(hour);
+    await refusal(askAtHome(rig));
+    await rig.login({ account: 'home' });
+    expect((await askAtHome(rig)).account).toBe('home');
+    expect(rig.pages).toHaveLength(3);
+  });
+
+  it('may open a page again for a program that the user allows after that', async () => {
+    const { rig } = await siblings();
+    rig.clock.advance(hour);
+    await refusal(askAtHome(rig));
+    rig.clock.advance(1000);
+    await rig.allow('other');
+    expect(await refusal(askAtHome(rig))).toMatchObject({ reason: 'login_required' });
+    expect((await rig.ask({ account: 'home', clientId: 'other' })).account).toBe('home');
+    expect(rig.pages).toHaveLength(3);
+  });
+});
+
+describe('a grant at a server that keeps authorizations apart', () => {
+  it('outlives the revocation of another', async () => {
+    const { rig } = await siblings({ sharesGrants: false });
+    rig.clock.advance(hour);
+    expect((await askAtHome(rig)).account).toBe('home');
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('that ends later, for reasons of its own, opens its page', async () => {
+    const { rig, world } = await siblings({ sharesGrants: false });
+    rig.clock.advance(hour);
+    await askAtHome(rig);
+    world.endGrants();
+    rig.clock.advance(hour);
+    expect((await askAtHome(rig)).account).toBe('home');
+    expect(rig.pages).toHaveLength(3);
+  });
+});

@@ -1,0 +1,376 @@
+/** Pending revocations: tried again by themselves, over restarts, with all that is left to tell, and not for ever. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { every } from '../../../src/broker/every.ts';
+import { lookPeriod, RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
+import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import { openSite } from '../../oauth/site.ts';
+import type { Site } from '../../oauth/site.ts';
+import { oddServer } from '../odd-server.ts';
+import type { OddServer } from '../odd-server.ts';
+import { brokerRig, turnOfEvents } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site.close());
+
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
+
+let server: OddServer;
+beforeEach(() => {
+  server = oddServer(site, { scopesSupported: ['read'] });
+});
+
+/** Revoked while the server was in trouble; its tokens are refresh-1 and access-1. */
+async function pending(headers: Record<string, string> = {}): Promise<Rig> {
+  const rig = await brokerRig(server);
+  await rig.allow();
+  await rig.ask();
+  down(headers);
+  expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
+  return rig;
+}
+
+function down(headers: Record<string, string> = {}): void {
+  site.lay('/revoke', { status: 503, headers });
+  site.asked.length = 0;
+}
+
+function up(): void {
+  site.lay('/revoke', { status: 200 });
+  site.asked.length = 0;
+}
+
+/** The tokens that the server was told to end, in order. */
+const told = (): (string | null)[] => forms().map((form) => form.get('token'));
+
+const forms = (): URLSearchParams[] =>
+  site.asked.filter(({ path }) => path === '/revoke').map(({ body }) => new URLSearchParams(body));
+
+/** The queue of a broker whose vault has answered already, and what was due at once is done. */
+async function openQueue(rig: Rig): Promise<RevocationQueue> {
+  const queue = new RevocationQueue(rig.parts);
+  queue.answered();
+  await queue.settled();
+  return queue;
+}
+
+const itemOf = (rig: Rig) => rig.vault.find(`grant.${rig.grant().id}`);
+
+function stateOf(rig: Rig) {
+  const { state } = rig.grant();
+  if (state.kind !== 'revoked') throw new Error(`it is ${state.kind}`);
+  return state;
+}
+
+describe('a pending revocation', () => {
+  it('is tried again by itself, after pauses that grow from a minute to six hours', async () => {
+    const rig = await pending();
+    const queue = await openQueue(rig);
+    let before = forms().length;
+    for (const longest of [2, 4, 8, 16, 32, 64, 128, 256, 360, 360].map((minutes) => minutes * minute)) {
+      const wait = (stateOf(rig).nextTry ?? 0) - rig.clock.now();
+      expect(wait).toBeGreaterThanOrEqual(longest * 0.75);
+      expect(wait).toBeLessThanOrEqual(longest);
+      rig.clock.advance(wait - 1);
+      await queue.look();
+      expect(forms()).toHaveLength(before);
+      rig.clock.advance(1);
+      await queue.look();
+      expect(forms().length).toBeGreaterThan(before);
+      before = forms().length;
+    }
+    up();
+    rig.clock.advance(6 * hour);
+    await queue.look();
+    // The access token was over long before.
+    expect(told()).toEqual(['refresh-1']);
+    expect(rig.grant()).toMatchObject({ state: { receipt: 'confirmed' }, hasRefreshToken: false });
+    expect(await itemOf(rig)).toBeUndefined();
+  });
+
+  it('is looked at by the broker’s clock alone', async () => {
+    const rig = await pending();
+    const queue = await openQueue(rig);
+    const end = new AbortController();
+    const ticking = every(rig.clock, lookPeriod, () => queue.look(), end.signal);
+    up();
+    rig.clock.advance(lookPeriod);
+    await turnOfEvents();
+    expect(told()).toEqual([]);
+    for (let passed = 0; passed < 2 * minute; passed += lookPeriod) {
+      rig.clock.advance(lookPeriod);
+      await turnOfEvents();
+      await queue.settled();
+    }
+    expect(stateOf(rig).receipt).toBe('confirmed');
+    end.abort();
+    await ticking;
+  });
+
+  it('is tried at once when the vault first answers after a restart, with the access token too', async () => {
+    const rig = await pending();
+    up();
+    const again = await brokerRig(server, { after: rig });
+    await openQueue(again);
+    expect(told()).toEqual(['refresh-1', 'access-1']);
+    expect(stateOf(again).receipt).toBe('confirmed');
+  });
+
+  it('is tried at once when the machine wakes up or is online again, but for what the server asked', async () => {
+    const rig = await pending();
+    const queue = await openQueue(rig);
+    up();
+    await queue.look();
+    expect(told()).toEqual([]);
+    down();
+    const early = queue.lookAnew();
+    const late = queue.lookAnew();
+    await early;
+    // Before anything else runs: what was asked while the first tries were under way comes after them.
+    up();
+    await late;
+    expect(stateOf(rig).receipt).toBe('confirmed');
+
+    const asked = await pending({ 'retry-after': '7200' });
+    up();
+    await (await openQueue(asked)).lookAnew();
+    expect(told()).toEqual([]);
+  });
+
+  it('waits as long as the server asked, over a restart too', async () => {
+    const rig = await pending({ 'retry-after': '7200' });
+    up();
+    const again = await brokerRig(server, { after: rig });
+    const queue = await openQueue(again);
+    again.clock.advance(2 * hour - minute);
+    await queue.look();
+    expect(told()).toEqual([]);
+    again.clock.advance(minute);
+    await queue.look();
+    expect(stateOf(again).receipt).toBe('confirmed');
+  });
+
+  it('touches no vault that nobody has opened, and none that is in trouble', async () => {
+    const rig = await pending();
+    up();
+    const again = await brokerRig(server, { after: rig });
+    const queue = new RevocationQueue(again.parts);
+    let reads = 0;
+    const read = again.vault.read.bind(again.vault);
+    again.vault.read = (id) => {
+      reads += 1;
+      return read(id);
+    };
+    again.clock.advance(day);
+    await queue.look();
+    expect(reads).toBe(0);
+    queue.answered();
+    queue.failed();
+    await queue.settled();
+    const first = reads;
+    again.clock.advance(day);
+    await queue.look();
+    expect(reads).toBe(first);
+    queue.answered();
+    await queue.look();
+    expect(stateOf(again).receipt).toBe('confirmed');
+  });
+
+  it('is given up 30 days after the grant ended, and its tokens go', async () => {
+    const rig = await pending();
+    const queue = await openQueue(rig);
+    rig.clock.advance(30 * day - 1);
+    await queue.look();
+    expect(stateOf(rig).receipt).toBe('pending');
+    expect(await itemOf(rig)).toContain('refresh-1');
+    rig.clock.advance(6 * hour);
+    await queue.look();
+    expect(rig.grant()).toMatchObject({ state: { receipt: 'abandoned' }, hasRefreshToken: false });
+    expect(await itemOf(rig)).toBeUndefined();
+    site.asked.length = 0;
+    rig.clock.advance(day);
+    await queue.look();
+    expect(told()).toEqual([]);
+  });
+
+  it('of a record that an older version wrote has its 30 days from now on', async () => {
+    const rig = await pending();
+    await rig.parts.grants.change(rig.grant(), { state: { kind: 'revoked', receipt: 'pending' } });
+    rig.clock.advance(100 * day);
+    const queue = await openQueue(rig);
+    expect(stateOf(rig)).toMatchObject({ receipt: 'pending', endedAt: rig.clock.now() });
+    up();
+    rig.clock.advance(day);
+    await queue.look();
+    expect(stateOf(rig).receipt).toBe('confirmed');
+  });
+
+  it('ends no grant that the user has signed in to again', async () => {
+    const rig = await pending();
+    const queue = await openQueue(rig);
+    up();
+    await rig.login();
+    rig.clock.advance(day);
+    await queue.look();
+    expect(told()).toEqual([]);
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+  });
+
+  it('that the user asks for again is not told twice', async () => {
+    const rig = await pending();
+    const again = await brokerRig(server, { after: rig });
+    const queue = new RevocationQueue(again.parts);
+    const read = again.vault.read.bind(again.vault);
+    // As the daemon has it: the first answer of the vault is to the user's own request.
+    again.vault.read = async (id) => {
+      const secret = await read(id);
+      queue.answered();
+      return secret;
+    };
+    site.asked.length = 0;
+    await revokeGrant(again.parts, again.grant());
+    await queue.settled();
+    expect(told()).toEqual(['refresh-1']);
+  });
+});
+
+describe('what is left to tell', () => {
+  /** Signed in twice, the second time under another registration. */
+  async function twice(): Promise<Rig> {
+    const rig = await brokerRig(server);
+    await rig.allow();
+    await rig.login();
+    const [first] = rig.parts.registrations.all();
+    if (!first) throw new Error('nothing was registered');
+    await rig.parts.registrations.reject(first);
+    site.lay('/register', { status: 201, body: { client_id: 'client-2' } });
+    await rig.login();
+    site.asked.length = 0;
+    return rig;
+  }
+
+  it('is told under the registration that each token was issued to', async () => {
+    const rig = await twice();
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
+    expect(forms().map((form) => [form.get('token'), form.get('client_id')])).toEqual([
+      ['refresh-2', 'client-2'],
+      ['refresh-1', 'client-1'],
+      ['access-2', 'client-2'],
+    ]);
+  });
+
+  it('is only that, after a try that was cut short', async () => {
+    const rig = await twice();
+    let answers = 1;
+    site.lay('/revoke', () => ({ status: answers-- > 0 ? 200 : 503 }));
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
+    expect(told()).toEqual(['refresh-2', 'refresh-1']);
+    up();
+    const again = await brokerRig(server, { after: rig });
+    await openQueue(again);
+    expect(forms().map((form) => [form.get('token'), form.get('client_id')])).toEqual([
+      ['refresh-1', 'client-1'],
+      ['access-2', 'client-2'],
+    ]);
+    expect(stateOf(again).receipt).toBe('confirmed');
+  });
+
+  it('decides nothing about what the server said of the refresh token', async () => {
+    const rig = await twice();
+    site.lay('/revoke', ({ body }) => ({ status: body.includes('refresh-2') ? 400 : 503 }));
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
+    up();
+    const again = await brokerRig(server, { after: rig });
+    await openQueue(again);
+    expect(stateOf(again).receipt).toBe('notOffered');
+  });
+
+  it('includes the tokens of an item that an older version wrote', async () => {
+    const rig = await twice();
+    const { id } = rig.grant();
+    await rig.vault.write(`grant.${id}`, JSON.stringify({ refreshToken: 'new', superseded: ['old'] }));
+    // An older version noted no grants either.
+    await rig.vault.remove('grants');
+    const upgraded = await brokerRig(server, { after: rig });
+    await revokeGrant(upgraded.parts, upgraded.grant());
+    expect(told()).toEqual(['new', 'old']);
+  });
+
+  it('is the access token in memory at once, while the vault keeps the rest to itself', async () => {
+    const rig = await twice();
+    rig.vault.failing.add('read');
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
+    expect(told()).toEqual(['access-2']);
+    rig.vault.failing.clear();
+    site.asked.length = 0;
+    const queue = await openQueue(rig);
+    await queue.settled();
+    expect(told().slice(0, 2)).toEqual(['refresh-2', 'refresh-1']);
+    expect(stateOf(rig).receipt).toBe('confirmed');
+  });
+});
+
+describe('until when a token that was handed out may live', () => {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const jwt = `${part({ alg: 'ES256' })}.${part({ sub: 'alice' })}.c2ln`;
+
+  async function revoked(accessToken?: string): Promise<Rig> {
+    if (accessToken !== undefined)
+      server.answer = (_form, usual) => ({ ...usual, access_token: accessToken });
+    const rig = await brokerRig(server);
+    await rig.allow();
+    await rig.ask();
+    return rig;
+  }
+
+  const liveFor = (rig: Rig): number => Math.max(0, (rig.grant().liveUntil ?? 0) - rig.clock.now());
+
+  it('is now, for an opaque one that the server ended', async () => {
+    const rig = await revoked();
+    expect(liveFor(rig)).toBe(hour);
+    await revokeGrant(rig.parts, rig.grant());
+    expect(liveFor(rig)).toBe(0);
+  });
+
+  it('is now for it, though the wall clock was slewed by a few milliseconds since', async () => {
+    const rig = await revoked();
+    rig.clock.setWall(-5);
+    await revokeGrant(rig.parts, rig.grant());
+    expect(rig.grant().liveUntil).toBe(0);
+  });
+
+  it.each([
+    ['signed, which no server needs to ask about', jwt],
+    ['encrypted', `${part({ alg: 'dir', enc: 'A256GCM' })}..aXY.dGV4dA.dGFn`],
+  ])('is its own end, for one that is %s, although the server said yes', async (_what, token) => {
+    const rig = await revoked(token);
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
+    expect(liveFor(rig)).toBe(hour);
+  });
+
+  it('is its own end, where the server takes back refresh tokens only', async () => {
+    const rig = await revoked();
+    const refused = { status: 400, body: { error: 'unsupported_token_type' } };
+    site.lay('/revoke', ({ body }) => (body.includes('access_token') ? refused : { status: 200 }));
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
+    expect(liveFor(rig)).toBe(hour);
+  });
+
+  it('is the newest one’s end, where a restart has forgotten the token', async () => {
+    const rig = await revoked();
+    const again = await brokerRig(server, { after: rig });
+    await revokeGrant(again.parts, again.grant());
+    expect(told()).toEqual(['refresh-1']);
+    expect(again.grant().liveUntil).toBe(rig.clock.now() + hour);
+  });
+
+  it('is its own end, while the server could not be told', async () => {
+    const rig = await revoked();
+    down();
+    await revokeGrant(rig.parts, rig.grant());
+    expect(liveFor(rig)).toBe(hour);
+  });
+});

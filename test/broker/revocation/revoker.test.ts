@@ -1,0 +1,184 @@
+/** Ending a grant: here at once, there as soon as the server can be told, and for all its tokens. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { explainGrant } from '../../../src/broker/explain.ts';
+import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import { openSite } from '../../oauth/site.ts';
+import type { Site } from '../../oauth/site.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { oddServer } from '../odd-server.ts';
+import type { OddServer } from '../odd-server.ts';
+import { brokerRig, inWorld, refusal } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let world: TestWorld;
+let site: Site;
+beforeAll(async () => {
+  [world, site] = await Promise.all([openWorld(), openSite()]);
+});
+afterAll(async () => Promise.all([world.close(), site.close()]));
+
+/** Two sign-ins and a token in use, at a server whose tokens have numbers. */
+async function twice(revocation = true): Promise<{ server: OddServer; rig: Rig }> {
+  const server = oddServer(site, { scopesSupported: ['read'], revocation });
+  const rig = await brokerRig(server);
+  await rig.allow();
+  await rig.login();
+  await rig.login();
+  await rig.ask();
+  return { server, rig };
+}
+
+/** The tokens that the server was told to end, in order. */
+const told = (): (string | null)[] =>
+  site.asked
+    .filter(({ path }) => path === '/revoke')
+    .map(({ body }) => new URLSearchParams(body).get('token'));
+
+describe('a revocation', () => {
+  it('that the server confirms ends the token there and its item here', async () => {
+    const rig = await brokerRig(inWorld(world));
+    await rig.allow();
+    const { accessToken } = await rig.ask();
+    const { receipt, grant } = await revokeGrant(rig.parts, rig.grant());
+    expect(receipt).toBe('confirmed');
+    expect(grant).toMatchObject({ state: { kind: 'revoked', receipt: 'confirmed' }, hasRefreshToken: false });
+    expect(await rig.vault.find(`grant.${grant.id}`)).toBeUndefined();
+    const response = await world.fetch(rig.endpoint, { headers: { authorization: `Bearer ${accessToken}` } });
+    expect(response.status).toBe(401);
+  });
+
+  it('reaches the tokens of earlier sign-ins, and the access token in use', async () => {
+    const { rig } = await twice();
+    await revokeGrant(rig.parts, rig.grant());
+    expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
+  });
+
+  it('of a grant that the vault lost is told as it is, asks no server and is tried no more', async () => {
+    const { rig } = await twice();
+    const kept = rig.grant();
+    const { id: _id, generation: _generation, ...fields } = kept;
+    const ghost = await rig.parts.grants.add(fields);
+    expect(explainGrant(rig.parts, ghost).now).toMatch(/^It is listed as in order, and was not compared/);
+    await rig.parts.refresher.vouch([ghost]);
+    expect(explainGrant(rig.parts, ghost)).toMatchObject({
+      now: 'Keyturn lists it, and the vault holds no token of it: no program gets one.',
+      next: expect.stringContaining(`keyturn revoke ${ghost.id}`),
+      refresh: { by: 'signIn' },
+    });
+    const { receipt, grant } = await revokeGrant(rig.parts, ghost);
+    expect(receipt).toBe('abandoned');
+    expect(grant.state).toMatchObject({ kind: 'revoked', receipt: 'abandoned' });
+    expect(told()).toEqual([]);
+    expect(explainGrant(rig.parts, kept).now).toMatch(/^It is in order;/);
+  });
+
+  it('that the server does not offer says so', async () => {
+    const { rig } = await twice(false);
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
+    expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
+    expect(told()).toEqual([]);
+  });
+
+  it('is not called confirmed because an access token was taken back', async () => {
+    const { rig } = await twice();
+    site.lay('/revoke', ({ body }) => ({ status: body.includes('refresh_token') ? 400 : 200 }));
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
+  });
+
+  it('that the server can’t hear holds here, keeps the tokens, and a second one finishes it', async () => {
+    const { rig } = await twice();
+    site.lay('/revoke', { status: 503 });
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
+    expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'pending' });
+    expect(await rig.vault.read(`grant.${rig.grant().id}`)).toContain('refresh-2');
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
+    site.lay('/revoke', { status: 200 });
+    site.asked.length = 0;
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
+    // Over a restart the access token would be gone from memory: it lies in the vault since.
+    expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
+    expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
+  });
+
+  it('that is pending is not forgotten by a new sign-in', async () => {
+    const { rig } = await twice();
+    site.lay('/revoke', { status: 503 });
+    await revokeGrant(rig.parts, rig.grant());
+    await rig.login();
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    site.lay('/revoke', { status: 200 });
+    site.asked.length = 0;
+    await revokeGrant(rig.parts, rig.grant());
+    expect(new Set(told())).toEqual(new Set(['access-2', 'access-3', 'refresh-1', 'refresh-2', 'refresh-3']));
+  });
+
+  it('reaches a rotated token that the vault had refused', async () => {
+    const { rig } = await twice();
+    rig.clock.advance(3_600_000);
+    rig.vault.failing.add('write');
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
+    rig.vault.failing.clear();
+    site.asked.length = 0;
+    await revokeGrant(rig.parts, rig.grant());
+    // The access token is over by now, so there is nothing to tell of it.
+    expect(told()).toEqual(['refresh-3', 'refresh-1']);
+  });
+
+  it('asked for twice at once is told once, and both get the same receipt', async () => {
+    const { rig } = await twice();
+    const both = await Promise.all([
+      revokeGrant(rig.parts, rig.grant()),
+      revokeGrant(rig.parts, rig.grant()),
+    ]);
+    expect(both.map(({ receipt }) => receipt)).toEqual(['confirmed', 'confirmed']);
+    expect(told()).toHaveLength(3);
+  });
+
+  it('of a grant that left nothing in the vault has nothing to tell', async () => {
+    const { rig } = await twice();
+    const { grants, vault } = rig.parts;
+    await grants.change(rig.grant(), { hasRefreshToken: false, state: { kind: 'loginRequired', why: '' } });
+    await vault.remove(`grant.${rig.grant().id}`);
+    rig.parts.cache.dropGrant(rig.grant().id);
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
+  });
+});
+
+describe('a revoked grant', () => {
+  it('gives no token and opens no page until the user signs in', async () => {
+    const { rig } = await twice();
+    await revokeGrant(rig.parts, rig.grant());
+    const pages = rig.pages.length;
+    expect(await refusal(rig.ask())).toMatchObject({
+      reason: 'login_required',
+      rule: expect.stringContaining('the user'),
+    });
+    expect(rig.pages).toHaveLength(pages);
+    await rig.login();
+    expect((await rig.ask()).accessToken).toBe('access-3');
+  });
+
+  it('is not revived by an automatic sign-in that was under way', async () => {
+    const server = oddServer(site, { scopesSupported: ['read'] });
+    const rig = await brokerRig(server);
+    await rig.allow();
+    await rig.ask();
+    server.answer = (form, usual) =>
+      form.get('grant_type') === 'refresh_token' ? { status: 400, body: { error: 'invalid_grant' } } : usual;
+    rig.clock.advance(3_600_000);
+    const answered = Promise.withResolvers<void>();
+    server.beforeVisit = () => answered.promise;
+    const asked = refusal(rig.ask());
+    await rig.question('login');
+    await revokeGrant(rig.parts, rig.grant());
+    answered.resolve();
+    expect(await asked).toMatchObject({ reason: 'login_required' });
+    expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'pending' });
+    expect(rig.pages).toHaveLength(2);
+    // The token that came all the same is not forgotten at the server.
+    site.asked.length = 0;
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
+    expect(told()).toEqual(['refresh-3']);
+  });
+});

@@ -1,0 +1,98 @@
+/** Whose sign-in came back: which grant it renews, and when the person is asked. */
+import { describe, expect, it } from 'vitest';
+import type { Grant } from '../../../src/broker/records/grant.ts';
+import { whoseSignIn } from '../../../src/broker/sign-in/sign-in-account.ts';
+import type { Returned } from '../../../src/broker/sign-in/sign-in-account.ts';
+
+function grant(account: string, fields: Partial<Grant> = {}): Grant {
+  return {
+    id: account,
+    endpoints: ['https://notes.example/mcp'],
+    resource: 'https://notes.example/mcp',
+    issuer: 'https://login.example',
+    account,
+    registrationId: 'r',
+    scope: ['read'],
+    requestedScope: [],
+    state: { kind: 'active' },
+    generation: 1,
+    hasRefreshToken: true,
+    createdAt: 0,
+    ...fields,
+  };
+}
+
+const alice = grant('alice', { subject: 'alice' });
+const label = grant('work', { subject: null });
+const labelled = grant('team', { subject: 'carol' });
+const unnamed = grant('default', { subject: null });
+const older = grant('alice', { requestedScope: ['openid', 'read'] });
+const olderLabel = grant('work');
+const revoked = grant('alice', { subject: 'alice', state: { kind: 'revoked', receipt: 'confirmed' } });
+
+function outcome(there: readonly Grant[], subject?: string, meant: Omit<Returned, 'answer'> = {}): string {
+  const answer = subject === undefined ? {} : { subject: { issuer: 'https://login.example', subject } };
+  const whose = whoseSignIn(there, { answer, ...meant });
+  if (whose.kind === 'mismatch') return `mismatch ${whose.asked} ${whose.known} ${whose.signedIn}`;
+  const place = `${whose.grant ? 'renews' : 'new'} ${whose.account}`;
+  return whose.kind === 'expected' ? place : `asks about ${whose.known.join(' ')}: ${place}`;
+}
+
+describe('a sign-in', () => {
+  it.each([
+    ['the first one', [], 'bob', {}, 'new bob'],
+    ['the first one without an ID token', [], undefined, {}, 'new default'],
+    ['of the subject that is there', [alice], 'alice', {}, 'renews alice'],
+    ['of a subject whose grant was revoked', [revoked], 'alice', {}, 'renews alice'],
+    ['of nobody’s subject, as before', [unnamed], undefined, {}, 'renews default'],
+    ['under a label, as before', [label, alice], undefined, { account: 'work' }, 'renews work'],
+    ['under a new label', [alice], undefined, { account: 'home' }, 'new home'],
+    ['under a new label as a new subject', [alice], 'bob', { account: 'work' }, 'new work'],
+    ['under a new label after a revocation', [revoked], 'alice', { account: 'work' }, 'new work'],
+    ['under its label', [labelled], 'carol', { account: 'team' }, 'renews team'],
+    ['under no label, as before under one', [labelled, alice], 'carol', {}, 'renews team'],
+    ['of a subject that an older version kept', [older], 'alice', { grantId: 'alice' }, 'renews alice'],
+    ['under a label that an older version kept', [olderLabel], undefined, { account: 'work' }, 'renews work'],
+    ['of another subject after a revocation', [revoked], 'bob', {}, 'new bob'],
+  ] as const)('%s needs no question', (_what, there, subject, meant, expected) => {
+    expect(outcome(there, subject, meant)).toBe(expected);
+  });
+
+  it.each([
+    ['as another subject', [alice], 'bob', {}, 'asks about alice: new bob'],
+    ['as another subject in a step-up', [alice], 'bob', { grantId: 'alice' }, 'asks about alice: new bob'],
+    ['as another subject for an account', [alice], 'bob', { account: 'alice' }, 'asks about alice: new bob'],
+    ['as another subject under a label', [labelled], 'bob', { account: 'team' }, 'asks about team: new bob'],
+    [
+      'as the subject of another label',
+      [labelled, alice],
+      'alice',
+      { account: 'team' },
+      'asks about team: renews alice',
+    ],
+    ['without a subject', [alice], undefined, {}, 'asks about alice: new default'],
+    [
+      'without a subject for an account',
+      [alice],
+      undefined,
+      { account: 'alice' },
+      'asks about alice: new default',
+    ],
+    ['without a subject that an older version kept', [older], undefined, {}, 'asks about alice: new default'],
+    ['with a subject where there was none', [unnamed], 'bob', {}, 'asks about default: new bob'],
+    ['with a subject that is spelled as a label', [label], 'work', {}, 'asks about work: new work'],
+  ] as const)('%s asks', (_what, there, subject, meant, expected) => {
+    expect(outcome(there, subject, meant)).toBe(expected);
+  });
+
+  it.each([
+    ['its subject', [alice], 'alice', 'mismatch work alice alice'],
+    ['another label', [labelled], 'carol', 'mismatch work team carol'],
+    ['an older version’s account', [older], 'alice', 'mismatch work alice alice'],
+  ] as const)(
+    'under a new label is refused where its subject is signed in as %s',
+    (_what, there, subject, expected) => {
+      expect(outcome(there, subject, { account: 'work' })).toBe(expected);
+    },
+  );
+});

@@ -1,0 +1,363 @@
+/** Sign-ins: one page at a time, none unattended, and each for the account it was started for. */
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Broker } from '../../../src/broker/broker.ts';
+import type { Token } from '../../../src/broker/questions/token-request.ts';
+import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import { openSite } from '../../oauth/site.ts';
+import type { Site } from '../../oauth/site.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { oddServer } from '../odd-server.ts';
+import type { OddServer } from '../odd-server.ts';
+import { brokerRig, inWorld, queued, refusal, turnOfEvents } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let world: TestWorld;
+let site: Site;
+beforeAll(async () => {
+  [world, site] = await Promise.all([openWorld(), openSite()]);
+});
+afterAll(async () => Promise.all([world.close(), site.close()]));
+
+const minute = 60_000;
+
+async function allowed(): Promise<Rig> {
+  const rig = await brokerRig(inWorld(world));
+  await rig.allow();
+  return rig;
+}
+
+/** How a connection to a page's redirect URI ends. */
+function tryRedirect(page: string | undefined): Promise<string> {
+  return tryConnect(new URL(page ?? '').searchParams.get('redirect_uri') ?? '');
+}
+
+async function tryConnect(redirectUri: string): Promise<string> {
+  const { port, hostname } = new URL(redirectUri);
+  const socket = connect(Number(port), hostname);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  socket.once('connect', () => resolve('connected'));
+  socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.name));
+  const outcome = await promise;
+  socket.destroy();
+  return outcome;
+}
+
+describe('a sign-in page', () => {
+  it('that nobody answers is the last one until the user acts', async () => {
+    const rig = await allowed();
+    rig.person.isThere = false;
+    const asked = refusal(rig.ask({ timeout: 60 * minute }));
+    await rig.question('login');
+    rig.clock.advance(10 * minute);
+    expect(await asked).toMatchObject({ reason: 'login_required' });
+    const error = { reason: 'login_required', rule: expect.stringContaining('One automatic sign-in page') };
+    for (const account of [undefined, 'work', 'home']) {
+      expect(await refusal(rig.ask(account === undefined ? {} : { account }))).toMatchObject(error);
+    }
+    expect(rig.pages).toHaveLength(1);
+    rig.broker.userActed(rig.endpoint);
+    rig.person.isThere = true;
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('where the person denies is the last one, too, and says so', async () => {
+    const rig = await allowed();
+    rig.person.deny = true;
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'access_denied' });
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
+    expect(rig.pages).toHaveLength(1);
+    expect(rig.parts.grants.all()).toEqual([]);
+  });
+
+  it('that is called off from the list of questions is the last one, too', async () => {
+    const rig = await allowed();
+    rig.person.isThere = false;
+    const asked = refusal(rig.ask());
+    rig.parts.interactions.answer((await rig.question('login')).id, 'no');
+    expect(await asked).toMatchObject({ reason: 'login_failed' });
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('stays open for a request that ran out of time, and a late sign-in counts', async () => {
+    const rig = await allowed();
+    rig.person.isThere = false;
+    const asked = refusal(rig.ask({ timeout: minute }));
+    const { question } = await rig.question('login');
+    rig.clock.advance(minute);
+    expect(await asked).toMatchObject({ reason: 'login_pending' });
+    expect(await tryRedirect(rig.pages[0])).toBe('connected');
+    expect(question).toMatchObject({ url: rig.pages[0] });
+    expect((await world.signIn(rig.pages[0] ?? '')).status).toBe(200);
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('closes with its listener and its question when the program goes away, and only makes the next one wait', async () => {
+    const rig = await allowed();
+    rig.person.isThere = false;
+    const program = new AbortController();
+    const asked = refusal(rig.ask({ signal: program.signal }));
+    await rig.question('login');
+    expect(await tryRedirect(rig.pages[0])).toBe('connected');
+    program.abort();
+    expect(await asked).toMatchObject({ reason: 'interrupted' });
+    await turnOfEvents();
+    expect(rig.parts.interactions.list()).toEqual([]);
+    expect(await tryRedirect(rig.pages[0])).toBe('ECONNREFUSED');
+    rig.person.isThere = true;
+    rig.clock.advance(1000);
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+  });
+
+  it('can be visited by hand when no browser opens', async () => {
+    const rig = await brokerRig(inWorld(world));
+    const parts = { ...rig.parts, openBrowser: () => Promise.reject(new Error('no browser')) };
+    const login = new Broker(parts).login({
+      resource: rig.endpoint,
+      method: 'browser',
+      timeout: minute,
+      signal: new AbortController().signal,
+    });
+    const { question } = await rig.question('login');
+    await world.signIn(question.kind === 'login' ? question.url : '');
+    expect((await login).state).toEqual({ kind: 'active' });
+  });
+
+  it('that was never shown does not count: an unreachable server is asked again', async () => {
+    const server = oddServer(site, { scopesSupported: ['read'] });
+    site.lay('/register', { status: 503 });
+    const rig = await brokerRig(server);
+    await rig.allow();
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    const { redirect_uris: redirects } = JSON.parse(site.asked.at(-1)?.body ?? '');
+    expect(await tryConnect(redirects[0])).toBe('ECONNREFUSED');
+    site.lay('/register', { status: 201, body: { client_id: 'client-1' } });
+    // It rests for a second.
+    rig.clock.advance(1000);
+    expect((await rig.ask()).accessToken).toBe('access-1');
+  });
+
+  it('is not opened when the vault could not keep what it brings', async () => {
+    const rig = await allowed();
+    rig.vault.failing.add('probe');
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
+    expect(rig.pages).toEqual([]);
+    expect(rig.fetched).toEqual([]);
+  });
+
+  it('keeps nothing when the vault refuses what it brought', async () => {
+    const rig = await allowed();
+    rig.vault.failing.add('write');
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    rig.vault.failing.clear();
+    await rig.login();
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+  });
+});
+
+describe('two servers', () => {
+  interface Pair {
+    readonly server: OddServer;
+    readonly rig: Rig;
+    /** Lets the page be answered. */
+    readonly answer: () => void;
+  }
+
+  async function pair(): Promise<Pair> {
+    const server = oddServer(site, { scopesSupported: ['read'] });
+    const answered = Promise.withResolvers<void>();
+    server.beforeVisit = () => answered.promise;
+    const rig = await brokerRig(server);
+    await rig.allow();
+    await rig.allow('editor', undefined, server.other);
+    return { server, rig, answer: () => answered.resolve() };
+  }
+
+  it('take turns: the second page opens when the first is done', async () => {
+    const { server, rig, answer } = await pair();
+    const first = rig.ask();
+    await rig.question('login');
+    const second = rig.ask({ resource: server.other });
+    await turnOfEvents();
+    expect(rig.pages).toHaveLength(1);
+    answer();
+    expect([(await first).resource, (await second).resource]).toEqual([server.endpoint, server.other]);
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('share a registration, and with it a redirect URI', async () => {
+    const { server, rig, answer } = await pair();
+    answer();
+    await Promise.all([rig.ask(), rig.ask({ resource: server.other })]);
+    expect(rig.parts.registrations.all()).toHaveLength(1);
+    const redirects = rig.pages.map((page) => new URL(page).searchParams.get('redirect_uri'));
+    expect(redirects[0]).toBe(redirects[1]);
+  });
+
+  it('open no page for a request that ran out of time in the queue', async () => {
+    const { server, rig, answer } = await pair();
+    const first = rig.ask();
+    await rig.question('login');
+    const second = refusal(rig.ask({ resource: server.other, timeout: 1000 }));
+    await queued(rig);
+    rig.clock.advance(1000);
+    expect(await second).toMatchObject({ reason: 'login_pending' });
+    answer();
+    await first;
+    await rig.visited();
+    await turnOfEvents();
+    expect(rig.pages).toHaveLength(1);
+    // It was no failure of the person's: the next request opens it.
+    expect((await rig.ask({ resource: server.other })).resource).toBe(server.other);
+  });
+
+  it('open no page for a program that went away in the queue, and it hears so at once', async () => {
+    const { server, rig, answer } = await pair();
+    const first = rig.ask();
+    await rig.question('login');
+    const program = new AbortController();
+    const second = refusal(rig.ask({ resource: server.other, signal: program.signal }));
+    await queued(rig);
+    program.abort();
+    expect(await second).toMatchObject({ reason: 'interrupted' });
+    answer();
+    await first;
+    await turnOfEvents();
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('open no page once the permission has ended in the queue', async () => {
+    const { server, rig, answer } = await pair();
+    const first = rig.ask();
+    await rig.question('login');
+    const second = refusal(rig.ask({ resource: server.other }));
+    await queued(rig);
+    await rig.parts.permissions.end('editor', server.other);
+    answer();
+    await first;
+    expect(await second).toMatchObject({ reason: 'consent_required' });
+    expect(rig.pages).toHaveLength(1);
+  });
+});
+
+describe('a sign-in that the user starts', () => {
+  it('makes the open page of a waiting program needless', async () => {
+    const rig = await allowed();
+    rig.person.isThere = false;
+    const asked = rig.ask();
+    await rig.question('login');
+    rig.person.isThere = true;
+    await rig.login();
+    expect((await asked).accessToken).toBeTypeOf('string');
+    await turnOfEvents();
+    expect(rig.parts.interactions.list()).toEqual([]);
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('is the way back after pages that came to nothing', async () => {
+    const rig = await allowed();
+    rig.person.deny = true;
+    await refusal(rig.ask());
+    rig.person.deny = false;
+    await rig.login();
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+  });
+
+  it('renews the grant of its account and keeps the earlier refresh token for a revocation', async () => {
+    const rig = await allowed();
+    const first = await rig.login();
+    const before = JSON.parse(await rig.vault.read(`grant.${first.id}`));
+    const second = await rig.login();
+    expect(second.id).toBe(first.id);
+    expect(JSON.parse(await rig.vault.read(`grant.${first.id}`))).toMatchObject({
+      superseded: [{ value: before.refreshToken, registrationId: first.registrationId }],
+    });
+  });
+
+  it('twice at once for one account leaves one grant, with the token that is in the vault', async () => {
+    const rig = await allowed();
+    const logins = await Promise.all([rig.login(), rig.login({ scope: ['notes:read'] })]);
+    expect(new Set(logins.map(({ id }) => id)).size).toBe(1);
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    rig.clock.advance(3_600_000);
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+  });
+
+  it('at an issuer that the server does not name is refused', async () => {
+    const rig = await allowed();
+    const login = rig.login({ issuer: 'https://other.example' });
+    expect(await refusal(login)).toMatchObject({ reason: 'issuer_mismatch' });
+    expect(rig.pages).toEqual([]);
+  });
+});
+
+/** A token of the account, once the person said yes to the card that names it. */
+async function allowedAs(rig: Rig, account: string): Promise<Token> {
+  const asked = rig.ask({ account });
+  const { id, question } = await rig.question('allow');
+  expect(question).toMatchObject({ grant: { account, isAnother: true } });
+  rig.parts.interactions.answer(id, 'yes');
+  return asked;
+}
+
+describe('accounts', () => {
+  const scope = ['openid', 'notes:read'];
+
+  it('are told apart by the subject of an ID token', async () => {
+    const rig = await allowed();
+    await rig.login({ scope });
+    rig.person.account = 'bob';
+    const kept = rig.login({ scope });
+    rig.parts.interactions.answer((await rig.question('account')).id, 'yes');
+    await kept;
+    expect(rig.parts.grants.all().map(({ account }) => account)).toEqual(['alice', 'bob']);
+    const [one, other] = [await allowedAs(rig, 'alice'), await allowedAs(rig, 'bob')];
+    expect([one.account, other.account]).toEqual(['alice', 'bob']);
+    expect(one.accessToken).not.toBe(other.accessToken);
+  });
+
+  it('do not change in a step-up: another subject never updates the grant', async () => {
+    const rig = await allowed();
+    await rig.login({ scope });
+    const before = { grant: rig.grant(), secret: await rig.vault.read(`grant.${rig.grant().id}`) };
+    rig.person.account = 'bob';
+    const asked = refusal(rig.ask({ scope: ['notes:write'] }));
+    rig.parts.interactions.answer((await rig.question('account')).id, 'no');
+    expect(await asked).toMatchObject({ reason: 'account_mismatch' });
+    expect(rig.grant()).toEqual(before.grant);
+    expect(await rig.vault.read(`grant.${before.grant.id}`)).toBe(before.secret);
+    expect((await rig.ask()).account).toBe('alice');
+  });
+
+  it('do not change in a new sign-in of an ended grant either', async () => {
+    const rig = await allowed();
+    await rig.login({ scope });
+    world.endGrants();
+    rig.clock.advance(3_600_000);
+    rig.person.account = 'bob';
+    const asked = refusal(rig.ask());
+    rig.parts.interactions.answer((await rig.question('account')).id, 'no');
+    expect(await asked).toMatchObject({ reason: 'account_mismatch' });
+    expect(rig.grant()).toMatchObject({ account: 'alice', state: { kind: 'loginRequired' } });
+  });
+
+  it('of which one was revoked don’t keep the other from a new sign-in', async () => {
+    const rig = await allowed();
+    await rig.login({ account: 'work' });
+    rig.clock.advance(1000);
+    await rig.login({ account: 'home' });
+    await revokeGrant(rig.parts, rig.parts.grants.all()[1] ?? rig.grant());
+    rig.clock.advance(3_600_000);
+    // Refreshed since: what ends it now is not that revocation.
+    expect((await rig.ask()).account).toBe('work');
+    world.endGrants();
+    rig.clock.advance(3_600_000);
+    expect((await rig.ask()).account).toBe('work');
+    expect(rig.pages).toHaveLength(3);
+  });
+});

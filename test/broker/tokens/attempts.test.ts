@@ -1,0 +1,201 @@
+/** A refresh whose outcome isn't known: noted before it leaves, told, and settled by the next one. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { explainGrant, leftOver } from '../../../src/broker/explain.ts';
+import { deadOrigin, openSite } from '../../oauth/site.ts';
+import type { Page, Site } from '../../oauth/site.ts';
+import { oddServer } from '../odd-server.ts';
+import type { OddServer } from '../odd-server.ts';
+import { brokerRig, refusal } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let site: Site;
+beforeAll(async () => void (site = await openSite()));
+afterAll(() => site.close());
+
+const hour = 3_600_000;
+const never = { interaction: 'never' } as const;
+
+async function needingRefresh(): Promise<{ rig: Rig; server: OddServer }> {
+  const server = oddServer(site);
+  const rig = await brokerRig(server);
+  await rig.allow();
+  await rig.login();
+  rig.clock.advance(hour);
+  return { rig, server };
+}
+
+/** What stands on the disk: what a broker that starts now would read. */
+const onDisk = ({ folder }: Rig) => {
+  const lines = readFileSync(path.join(folder, 'grants.jsonl'), 'utf8').trimEnd().split('\n');
+  return JSON.parse(lines.at(-1) ?? '').put;
+};
+
+const page = (status: number, body = '', headers: Record<string, string> = {}): Page => ({
+  status,
+  body,
+  headers,
+});
+const html = { 'content-type': 'text/html' };
+
+describe('an attempt', () => {
+  it('is on the disk before the request leaves, and gone when the outcome is kept', async () => {
+    const { rig, server } = await needingRefresh();
+    const seen: unknown[] = [];
+    server.answer = (_form, usual) => {
+      seen.push(onDisk(rig).attempt);
+      return usual;
+    };
+    const startedAt = rig.clock.wall();
+    await rig.ask(never);
+    expect(seen).toEqual([{ startedAt }]);
+    expect(onDisk(rig).attempt).toBeUndefined();
+    expect(onDisk(rig).lastRefreshedAt).toBe(startedAt);
+  });
+
+  it.each<[string, Page]>([
+    ['a web page with 200', page(200, '<html>sign in to the Wi-Fi</html>', html)],
+    ['a 200 that is no token answer', page(200, '{}')],
+    ['a gateway without an answer (502)', page(502)],
+    ['a gateway that waited too long (504)', page(504)],
+  ])('stays noted after %s, since the server may have served it', async (_what, answer) => {
+    const { rig, server } = await needingRefresh();
+    server.answer = () => answer;
+    expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
+    expect(onDisk(rig)).toMatchObject({ state: { kind: 'active' }, attempt: { isUnanswered: true } });
+    expect(explainGrant(rig.parts, rig.grant()).attempt).toMatch(/^The server's answer to the refresh of/);
+    server.answer = (_form, usual) => usual;
+    rig.clock.advance(1000);
+    await rig.ask(never);
+    expect(leftOver(rig.parts, rig.grant())).toBeUndefined();
+    await rig.parts.audit.flush();
+    expect(rig.texts().join('')).toContain('"recovered"');
+  });
+
+  it.each<[string, Page]>([
+    ['a 503', page(503)],
+    ['a 429', page(429)],
+    ['a redirect', page(302, '', { location: 'https://portal.example/' })],
+    ['a refusal of the client', page(401, '{"error":"unauthorized_client"}')],
+    ['a refusal of the resource', page(400, '{"error":"invalid_target"}')],
+  ])('is over after %s: the server answered, and replaced nothing', async (_what, answer) => {
+    const { rig, server } = await needingRefresh();
+    server.answer = () => answer;
+    await refusal(rig.ask(never));
+    expect(onDisk(rig).attempt).toBeUndefined();
+  });
+
+  it('is over where nobody could be reached, because nothing was sent', async () => {
+    const nowhere = await deadOrigin();
+    const server = oddServer(site);
+    const around = { ...server };
+    let isDown = false;
+    around.fetch = (url, init) => server.fetch(isDown ? `${nowhere}/token` : url, init);
+    const rig = await brokerRig(around);
+    await rig.allow();
+    await rig.login();
+    rig.clock.advance(hour / 2);
+    // The metadata is fresh for a while: only the token request meets the dead end.
+    await rig.ask({ ...never, minimumValidity: hour });
+    isDown = true;
+    rig.parts.cache.dropGrant(rig.grant().id);
+    expect(await refusal(rig.ask(never))).toMatchObject({
+      reason: 'authorization_server_unreachable',
+      retryAfter: 1,
+    });
+    expect(onDisk(rig).attempt).toBeUndefined();
+  });
+
+  it('of a broker that crashed is told as such, and success recovers it', async () => {
+    const { rig } = await needingRefresh();
+    const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5);
+    await rig.parts.grants.change(rig.grant(), { attempt: { startedAt } });
+    expect(explainGrant(rig.parts, rig.grant()).attempt).toBe(
+      'The broker ended during the refresh of 2026-01-02T03:04:05Z. ' +
+        'The next refresh will show whether the server still takes the token that is stored.',
+    );
+    await rig.ask(never);
+    expect(onDisk(rig).attempt).toBeUndefined();
+  });
+
+  it('of a broker that crashed is what is told, whatever fails after it', async () => {
+    const { rig, server } = await needingRefresh();
+    const attempt = { startedAt: Date.UTC(2026, 0, 2) };
+    await rig.parts.grants.change(rig.grant(), { attempt });
+    server.answer = () => page(503);
+    await refusal(rig.ask(never));
+    expect(onDisk(rig).attempt).toEqual(attempt);
+  });
+
+  it.each([
+    ['with the broker', {}],
+    ['on its way', { isUnanswered: true }],
+  ])('whose answer was lost %s is why a refused token ends the grant', async (how, more) => {
+    const { rig, server } = await needingRefresh();
+    const attempt = { startedAt: Date.UTC(2026, 0, 2, 3, 4, 5), ...more };
+    await rig.parts.grants.change(rig.grant(), { attempt });
+    server.answer = () => page(400, '{"error":"invalid_grant"}');
+    expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
+    const { state } = onDisk(rig);
+    expect(state).toMatchObject({ kind: 'loginRequired' });
+    expect(state.why).toContain('2026-01-02T03:04:05Z');
+    expect(state.why).toContain(`its answer was lost ${how}`);
+    expect(onDisk(rig).attempt).toBeUndefined();
+  });
+
+  it('is no reason where there was none', async () => {
+    const { rig, server } = await needingRefresh();
+    server.answer = () => page(400, '{"error":"invalid_grant"}');
+    await refusal(rig.ask(never));
+    expect(onDisk(rig).state.why).toBe('the server ended the refresh token');
+  });
+
+  it('stays noted while the vault has not got the rotated token', async () => {
+    const { rig } = await needingRefresh();
+    rig.vault.failing.add('write');
+    expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'vault_unavailable' });
+    expect(onDisk(rig).attempt).toMatchObject({ isUnanswered: true });
+    rig.vault.failing.clear();
+    await rig.ask(never);
+    expect(onDisk(rig).attempt).toBeUndefined();
+  });
+
+  it('is forgotten with a new sign-in', async () => {
+    const { rig } = await needingRefresh();
+    await rig.parts.grants.change(rig.grant(), { attempt: { startedAt: 1 } });
+    await rig.login();
+    expect(onDisk(rig).attempt).toBeUndefined();
+  });
+});
+
+describe('a network that wants a sign-in first', () => {
+  const portals: [string, Page][] = [
+    ['a page', page(200, '<!doctype html><p>Welcome to our Wi-Fi', html)],
+    ['a redirect', page(302, '', { location: 'https://portal.example/login' })],
+    ['status 511', page(511, '<p>sign in', html)],
+  ];
+
+  it.each(portals)('that answers refreshes with %s harms no grant, and is named', async (_what, answer) => {
+    const { rig, server } = await needingRefresh();
+    server.answer = () => answer;
+    const error = await refusal(rig.ask(never));
+    expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 1 });
+    expect(error).toMatchObject({ hint: expect.stringContaining('sign-in page of a network') });
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    server.answer = (_form, usual) => usual;
+    rig.clock.advance(1000);
+    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+  });
+
+  it.each(portals)('that answers for metadata with %s harms no grant', async (_what, answer) => {
+    const { rig } = await needingRefresh();
+    rig.parts.servers.forget();
+    const metadata = '/.well-known/oauth-authorization-server';
+    site.lay(metadata, answer);
+    const error = await refusal(rig.ask(never));
+    expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 1 });
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect(onDisk(rig).attempt).toBeUndefined();
+  });
+});

@@ -1,0 +1,248 @@
+/** Rotation loses nothing (DESIGN 3): what is in the vault when, and what a late answer may touch. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import type { TokenVerdict } from '../../../demo/servers/authorization-server.ts';
+import { openSite } from '../../oauth/site.ts';
+import type { Site } from '../../oauth/site.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { oddServer } from '../odd-server.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let world: TestWorld;
+let site: Site;
+beforeAll(async () => {
+  [world, site] = await Promise.all([openWorld(), openSite()]);
+});
+afterAll(async () => Promise.all([world.close(), site.close()]));
+
+const hour = 3_600_000;
+
+/** Signed in, with a token that is over. */
+async function needingRefresh(): Promise<Rig> {
+  const rig = await brokerRig(inWorld(world));
+  await rig.allow();
+  await rig.ask();
+  rig.clock.advance(hour);
+  rig.vault.done.length = 0;
+  return rig;
+}
+
+const counts = () => world.counts().authorizationServer;
+
+async function storedToken({ vault, grant }: Rig): Promise<string> {
+  return JSON.parse(await vault.read(`grant.${grant().id}`)).refreshToken;
+}
+
+/** Only the next token request waits; those after it pass. */
+function holdNextTokenRequest(): { readonly arrived: Promise<void>; release(): void } {
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<TokenVerdict>();
+  let isFirst = true;
+  world.authorizationServer.setTokenGate(() => {
+    if (!isFirst) return 'pass';
+    isFirst = false;
+    arrived.resolve();
+    return released.promise;
+  });
+  return { arrived: arrived.promise, release: () => released.resolve('pass') };
+}
+
+describe('a rotated refresh token', () => {
+  it('is in the vault before anybody has the new access token', async () => {
+    const rig = await needingRefresh();
+    const before = await storedToken(rig);
+    const order: string[] = [];
+    const asked = Array.from({ length: 3 }, () =>
+      rig.ask().then(async () => {
+        order.push(...rig.vault.done, 'answered');
+        return storedToken(rig);
+      }),
+    );
+    const stored = await Promise.all(asked);
+    expect(order.slice(0, 3)).toEqual(['probe', `write grant.${rig.grant().id}`, 'answered']);
+    expect(stored[0]).not.toBe(before);
+  });
+
+  it('is not asked for when the vault could not keep it', async () => {
+    const rig = await needingRefresh();
+    const before = counts().tokenRequests;
+    rig.vault.failing.add('probe');
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
+    expect(counts().tokenRequests).toBe(before);
+    rig.vault.failing.clear();
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+  });
+
+  it('that the vault refuses stays in memory, and is written before it is used', async () => {
+    const rig = await needingRefresh();
+    const before = counts();
+    rig.vault.failing.add('write');
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
+    expect(counts().refreshes).toBe(before.refreshes + 1);
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
+    expect(counts().tokenRequests).toBe(before.tokenRequests + 1);
+    rig.vault.failing.clear();
+    rig.vault.done.length = 0;
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+    const write = `write grant.${rig.grant().id}`;
+    expect(rig.vault.done).toEqual(['probe', write, write]);
+    expect(counts().refreshReuses).toBe(before.refreshReuses);
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('that the vault refuses is written when the broker stops, if the vault is back', async () => {
+    const rig = await needingRefresh();
+    const before = await storedToken(rig);
+    rig.vault.failing.add('write');
+    await refusal(rig.ask());
+    await rig.parts.refresher.settled();
+    expect(await storedToken(rig)).toBe(before);
+    rig.vault.failing.clear();
+    await rig.parts.refresher.settled();
+    expect(await storedToken(rig)).not.toBe(before);
+  });
+
+  it('that the vault refuses never overwrites the token of a newer sign-in', async () => {
+    const rig = await needingRefresh();
+    rig.vault.failing.add('write');
+    await refusal(rig.ask());
+    rig.vault.failing.clear();
+    await rig.login();
+    const newest = await storedToken(rig);
+    await rig.parts.refresher.settled();
+    expect(await storedToken(rig)).toBe(newest);
+    rig.clock.advance(hour);
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+  });
+
+  it('is kept when the access token beside it must be refused', async () => {
+    const server = oddServer(site, { scopesSupported: ['read'] });
+    const rig = await brokerRig(server);
+    await rig.allow();
+    await rig.ask();
+    rig.clock.advance(hour);
+    server.answer = (_form, usual) => ({ ...usual, token_type: 'mac' });
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'token_invalid' });
+    server.answer = (_form, usual) => usual;
+    rig.clock.advance(1000);
+    await rig.ask();
+    const used = server.tokenRequests.map((form) => form.get('refresh_token'));
+    expect(used).toEqual([null, 'refresh-1', 'refresh-2']);
+  });
+
+  it('is kept through the stop of the broker', async () => {
+    const rig = await needingRefresh();
+    const before = await storedToken(rig);
+    const held = holdNextTokenRequest();
+    const asked = rig.ask();
+    await held.arrived;
+    const settled = rig.parts.refresher.settled();
+    held.release();
+    await settled;
+    expect(await storedToken(rig)).not.toBe(before);
+    await asked;
+  });
+});
+
+describe('a slow refresh', () => {
+  it('writes nothing over a sign-in that came meanwhile', async () => {
+    const rig = await needingRefresh();
+    const held = holdNextTokenRequest();
+    const asked = rig.ask();
+    await held.arrived;
+    const { codeExchanges } = counts();
+    const login = rig.login();
+    while (counts().codeExchanges === codeExchanges) await turnOfEvents();
+    held.release();
+    await asked;
+    const { id } = await login;
+    const kept = JSON.parse(await rig.vault.read(`grant.${id}`));
+    const before = counts();
+    rig.clock.advance(hour);
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+    expect(counts().refreshes).toBe(before.refreshes + 1);
+    expect(counts().refreshReuses).toBe(before.refreshReuses);
+    // The token of the refresh isn't lost either: a revocation will reach it.
+    expect(kept.superseded).toHaveLength(1);
+    expect(kept.superseded[0]).not.toBe(kept.refreshToken);
+  });
+
+  it('gives nobody a token after a revocation, and what it brought is revoked, too', async () => {
+    const rig = await needingRefresh();
+    const held = holdNextTokenRequest();
+    const asked = refusal(rig.ask());
+    await held.arrived;
+    const revoked = revokeGrant(rig.parts, rig.grant());
+    expect(rig.grant().state).toMatchObject({ kind: 'revoked' });
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
+    const before = counts().revocations;
+    held.release();
+    expect((await revoked).receipt).toBe('confirmed');
+    expect(await asked).toMatchObject({ reason: 'login_required' });
+    expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
+    expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
+    expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
+    expect(counts().revocations).toBeGreaterThan(before);
+  });
+
+  it('gives nobody a token when the revocation comes with its very last write', async () => {
+    const rig = await needingRefresh();
+    const { grants, cache } = rig.parts;
+    const revoked = Promise.withResolvers<unknown>();
+    const change = grants.change.bind(grants);
+    vi.spyOn(grants, 'change').mockImplementationOnce(async (read, fields) => {
+      const written = change(read, fields);
+      revoked.resolve(revokeGrant(rig.parts, rig.grant()));
+      return written;
+    });
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
+    await revoked.promise;
+    expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
+    expect(cache.of(rig.grant().id)).toEqual([]);
+  });
+
+  it('is shown while it lasts', async () => {
+    const rig = await needingRefresh();
+    const held = holdNextTokenRequest();
+    const asked = rig.ask();
+    await held.arrived;
+    expect(rig.parts.refresher.isRefreshing(rig.grant().id)).toBe(true);
+    held.release();
+    await asked;
+    expect(rig.parts.refresher.isRefreshing(rig.grant().id)).toBe(false);
+  });
+});
+
+describe('a refresh', () => {
+  it('whose answer got lost ends in a new sign-in, not in a lost grant', async () => {
+    const rig = await needingRefresh();
+    world.failTokenRequests(1, 'loseAnswer');
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    rig.clock.advance(1000);
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('of a grant whose item the vault can’t read is refused, and the grant stays', async () => {
+    const rig = await needingRefresh();
+    await rig.vault.write(`grant.${rig.grant().id}`, '{"refreshToken":7}');
+    const before = counts().tokenRequests;
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unreadable' });
+    expect(counts().tokenRequests).toBe(before);
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect(await rig.vault.read(`grant.${rig.grant().id}`)).toBe('{"refreshToken":7}');
+  });
+
+  it('of several scope sets takes turns: each uses the token that the one before left', async () => {
+    const server = oddServer(site);
+    const rig = await brokerRig(server);
+    await rig.login({ scope: ['a', 'b', 'c'] });
+    for (const scope of ['a', 'b', 'c']) await rig.allow(scope, [scope]);
+    await Promise.all(['a', 'b', 'c'].map((clientId) => rig.ask({ clientId })));
+    const used = server.tokenRequests.map((form) => form.get('refresh_token'));
+    expect(used).toEqual([null, 'refresh-1', 'refresh-2', 'refresh-3']);
+  });
+});

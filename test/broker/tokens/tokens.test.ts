@@ -1,0 +1,311 @@
+/** The token's way: signed in once, answered from memory, refreshed in time, never withheld without need. */
+import { describe, expect, it } from 'vitest';
+import { oddServer } from '../odd-server.ts';
+import { worldAndSite } from '../places.ts';
+import { brokerRig, inWorld, refusal } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+const places = worldAndSite();
+
+/** A program with a permission and a token, in a world whose tokens live an hour. */
+async function signedIn(): Promise<Rig> {
+  const rig = await brokerRig(inWorld(places.world));
+  await rig.allow();
+  await rig.ask();
+  return rig;
+}
+
+const counts = () => places.world.counts().authorizationServer;
+
+/** Milliseconds; the world's tokens live an hour, so that the margin is five minutes. */
+const second = 1000;
+const minute = 60 * second;
+const almostOver = 55 * minute;
+
+async function statusAt(endpoint: string, accessToken: string): Promise<number> {
+  const response = await places.world.fetch(endpoint, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${accessToken}`,
+    },
+    body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+  });
+  return response.status;
+}
+
+describe('the first token', () => {
+  it('signs in once, and the protected server takes it', async () => {
+    const before = counts();
+    const rig = await brokerRig(inWorld(places.world));
+    await rig.allow();
+    const token = await rig.ask();
+    expect(await statusAt(rig.endpoint, token.accessToken)).toBe(200);
+    expect(token).toMatchObject({
+      resource: places.world.protectedServer.resource,
+      issuer: places.world.authorizationServer.issuer,
+      account: 'default',
+      scope: ['notes:read'],
+    });
+    expect(counts().signIns).toBe(before.signIns + 1);
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+  });
+
+  it('serves a second program without a second sign-in', async () => {
+    const rig = await signedIn();
+    const before = counts();
+    await rig.allow('agent');
+    const [one, two] = [await rig.ask(), await rig.ask({ clientId: 'agent' })];
+    expect(two.accessToken).toBe(one.accessToken);
+    expect(counts()).toEqual(before);
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('is waited for by all who ask meanwhile, on one page', async () => {
+    const rig = await brokerRig(inWorld(places.world));
+    for (const name of ['editor', 'agent', 'shell']) await rig.allow(name);
+    const asked = ['editor', 'agent', 'shell', 'editor'].map((clientId) => rig.ask({ clientId }));
+    const tokens = await Promise.all(asked);
+    expect(new Set(tokens.map((token) => token.accessToken)).size).toBe(1);
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('is fetched neither for a URL that names no resource nor with interaction "never"', async () => {
+    const rig = await brokerRig(inWorld(places.world));
+    await rig.allow();
+    expect(await refusal(rig.ask({ resource: 'notes' }))).toMatchObject({ reason: 'invalid_resource' });
+    const error = await refusal(rig.ask({ interaction: 'never' }));
+    expect(error).toMatchObject({ reason: 'login_required', hint: expect.stringContaining('keyturn login') });
+    expect(rig.fetched).toEqual([]);
+  });
+});
+
+describe('a token that is still good', () => {
+  it('is answered without a request and without a write', async () => {
+    const rig = await signedIn();
+    await rig.parts.audit.flush();
+    const [fetched, footprint, done] = [rig.fetched.length, rig.footprint(), rig.vault.done.length];
+    for (let call = 0; call < 100; call += 1) await rig.ask();
+    expect(rig.fetched).toHaveLength(fetched);
+    expect(rig.vault.done).toHaveLength(done);
+    expect(rig.footprint()).toEqual(footprint);
+  });
+
+  it('is refreshed when five minutes are left, no earlier', async () => {
+    const rig = await signedIn();
+    const first = await rig.ask();
+    rig.clock.advance(almostOver - 30 * second);
+    expect((await rig.ask()).accessToken).toBe(first.accessToken);
+    rig.clock.advance(31 * second);
+    const next = await rig.ask();
+    expect(next.accessToken).not.toBe(first.accessToken);
+    expect(next.expiresAt - rig.clock.now()).toBe(60 * minute);
+  });
+
+  it('is refreshed when a fifth of a short life is left', async () => {
+    const server = oddServer(places.site, { scopesSupported: ['read'] });
+    server.answer = (_form, usual) => ({ ...usual, expires_in: 100 });
+    const rig = await brokerRig(server);
+    await rig.allow();
+    expect((await rig.ask()).accessToken).toBe('access-1');
+    rig.clock.advance(79 * second);
+    expect((await rig.ask()).accessToken).toBe('access-1');
+    rig.clock.advance(second);
+    expect((await rig.ask()).accessToken).toBe('access-2');
+  });
+
+  it('is refreshed for a program that needs it longer', async () => {
+    const rig = await signedIn();
+    const first = await rig.ask();
+    rig.clock.advance(10 * minute);
+    expect((await rig.ask({ minimumValidity: 49 * minute })).accessToken).toBe(first.accessToken);
+    expect((await rig.ask({ minimumValidity: 51 * minute })).accessToken).not.toBe(first.accessToken);
+  });
+
+  it('satisfies any minimum when it was just issued', async () => {
+    const before = counts().refreshes;
+    const rig = await brokerRig(inWorld(places.world));
+    await rig.allow();
+    const first = await rig.ask({ minimumValidity: 600 * minute });
+    expect((await rig.ask({ minimumValidity: 600 * minute })).accessToken).toBe(first.accessToken);
+    expect(counts().refreshes).toBe(before);
+    rig.clock.advance(11 * second);
+    expect((await rig.ask({ minimumValidity: 600 * minute })).accessToken).not.toBe(first.accessToken);
+    expect(counts().refreshes).toBe(before + 1);
+  });
+});
+
+describe('a token that is over', () => {
+  it('is refreshed once for fifty callers, who all get the same', async () => {
+    const rig = await signedIn();
+    const first = await rig.ask();
+    const before = counts();
+    rig.clock.advance(61 * minute);
+    const tokens = await Promise.all(Array.from({ length: 50 }, () => rig.ask()));
+    expect(new Set(tokens.map((token) => token.accessToken)).size).toBe(1);
+    expect(tokens[0]?.accessToken).not.toBe(first.accessToken);
+    expect(counts().refreshes).toBe(before.refreshes + 1);
+    expect(counts().tokenRequests).toBe(before.tokenRequests + 1);
+    expect(counts().refreshReuses).toBe(before.refreshReuses);
+  });
+
+  it('is refreshed for the others when one of them goes away', async () => {
+    const rig = await signedIn();
+    rig.clock.advance(61 * minute);
+    const before = counts().refreshes;
+    const held = places.world.holdTokenRequests();
+    const program = new AbortController();
+    const gone = refusal(rig.ask({ signal: program.signal }));
+    await held.arrived;
+    program.abort();
+    expect(await gone).toMatchObject({ reason: 'interrupted' });
+    const staying = rig.ask();
+    held.release();
+    expect((await staying).accessToken).toBeTypeOf('string');
+    expect(counts().refreshes).toBe(before + 1);
+    places.world.authorizationServer.setTokenGate();
+  });
+
+  it('is refreshed quietly after a restart: the vault has what that takes', async () => {
+    const rig = await signedIn();
+    const before = counts();
+    rig.parts.cache.dropGrant(rig.grant().id);
+    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+    expect(counts().signIns).toBe(before.signIns);
+  });
+});
+
+describe('a server in trouble', () => {
+  it('is no reason to withhold a token that still works', async () => {
+    const rig = await signedIn();
+    const first = await rig.ask();
+    rig.clock.advance(almostOver + second);
+    places.world.failTokenRequests(1);
+    expect((await rig.ask()).accessToken).toBe(first.accessToken);
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+  });
+
+  it('leaves the grant as it is when the token is over', async () => {
+    const rig = await signedIn();
+    rig.clock.advance(61 * minute);
+    places.world.failTokenRequests(1, { status: 503, retryAfter: 7 });
+    expect(await refusal(rig.ask())).toMatchObject({
+      reason: 'authorization_server_unreachable',
+      retryAfter: 7,
+    });
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    rig.clock.advance(7 * second);
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('is not asked again before its Retry-After is over', async () => {
+    const rig = await signedIn();
+    rig.clock.advance(61 * minute);
+    places.world.failTokenRequests(1, { status: 503, retryAfter: 7 });
+    await refusal(rig.ask());
+    const before = counts().tokenRequests;
+    rig.clock.advance(6 * second);
+    expect(await refusal(rig.ask())).toMatchObject({
+      reason: 'authorization_server_unreachable',
+      retryAfter: 1,
+    });
+    expect(counts().tokenRequests).toBe(before);
+  });
+
+  it('that can’t be reached at all leaves the grant as it is', async () => {
+    let isDown = false;
+    const around = inWorld(places.world);
+    const rig = await brokerRig({
+      ...around,
+      fetch: (url, init) => around.fetch(isDown ? 'https://127.0.0.1:1/' : url, init),
+    });
+    await rig.allow();
+    const first = await rig.ask();
+    isDown = true;
+    rig.clock.advance(almostOver + second);
+    expect((await rig.ask()).accessToken).toBe(first.accessToken);
+    rig.clock.advance(10 * minute);
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+  });
+
+  it('that ended the refresh token sets off a new sign-in under the permission', async () => {
+    const rig = await signedIn();
+    rig.clock.advance(61 * minute);
+    places.world.endGrants();
+    expect(await statusAt(rig.endpoint, (await rig.ask()).accessToken)).toBe(200);
+    expect(rig.pages).toHaveLength(2);
+    expect(rig.parts.grants.all()).toHaveLength(1);
+  });
+
+  it('that ended the refresh token leaves a grant that needs a login when nobody may be asked', async () => {
+    const rig = await signedIn();
+    rig.clock.advance(61 * minute);
+    places.world.endGrants();
+    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('that forgot its clients is registered at anew by the next sign-in', async () => {
+    const rig = await signedIn();
+    const before = rig.grant();
+    rig.clock.advance(61 * minute);
+    places.world.authorizationServer.forget('Client');
+    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(rig.grant().id).toBe(before.id);
+    expect(rig.grant().registrationId).not.toBe(before.registrationId);
+    expect(rig.pages).toHaveLength(2);
+  });
+});
+
+describe('a server that gives no refresh token', () => {
+  async function withoutRefresh(lifetime: number): Promise<Rig> {
+    const server = oddServer(places.site, { scopesSupported: ['read'] });
+    server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined, expires_in: lifetime });
+    const rig = await brokerRig(server);
+    await rig.allow();
+    return rig;
+  }
+
+  it('has its access token kept in the vault until it is over, then signed in again', async () => {
+    const rig = await withoutRefresh(600);
+    expect((await rig.ask()).accessToken).toBe('access-1');
+    rig.parts.cache.dropGrant(rig.grant().id);
+    rig.clock.advance(599 * second);
+    expect((await rig.ask()).accessToken).toBe('access-1');
+    rig.clock.advance(second);
+    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+    expect((await rig.ask()).accessToken).toBe('access-2');
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('is not signed in at again for a minimum that no token of it meets', async () => {
+    const rig = await withoutRefresh(600);
+    expect((await rig.ask({ minimumValidity: 20 * minute })).accessToken).toBe('access-1');
+    rig.clock.advance(5 * minute);
+    expect((await rig.ask({ minimumValidity: 20 * minute })).accessToken).toBe('access-1');
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('is signed in at again for a minimum that a new token meets, and serves others meanwhile', async () => {
+    const rig = await withoutRefresh(600);
+    await rig.ask();
+    rig.clock.advance(5 * minute);
+    const minimumValidity = 8 * minute;
+    expect(await refusal(rig.ask({ minimumValidity, interaction: 'never' }))).toMatchObject({
+      reason: 'login_required',
+    });
+    expect((await rig.ask()).accessToken).toBe('access-1');
+    expect((await rig.ask({ minimumValidity })).accessToken).toBe('access-2');
+  });
+
+  it('opens one page, not four, when its tokens are over at once', async () => {
+    const rig = await withoutRefresh(0);
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'token_invalid' });
+    expect(rig.pages).toHaveLength(1);
+  });
+});

@@ -1,0 +1,181 @@
+/** What happens as time passes, without anybody asking: quiet refreshes, and the clock's own events. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tickEvery, Upkeep } from '../../../src/broker/tokens/upkeep.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { brokerRig, inWorld, refusal } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let world: TestWorld;
+beforeAll(async () => void (world = await openWorld()));
+afterAll(() => world.close());
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+interface Kept extends Rig {
+  readonly upkeep: Upkeep;
+  /** Ticks, and waits for what that started; answers how many refreshes the server saw. */
+  readonly tick: () => Promise<number>;
+}
+
+async function kept(): Promise<Kept> {
+  const rig = await brokerRig(inWorld(world));
+  await rig.allow();
+  await rig.login();
+  const upkeep = new Upkeep(rig.parts);
+  return {
+    ...rig,
+    upkeep,
+    async tick() {
+      const before = world.counts().authorizationServer.refreshes;
+      upkeep.tick();
+      await rig.parts.refresher.settled();
+      return world.counts().authorizationServer.refreshes - before;
+    },
+  };
+}
+
+async function rows({ parts, folder }: Rig, event: string): Promise<string[]> {
+  await parts.audit.flush();
+  return readFileSync(path.join(folder, 'audit.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter((row) => row.event === event)
+    .map((row) => row.outcome);
+}
+
+/** The last tick before a request would have to wait for the refresh. */
+const due = hour - 5 * minute - tickEvery;
+
+describe('a token that a program uses', () => {
+  it('is replaced before its margin is reached, and the program meets a fresh one', async () => {
+    const rig = await kept();
+    const first = await rig.ask();
+    rig.clock.advance(due - 1);
+    expect(await rig.tick()).toBe(0);
+    rig.clock.advance(1);
+    expect(await rig.tick()).toBe(1);
+    const before = world.counts().authorizationServer.tokenRequests;
+    expect((await rig.ask()).accessToken).not.toBe(first.accessToken);
+    expect(world.counts().authorizationServer.tokenRequests).toBe(before);
+  });
+
+  it('is left to expire once nobody uses it any more', async () => {
+    const rig = await kept();
+    rig.clock.advance(due);
+    expect(await rig.tick()).toBe(0);
+    await rig.ask();
+    expect(await rig.tick()).toBe(1);
+    rig.clock.advance(due);
+    expect(await rig.tick()).toBe(0);
+  });
+
+  it('is left alone when it is over: that it was not missed shows that it is not needed', async () => {
+    const rig = await kept();
+    await rig.ask();
+    rig.clock.suspend(8 * hour);
+    expect(await rig.tick()).toBe(0);
+  });
+
+  it('is not replaced while the vault is in trouble', async () => {
+    const rig = await kept();
+    await rig.ask();
+    rig.clock.advance(due);
+    rig.vault.failing.add('probe');
+    expect(await rig.tick()).toBe(0);
+    const probes = rig.vault.done.length;
+    rig.vault.failing.clear();
+    expect(await rig.tick()).toBe(0);
+    expect(rig.vault.done).toHaveLength(probes);
+    // Somebody who asks finds out that the vault is back.
+    await rig.ask({ minimumValidity: hour });
+    rig.clock.advance(due);
+    expect(await rig.tick()).toBe(1);
+  });
+
+  it('whose server fails is tried again by the backoff, quietly, and served meanwhile', async () => {
+    const rig = await kept();
+    const first = await rig.ask();
+    rig.clock.advance(due);
+    world.failTokenRequests(1);
+    expect(await rig.tick()).toBe(0);
+    expect(rig.parts.refresher.backoff.left(rig.grant().id)).toBeGreaterThan(0);
+    expect(await rig.tick()).toBe(0);
+    expect((await rig.ask()).accessToken).toBe(first.accessToken);
+    expect(await rows(rig, 'refresh')).toEqual(['authorization_server_unreachable']);
+    rig.clock.advance(1000);
+    expect(await rig.tick()).toBe(1);
+    expect(rig.pages).toHaveLength(1);
+  });
+});
+
+describe('a machine that woke up, or is online again', () => {
+  it('asks a server that failed before at once, and refreshes what is due', async () => {
+    const rig = await kept();
+    await rig.ask();
+    rig.clock.advance(due);
+    world.failTokenRequests(1);
+    expect(await rig.tick()).toBe(0);
+    expect(await rig.tick()).toBe(0);
+    const before = world.counts().authorizationServer.refreshes;
+    rig.upkeep.resumed();
+    await rig.parts.refresher.settled();
+    expect(world.counts().authorizationServer.refreshes).toBe(before + 1);
+  });
+});
+
+describe('the tick', () => {
+  it('comes by the clock, and not before one interval has passed', async () => {
+    const rig = await kept();
+    await rig.ask();
+    rig.clock.advance(due);
+    rig.upkeep.start();
+    expect(rig.parts.refresher.isRefreshing(rig.grant().id)).toBe(false);
+    rig.clock.advance(tickEvery);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rig.parts.refresher.isRefreshing(rig.grant().id)).toBe(true);
+    rig.upkeep.stop();
+    await rig.parts.refresher.settled();
+  });
+
+  it('notes that the machine slept, and that somebody set the clock', async () => {
+    const rig = await kept();
+    rig.clock.advance(hour);
+    rig.upkeep.tick();
+    rig.clock.suspend(hour);
+    rig.upkeep.tick();
+    rig.clock.setWall(2 * hour);
+    rig.upkeep.tick();
+    rig.clock.setWall(-hour);
+    rig.upkeep.tick();
+    const told = ['resumed after 3600 s', 'set forward by 7200 s', 'set back by 3600 s'];
+    expect(await rows(rig, 'clock')).toEqual(told);
+  });
+
+  it('ends every wait after a suspend, but for one that the server asked for', async () => {
+    const rig = await kept();
+    const { backoff } = rig.parts.refresher;
+    for (let failure = 0; failure < 12; failure += 1) backoff.failed('a');
+    backoff.failed('b', 7200);
+    rig.clock.suspend(minute);
+    rig.upkeep.tick();
+    expect(backoff.left('a')).toBe(0);
+    expect(backoff.left('b')).toBe(7_140_000);
+  });
+});
+
+describe('somebody who sets the clock', () => {
+  it.each([10 * hour, -10 * hour])('by %i ms ends no token and prolongs none', async (by) => {
+    const rig = await kept();
+    const first = await rig.ask();
+    rig.clock.setWall(by);
+    expect((await rig.ask()).accessToken).toBe(first.accessToken);
+    rig.clock.advance(hour);
+    world.failTokenRequests(1);
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+  });
+});

@@ -1,0 +1,387 @@
+/** What confers authority counts only where this home wrote it: MACs, adoption, what stays, what memory shows. */
+import { createHmac, createSecretKey } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { EpochItem } from '../../src/store/authority-epochs.ts';
+import type { AuthorityParts, HomeAuthority } from '../../src/store/authority.ts';
+import type { AuthorityStore } from '../../src/store/record-store.ts';
+import { KeyturnError } from '../../src/errors.ts';
+import { refusal, temporaryFolder, testAuthority } from '../broker/rig.ts';
+
+const schema = z.object({ name: z.string() });
+type Item = z.infer<typeof schema>;
+
+interface Opened {
+  readonly authority: HomeAuthority;
+  readonly records: AuthorityStore<Item>;
+}
+
+/** As the daemon does at its start. */
+async function opened(folder: string, parts: Partial<AuthorityParts> = {}): Promise<Opened> {
+  const authority = testAuthority(folder, parts);
+  const records = authority.records('items', schema);
+  await records.load().catch(() => undefined);
+  return { authority, records };
+}
+
+const fileIn = (folder: string, name = 'items'): string => path.join(folder, `${name}.json`);
+const write = (file: string, text: string): void => writeFileSync(file, text, { mode: 0o600 });
+
+/** A folder whose file holds `a`, and its text. */
+async function savedFolder(): Promise<{ folder: string; file: string; text: string }> {
+  const folder = temporaryFolder();
+  const { records } = await opened(folder);
+  await records.change(() => [{ name: 'a' }]);
+  return { folder, file: fileIn(folder), text: readFileSync(fileIn(folder), 'utf8') };
+}
+
+/** Refused with this reason and words, listing nothing of its own, and byte for byte as it was. */
+async function expectRefused(folder: string, words: string | RegExp): Promise<void> {
+  const file = fileIn(folder);
+  const text = readFileSync(file, 'utf8');
+  const { authority, records } = await opened(folder);
+  await authority.verify();
+  const error = expect.objectContaining({
+    reason: 'file_unreadable',
+    message: expect.stringMatching(words),
+    hint: expect.stringMatching(/move (it|the file) away|Put its newest copy back|chmod 600|rm /),
+  });
+  expect(() => records.items).toThrow(error);
+  expect(await refusal(records.change(() => []))).toEqual(error);
+  expect(records.trouble).toMatchObject({ file, why: expect.stringMatching(words) });
+  expect(readFileSync(file, 'utf8')).toBe(text);
+  expect(readdirSync(folder)).toContain(path.basename(file));
+}
+
+describe('records of authority', () => {
+  it('that are absent are empty, and no file is made until something is decided', async () => {
+    const folder = temporaryFolder();
+    const { authority, records } = await opened(folder);
+    expect(records.shown).toEqual([]);
+    await authority.verify();
+    expect(records.items).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('come back to the next broker, in a file that is the owner’s alone', async () => {
+    const { folder, file } = await savedFolder();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const { authority, records } = await opened(folder);
+    await authority.verify();
+    expect(records.items).toEqual([{ name: 'a' }]);
+    expect(records.trouble).toBeUndefined();
+    expect(readdirSync(folder)).toEqual(['items.json']);
+  });
+
+  it('can be listed, and nothing more, before they were verified', async () => {
+    const { folder } = await savedFolder();
+    const { records } = await opened(folder);
+    expect(records.shown).toEqual([{ name: 'a' }]);
+    expect(() => records.items).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
+  });
+
+  it('are verified once: then neither vault nor disk is asked again', async () => {
+    const { folder, file } = await savedFolder();
+    let asked = 0;
+    const master = async () => {
+      asked += 1;
+      return createSecretKey(Buffer.alloc(32, 7));
+    };
+    const { authority, records } = await opened(folder, { master });
+    await Promise.all([authority.verify(), authority.verify(), records.verify()]);
+    const before = asked;
+    rmSync(file);
+    await authority.verify();
+    await records.verify();
+    expect(records.items).toEqual([{ name: 'a' }]);
+    expect(asked).toBe(before);
+  });
+});
+
+describe('a file that this home did not write', () => {
+  const forged: readonly [string, (text: string, file: string) => void][] = [
+    ['one more record', (text, file) => write(file, text.replace('"a"', '"a" }, { "name": "mine"'))],
+    ['a field of no meaning yet', (text, file) => write(file, text.replace('"a"', '"a", "admin": true'))],
+    ['no MAC', (text, file) => write(file, text.replace(/,\s*"mac": "[^"]*"/, ''))],
+    ['the MAC cut', (text, file) => write(file, text.replace(/"mac": "../, '"mac": "'))],
+    ['an empty MAC', (text, file) => write(file, text.replace(/"mac": "[^"]*"/, '"mac": ""'))],
+    ['the older format', (_text, file) => write(file, '{"version":1,"items":[{"name":"mine"}]}')],
+  ];
+
+  it.each(forged)('(%s) confers nothing, and is kept and reported', async (_what, forge) => {
+    const { folder, file, text } = await savedFolder();
+    forge(text, file);
+    expect(readFileSync(file, 'utf8')).not.toBe(text);
+    await expectRefused(folder, /MAC is wrong|no proof|wrong shape|Invalid/);
+  });
+
+  it('(another file of this home in its place) confers nothing', async () => {
+    const { folder, file } = await savedFolder();
+    const other = testAuthority(folder).records('others', schema);
+    await other.change(() => [{ name: 'a' }]);
+    renameSync(fileIn(folder, 'others'), file);
+    await expectRefused(folder, 'MAC is wrong');
+  });
+
+  it('(the same file of another home, or under another master secret) confers nothing', async () => {
+    const { folder } = await savedFolder();
+    for (const parts of [
+      { homeId: 'B'.repeat(22) },
+      { master: async () => createSecretKey(Buffer.alloc(32, 8)) },
+    ]) {
+      const { authority, records } = await opened(folder, parts);
+      await authority.verify();
+      expect(() => records.items).toThrow(/MAC is wrong/);
+    }
+  });
+
+  it('does not hinder the others', async () => {
+    const { folder, file } = await savedFolder();
+    write(file, '{"version":1,"items":[]}');
+    const authority = testAuthority(folder);
+    const [bad, good] = [authority.records('items', schema), authority.records('others', schema)];
+    await good.change(() => [{ name: 'b' }]);
+    expect(good.items).toEqual([{ name: 'b' }]);
+    expect(bad.trouble).toBeDefined();
+  });
+});
+
+describe('files of an older Keyturn', () => {
+  const firstForm = '{"version":1,"items":[{"name":"old"}]}';
+
+  /** A vault's item of epochs. */
+  function item(): EpochItem & { text: string | undefined } {
+    return {
+      text: undefined,
+      async read() {
+        return this.text;
+      },
+      async write(text) {
+        this.text = text;
+      },
+    };
+  }
+
+  it('are adopted while this home has never written a MAC, all at once, and never again', async () => {
+    const folder = temporaryFolder();
+    write(fileIn(folder), firstForm);
+    const epochs = item();
+    const first = await opened(folder, { epochs });
+    expect(first.records.shown).toEqual([{ name: 'old' }]);
+    await first.authority.verify();
+    expect(first.records.items).toEqual([{ name: 'old' }]);
+    expect(epochs.text).toBe('{"version":1,"epochs":{}}');
+    expect(JSON.parse(readFileSync(fileIn(folder), 'utf8'))).toMatchObject({
+      version: 3,
+      mac: expect.any(String),
+    });
+    const second = await opened(folder, { epochs });
+    await second.authority.verify();
+    expect(second.records.items).toEqual([{ name: 'old' }]);
+    write(fileIn(folder), firstForm);
+    await expectRefused(folder, 'no proof');
+  });
+
+  it('are refused in a home that has written MACs before it had this file', async () => {
+    const folder = temporaryFolder();
+    const epochs = item();
+    await (await opened(folder, { epochs })).authority.verify();
+    write(fileIn(folder), firstForm);
+    const { authority, records } = await opened(folder, { epochs });
+    await authority.verify();
+    expect(() => records.items).toThrow(/no proof/);
+  });
+
+  it('are adopted by the next start where a crash came before the vault said so', async () => {
+    const folder = temporaryFolder();
+    write(fileIn(folder), firstForm);
+    const crashing = {
+      ...item(),
+      write: () => Promise.reject(new KeyturnError('vault_unavailable', 'gone')),
+    };
+    expect(await refusal((await opened(folder, { epochs: crashing })).authority.verify())).toMatchObject({
+      reason: 'vault_unavailable',
+    });
+    const { authority, records } = await opened(folder, { epochs: item() });
+    await authority.verify();
+    expect(records.items).toEqual([{ name: 'old' }]);
+  });
+});
+
+describe('a file of format 2', () => {
+  it('counts in epoch 0, and is written in the newest format with the next change', async () => {
+    const { folder, file } = await savedFolder();
+    const items = [{ name: 'a' }];
+    const key = createHmac('sha256', Buffer.alloc(32, 7))
+      .update(`keyturn/1 records\n${'A'.repeat(22)}\nitems`)
+      .digest();
+    const mac = createHmac('sha256', key)
+      .update(`2\nitems\n${JSON.stringify(items)}`)
+      .digest('base64url');
+    write(file, JSON.stringify({ version: 2, items, mac }));
+    const { records } = await opened(folder);
+    await records.change((known) => [...known, { name: 'b' }]);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+      version: 3,
+      edition: { epoch: 0, id: '', from: '' },
+      items: [{ name: 'a' }, { name: 'b' }],
+    });
+    const ended = '{"version":1,"epochs":{"items":{"epoch":1,"id":"x"}}}';
+    write(file, JSON.stringify({ version: 2, items, mac }));
+    const next = await opened(folder, { epochs: { read: async () => ended, write: async () => undefined } });
+    await next.authority.verify();
+    expect(() => next.records.items).toThrow(/older copy/);
+  });
+});
+
+describe('with the vault locked', () => {
+  const locked = () => Promise.reject(new KeyturnError('locked', 'the vault is locked'));
+
+  it('nothing counts, and what was read can still be listed', async () => {
+    const { folder } = await savedFolder();
+    const { authority, records } = await opened(folder, { master: locked });
+    expect(await refusal(authority.verify())).toMatchObject({ reason: 'locked' });
+    expect(() => records.items).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
+    expect(records.shown).toEqual([{ name: 'a' }]);
+    expect(records.trouble).toBeUndefined();
+  });
+
+  it('a change is refused with the vault’s own words, in memory as on disk, until it opens', async () => {
+    const { folder, file, text } = await savedFolder();
+    let isLocked = false;
+    const master = async () => (isLocked ? locked() : createSecretKey(Buffer.alloc(32, 7)));
+    const { authority, records } = await opened(folder, { master });
+    await authority.verify();
+    isLocked = true;
+    const change = records.change((items) => [...items, { name: 'b' }]);
+    expect(records.items).toEqual([{ name: 'a' }]);
+    expect(await refusal(change)).toMatchObject({ reason: 'locked' });
+    expect(records.items).toEqual([{ name: 'a' }]);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+    isLocked = false;
+    await records.change((items) => [...items, { name: 'b' }]);
+    expect(records.items).toHaveLength(2);
+  });
+});
+
+describe('changes', () => {
+  it('that come at once all last, and the file ends in the newest', async () => {
+    const folder = temporaryFolder();
+    const { records } = await opened(folder);
+    const names = Array.from({ length: 50 }, (_, n) => ({ name: `${n}` }));
+    await Promise.all(names.map((item) => records.change((items) => [...items, item])));
+    const again = await opened(folder);
+    await again.authority.verify();
+    expect(again.records.items).toEqual(names);
+    expect(readdirSync(folder)).toEqual(['items.json']);
+  });
+
+  it('that can’t be written are taken back from memory, and all who made them are told', async () => {
+    const { folder, file, text } = await savedFolder();
+    const { records } = await opened(folder);
+    await records.verify();
+    // A folder in the draft's place stops the write, even for root.
+    mkdirSync(`${file}.new`);
+    const lost = ['b', 'c'].map((name) => records.change((items) => [...items, { name }]));
+    for (const error of await Promise.all(lost.map(refusal))) {
+      expect(error).toMatchObject({
+        reason: 'file_unreadable',
+        message: expect.stringContaining("can't be written"),
+        hint: expect.stringContaining('disk has room'),
+      });
+    }
+    expect(records.items).toEqual([{ name: 'a' }]);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+    rmSync(`${file}.new`, { recursive: true });
+    await records.change((items) => [...items, { name: 'd' }]);
+    expect(records.items).toEqual([{ name: 'a' }, { name: 'd' }]);
+  });
+
+  it('whose edit refuses change nothing', async () => {
+    const { folder, text, file } = await savedFolder();
+    const { records } = await opened(folder);
+    const refused = records.change(() => {
+      throw new KeyturnError('conflict', 'no');
+    });
+    expect(await refusal(refused)).toMatchObject({ reason: 'conflict' });
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+});
+
+describe('a file that can’t be read', () => {
+  const unreadable: readonly [string, string, RegExp][] = [
+    ['garbage', 'no json', /not JSON/],
+    ['an empty file', '', /not JSON/],
+    ['a cut file', '{"version":2,"items":[{"na', /not JSON/],
+    ['another shape', '{"version":1,"items":[{"name":{"secret":"hush"}}]}', /items\.0\.name/],
+    ['a newer format', '{"version":4,"items":{}}', /a newer Keyturn wrote it \(format 4; this one knows 3\)/],
+    ['a bare list', '[]', /can't be read/],
+  ];
+
+  it.each(unreadable)('(%s) is reported and left byte for byte', async (_name, text, words) => {
+    const folder = temporaryFolder();
+    write(fileIn(folder), text);
+    await expectRefused(folder, words);
+    const { records } = await opened(folder);
+    expect(() => records.shown).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
+    expect(records.isLoaded).toBe(false);
+    expect(records.trouble?.why).not.toContain('hush');
+  });
+
+  it('(a folder in its place) is reported, not taken for absent', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(fileIn(folder));
+    const { authority, records } = await opened(folder);
+    await authority.verify();
+    expect(() => records.items).toThrow(/is not a plain file/);
+  });
+
+  it('(a symbolic link to a good one) is refused', async () => {
+    const { folder, file } = await savedFolder();
+    renameSync(file, path.join(folder, 'elsewhere'));
+    symlinkSync('elsewhere', file);
+    await expectRefused(folder, 'symbolic link');
+  });
+
+  it.each([0o640, 0o604, 0o620, 0o666])('(with mode %o) is refused with what mends it', async (mode) => {
+    const { folder, file } = await savedFolder();
+    chmodSync(file, mode);
+    await expectRefused(folder, `0${mode.toString(8)}`);
+    expect(statSync(file).mode & 0o777).toBe(mode);
+    chmodSync(file, 0o600);
+    const { authority, records } = await opened(folder);
+    await authority.verify();
+    expect(records.items).toEqual([{ name: 'a' }]);
+  });
+
+  it.runIf(process.getuid?.() === 0)('(of somebody else) is refused', async () => {
+    const { folder, file } = await savedFolder();
+    chownSync(file, 65534, 65534);
+    const { authority, records } = await opened(folder);
+    await authority.verify();
+    expect(() => records.items).toThrow(/belongs to user 65534/);
+  });
+
+  it('is read anew once it is mended', async () => {
+    const { folder, file, text } = await savedFolder();
+    write(file, 'garbage');
+    const { authority, records } = await opened(folder);
+    write(file, text);
+    await records.load();
+    await authority.verify();
+    expect(records.items).toEqual([{ name: 'a' }]);
+  });
+});
