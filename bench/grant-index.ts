@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { grantSchema } from '../src/broker/records/grant.ts';
 import type { Grant } from '../src/broker/records/grant.ts';
 import { RecordLog } from '../src/store/record-log.ts';
-import { readPrivate, replaceFile } from '../src/private-file.ts';
+import { readPrivate, replaceFile } from '../src/base/private-file.ts';
 
 const size = 10_000;
 /** Of each, in turn with the peer's, so that a busy moment meets both. */

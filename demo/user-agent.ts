@@ -15,7 +15,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { Agent, type Dispatcher, fetch, type Response } from 'undici';
-import { KeyturnError, quoted } from '../src/errors.ts';
+import { KeyturnError, quoted } from '../src/base/errors.ts';
 import { withFetchMetadata } from './servers/trusting-fetch.ts';
 
 export interface UserAgentOptions {

@@ -9,8 +9,8 @@ import path from 'node:path';
 import { app, dialog } from 'electron';
 import type { BrowserWindow } from 'electron';
 import { exportTrail } from '../src/daemon/audit-trail.ts';
-import { KeyturnError } from '../src/errors.ts';
-import type { HomePaths } from '../src/paths.ts';
+import { KeyturnError } from '../src/base/errors.ts';
+import type { HomePaths } from '../src/base/paths.ts';
 import { words } from './words.ts';
 
 /** `rows` is absent where the person cancelled. Throws `file_unreadable`. */

@@ -6,7 +6,7 @@
  * requests under way, so that none keeps the broker from serving programs.
  */
 import type { IpcMain, IpcMainInvokeEvent } from 'electron';
-import { KeyturnError } from '../src/errors.ts';
+import { KeyturnError } from '../src/base/errors.ts';
 import { answer } from './bridge.ts';
 import type { Deed } from './bridge.ts';
 import { callMessage } from './messages.ts';

@@ -6,7 +6,7 @@
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { replaceFile } from '../src/private-file.ts';
+import { replaceFile } from '../src/base/private-file.ts';
 import { hiddenSwitch } from './switches.ts';
 
 export interface LoginItem {

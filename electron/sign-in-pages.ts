@@ -7,7 +7,7 @@
  */
 import { canonicalResource } from '../src/oauth/base/resource.ts';
 import { isLoopbackHost } from '../src/oauth/base/secure-url.ts';
-import { KeyturnError } from '../src/errors.ts';
+import { KeyturnError } from '../src/base/errors.ts';
 import type { Question } from './summary.ts';
 
 /** Milliseconds between an approval and the page that it leads to: discovery and registration take part of it. */

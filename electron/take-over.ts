@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAsOwner } from '../src/client/connect.ts';
 import { startDaemon } from '../src/daemon/daemon.ts';
 import type { Daemon, DaemonOptions } from '../src/daemon/daemon.ts';
-import { reasonOf } from '../src/errors.ts';
+import { reasonOf } from '../src/base/errors.ts';
 
 /** Milliseconds: a refresh under way in the other broker has this long. */
 const patience = 30_000;

@@ -12,7 +12,7 @@ import {
   unknownAccount,
 } from '../src/broker/refusals/refusals.ts';
 import { watchQuestions } from '../src/cli/watch.ts';
-import { shellQuoted, shellWord } from '../src/errors.ts';
+import { shellQuoted, shellWord } from '../src/base/errors.ts';
 import { ground, refused, stepUp } from './rules/ground.ts';
 
 const hostile = [

@@ -5,8 +5,8 @@
  * replaces it for the first time, and what doesn't fit is written into the log first: a new anchor
  * must not bury the trace of a cut. Nobody waits for the vault but `settle`.
  */
-import { reasonOf } from '../errors.ts';
-import type { Reason } from '../errors.ts';
+import { reasonOf } from '../base/errors.ts';
+import type { Reason } from '../base/errors.ts';
 import { anchorText, peekLink, readAnchor } from './audit-chain.ts';
 import type { ChainHead } from './audit-chain.ts';
 import { openSnapshot } from './audit-files.ts';

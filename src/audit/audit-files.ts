@@ -7,7 +7,7 @@
 import { open, readdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 
 /** The file that grows; full ones stand beside it. */
 export function auditFile(folder: string): string {

@@ -10,7 +10,7 @@ import type { KeyObject } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { LineDigest, linkRow, noRows, peekLink } from './audit-chain.ts';
 import type { ChainHead } from './audit-chain.ts';
 import { fullFiles, fullName, isAbsent, openSnapshot } from './audit-files.ts';

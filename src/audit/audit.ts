@@ -29,7 +29,7 @@ import { AuditLog, usualLimits } from './audit-log.ts';
 import type { LogLimits } from './audit-log.ts';
 import { Repeats, repeatWindow } from './audit-repeats.ts';
 import type { AuditRow, Entry, OwnRow } from './audit-row.ts';
-import type { Reason } from '../errors.ts';
+import type { Reason } from '../base/errors.ts';
 
 export type { AuditRow } from './audit-row.ts';
 

@@ -9,8 +9,8 @@
  * found by the endpoint that led there, never by a name (4), and goes only to programs whose permission names
  * that grant. A valid token in memory is answered without any I/O.
  */
-import { reasonOf } from '../errors.ts';
-import type { KeyturnError } from '../errors.ts';
+import { reasonOf } from '../base/errors.ts';
+import type { KeyturnError } from '../base/errors.ts';
 import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
 import { askedAgain, isWithin, rightsOf, union } from '../oauth/base/scope.ts';
 import { Consent } from './consent/consent.ts';
@@ -23,8 +23,8 @@ import type { Grant } from './records/grant.ts';
 import { StepUpLimit } from './refusals/limits.ts';
 import { lostFor } from './refusals/lost-scope.ts';
 import type { BrokerParts } from './parts.ts';
-import { patience, TimeOver } from './patience.ts';
-import type { Patience } from './patience.ts';
+import { patience, TimeOver } from '../base/patience.ts';
+import type { Patience } from '../base/patience.ts';
 import { anotherPageFirst, stillPending } from './refusals/pending-refusals.ts';
 import type { Permission } from './records/permission.ts';
 import type { Question } from './questions/question.ts';

@@ -1,5 +1,5 @@
 /** As whom a program works at a server, said once it was allowed: nobody named an account then. */
-import { quoted } from '../errors.ts';
+import { quoted } from '../base/errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import { canonicalResource } from '../oauth/base/resource.ts';
 

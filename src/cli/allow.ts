@@ -1,5 +1,5 @@
 /** `keyturn allow CLIENT RESOURCE`: gives a local client a permission. Works before any discovery. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../base/errors.ts';
 import { accountNote } from './account-note.ts';
 import { durationFrom, parse, resourceFrom, scopeFrom } from './arguments.ts';
 import { ask } from './command.ts';

@@ -1,5 +1,5 @@
 /** `keyturn answer ID yes|no|later`: and, with a yes, for how long and for what. */
-import { exitCodes, quoted } from '../errors.ts';
+import { exitCodes, quoted } from '../base/errors.ts';
 import { durationFrom, parse, scopeFrom, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';

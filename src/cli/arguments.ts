@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import type { ParseArgsConfig } from 'node:util';
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 import { canonicalResource } from '../oauth/base/resource.ts';
 import { parseScope } from '../oauth/base/scope.ts';
 import { examples } from './examples.ts';

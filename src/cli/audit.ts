@@ -1,7 +1,7 @@
 /** `keyturn audit tail|verify|export`: who got what when, and whether the log was tampered with. */
 import { tailRows } from './audit-rows.ts';
-import { exitCodes, KeyturnError, quoted } from '../errors.ts';
-import { homePaths } from '../paths.ts';
+import { exitCodes, KeyturnError, quoted } from '../base/errors.ts';
+import { homePaths } from '../base/paths.ts';
 import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';

@@ -12,9 +12,9 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAsOwner } from '../client/connect.ts';
 import type { Connection } from '../client/connection.ts';
-import type { Reason } from '../errors.ts';
-import { homePaths } from '../paths.ts';
-import { systemCode } from '../private-file.ts';
+import type { Reason } from '../base/errors.ts';
+import { homePaths } from '../base/paths.ts';
+import { systemCode } from '../base/private-file.ts';
 import { isAbsent, NotStarted } from './no-broker.ts';
 import { say } from './output.ts';
 

@@ -1,6 +1,6 @@
 /** `keyturn clients`: the paired programs and their permissions. */
 import path from 'node:path';
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../base/errors.ts';
 import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';

@@ -4,7 +4,7 @@
  * Invariant: the scripts complete words of the grammar only. They never run keyturn: a press of the
  * tab key starts no process and no broker, and shows no server's name.
  */
-import { exitCodes, quoted } from '../errors.ts';
+import { exitCodes, quoted } from '../base/errors.ts';
 import { parse, usage } from './arguments.ts';
 import type { Command } from './command.ts';
 import { grammar, helpFlag, shells, topFlags } from './grammar.ts';

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAsOwner } from '../client/connect.ts';
 import type { Connection } from '../client/connection.ts';
-import { reasonOf } from '../errors.ts';
+import { reasonOf } from '../base/errors.ts';
 import { offeringSession } from './desktop-session.ts';
 import { isAbsent, NotStarted } from './no-broker.ts';
 

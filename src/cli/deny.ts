@@ -1,5 +1,5 @@
 /** `keyturn deny CLIENT RESOURCE`: refuses, and is remembered. */
-import { exitCodes, shellWord } from '../errors.ts';
+import { exitCodes, shellWord } from '../base/errors.ts';
 import { parse, resourceFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';

@@ -5,7 +5,7 @@
  * has proved itself and said that it has no keychain. One more try, never two.
  */
 import type { Connection } from '../client/connection.ts';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { deskCapability } from '../ipc/wire.ts';
 
 const address = 'DBUS_SESSION_BUS_ADDRESS';

@@ -1,5 +1,5 @@
 /** `keyturn end CLIENT RESOURCE`: ends a permission. The server is told nothing, and the person is told so. */
-import { exitCodes, shellWord } from '../errors.ts';
+import { exitCodes, shellWord } from '../base/errors.ts';
 import { parse, resourceFrom } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';

@@ -8,7 +8,7 @@
 import { existsSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
 import { ownerKeyFile, readKeyFile } from '../client/key-file.ts';
-import type { HomePaths } from '../paths.ts';
+import type { HomePaths } from '../base/paths.ts';
 
 /** What a write that a crash cut short leaves beside a file. */
 const draft = String.raw`(?:\.\d+|\.tmp-[0-9a-z]+|\.new)?`;

@@ -1,5 +1,5 @@
 /** `keyturn list`: the grants, each with its issuer. Never a token. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../base/errors.ts';
 import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';

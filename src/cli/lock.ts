@@ -1,5 +1,5 @@
 /** `keyturn lock`: locks the vault of the running broker. Starts none. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../base/errors.ts';
 import { parse } from './arguments.ts';
 import { call } from './command.ts';
 import type { Command } from './command.ts';

@@ -1,5 +1,5 @@
 /** `keyturn login RESOURCE`: signs in on purpose, whatever failed before. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../base/errors.ts';
 import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from './arguments.ts';
 import { call, interruptible } from './command.ts';
 import type { Command } from './command.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: only the command that was asked for is loaded.
  */
-import { exitCodes, KeyturnError, quoted } from '../errors.ts';
+import { exitCodes, KeyturnError, quoted } from '../base/errors.ts';
 import type { Command } from './command.ts';
 import { refuse } from './output.ts';
 

@@ -2,7 +2,7 @@
  * A grant that a person names: by its id, or by the endpoint of its server. Where nothing is called so, the refusal says
  * what a name is and lists what is near.
  */
-import { KeyturnError, quoted, reasonOf } from '../errors.ts';
+import { KeyturnError, quoted, reasonOf } from '../base/errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import { canonicalResource } from '../oauth/base/resource.ts';
 import { grantFrom } from './arguments.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: loads nothing but the table of reasons, so that who starts a broker and who only asks one may both import it.
  */
-import { reasonOf, Unreachable } from '../errors.ts';
+import { reasonOf, Unreachable } from '../base/errors.ts';
 
 /** No broker could be started: another try would end the same way. */
 export class NotStarted extends Unreachable {}

@@ -6,8 +6,8 @@
  * code is the table's in errors.ts. A foreign error shows its name only: its text may hold anything.
  * No server's text reaches the terminal as a command to it: control characters are shown as escapes.
  */
-import { exitCodes, KeyturnError, reasons } from '../errors.ts';
-import { systemCode } from '../private-file.ts';
+import { exitCodes, KeyturnError, reasons } from '../base/errors.ts';
+import { systemCode } from '../base/private-file.ts';
 import { labelOf } from './rule-label.ts';
 
 /**

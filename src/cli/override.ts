@@ -1,6 +1,6 @@
 /** `keyturn override SERVER RULE on|off`: waives one rule for one server that errs, or confirms one private host. */
 import { isIPv6 } from 'node:net';
-import { exitCodes, quoted } from '../errors.ts';
+import { exitCodes, quoted } from '../base/errors.ts';
 import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';

@@ -4,7 +4,7 @@
  * Invariants: it is never shown, and never comes from an argument or the environment, which other
  * programs can read. The terminal is put back as it was, however the asking ends.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { usage } from './arguments.ts';
 
 /** What the keys send in raw mode. */

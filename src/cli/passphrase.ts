@@ -1,5 +1,5 @@
 /** `keyturn passphrase`: puts the vault under another passphrase. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../base/errors.ts';
 import { parse } from './arguments.ts';
 import { call, interruptible } from './command.ts';
 import type { Command } from './command.ts';

@@ -1,5 +1,5 @@
 /** `keyturn pending`: the questions that wait for the user. */
-import { exitCodes, quoted, shellQuoted, shellWord } from '../errors.ts';
+import { exitCodes, quoted, shellQuoted, shellWord } from '../base/errors.ts';
 import { parse } from './arguments.ts';
 import { askWhere } from './command.ts';
 import type { Command } from './command.ts';

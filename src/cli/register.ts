@@ -1,7 +1,7 @@
 /** `keyturn register ISSUER`: client information that the user obtained by registering Keyturn there; and what there is. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { exitCodes, quoted } from '../errors.ts';
+import { exitCodes, quoted } from '../base/errors.ts';
 import { methods } from '../ipc/protocol.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
 import { parse, usage } from './arguments.ts';

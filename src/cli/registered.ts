@@ -1,5 +1,5 @@
 /** `keyturn register --list` and `--remove`: the clients of ours at issuers, and the end of one. */
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 import { ask } from './command.ts';
 import { printJson, printTable, when } from './output.ts';
 

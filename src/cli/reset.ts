@@ -7,9 +7,9 @@
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { takeLock } from '../daemon/single-instance.ts';
-import { exitCodes, KeyturnError } from '../errors.ts';
-import { homePaths } from '../paths.ts';
-import type { HomePaths } from '../paths.ts';
+import { exitCodes, KeyturnError } from '../base/errors.ts';
+import { homePaths } from '../base/paths.ts';
+import type { HomePaths } from '../base/paths.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Connection } from '../client/connection.ts';
 import { parse } from './arguments.ts';

@@ -7,9 +7,9 @@
 import { existsSync } from 'node:fs';
 import type { Connection } from '../client/connection.ts';
 import { ownerKeyFile } from '../client/key-file.ts';
-import { reasonOf } from '../errors.ts';
-import { homePaths } from '../paths.ts';
-import type { HomePaths } from '../paths.ts';
+import { reasonOf } from '../base/errors.ts';
+import { homePaths } from '../base/paths.ts';
+import type { HomePaths } from '../base/paths.ts';
 import { startBroker } from './auto-start.ts';
 import { brokerEnded, ended, isAlive } from './broker-end.ts';
 import { connectIfRunning } from './connection.ts';

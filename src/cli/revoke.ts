@@ -1,5 +1,5 @@
 /** `keyturn revoke RESOURCE|GRANT`: ends grants, and says what the issuer answered. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../base/errors.ts';
 import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';

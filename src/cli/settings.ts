@@ -1,6 +1,6 @@
 /** `keyturn settings`: shows the settings, one of them, or changes one. */
 import { didYouMean } from '../daemon/near-name.ts';
-import { exitCodes, KeyturnError, quoted } from '../errors.ts';
+import { exitCodes, KeyturnError, quoted } from '../base/errors.ts';
 import { parse, usage } from './arguments.ts';
 import { ask, askWhere } from './command.ts';
 import type { Command } from './command.ts';

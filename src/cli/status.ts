@@ -1,6 +1,6 @@
 /** `keyturn status`: the broker of this home. Starts none. */
-import { exitCodes, Unreachable } from '../errors.ts';
-import { homePaths } from '../paths.ts';
+import { exitCodes, Unreachable } from '../base/errors.ts';
+import { homePaths } from '../base/paths.ts';
 import { parse } from './arguments.ts';
 import { call } from './command.ts';
 import type { Command } from './command.ts';

@@ -5,7 +5,7 @@
  * token comes in by standard input, never as an argument: argv is public.
  */
 import type { Connection } from '../client/connection.ts';
-import { exitCodes, KeyturnError, quoted } from '../errors.ts';
+import { exitCodes, KeyturnError, quoted } from '../base/errors.ts';
 import type { Challenge, TokenGetParams } from '../ipc/wire.ts';
 import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from './arguments.ts';
 import { connect, throughRestart } from './connection.ts';

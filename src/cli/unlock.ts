@@ -1,6 +1,6 @@
 /** `keyturn unlock`: opens the vault, by its passphrase or by the keychain's own question. */
 import type { Connection } from '../client/connection.ts';
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../base/errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import { parse } from './arguments.ts';
 import { call, interruptible } from './command.ts';

@@ -1,5 +1,5 @@
 /** `keyturn unpair CLIENT`: forgets a program; its key opens nothing any more. */
-import { exitCodes } from '../errors.ts';
+import { exitCodes } from '../base/errors.ts';
 import { parse } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';

@@ -7,8 +7,8 @@
 import { createInterface } from 'node:readline/promises';
 import type { Connection } from '../client/connection.ts';
 import { version } from '../daemon/version.ts';
-import { KeyturnError, reasonOf } from '../errors.ts';
-import type { Reason } from '../errors.ts';
+import { KeyturnError, reasonOf } from '../base/errors.ts';
+import type { Reason } from '../base/errors.ts';
 import { versionCapability, versionIn } from '../ipc/wire.ts';
 import { say } from './output.ts';
 

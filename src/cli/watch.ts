@@ -5,7 +5,7 @@
  * the request at hand: its server's sign-in, and its own permission. A device code is shown to who started that sign-in, and to nobody else.
  */
 import type { Connection } from '../client/connection.ts';
-import { quoted, shellQuoted, shellWord } from '../errors.ts';
+import { quoted, shellQuoted, shellWord } from '../base/errors.ts';
 import { deskCapability } from '../ipc/wire.ts';
 import { canonicalResource } from '../oauth/base/resource.ts';
 import { parseScope } from '../oauth/base/scope.ts';

@@ -7,7 +7,7 @@
  */
 import type { Socket } from 'node:net';
 
-import { KeyturnError, Unreachable } from '../errors.ts';
+import { KeyturnError, Unreachable } from '../base/errors.ts';
 import { encodeFrame, FrameReader, terminated } from '../ipc/framing.ts';
 import {
   type ErrorBody,

@@ -3,10 +3,10 @@
  *
  * Invariant: a missing broker or key is said, never made: nothing here starts a process or pairs.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { findSocket } from '../ipc/endpoint.ts';
 import { after, type Identity, ownerId } from '../ipc/wire.ts';
-import { type HomePaths, homePaths } from '../paths.ts';
+import { type HomePaths, homePaths } from '../base/paths.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile } from './key-file.ts';
 

@@ -6,7 +6,7 @@
  * do so for a bounded time, until a broker answers.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KeyturnError, reasonOf, Unreachable } from '../errors.ts';
+import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
 import { connectTo } from '../ipc/endpoint.ts';
 import {
   type After,

@@ -4,7 +4,7 @@
  * Invariant: a path counts as below only at the boundary of a segment, and never if any spelling of
  * `..` in it, decoded once more by a careless server, would lead out again.
  */
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 
 /** Hosts on which plain HTTP never leaves the machine. A name could resolve elsewhere, except this one. */
 const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost']);

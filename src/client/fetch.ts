@@ -5,7 +5,7 @@
  * Invariant: the token travels in the Authorization header only (RFC 6750 §2.1), to the endpoint's
  * origin and path only, redirects included. Attempts are bounded; a 400 is never sent again.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import type { Challenge, TokenGetParams, TokenResult } from '../ipc/wire.ts';
 import { longest } from '../ipc/wire.ts';
 import type { Connection } from './connection.ts';

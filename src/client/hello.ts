@@ -4,7 +4,7 @@
  * Invariant: the client says nothing but its hello until the other end has proved K, under the
  * pinned broker's id. On any failure the key is kept: only a person starts a new pairing.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { brokerProof, clientProof, keyFromText, newNonce, sameProof, transcript } from '../ipc/handshake.ts';
 import { type After, handshakeTimeout, type Identity, isHelloResult, protocolVersion } from '../ipc/wire.ts';
 import type { Channel } from './channel.ts';

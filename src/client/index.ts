@@ -4,7 +4,7 @@
  * Invariant: needs Node's own modules only, and loads no schema library, no keychain, no OAuth code.
  * The owner's way in (connectAsOwner) is not exported.
  */
-export { KeyturnError, type Reason } from '../errors.ts';
+export { KeyturnError, type Reason } from '../base/errors.ts';
 export type {
   Challenge,
   Identity,

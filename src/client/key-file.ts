@@ -7,11 +7,11 @@
 import * as fs from 'node:fs';
 import path from 'node:path';
 
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 import { belowFile, hasFileAbove, makeFolder } from '../ipc/endpoint.ts';
 import { type Identity, isIdentity } from '../ipc/wire.ts';
-import type { HomePaths } from '../paths.ts';
-import { checkPrivate } from '../private-file.ts';
+import type { HomePaths } from '../base/paths.ts';
+import { checkPrivate } from '../base/private-file.ts';
 
 /** Bytes of a key file: an identity takes 150. */
 const longestKeyFile = 4096;

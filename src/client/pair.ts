@@ -4,7 +4,7 @@
  * Invariant: a key counts only once a hello has succeeded with it, so that is done at once; a key
  * that failed that is taken back. A key file that exists is never replaced.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { connectTo } from '../ipc/endpoint.ts';
 import { after, type Identity, isIdentity, isPairCode, protocolVersion } from '../ipc/wire.ts';
 import { Channel } from './channel.ts';

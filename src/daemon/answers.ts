@@ -5,7 +5,7 @@
  */
 import type { AskerFacts } from '../broker/questions/asker.ts';
 import type { Broker } from '../broker/broker.ts';
-import { toWall } from '../broker/clock.ts';
+import { toWall } from '../base/clock.ts';
 import { explainGrant, leftOver, notableSkew } from '../broker/explain.ts';
 import type { NextRefresh } from '../broker/explain.ts';
 import type { StoredRow } from '../audit/audit-row.ts';

@@ -9,10 +9,10 @@
 import type { Verdict } from '../broker/questions/answer.ts';
 import { CardPauses } from '../broker/consent/card-pauses.ts';
 import { questionPatience } from '../broker/questions/interaction.ts';
-import { patience, TimeOver } from '../broker/patience.ts';
+import { patience, TimeOver } from '../base/patience.ts';
 import type { Broker } from '../broker/broker.ts';
 import type { CommandWish } from '../broker/questions/question.ts';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { isWidening } from '../ipc/effects.ts';
 import type { MethodName } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';

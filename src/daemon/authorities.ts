@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 
 export interface AuthoritiesFile {
   readonly pem: string;

@@ -6,7 +6,7 @@
  */
 import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 
 /** What opens a URL on each system, as the system's own manual names it. */
 const systemOpeners: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {

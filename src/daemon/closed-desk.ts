@@ -6,7 +6,7 @@
  * asked (broker/questions/interaction.ts), so that none is open that a key could answer.
  */
 import type { Broker } from '../broker/broker.ts';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import type { WideningMethod } from '../ipc/effects.ts';
 import type { MethodName, ParamsOf } from '../ipc/protocol.ts';
 import { endsRefusal, widens } from './widening.ts';

@@ -8,7 +8,7 @@
 import type { Broker } from '../broker/broker.ts';
 import { hostOrigin, privateAddress } from '../broker/records/override.ts';
 import type { CommandWish } from '../broker/questions/question.ts';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import type { WideningMethod } from '../ipc/effects.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
 import { parseScope } from '../oauth/base/scope.ts';

@@ -7,18 +7,18 @@
  */
 import type { Authority } from '../store/authority.ts';
 import { Broker } from '../broker/broker.ts';
-import { every } from '../broker/every.ts';
+import { every } from '../base/every.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { IndexSweep } from '../broker/tokens/index-sweep.ts';
 import { lookPeriod, RevocationQueue } from '../broker/revocation/revocation-queue.ts';
 import { Upkeep } from '../broker/tokens/upkeep.ts';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { prepareSocket } from '../ipc/endpoint.ts';
 import { startServer } from '../ipc/server.ts';
 import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server.ts';
 import { after, deskCapability, versionCapability } from '../ipc/wire.ts';
-import type { HomePaths } from '../paths.ts';
-import { syncFolder } from '../private-file.ts';
+import type { HomePaths } from '../base/paths.ts';
+import { syncFolder } from '../base/private-file.ts';
 import { both } from '../vault/first-use.ts';
 import type { VaultWatcher } from '../vault/first-use.ts';
 import type { SpawnWorker } from '../vault/keychain/keychain-process.ts';

@@ -4,7 +4,7 @@
  * Invariant: needs no key, since who is in this process has the vault already; gets no token, since a
  * window has no use for one.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { methods } from '../ipc/protocol.ts';
 import type { MethodName } from '../ipc/protocol.ts';
 import type { Caller, ServerDeps } from '../ipc/server.ts';

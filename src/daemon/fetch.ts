@@ -8,8 +8,8 @@
 import { getCACertificates } from 'node:tls';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 import type { Dispatcher } from 'undici';
-import { lookupFor, reachOf } from '../addresses.ts';
-import type { Reach, Trust } from '../addresses.ts';
+import { lookupFor, reachOf } from '../base/addresses.ts';
+import type { Reach, Trust } from '../base/addresses.ts';
 import type { Fetch } from '../oauth/base/http.ts';
 import type { AuthoritiesFile } from './authorities.ts';
 

@@ -6,7 +6,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { authorityFiles } from '../store/record-formats.ts';
-import { readPrivate } from '../private-file.ts';
+import { readPrivate } from '../base/private-file.ts';
 
 const provenSchema = z.object({ mac: z.string() });
 

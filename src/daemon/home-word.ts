@@ -6,7 +6,7 @@
  * was never asked about what the file says, nothing goes to the network until they answer the card. The vault is
  * written before the file: a crash in between costs no yes, and confers nothing that nobody said yes to.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { readAuthorities } from './authorities.ts';
 import type { AuthoritiesFile } from './authorities.ts';

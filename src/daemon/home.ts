@@ -12,8 +12,8 @@ import { z } from 'zod';
 import { formats, jsonOf, refuseNewer, shaped } from '../store/record-formats.ts';
 import { prepareFolder } from '../ipc/endpoint.ts';
 import { ownerId } from '../ipc/wire.ts';
-import type { HomePaths } from '../paths.ts';
-import { checkFileIfAny, readPrivate, replaceFile } from '../private-file.ts';
+import type { HomePaths } from '../base/paths.ts';
+import { checkFileIfAny, readPrivate, replaceFile } from '../base/private-file.ts';
 
 const homeSchema = z.object({
   version: z.literal(formats.home),

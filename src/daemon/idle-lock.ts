@@ -4,7 +4,7 @@
  * Invariant: time is the clock's, looked at on a coarse tick, so that hours of sleep count as soon as the
  * machine wakes.
  */
-import type { Clock } from '../broker/clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** Milliseconds. A timer stands still while the machine sleeps: after waking it is late by this much at most. */
 const tick = 15_000;

@@ -7,8 +7,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import type { HomePaths } from '../paths.ts';
-import { readPrivate } from '../private-file.ts';
+import type { HomePaths } from '../base/paths.ts';
+import { readPrivate } from '../base/private-file.ts';
 
 const keySchema = z.object({ clientId: z.string(), brokerId: z.string() });
 

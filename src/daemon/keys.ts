@@ -7,10 +7,10 @@
 import type { KeyObject } from 'node:crypto';
 import type { AskerFacts } from '../broker/questions/asker.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { Clock } from '../broker/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Interactions } from '../broker/questions/interaction.ts';
 import type { LocalClients } from '../broker/records/local-client.ts';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { deriveClientKey } from '../ipc/handshake.ts';
 import type { Paired, PairRequest } from '../ipc/server.ts';
 import { ownerId } from '../ipc/wire.ts';

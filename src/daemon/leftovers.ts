@@ -7,7 +7,7 @@
  */
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { HomePaths } from '../paths.ts';
+import type { HomePaths } from '../base/paths.ts';
 
 /** Drafts of ours, of Keyturn 0.1 (`NAME.json.123`), of the settings, and of the socket's record. */
 const drafts = [

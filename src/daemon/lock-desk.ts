@@ -6,10 +6,10 @@
  * unlock at a time: whoever comes meanwhile joins it. Each locking, unlocking and failure is a row of the
  * audit log, on the disk before the answer.
  */
-import { Backoff } from '../broker/backoff.ts';
+import { Backoff } from '../base/backoff.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import { SharedWork } from '../broker/shared-work.ts';
-import { KeyturnError, reasonOf } from '../errors.ts';
+import { SharedWork } from '../base/shared-work.ts';
+import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { methods } from '../ipc/protocol.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import type { Caller } from '../ipc/server.ts';

@@ -7,7 +7,7 @@
  */
 import { uptime } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../broker/clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** The machine's own readings, in milliseconds. */
 export interface Readings {

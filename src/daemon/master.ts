@@ -7,7 +7,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { beginEpochs, epochItem } from '../store/authority-epochs.ts';
-import { quoted } from '../errors.ts';
+import { quoted } from '../base/errors.ts';
 import { VaultError } from '../vault/base/trouble.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { provenFile } from './home-traces.ts';

@@ -4,7 +4,7 @@
  * Invariant: params come from their schema, the permit stands beside each method in ipc/protocol.ts
  * and is checked here before anything runs, and no answer but `token.get` holds a secret.
  */
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 import { isChange } from '../ipc/effects.ts';
 import { isMethod, methods } from '../ipc/protocol.ts';
 import type { MethodName } from '../ipc/protocol.ts';

@@ -13,7 +13,7 @@ import { grantVaultId } from '../broker/records/grant.ts';
 import type { Grant } from '../broker/records/grant.ts';
 import { registrationVaultId } from '../broker/records/registrations.ts';
 import { abandonRevocation, isPending, revokeGrant } from '../broker/revocation/revoker.ts';
-import { KeyturnError, reasonOf } from '../errors.ts';
+import { KeyturnError, reasonOf } from '../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
 import { receiptAnswer } from './answers.ts';
 import type { Records } from './assembly.ts';

@@ -6,7 +6,7 @@
  * a proxy's URL may hold a password.
  */
 import type { BrokerParts } from '../broker/parts.ts';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { HomeWord } from './home-word.ts';
 import type { Home } from './home.ts';

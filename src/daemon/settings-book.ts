@@ -5,7 +5,7 @@
  * A change is in force at once only where the table of `live` settings says so, and never against
  * this run's environment, which a broker that the user starts takes as it is.
  */
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 import type { ResultOf } from '../ipc/protocol.ts';
 import type { Difference } from './confirmed-settings.ts';
 import { didYouMean } from './near-name.ts';

@@ -6,7 +6,7 @@
  */
 import type { BrokerParts } from '../broker/parts.ts';
 import { questionPatience } from '../broker/questions/interaction.ts';
-import { patience } from '../broker/patience.ts';
+import { patience } from '../base/patience.ts';
 import type { WrittenSetting } from '../broker/questions/question.ts';
 import type { Difference } from './confirmed-settings.ts';
 import type { SettingsVerdict } from './home-word.ts';

@@ -9,10 +9,10 @@
 import Conf from 'conf';
 import { z } from 'zod';
 import { formats, refuseNewer } from '../store/record-formats.ts';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { requireClientMetadataUrl } from '../oauth/client/client-metadata.ts';
-import type { HomePaths } from '../paths.ts';
-import { replaceFileAtOnce } from '../private-file.ts';
+import type { HomePaths } from '../base/paths.ts';
+import { replaceFileAtOnce } from '../base/private-file.ts';
 import { levels } from './log.ts';
 
 const proxyUrl = z.url({ protocol: /^https?$/ });

@@ -8,7 +8,7 @@
  */
 import { closeSync, constants, openSync } from 'node:fs';
 import path from 'node:path';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 
 /** <sys/file.h>: the same on Linux and macOS. */
 const LOCK_EX = 2;

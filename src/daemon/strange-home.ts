@@ -6,7 +6,7 @@
  * secret keeps it outside memory, and a file with a MAC was written when there was one (home-traces.ts). A vault that
  * lacks that secret says so itself (master.ts).
  */
-import { KeyturnError, quoted } from '../errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 import type { MethodName } from '../ipc/protocol.ts';
 import { provenFile } from './home-traces.ts';
 import type { Home } from './home.ts';

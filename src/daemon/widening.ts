@@ -10,7 +10,7 @@ import type { Broker } from '../broker/broker.ts';
 import { grantsOfAccount } from '../broker/consent/grant-choice.ts';
 import { namesGrant } from '../broker/records/permission.ts';
 import type { AsRead, Permission } from '../broker/records/permission.ts';
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import type { ParamsOf } from '../ipc/protocol.ts';
 import { isWithin, parseScope, union } from '../oauth/base/scope.ts';
 

@@ -12,9 +12,9 @@ import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { KeyturnError, quoted, shellWord, Unreachable } from '../errors.ts';
-import type { HomePaths } from '../paths.ts';
-import { checkPrivate, socketRule } from '../private-file.ts';
+import { KeyturnError, quoted, shellWord, Unreachable } from '../base/errors.ts';
+import type { HomePaths } from '../base/paths.ts';
+import { checkPrivate, socketRule } from '../base/private-file.ts';
 
 /** Bytes of a socket's path: macOS has room for 104 with the closing NUL, Linux for 108. */
 const longestSocketPath = 103;

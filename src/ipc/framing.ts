@@ -5,7 +5,7 @@
  * without asking `next`, and takes no more memory if it came byte by byte; a line that grows beyond
  * the limit is refused before it ends.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { frameLimit } from './wire.ts';
 
 const lineFeed = 0x0a;

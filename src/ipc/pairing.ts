@@ -6,7 +6,7 @@
  */
 import { type KeyObject, randomInt } from 'node:crypto';
 
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import type { PeerFacts } from './peer.ts';
 import type { After } from './wire.ts';
 

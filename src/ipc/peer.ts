@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
 
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { procLink, startOf } from './proc.ts';
 
 export type PeerFacts =

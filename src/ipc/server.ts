@@ -8,7 +8,7 @@
 import type { KeyObject } from 'node:crypto';
 import net, { type Socket } from 'node:net';
 
-import { KeyturnError, reasonOf, type Reason } from '../errors.ts';
+import { KeyturnError, reasonOf, type Reason } from '../base/errors.ts';
 import { type Allowance, Allowances } from './allowance.ts';
 import { listenAt } from './endpoint.ts';
 import { type Paired, PairingDesk, type PairRequest } from './pairing.ts';

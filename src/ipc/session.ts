@@ -7,7 +7,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Socket } from 'node:net';
 
-import { KeyturnError, reasonOf, type Reason } from '../errors.ts';
+import { KeyturnError, reasonOf, type Reason } from '../base/errors.ts';
 import type { Allowance } from './allowance.ts';
 import { encodeFrame, FrameReader, terminated } from './framing.ts';
 import { brokerProof, clientProof, newNonce, sameProof, transcript } from './handshake.ts';

@@ -4,7 +4,7 @@
  * Invariant: at most 64 at once, each for at most five seconds. A process that holds many of the
  * places makes room for one that holds few, so that no single process can keep the others out.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { processOf } from './peer.ts';
 import type { Session } from './session.ts';
 import { type After, handshakeTimeout } from './wire.ts';

@@ -5,7 +5,7 @@
  * Invariant: nothing that arrived over a socket or from a key file is used before a guard here (or a
  * schema of protocol.ts, on the daemon's side) has passed it. A test holds the two against each other.
  */
-import { isReason, KeyturnError, quoted, type Reason, reasons } from '../errors.ts';
+import { isReason, KeyturnError, quoted, type Reason, reasons } from '../base/errors.ts';
 
 /** The one version of the wire that this release speaks. */
 export const protocolVersion = 1;

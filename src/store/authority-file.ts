@@ -10,8 +10,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
-import { KeyturnError } from '../errors.ts';
-import { readPrivate, replaceFile, unreadableFile } from '../private-file.ts';
+import { KeyturnError } from '../base/errors.ts';
+import { readPrivate, replaceFile, unreadableFile } from '../base/private-file.ts';
 import { editionSchema, firstEdition, successorOf } from './authority-epochs.ts';
 import type { Edition, Epochs } from './authority-epochs.ts';
 import { missing, notGenuine, notNewest } from './authority-refusals.ts';

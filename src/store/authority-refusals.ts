@@ -3,8 +3,8 @@
  *
  * Invariant: each says what happened, that the file was left as it is, and what to do next.
  */
-import type { KeyturnError } from '../errors.ts';
-import { unreadableFile } from '../private-file.ts';
+import type { KeyturnError } from '../base/errors.ts';
+import { unreadableFile } from '../base/private-file.ts';
 
 /** The ways on where the newest copy of a file is lost. */
 const waysOn =

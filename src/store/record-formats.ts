@@ -13,8 +13,8 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { quoted } from '../errors.ts';
-import { readPrivate, syncFolder, unreadableFile } from '../private-file.ts';
+import { quoted } from '../base/errors.ts';
+import { readPrivate, syncFolder, unreadableFile } from '../base/private-file.ts';
 
 export const formats = { authority: 3, grants: 2, home: 1, settings: 1 } as const;
 

@@ -12,8 +12,14 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { KeyturnError } from '../errors.ts';
-import { openPrivate, readPrivate, replaceFile, unreadableFile, unwritableFile } from '../private-file.ts';
+import { KeyturnError } from '../base/errors.ts';
+import {
+  openPrivate,
+  readPrivate,
+  replaceFile,
+  unreadableFile,
+  unwritableFile,
+} from '../base/private-file.ts';
 import {
   firstFormOf,
   formats,

@@ -6,7 +6,7 @@
  * done when it is on the disk. A write that fails takes memory back to what the disk has, and everybody
  * whose change is lost is told.
  */
-import type { KeyturnError } from '../errors.ts';
+import type { KeyturnError } from '../base/errors.ts';
 
 /** Why a file counts for nothing. */
 export interface Trouble {

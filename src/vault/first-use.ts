@@ -4,7 +4,7 @@
  *
  * Invariant: passes every call on unchanged; asks the vault nothing by itself.
  */
-import { reasonOf } from '../errors.ts';
+import { reasonOf } from '../base/errors.ts';
 import type { Vault } from './base/vault.ts';
 
 export interface VaultWatcher {

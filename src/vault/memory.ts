@@ -3,7 +3,7 @@
  *
  * Invariant: nothing leaves this process's memory, and the edge refuses what any other vault refuses.
  */
-import { quoted } from '../errors.ts';
+import { quoted } from '../base/errors.ts';
 import { VaultError } from './base/trouble.ts';
 import type { Vault } from './base/vault.ts';
 import { checkId, checkSecret, closedVault } from './base/vault.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: the kind asked for or an error; never another kind in its place.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { keychainVault } from './keychain/keychain.ts';
 import type { KeychainVault } from './keychain/keychain.ts';
 import { memoryVault } from './memory.ts';

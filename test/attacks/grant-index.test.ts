@@ -8,7 +8,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Grant } from '../../src/broker/records/grant.ts';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { reasonOf } from '../../src/errors.ts';
+import { reasonOf } from '../../src/base/errors.ts';
 import type { Rig } from '../broker/rig.ts';
 import { ground, refused, tokenRequests } from '../rules/ground.ts';
 

@@ -7,8 +7,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openHome, prepareFolders } from '../../src/daemon/home.ts';
 import { takeLock } from '../../src/daemon/single-instance.ts';
-import { homePaths } from '../../src/paths.ts';
-import type { HomePaths } from '../../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
+import type { HomePaths } from '../../src/base/paths.ts';
 import { temporaryFolder } from '../broker/rig.ts';
 import { intruder, lastingVault, startOn } from '../support/authority-home.ts';
 

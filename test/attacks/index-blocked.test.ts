@@ -6,7 +6,7 @@ import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileS
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { reasonOf } from '../../src/errors.ts';
+import { reasonOf } from '../../src/base/errors.ts';
 import { refusal } from '../broker/rig.ts';
 import { ground } from '../rules/ground.ts';
 

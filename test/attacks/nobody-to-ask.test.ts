@@ -10,7 +10,7 @@ import type { Home } from '../../src/daemon/home.ts';
 import { Keys } from '../../src/daemon/keys.ts';
 import type { Master } from '../../src/daemon/master.ts';
 import { askAboutSettings } from '../../src/daemon/settings-question.ts';
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { PairingDesk } from '../../src/ipc/pairing.ts';
 import { methods } from '../../src/ipc/protocol.ts';
 import type { Caller } from '../../src/ipc/server.ts';

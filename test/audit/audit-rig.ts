@@ -5,7 +5,7 @@ import path from 'node:path';
 import { auditKeys } from '../../src/audit/audit-chain.ts';
 import { verifyAudit } from '../../src/audit/audit-verify.ts';
 import type { AuditVerdict } from '../../src/audit/audit-verify.ts';
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';

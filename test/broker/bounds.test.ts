@@ -1,6 +1,6 @@
 /** Bounds: tries that a program sets off, waits between requests, tokens in memory. */
 import { describe, expect, it } from 'vitest';
-import { Backoff } from '../../src/broker/backoff.ts';
+import { Backoff } from '../../src/base/backoff.ts';
 import { StepUpLimit, TryLimit } from '../../src/broker/refusals/limits.ts';
 import {
   isAlive,

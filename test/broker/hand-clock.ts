@@ -1,5 +1,5 @@
 /** A clock that stands still until a test turns its hands; whoever sleeps wakes by that alone. */
-import type { Clock } from '../../src/broker/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 
 interface Sleeper {
   readonly until: number;

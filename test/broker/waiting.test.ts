@@ -1,9 +1,9 @@
 /** Who waits for what: shared work, the queue of pages, and the patience of one request. */
 import { describe, expect, it } from 'vitest';
 import { PageQueue } from '../../src/broker/sign-in/page-queue.ts';
-import { patience, TimeOver } from '../../src/broker/patience.ts';
-import { SharedWork } from '../../src/broker/shared-work.ts';
-import { KeyturnError } from '../../src/errors.ts';
+import { patience, TimeOver } from '../../src/base/patience.ts';
+import { SharedWork } from '../../src/base/shared-work.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { HandClock } from './hand-clock.ts';
 import { refusal, turnOfEvents } from './rig.ts';
 

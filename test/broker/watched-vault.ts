@@ -1,5 +1,5 @@
 /** The real memory vault, with its calls written down and, where a test says so, refused. */
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 

@@ -1,7 +1,7 @@
 /** How long a command asks again while brokers die under it. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { throughRestart } from '../../src/cli/connection.ts';
-import { Unreachable } from '../../src/errors.ts';
+import { Unreachable } from '../../src/base/errors.ts';
 
 const died = (): Unreachable => new Unreachable('broker_unreachable', 'the broker closed the connection');
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { desktopSession, offeringSession } from '../../src/cli/desktop-session.ts';
 import type { Connection } from '../../src/client/connection.ts';
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 
 const DBUS_SESSION_BUS_ADDRESS = 'unix:path=/run/user/1000/bus';
 

@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isHome, removeHomeFiles } from '../../src/cli/home-files.ts';
-import { homePaths } from '../../src/paths.ts';
-import type { HomePaths } from '../../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
+import type { HomePaths } from '../../src/base/paths.ts';
 
 const identity = (brokerId: string): string =>
   JSON.stringify({ clientId: 'a'.repeat(22), key: 'k'.repeat(43), brokerId });

@@ -1,7 +1,7 @@
 /** What is printed where, and how a refusal reads. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { print, printJson, printTable, refuse, say, when } from '../../src/cli/output.ts';
-import { KeyturnError, reasons, RuleRefusal } from '../../src/errors.ts';
+import { KeyturnError, reasons, RuleRefusal } from '../../src/base/errors.ts';
 
 let stdout: string;
 let stderr: string;

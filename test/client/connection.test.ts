@@ -8,7 +8,7 @@ import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import { openConnection } from '../../src/client/connection.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import { pair } from '../../src/client/pair.ts';
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { findSocket } from '../../src/ipc/endpoint.ts';
 import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/handshake.ts';
 import { handshakeTimeout, type Identity } from '../../src/ipc/wire.ts';

@@ -4,7 +4,7 @@ import net from 'node:net';
 import { onTestFinished } from 'vitest';
 
 import { listenAt, prepareSocket } from '../../src/ipc/endpoint.ts';
-import type { HomePaths } from '../../src/paths.ts';
+import type { HomePaths } from '../../src/base/paths.ts';
 
 export interface Squatter {
   readonly endpoint: string;

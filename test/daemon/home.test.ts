@@ -16,7 +16,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkFiles, homeFile, openHome, ownerKeyFile, prepareFolders } from '../../src/daemon/home.ts';
 import { takeLock } from '../../src/daemon/single-instance.ts';
-import { type HomePaths, homePaths } from '../../src/paths.ts';
+import { type HomePaths, homePaths } from '../../src/base/paths.ts';
 
 let folder: string;
 let paths: HomePaths;

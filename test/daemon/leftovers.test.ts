@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { prepareFolders } from '../../src/daemon/home.ts';
 import { clearLeftovers } from '../../src/daemon/leftovers.ts';
-import { homePaths } from '../../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
 
 function newPaths() {
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { openHome, prepareFolders } from '../../src/daemon/home.ts';
 import { LockDesk } from '../../src/daemon/lock-desk.ts';
 import { Master } from '../../src/daemon/master.ts';
-import { homePaths } from '../../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
 import { Gate } from '../../src/vault/gate.ts';
 import { openVault } from '../../src/vault/open.ts';
 import type { Door } from '../../src/vault/open.ts';

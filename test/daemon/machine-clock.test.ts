@@ -1,6 +1,6 @@
 /** Steady time: through suspends, and whatever somebody does to the wall clock. */
 import { describe, expect, it } from 'vitest';
-import { toWall, fromWall } from '../../src/broker/clock.ts';
+import { toWall, fromWall } from '../../src/base/clock.ts';
 import { machineClock } from '../../src/daemon/machine-clock.ts';
 
 const start = Date.UTC(2030, 0, 1);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type Home, homeFile, openHome, prepareFolders } from '../../src/daemon/home.ts';
 import { Master } from '../../src/daemon/master.ts';
-import { type HomePaths, homePaths } from '../../src/paths.ts';
+import { type HomePaths, homePaths } from '../../src/base/paths.ts';
 import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SettingsBook } from '../../src/daemon/settings-book.ts';
-import { homePaths } from '../../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
 import { onFullDisk } from '../support/limited.ts';
 
 let folder: string;

@@ -12,7 +12,7 @@ import type { Question } from '../../src/broker/questions/interaction.ts';
 import { terminalLog } from '../../src/daemon/log.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import { homePaths } from '../../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
 import { until } from '../support/home.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';

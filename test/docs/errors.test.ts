@@ -1,6 +1,6 @@
-/** docs/errors.md is the published table of reasons: it and src/errors.ts say the same. */
+/** docs/errors.md is the published table of reasons: it and src/base/errors.ts say the same. */
 import { expect, it } from 'vitest';
-import { exitCodes, isReason, reasons } from '../../src/errors.ts';
+import { exitCodes, isReason, reasons } from '../../src/base/errors.ts';
 import { page, section, tableRows } from './pages.ts';
 
 const rows = tableRows(page('docs/errors.md').text).slice(2);

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import type { ServerEvent } from '../../src/ipc/server.ts';
 import { frameLimit } from '../../src/ipc/wire.ts';
 import { attack } from './attack-process.ts';

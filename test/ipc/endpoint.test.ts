@@ -26,7 +26,7 @@ import {
   prepareSocket,
   socketPath,
 } from '../../src/ipc/endpoint.ts';
-import { homePaths } from '../../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
 import { attack } from './attack-process.ts';
 import { temporaryFolder, temporaryHome } from './rig.ts';
 

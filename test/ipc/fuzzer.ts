@@ -14,7 +14,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-import { KeyturnError, quoted } from '../../src/errors.ts';
+import { KeyturnError, quoted } from '../../src/base/errors.ts';
 import { prepareSocket } from '../../src/ipc/endpoint.ts';
 import { isMethod, methods } from '../../src/ipc/protocol.ts';
 import { type Caller, startServer } from '../../src/ipc/server.ts';

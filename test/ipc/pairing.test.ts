@@ -3,7 +3,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 
 import { describe, expect, test } from 'vitest';
 
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import type { Paired, PairRequest } from '../../src/ipc/pairing.ts';
 import { homeId, RawClient, type Rig, startRig } from './rig.ts';
 

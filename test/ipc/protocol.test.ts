@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { isMethod, methods, tokenRejectResult, tokenResult } from '../../src/ipc/protocol.ts';
 import {
   errorBody,

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 
 import { describe, expect, test } from 'vitest';
 
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { startServer } from '../../src/ipc/server.ts';
 import { frameLimit } from '../../src/ipc/wire.ts';
 import { admitted, helloLine, RawClient, request, startRig } from './rig.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 
 import { describe, expect, test } from 'vitest';
 
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { handshakeFrameLimit, handshakeTimeout } from '../../src/ipc/wire.ts';
 import { admitted, helloLine, proofsFor, prove, RawClient, request, startRig } from './rig.ts';
 

@@ -6,7 +6,7 @@
  */
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { terminalLog } from '../../src/daemon/log.ts';
-import { homePaths } from '../../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
 import type { TestHome } from '../support/home.ts';
 
 export interface Fullness {

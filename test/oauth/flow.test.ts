@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { Unreachable } from '../../src/errors.ts';
+import { Unreachable } from '../../src/base/errors.ts';
 import { discoverAuthorizationServer } from '../../src/oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../src/oauth/discovery/authorization-server.ts';
 import { buildAuthorizationRequest } from '../../src/oauth/grants/authorization.ts';

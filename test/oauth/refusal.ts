@@ -1,5 +1,5 @@
 /** Catching a refusal, to look at its reason, its class and what its words must not hold. */
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 
 /** The KeyturnError that `action` throws or rejects with; anything else fails the test. */
 export async function refusalOf(action: () => unknown): Promise<KeyturnError> {

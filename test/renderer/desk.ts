@@ -21,7 +21,7 @@ import { exportTrail } from '../../src/daemon/audit-trail.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { terminalLog } from '../../src/daemon/log.ts';
-import { homePaths } from '../../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
 import type { Answer } from '../support/window-page.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';

@@ -1,7 +1,7 @@
 /** The authorization request, its answer and the exchange of the code, against servers that cheat. */
 import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { exitCodes, reasons } from '../../src/errors.ts';
+import { exitCodes, reasons } from '../../src/base/errors.ts';
 import { cutOff, html, json, redirectTo } from '../support/bent-server.ts';
 import type { Answer } from '../support/bent-server.ts';
 import {

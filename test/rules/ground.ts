@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 import { enterRegistration } from '../../src/daemon/registration-entry.ts';
 import { brokerRig, refusal } from '../broker/rig.ts';
 import type { Rig, RigOptions } from '../broker/rig.ts';
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { bearerChallenge } from '../../src/oauth/discovery/challenge.ts';
 import type { BentAuthorizationServer, BentClient } from '../support/bent-authorization-server.ts';
 import type { BentProtectedServer } from '../support/bent-protected-server.ts';

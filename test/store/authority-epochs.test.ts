@@ -7,7 +7,7 @@ import type { HomeAuthority } from '../../src/store/authority.ts';
 import type { EpochItem } from '../../src/store/authority-epochs.ts';
 import type { ChangeRules } from '../../src/store/narrowing.ts';
 import type { AuthorityStore } from '../../src/store/record-store.ts';
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { refusal, temporaryFolder, testAuthority } from '../broker/rig.ts';
 
 const schema = z.object({

@@ -18,7 +18,7 @@ import { z } from 'zod';
 import type { EpochItem } from '../../src/store/authority-epochs.ts';
 import type { AuthorityParts, HomeAuthority } from '../../src/store/authority.ts';
 import type { AuthorityStore } from '../../src/store/record-store.ts';
-import { KeyturnError } from '../../src/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { refusal, temporaryFolder, testAuthority } from '../broker/rig.ts';
 
 const schema = z.object({ name: z.string() });

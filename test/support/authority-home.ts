@@ -11,7 +11,7 @@ import { openRecords } from '../../src/daemon/assembly.ts';
 import type { Records } from '../../src/daemon/assembly.ts';
 import { openHome, prepareFolders } from '../../src/daemon/home.ts';
 import { Master } from '../../src/daemon/master.ts';
-import { homePaths } from '../../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 

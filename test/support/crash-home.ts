@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
-import { reasonOf } from '../../src/errors.ts';
+import { reasonOf } from '../../src/base/errors.ts';
 import { methods } from '../../src/ipc/protocol.ts';
 import type { MethodName, ParamsOf } from '../../src/ipc/protocol.ts';
 import { openVault } from '../../src/vault/open.ts';

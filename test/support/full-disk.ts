@@ -7,8 +7,8 @@ import path from 'node:path';
 import { z } from 'zod';
 import { RecordLog } from '../../src/store/record-log.ts';
 import { SettingsBook } from '../../src/daemon/settings-book.ts';
-import { homePaths } from '../../src/paths.ts';
-import { replaceFile } from '../../src/private-file.ts';
+import { homePaths } from '../../src/base/paths.ts';
+import { replaceFile } from '../../src/base/private-file.ts';
 
 const schema = z.object({ id: z.string(), text: z.string() });
 const log = new RecordLog(process.argv[2] ?? '', schema);

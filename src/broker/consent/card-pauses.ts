@@ -7,7 +7,7 @@
  * about, which is what it was put off for. What they do about another program, or elsewhere, says nothing of
  * whether they want to see this one's cards again.
  */
-import { Backoff } from '../backoff.ts';
+import { Backoff } from '../../base/backoff.ts';
 
 /** Milliseconds after a pause without another such card until it is forgotten: as long as the longest pause. */
 const quiet = 300_000;

@@ -8,14 +8,14 @@
  * card came to nothing waits a growing while before its next one. A yes allows the scopes and the grant
  * that the card showed, and no more.
  */
-import { reasonOf } from '../../errors.ts';
-import type { KeyturnError } from '../../errors.ts';
+import { reasonOf } from '../../base/errors.ts';
+import type { KeyturnError } from '../../base/errors.ts';
 import { union } from '../../oauth/base/scope.ts';
 import type { Reply } from '../questions/answer.ts';
 import type { Asker, AskerView } from '../questions/asker.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { CardPauses } from './card-pauses.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { offerFor } from './consent-offer.ts';
 import type { Served } from './grant-choice.ts';
 import type { Grant, Grants } from '../records/grant.ts';
@@ -24,12 +24,12 @@ import type { Interactions } from '../questions/interaction.ts';
 import type { Leases } from './lease.ts';
 import { cliClientId } from '../records/local-client.ts';
 import type { LocalClients } from '../records/local-client.ts';
-import type { Patience } from '../patience.ts';
+import type { Patience } from '../../base/patience.ts';
 import { carriedOver, covers, isRefused, namesGrant } from '../records/permission.ts';
 import type { AsRead, Need, Permission, Permissions } from '../records/permission.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import * as refusals from '../refusals/refusals.ts';
-import { SharedWork } from '../shared-work.ts';
+import { SharedWork } from '../../base/shared-work.ts';
 
 export interface ConsentParts {
   readonly grants: Grants;

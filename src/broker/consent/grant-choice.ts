@@ -6,7 +6,7 @@
  * names none yet takes the only living grant of its server. A grant that is one program's alone serves no
  * other program. A program that names an account gets a token of no other one.
  */
-import { KeyturnError, quoted, shellQuoted, shellWord } from '../../errors.ts';
+import { KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
 import { isWithin, rightsOf } from '../../oauth/base/scope.ts';
 import { endpointsWithin, isFor, isLiving, subjectOf } from '../records/grant.ts';
 import type { Grant, Grants } from '../records/grant.ts';

@@ -11,7 +11,7 @@
  * (`Refresher.exclusive`).
  */
 import { z } from 'zod';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../base/errors.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { bindingOf, bindingSchema } from './grant-binding.ts';

@@ -5,7 +5,7 @@
  * and the difference is told: in the audit log, the broker's log and `status`. What only the index says counts for
  * nothing.
  */
-import { quoted } from '../../errors.ts';
+import { quoted } from '../../base/errors.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { compared } from './grant-binding.ts';
 import type { Held } from './grant-binding.ts';

@@ -8,7 +8,7 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { KeyturnError } from '../../errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 
 /**
  * A registration names its port, and the next sign-in needs it again. So it is one that nobody is assigned

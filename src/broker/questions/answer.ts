@@ -4,7 +4,7 @@
  * Invariants: terms stand only beside a `yes` to a program that asks for tokens, and give no scope that the question
  * does not show. A term that can't be kept is refused before the question is closed.
  */
-import { KeyturnError, quoted, shellWord } from '../../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { Question } from './question.ts';
 import { cliClientId } from '../records/local-client.ts';
 

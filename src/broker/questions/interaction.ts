@@ -6,7 +6,7 @@
  * `no` is remembered by who asked; `later` isn't.
  */
 import { randomBytes } from 'node:crypto';
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import { changedAsker, refuseTerms } from './answer.ts';
 import type { Answer, Reply, Terms, Verdict } from './answer.ts';
 import type { Question } from './question.ts';

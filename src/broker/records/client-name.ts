@@ -5,7 +5,7 @@
  * `areAlike` says look the same to a person, by case, form, spaces or letters of another script. A name
  * proves nothing all the same.
  */
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import { prototypes } from './confusables.ts';
 
 /**

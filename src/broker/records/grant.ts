@@ -9,7 +9,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
 import type { RecordLog } from '../../store/record-log.ts';
 

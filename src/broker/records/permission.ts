@@ -6,7 +6,7 @@
  * permission that names grants yields tokens of those grants and of no other.
  */
 import { z } from 'zod';
-import { KeyturnError } from '../../errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import type { ChangeRules } from '../../store/narrowing.ts';
 import { isWithin, union } from '../../oauth/base/scope.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';

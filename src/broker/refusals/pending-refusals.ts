@@ -4,7 +4,7 @@
  *
  * Invariant: a client is called replaceable only where another may take its place without the person's entering it.
  */
-import { KeyturnError, shellQuoted, shellWord, Unreachable } from '../../errors.ts';
+import { KeyturnError, shellQuoted, shellWord, Unreachable } from '../../base/errors.ts';
 import type { Interaction } from '../questions/interaction.ts';
 import type { Question } from '../questions/question.ts';
 

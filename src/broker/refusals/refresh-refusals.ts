@@ -7,8 +7,8 @@
  * ends no grant. The counts are in memory alone; a grant that ended stays ended. On disk a refusal stands in our own
  * words only.
  */
-import { KeyturnError, reasonOf } from '../../errors.ts';
-import type { Reason } from '../../errors.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
+import type { Reason } from '../../base/errors.ts';
 import { ClientRejected } from '../../oauth/grants/token-failure.ts';
 import type { GrantState } from '../records/grant.ts';
 

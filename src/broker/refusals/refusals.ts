@@ -3,7 +3,7 @@
  *
  * Invariant: what is named here is the endpoint, the program, scopes and the issuer, never a token.
  */
-import { KeyturnError, quoted, RuleRefusal, shellQuoted, shellWord, Unreachable } from '../../errors.ts';
+import { KeyturnError, quoted, RuleRefusal, shellQuoted, shellWord, Unreachable } from '../../base/errors.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Permission } from '../records/permission.ts';
 

@@ -6,9 +6,9 @@
  * rests, and is told when it may. What a server asks for itself (Retry-After) binds a person's own sign-in too, but for
  * one try in ten seconds.
  */
-import { Unreachable } from '../../errors.ts';
-import type { Reason } from '../../errors.ts';
-import { firstWait, longestWait, pause } from '../backoff.ts';
+import { Unreachable } from '../../base/errors.ts';
+import type { Reason } from '../../base/errors.ts';
+import { firstWait, longestWait, pause } from '../../base/backoff.ts';
 import { resting, unreachableUntil } from './refusals.ts';
 
 /** What is asked: a step of one server, such as `registration https://issuer.example`. */

@@ -5,7 +5,7 @@
  * Invariant: what ended along with a revocation opens no page by itself. The user wanted less, not a
  * new sign-in; only what the user does after it was noticed opens one.
  */
-import { quoted } from '../../errors.ts';
+import { quoted } from '../../base/errors.ts';
 import type { Grant, GrantState } from '../records/grant.ts';
 import type { Permission } from '../records/permission.ts';
 

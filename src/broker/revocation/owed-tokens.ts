@@ -5,8 +5,8 @@
  * one (RFC 7009 §2.1), and each names the registration it was issued under. What was told leaves the
  * list; what was not stays, over restarts, until it is over by itself.
  */
-import { toWall } from '../clock.ts';
-import type { Hands } from '../clock.ts';
+import { toWall } from '../../base/clock.ts';
+import type { Hands } from '../../base/clock.ts';
 import type { Binding } from '../grants/grant-binding.ts';
 import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
 import type { Grant } from '../records/grant.ts';

@@ -7,11 +7,11 @@
  * the mark. The server that is told is the one that the vault names. The tokens leave the vault only when that server
  * was told of each or offers no revocation, or when a month of tries came to nothing; the receipt says which.
  */
-import { KeyturnError, quoted, reasonOf } from '../../errors.ts';
+import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import { isSelfContained } from '../../oauth/grants/token-answer.ts';
 import type { Audit } from '../../audit/audit.ts';
-import { pause } from '../backoff.ts';
-import type { Clock } from '../clock.ts';
+import { pause } from '../../base/backoff.ts';
+import type { Clock } from '../../base/clock.ts';
 import { bindingOf } from '../grants/grant-binding.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
 import type { Grant, Grants, Revoked } from '../records/grant.ts';
@@ -213,7 +213,7 @@ function answerIn({ told, left }: Telling, before: Revoked['answer']): Revoked['
   return before ?? (told.some(isConfirmed) ? 'confirmed' : undefined);
 }
 
-/** Milliseconds: one steady instant, turned into wall-clock time twice, may differ by so much (broker/clock.ts). */
+/** Milliseconds: one steady instant, turned into wall-clock time twice, may differ by so much (base/clock.ts). */
 const sameInstant = 1000;
 
 /**

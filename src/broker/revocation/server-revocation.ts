@@ -4,7 +4,7 @@
  * Invariant: a token goes to its own issuer only, under the registration it was issued to. A server
  * that can't be reached is asked once, not once for each token; what it was not told comes back as left.
  */
-import { Unreachable } from '../../errors.ts';
+import { Unreachable } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';

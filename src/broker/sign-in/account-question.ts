@@ -4,7 +4,7 @@
  * Invariants: only a yes keeps anything. Where nobody answers, or nobody can, the tokens that came are revoked at
  * their server and stand nowhere here.
  */
-import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../errors.ts';
+import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../base/errors.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { Revocation } from '../../oauth/grants/revocation.ts';
 import type { Errand, Issued, SignInParts } from './errand.ts';

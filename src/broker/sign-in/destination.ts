@@ -5,7 +5,7 @@
  * only where it is same-origin or our own request confirms it (DESIGN 11). An authorization server
  * that changed is noticed and named, and nothing of the old one is reused.
  */
-import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord } from '../../errors.ts';
+import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord } from '../../base/errors.ts';
 import { requirePkceForPerson } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import { requireAuthorizationEndpoint } from '../../oauth/grants/authorization.ts';
@@ -18,7 +18,7 @@ import { probeEitherSpelling } from '../../oauth/discovery/probe.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import { metadataGone } from '../tokens/authorization-servers.ts';
 import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { isLiving } from '../records/grant.ts';
 import type { Grant, Grants, ServerPlace } from '../records/grant.ts';
 import { union } from '../../oauth/base/scope.ts';

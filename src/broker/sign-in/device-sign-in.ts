@@ -3,7 +3,7 @@
  *
  * Invariant: started by the user only; the code is shown to the user only, never to a local client.
  */
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../base/errors.ts';
 import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
 import type { DeviceRequest } from '../../oauth/grants/device.ts';

@@ -5,12 +5,12 @@
  * another subject never updates the grant it was for (DESIGN, Words: account); with the person's yes it becomes
  * a grant of its own, and the other one stays as it was.
  */
-import { KeyturnError, shellWord } from '../../errors.ts';
+import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { asksOfflineAccess } from '../../oauth/base/scope.ts';
 import type { TokenAnswer } from '../../oauth/grants/token.ts';
 import type { Audit } from '../../audit/audit.ts';
-import { toWall } from '../clock.ts';
-import type { Clock } from '../clock.ts';
+import { toWall } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Binding } from '../grants/grant-binding.ts';
 import { keptSuperseded } from '../grants/grant-secret.ts';
 import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';

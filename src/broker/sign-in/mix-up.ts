@@ -5,7 +5,7 @@
  * Invariant: an answer that names no issuer (RFC 9207) counts only where its redirect URI belongs to one issuer
  * of this home. Ports don't tell issuers apart, since servers let them vary (RFC 8252 §7.3); paths do.
  */
-import { KeyturnError, quoted, shellWord } from '../../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { Ambiguity } from '../../oauth/grants/authorization.ts';
 import { freshRedirect, sharedPath } from '../loopback/loopback.ts';

@@ -6,7 +6,7 @@
  * the same endpoint waits for the user to act. After one whose askers all hung up the next waits for a
  * pause, which doubles with each such page, so that hanging up is no way to open a hundred tabs.
  */
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../base/errors.ts';
 import { CardPauses } from '../consent/card-pauses.ts';
 import { pageWithdrawn } from '../refusals/refusals.ts';
 

@@ -4,7 +4,7 @@
  * Invariant: whichever way the reply comes, it passes the same checks of state and issuer, once; a
  * client that the server refuses is replaced once, then the user is told.
  */
-import { KeyturnError, reasonOf, RuleRefusal, shellWord } from '../../errors.ts';
+import { KeyturnError, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';
 import {
   buildAuthorizationRequest,
   clientRefused,

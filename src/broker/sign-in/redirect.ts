@@ -5,7 +5,7 @@
  * that somebody else holds; on any failure it is closed again. Every dynamic registration gets a path
  * of its own (RFC 9700 §4.4.2); what shares its path is known to `mix-up.ts`.
  */
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../base/errors.ts';
 import { deviceGrant } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import { registrationFromMetadataUrl } from '../../oauth/client/client-metadata.ts';
@@ -15,7 +15,7 @@ import type { DynamicRegistration, RegistrationChoice } from '../../oauth/client
 import { isWithin } from '../../oauth/base/scope.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { documentPort, spareDocumentPort } from '../loopback/loopback-doors.ts';
 import { sharedPath } from '../loopback/loopback.ts';
 import type { Loopback, Receiver } from '../loopback/loopback.ts';

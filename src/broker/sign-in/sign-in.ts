@@ -6,7 +6,7 @@
  * a sign-in is kept unless its last step succeeded; the refresh token is in the vault before the
  * grant says that it is active.
  */
-import { KeyturnError, shellWord } from '../../errors.ts';
+import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { PromptRefused } from '../../oauth/grants/authorization.ts';
 import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';

@@ -6,14 +6,14 @@
  * nothing was the last until the user acts, and one that was withdrawn makes the next one wait. When the user
  * signs in, waiting pages for that endpoint are withdrawn.
  */
-import { KeyturnError, reasonOf } from '../../errors.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { ScopeRefused } from '../../oauth/grants/authorization.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Leases } from '../consent/lease.ts';
 import { RefusedPrompts } from './page-options.ts';
 import { PageQueue, patientWith } from './page-queue.ts';
 import type { Permissions } from '../records/permission.ts';
-import { SharedWork } from '../shared-work.ts';
+import { SharedWork } from '../../base/shared-work.ts';
 import { signIn } from './sign-in.ts';
 import type { OnPage, SignInParts, SignInRequest } from './errand.ts';
 import type { Question } from '../questions/question.ts';

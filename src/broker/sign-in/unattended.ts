@@ -5,7 +5,7 @@
  * otherwise. No refresh token is kept: the credentials themselves are the way to the next token.
  */
 import { readFile } from 'node:fs/promises';
-import { KeyturnError } from '../../errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import { requestClientCredentials } from '../../oauth/grants/client-credentials.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import {

@@ -5,7 +5,7 @@
  * overrides, and is used for its own issuer only. For a grant that stands, metadata that can't be
  * believed at this moment is a server that can't be reached: it ends nothing.
  */
-import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord, Unreachable } from '../../errors.ts';
+import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import { discoverAuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import {

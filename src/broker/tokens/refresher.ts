@@ -8,7 +8,7 @@
  * before the grant's record says so durably, and the record says so until the outcome is kept: a
  * crash, or a lost answer, is told truthfully afterwards.
  */
-import { KeyturnError, quoted, reasonOf, shellWord, Unreachable } from '../../errors.ts';
+import { KeyturnError, quoted, reasonOf, shellWord, Unreachable } from '../../base/errors.ts';
 import { AnswerLost } from '../../oauth/base/http.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { ClientRejected } from '../../oauth/grants/token-failure.ts';
@@ -18,9 +18,9 @@ import type { Vault } from '../../vault/base/vault.ts';
 import { whyEnded } from '../refusals/attempt.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
-import { Backoff } from '../backoff.ts';
-import { toWall } from '../clock.ts';
-import type { Clock } from '../clock.ts';
+import { Backoff } from '../../base/backoff.ts';
+import { toWall } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { isSameScope } from '../grants/grant-binding.ts';
 import { GrantSecrets } from '../grants/grant-secret.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
@@ -38,7 +38,7 @@ import { lostAfter, narrowsForGood } from '../refusals/lost-scope.ts';
 import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import { deadState } from '../refusals/sibling.ts';
-import { SharedWork } from '../shared-work.ts';
+import { SharedWork } from '../../base/shared-work.ts';
 import { scopeKey } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
 

@@ -4,11 +4,11 @@
  * Invariant: a token that is still good is answered without any I/O, and one that the protected
  * server refused never comes back.
  */
-import { reasonOf, Unreachable } from '../../errors.ts';
-import { fromWall } from '../clock.ts';
-import type { Clock } from '../clock.ts';
+import { reasonOf, Unreachable } from '../../base/errors.ts';
+import { fromWall } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Grant, Grants } from '../records/grant.ts';
-import type { Patience } from '../patience.ts';
+import type { Patience } from '../../base/patience.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import type { Refresher } from './refresher.ts';
 import { fullScope, isAlive, isFresh, scopeKey, suffices } from './token-cache.ts';

@@ -7,7 +7,7 @@
  * audit log has them, and whoever asks next is told.
  */
 import type { Audit } from '../../audit/audit.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Grants } from '../records/grant.ts';
 import type { Refresher } from './refresher.ts';
 import type { ServerRests } from '../refusals/server-rests.ts';

@@ -1,6 +1,6 @@
 /** The owner's methods about local clients: the paired ones, their permissions, and the questions they raise. */
 import type { Broker } from '../../broker/broker.ts';
-import { KeyturnError } from '../../errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { clientAnswers, interactionAnswer } from '../answers.ts';
 import type { Handlers } from '../host.ts';

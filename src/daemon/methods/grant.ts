@@ -3,7 +3,7 @@ import type { Broker } from '../../broker/broker.ts';
 import { reaches } from '../../broker/consent/grant-choice.ts';
 import type { Grant } from '../../broker/records/grant.ts';
 import { revokeGrant } from '../../broker/revocation/revoker.ts';
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol.ts';
 import type { Caller } from '../../ipc/server.ts';
 import { parseScope } from '../../oauth/base/scope.ts';

@@ -1,7 +1,7 @@
 /** The methods by which a local client gets, rejects and gives up tokens. */
 import type { Broker } from '../../broker/broker.ts';
 import type { ClientChallenge } from '../../broker/questions/token-request.ts';
-import { KeyturnError, shellWord } from '../../errors.ts';
+import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { tokenAnswer } from '../answers.ts';

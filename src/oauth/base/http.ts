@@ -7,7 +7,7 @@
  * which could hold a request's secrets. A failure after which the server may have served the request
  * all the same is told apart (`AnswerLost`): a refresh token may then be spent.
  */
-import { KeyturnError, quoted, Unreachable } from '../../errors.ts';
+import { KeyturnError, quoted, Unreachable } from '../../base/errors.ts';
 import { retryAfterSeconds } from './http-time.ts';
 import { requireSecureUrl } from './secure-url.ts';
 import type { ServerClocks } from './server-clock.ts';

@@ -4,7 +4,7 @@
  * Invariants: nothing here judges. An answer becomes fields or an error code; what they mean for a
  * grant is decided where the request was made. What is shown of an error repeats no secret of the request.
  */
-import { quotedWithheld } from '../../errors.ts';
+import { quotedWithheld } from '../../base/errors.ts';
 import type { Reply } from './http.ts';
 import { parseJsonObject } from './json-object.ts';
 

@@ -5,7 +5,7 @@
  * second pass. A trailing slash is never part of it; where one is significant the protected
  * resource metadata says so, and that value is then sent byte for byte.
  */
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import { isLoopbackHost } from './secure-url.ts';
 import type { UrlPolicy } from './secure-url.ts';
 

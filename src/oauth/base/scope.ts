@@ -4,7 +4,7 @@
  * Invariant: a scope is only ever compared as the exact string that a server wrote; nothing is
  * inferred from its form, but for commas where spaces belong (`readGranted`).
  */
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 
 /** RFC 6749 §3.3: scope-token = 1*( %x21 / %x23-5B / %x5D-7E ). */
 const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/;

@@ -4,7 +4,7 @@
  * Invariant: only https passes, and http for a loopback host where the caller allows it; so no
  * `javascript:`, `data:` or `file:` URL that a server names is ever fetched or opened.
  */
-import { quoted, RuleRefusal } from '../../errors.ts';
+import { quoted, RuleRefusal } from '../../base/errors.ts';
 
 export interface UrlPolicy {
   /** True: http is accepted for a loopback host (development, tests). Never for any other host. */

@@ -9,7 +9,7 @@ import type { KeyObject } from 'node:crypto';
 import { ClientSecretPost, modifyAssertion, None, PrivateKeyJwt } from 'openid-client';
 import type { ClientAuth } from 'openid-client';
 
-import { KeyturnError, quoted, shellWord } from '../../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { parseJsonObject } from '../base/json-object.ts';
 import type { Registration, SigningAlg } from './registration.ts';

@@ -5,7 +5,7 @@
  * Invariant: the URL is the client_id byte for byte, and is refused if servers could read it in two
  * ways; the document states nothing that isn't also in the requests.
  */
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import type { Registration } from './registration.ts';
 import { isLoopbackHost, requireSecureUrl } from '../base/secure-url.ts';

@@ -10,7 +10,7 @@ import { allowInsecureRequests, clockSkew, clockTolerance, Configuration, custom
 import type { CustomFetch } from 'openid-client';
 import { z } from 'zod';
 
-import { KeyturnError, quoted, RuleRefusal } from '../../errors.ts';
+import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { clientAuthentication } from './client-authentication.ts';
 import type { OAuthClient } from './client-authentication.ts';

@@ -7,7 +7,7 @@
  */
 import { z } from 'zod';
 
-import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../errors.ts';
+import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
 import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';

@@ -8,7 +8,7 @@
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
 
-import { quoted, quotedWithheld, RuleRefusal, shellWord } from '../../errors.ts';
+import { quoted, quotedWithheld, RuleRefusal, shellWord } from '../../base/errors.ts';
 import type { Http } from '../base/http.ts';
 import { firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';

@@ -5,7 +5,7 @@
  * at every location that it has no protected resource metadata, or has a page for people there; a broken or unreachable document
  * never leads there.
  */
-import { KeyturnError, quoted, RuleRefusal } from '../../errors.ts';
+import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import { authorizationBaseUrl } from './earlier-revision.ts';
 import type { Http } from '../base/http.ts';
 import { demandsAuthorization } from './probe.ts';

@@ -9,8 +9,8 @@ import type { JsonObject } from 'openid-client';
 import { parseJsonObject } from '../base/json-object.ts';
 import { z } from 'zod';
 
-import { quoted, RuleRefusal } from '../../errors.ts';
-import type { KeyturnError } from '../../errors.ts';
+import { quoted, RuleRefusal } from '../../base/errors.ts';
+import type { KeyturnError } from '../../base/errors.ts';
 import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';
 import type { Http, Reply, UnreachableReason } from '../base/http.ts';
 import { freshUntil } from '../base/http-time.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: nothing that is sent has an effect at the server or carries a credential, and no body is read.
  */
-import { KeyturnError } from '../../errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import { bearerChallenge } from './challenge.ts';
 import type { BearerChallenge } from './challenge.ts';
 import { deadline, isTransient, sendForHead, unreachableReply } from '../base/http.ts';

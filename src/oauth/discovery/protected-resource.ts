@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 
-import { quoted, RuleRefusal } from '../../errors.ts';
+import { quoted, RuleRefusal } from '../../base/errors.ts';
 import type { BearerChallenge } from './challenge.ts';
 import type { Http } from '../base/http.ts';
 import { fetchMetadata, firstMetadata, textList } from './metadata-document.ts';

@@ -5,7 +5,7 @@
  * through us, unless the owner waived that for it. A token that names no resource is bound to none; it is
  * taken like an opaque one, and said to be unbound.
  */
-import { quoted, RuleRefusal, shellWord } from '../../errors.ts';
+import { quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';

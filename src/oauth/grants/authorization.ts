@@ -7,7 +7,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 
-import { KeyturnError, quoted, RuleRefusal, shellWord, Unreachable } from '../../errors.ts';
+import { KeyturnError, quoted, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import { offersDeviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { mayPass, shownError } from '../base/oauth-error.ts';

@@ -4,7 +4,7 @@
  * Invariant: only a client that proves who it is may ask, and no refresh token comes out: the client's
  * own credentials are the way to the next token.
  */
-import { KeyturnError, quoted, shellWord } from '../../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import { noResources } from './audience.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';

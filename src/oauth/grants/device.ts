@@ -7,7 +7,7 @@
 import { initiateDeviceAuthorization } from 'openid-client';
 import { z } from 'zod';
 
-import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../../errors.ts';
+import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../../base/errors.ts';
 import { noResources } from './audience.ts';
 import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';

@@ -9,7 +9,7 @@
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
 
-import { quoted, RuleRefusal } from '../../errors.ts';
+import { quoted, RuleRefusal } from '../../base/errors.ts';
 import {
   authorizationServerLocations,
   requireExpectedIssuer,

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 
-import { quoted, RuleRefusal } from '../../errors.ts';
+import { quoted, RuleRefusal } from '../../base/errors.ts';
 import { judgeAudience } from './audience.ts';
 import type { Audience, ExpectedAudience } from './audience.ts';
 import type { Http, Reply } from '../base/http.ts';

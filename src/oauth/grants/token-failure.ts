@@ -4,8 +4,8 @@
  * Invariant: only an answer that says that the refresh token is dead becomes `login_required`. All
  * that is not a clear refusal is `Unreachable`: it may pass by itself and never ends a grant.
  */
-import { KeyturnError, quoted, shellWord } from '../../errors.ts';
-import type { ErrorDetails } from '../../errors.ts';
+import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import type { ErrorDetails } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
 import type { Http, Reply } from '../base/http.ts';

@@ -7,7 +7,7 @@
 import { genericGrantRequest } from 'openid-client';
 import { z } from 'zod';
 
-import type { KeyturnError } from '../../errors.ts';
+import type { KeyturnError } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import { isSuccess } from '../base/http.ts';

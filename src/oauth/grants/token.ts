@@ -5,7 +5,7 @@
  * answer is returned before all checks of it passed; and a rotated refresh token is handed over even
  * if the rest is refused.
  */
-import { quoted, RuleRefusal } from '../../errors.ts';
+import { quoted, RuleRefusal } from '../../base/errors.ts';
 import { noResources } from './audience.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { processAuthorizationResponse } from './authorization.ts';

@@ -4,8 +4,8 @@
  * Invariant: whoever refuses for the vault says which trouble it is here, where it is known; nobody tells
  * troubles apart by the words of a message. No secret enters an error.
  */
-import { KeyturnError } from '../../errors.ts';
-import type { ErrorDetails, Reason } from '../../errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
+import type { ErrorDetails, Reason } from '../../base/errors.ts';
 
 /**
  * `locked`: by us. `keychainLocked`: the keychain says that it is. `waiting`: it asked the person, and nobody

@@ -4,7 +4,7 @@
  * Invariant: "absent" and "unreadable" are different answers. A vault that can't tell them apart at
  * this moment throws; it never answers "absent" on a guess. No secret enters an error.
  */
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 
 export type VaultKind = 'keychain' | 'sealed-file' | 'memory';
 

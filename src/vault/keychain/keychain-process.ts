@@ -8,7 +8,7 @@
 import { fork } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { KeyturnError } from '../../errors.ts';
+import type { KeyturnError } from '../../base/errors.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
 import { answerSchema } from './keychain-messages.ts';
 import { personIsAsked, VaultError } from '../base/trouble.ts';

@@ -6,8 +6,8 @@
  * Invariant: one keytar call at a time, since each blocks a thread of the pool and four of them would
  * stop every file read; and this process never outlives its broker.
  */
-import { quoted } from '../../errors.ts';
-import { shieldProcess } from '../../shield.ts';
+import { quoted } from '../../base/errors.ts';
+import { shieldProcess } from '../../base/shield.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
 import { requestSchema } from './keychain-messages.ts';
 

@@ -15,7 +15,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { quoted } from '../../errors.ts';
+import { quoted } from '../../base/errors.ts';
 import { forkWorker, KeychainProcess } from './keychain-process.ts';
 import type { SpawnWorker } from './keychain-process.ts';
 import { readSlots, removeSlots, writeSlot } from './slots.ts';

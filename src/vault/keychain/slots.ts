@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { quoted } from '../../errors.ts';
+import { quoted } from '../../base/errors.ts';
 import { VaultError } from '../base/trouble.ts';
 import { longestSecret } from '../base/vault.ts';
 

@@ -11,7 +11,7 @@ import type { Stats } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import { unreadable } from './sealed-header.ts';
 import { VaultError } from '../base/trouble.ts';
 

@@ -13,7 +13,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import { failed, newDraft, openSealed, readAll, removeSealed, syncFolder, writeAll } from './sealed-disk.ts';
 import { headItem, SealedHead } from './sealed-head.ts';
 import { decodeHeader, encodeHeader } from './sealed-header.ts';

@@ -14,7 +14,7 @@ import {
 } from 'node:crypto';
 import type { KeyObject, ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
-import { KeyturnError } from '../../errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import type { ScryptCost, SealedHeader, WrappedKey } from './sealed-header.ts';
 import { unreadable } from './sealed-header.ts';
 import { VaultError } from '../base/trouble.ts';

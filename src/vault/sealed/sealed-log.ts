@@ -10,7 +10,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import { stat } from 'node:fs/promises';
-import { KeyturnError, quoted } from '../../errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import { codeOf, failed, keepAside, newDraft, readAll, syncFolder, writeAll } from './sealed-disk.ts';
 import { unreadable } from './sealed-header.ts';
 import type { LogKey } from './sealed-key.ts';

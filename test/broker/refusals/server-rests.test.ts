@@ -1,7 +1,7 @@
 /** When a server that could not serve is asked again. */
 import { describe, expect, it } from 'vitest';
 import { ServerRests } from '../../../src/broker/refusals/server-rests.ts';
-import { KeyturnError, Unreachable } from '../../../src/errors.ts';
+import { KeyturnError, Unreachable } from '../../../src/base/errors.ts';
 import { refusal } from '../rig.ts';
 
 const down = (retryAfter?: number): Unreachable =>

@@ -1,6 +1,6 @@
 /** Pending revocations: tried again by themselves, over restarts, with all that is left to tell, and not for ever. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { every } from '../../../src/broker/every.ts';
+import { every } from '../../../src/base/every.ts';
 import { lookPeriod, RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { openSite } from '../../oauth/site.ts';

@@ -1,7 +1,7 @@
 /** Client identities: dynamic registration at a real endpoint, and the choice between mechanisms. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { Unreachable } from '../../../src/errors.ts';
+import { Unreachable } from '../../../src/base/errors.ts';
 import {
   chooseRegistration,
   registerDynamically,

@@ -1,7 +1,7 @@
 /** Metadata of authorization servers: where it is looked for, and what makes it unusable. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { RuleRefusal } from '../../../src/errors.ts';
+import { RuleRefusal } from '../../../src/base/errors.ts';
 import {
   authorizationServerLocations,
   discoverAuthorizationServer,

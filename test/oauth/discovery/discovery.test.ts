@@ -1,7 +1,7 @@
 /** Which revision a protected server follows, and whether it wants authorization at all. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { Unreachable } from '../../../src/errors.ts';
+import { Unreachable } from '../../../src/base/errors.ts';
 import { discoverResource } from '../../../src/oauth/discovery/discovery.ts';
 import { probe } from '../../../src/oauth/discovery/probe.ts';
 import { refusalOf } from '../refusal.ts';

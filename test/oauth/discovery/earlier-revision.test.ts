@@ -1,7 +1,7 @@
 /** Servers of the earlier revision: metadata at their own origin, else the default endpoints. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { Unreachable } from '../../../src/errors.ts';
+import { Unreachable } from '../../../src/base/errors.ts';
 import { buildAuthorizationRequest } from '../../../src/oauth/grants/authorization.ts';
 import {
   authorizationBaseUrl,

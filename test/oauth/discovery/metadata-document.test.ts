@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { Agent, fetch as fetchBy } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
-import { RuleRefusal, Unreachable } from '../../../src/errors.ts';
+import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import { AnswerLost } from '../../../src/oauth/base/http.ts';
 import { fetchMetadata, firstMetadata } from '../../../src/oauth/discovery/metadata-document.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';

@@ -1,7 +1,7 @@
 /** What a protected server says about itself, and when it is not believed. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { RuleRefusal, Unreachable } from '../../../src/errors.ts';
+import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import type { FetchInit } from '../../../src/oauth/base/http.ts';
 import {
   discoverProtectedResource,

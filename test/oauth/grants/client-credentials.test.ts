@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { Unreachable } from '../../../src/errors.ts';
+import { Unreachable } from '../../../src/base/errors.ts';
 import { requestClientCredentials } from '../../../src/oauth/grants/client-credentials.ts';
 import type { ClientCredentialsRequest } from '../../../src/oauth/grants/client-credentials.ts';
 import type { Registration } from '../../../src/oauth/client/registration.ts';

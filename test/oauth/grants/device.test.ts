@@ -2,7 +2,7 @@
 import { offersDeviceGrant } from '../../../src/oauth/discovery/authorization-server.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { Unreachable } from '../../../src/errors.ts';
+import { Unreachable } from '../../../src/base/errors.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../../src/oauth/grants/device.ts';
 import type { DeviceRequest } from '../../../src/oauth/grants/device.ts';
 import { registrationAt, serverAt } from '../parties.ts';

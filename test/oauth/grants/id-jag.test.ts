@@ -1,7 +1,7 @@
 /** Enterprise-managed authorization: from an ID token over an assertion to an access token. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { RuleRefusal, Unreachable } from '../../../src/errors.ts';
+import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import {
   discoverIdentityProvider,
   redeemIdentityAssertion,

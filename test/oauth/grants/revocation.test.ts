@@ -1,7 +1,7 @@
 /** Revocation at a real endpoint. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { Unreachable } from '../../../src/errors.ts';
+import { Unreachable } from '../../../src/base/errors.ts';
 import { revokeToken } from '../../../src/oauth/grants/revocation.ts';
 import type { RevocationRequest } from '../../../src/oauth/grants/revocation.ts';
 import { registrationAt, serverAt } from '../parties.ts';

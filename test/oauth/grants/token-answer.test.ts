@@ -1,7 +1,7 @@
 /** Token answers in shapes that hostile and odd servers give: what is used, refused, or only put off. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { Unreachable } from '../../../src/errors.ts';
+import { Unreachable } from '../../../src/base/errors.ts';
 import { assumedLifetime } from '../../../src/oauth/grants/token-answer.ts';
 import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';

@@ -1,7 +1,7 @@
 /** Token requests at a real endpoint that answers in all the shapes that servers have. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { RuleRefusal, Unreachable } from '../../../src/errors.ts';
+import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import { assumedLifetime } from '../../../src/oauth/grants/token-answer.ts';
 import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
 import type { RefreshRequest } from '../../../src/oauth/grants/token.ts';

@@ -1,7 +1,7 @@
 /** The head of a sealed file in the keychain: what a crash at each step leaves, and what a write costs. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { KeyturnError } from '../../../src/errors.ts';
+import { KeyturnError } from '../../../src/base/errors.ts';
 import type { SealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { lastingKeychain, newPlace, opened, said } from './sealed-home.ts';

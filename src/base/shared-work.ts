@@ -6,7 +6,7 @@
  * can be withdrawn, one is cancelled when all its callers left by interruption, and goes on when one
  * merely ran out of time, so that an answer that comes late still counts. Nobody joins a cancelled run.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from './errors.ts';
 
 interface Run<T> {
   readonly promise: Promise<T>;

@@ -5,7 +5,7 @@
  * that ran out of time leaves it open, so that a late answer still counts. Most requests find their token
  * in memory and wait for nothing: nothing is armed until somebody looks at the signal.
  */
-import { KeyturnError } from '../errors.ts';
+import { KeyturnError } from './errors.ts';
 import type { Clock } from './clock.ts';
 
 export interface Patience {

@@ -1,6 +1,6 @@
 /** Which addresses count as the public Internet, and how far a request may go. */
 import { describe, expect, it } from 'vitest';
-import { hostOf, isGlobal, reachOf } from '../src/addresses.ts';
+import { hostOf, isGlobal, reachOf } from '../../src/base/addresses.ts';
 
 describe('isGlobal', () => {
   it.each(['93.184.216.34', '2606:2800:220:1:248:1893:25c8:1946', '2a00:1450:4001:831::200e'])(

@@ -15,9 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { checkFileIfAny, readPrivate, replaceFile } from '../src/private-file.ts';
-import { refusal } from './broker/rig.ts';
-import { onFullDisk } from './support/limited.ts';
+import { checkFileIfAny, readPrivate, replaceFile } from '../../src/base/private-file.ts';
+import { refusal } from '../broker/rig.ts';
+import { onFullDisk } from '../support/limited.ts';
 
 const isRoot = process.getuid?.() === 0;
 

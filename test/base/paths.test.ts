@@ -1,6 +1,6 @@
 /** Where a home lies: never in whichever folder a command runs in. */
 import { describe, expect, it } from 'vitest';
-import { homePaths } from '../src/paths.ts';
+import { homePaths } from '../../src/base/paths.ts';
 
 describe('the folders of a home', () => {
   it.each([
