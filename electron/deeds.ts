@@ -5,7 +5,7 @@
  * passed the channel's schema.
  */
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
-import { methods } from '../src/ipc/protocol.ts';
+import { methods } from '../src/ipc/protocol/protocol.ts';
 import type { ChannelName, ShownPreferences } from './channels.ts';
 import { channels } from './channels.ts';
 import type { WindowDeeds } from './ipc.ts';

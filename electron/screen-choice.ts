@@ -5,7 +5,7 @@
  * there counts too, until the person chooses anew.
  */
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
-import { methods } from '../src/ipc/protocol.ts';
+import { methods } from '../src/ipc/protocol/protocol.ts';
 import type { PreferenceFile } from './preferences.ts';
 
 export class ScreenChoice {

@@ -6,7 +6,7 @@
  */
 import type * as z from 'zod';
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
-import { methods } from '../src/ipc/protocol.ts';
+import { methods } from '../src/ipc/protocol/protocol.ts';
 
 const grants = methods['grant.list'].result;
 const interactions = methods['interaction.list'].result;

@@ -38,7 +38,7 @@ interface Layer {
 }
 
 /** The wire's own files, which both ends load. */
-const wire = ['ipc/wire.ts', 'ipc/framing.ts', 'ipc/handshake.ts', 'ipc/endpoint.ts'];
+const wire = ['ipc/wire/wire.ts', 'ipc/wire/framing.ts', 'ipc/wire/handshake.ts', 'ipc/wire/endpoint.ts'];
 const base = ['errors.ts', 'paths.ts', 'private-file.ts'];
 
 /** By folder or single file; a file belongs to the longest name that fits. */
@@ -135,7 +135,7 @@ const confined: Readonly<Record<string, Confined>> = {
   },
   koffi: {
     names: (target) => target === 'koffi',
-    only: (file) => ['ipc/peer.ts', 'daemon/single-instance.ts', 'shield.ts'].includes(file),
+    only: (file) => ['ipc/peer/peer.ts', 'daemon/single-instance.ts', 'shield.ts'].includes(file),
     why: 'native calls: for the peer, for the lock, for the shield of a process',
   },
   'the world outside': {
@@ -213,8 +213,8 @@ describe('the layers', () => {
     const loaded = [...staticClosure(tree, 'client/index.ts')].filter((file) => tree.has(file));
     const allowed = [...base, ...wire];
     expect(loaded.filter((file) => !file.startsWith('client/') && !allowed.includes(file))).toEqual([]);
-    expect(loaded).toContain('ipc/wire.ts');
-    expect(loaded).not.toContain('ipc/protocol.ts');
+    expect(loaded).toContain('ipc/wire/wire.ts');
+    expect(loaded).not.toContain('ipc/protocol/protocol.ts');
   });
 
   it('let nobody import the server roles', () => {
@@ -336,8 +336,8 @@ describe('the checker', () => {
     ['a dynamic import against the order', 'client/a.ts', "await import('../ipc/protocol.ts');"],
     ['a re-export against the order', 'client/a.ts', "export { b } from '../ipc/protocol.ts';"],
     ['a re-export of everything', 'client/a.ts', "export * from '../daemon/b.ts';"],
-    ['the wire reaching for a schema', 'ipc/wire.ts', "import { b } from './protocol.ts';"],
-    ['the wire reaching for a package', 'ipc/framing.ts', "import { z } from 'zod';"],
+    ['the wire reaching for a schema', 'ipc/wire/wire.ts', "import { b } from './protocol.ts';"],
+    ['the wire reaching for a package', 'ipc/wire/framing.ts', "import { z } from 'zod';"],
     ['a package in the client library', 'client/a.ts', "import { z } from 'zod/mini';"],
     ['a server role in the daemon', 'daemon/a.ts', "await import('../server/b.ts');"],
     ['a file opened by the protocol', 'oauth/a.ts', "import { readFile } from 'node:fs/promises';"],

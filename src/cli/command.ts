@@ -1,12 +1,12 @@
 /** What each command's file exports; and one request to the broker, checked by its schema. */
 import { KeyturnError } from '../base/errors.ts';
-import { isWidening } from '../ipc/effects.ts';
-import { methods } from '../ipc/protocol.ts';
-import type { MethodName, ParamsOf } from '../ipc/protocol.ts';
+import { isWidening } from '../ipc/protocol/effects.ts';
+import { methods } from '../ipc/protocol/protocol.ts';
+import type { MethodName, ParamsOf } from '../ipc/protocol/protocol.ts';
 import type { z } from 'zod';
 import type { Connection } from '../client/connection.ts';
 import { exitCodes } from '../base/errors.ts';
-import { deskCapability } from '../ipc/wire.ts';
+import { deskCapability } from '../ipc/wire/wire.ts';
 import { connect, throughTakeover } from './connection.ts';
 import { sayIfSlow } from './progress.ts';
 import { explained, VersionDifference, wantsRestart } from './versions.ts';

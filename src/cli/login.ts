@@ -5,7 +5,7 @@ import { call, interruptible } from './command.ts';
 import type { Command } from './command.ts';
 import type { Connection } from '../client/connection.ts';
 import { connectAsOwner } from '../client/connect.ts';
-import type { ParamsOf } from '../ipc/protocol.ts';
+import type { ParamsOf } from '../ipc/protocol/protocol.ts';
 import { connect, throughTakeover } from './connection.ts';
 import { pasteAddress } from './paste.ts';
 import { printJson } from './output.ts';

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { exitCodes, quoted } from '../base/errors.ts';
-import { methods } from '../ipc/protocol.ts';
-import type { ParamsOf } from '../ipc/protocol.ts';
+import { methods } from '../ipc/protocol/protocol.ts';
+import type { ParamsOf } from '../ipc/protocol/protocol.ts';
 import { parse, usage } from './arguments.ts';
 import { ask } from './command.ts';
 import type { Command } from './command.ts';

@@ -6,7 +6,7 @@
  */
 import type { Connection } from '../client/connection.ts';
 import { exitCodes, KeyturnError, quoted } from '../base/errors.ts';
-import type { Challenge, TokenGetParams } from '../ipc/wire.ts';
+import type { Challenge, TokenGetParams } from '../ipc/wire/wire.ts';
 import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from './arguments.ts';
 import { connect, throughRestart } from './connection.ts';
 import { print, printJson, refuse, say } from './output.ts';

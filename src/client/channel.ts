@@ -8,7 +8,7 @@
 import type { Socket } from 'node:net';
 
 import { KeyturnError, Unreachable } from '../base/errors.ts';
-import { encodeFrame, FrameReader, terminated } from '../ipc/framing.ts';
+import { encodeFrame, FrameReader, terminated } from '../ipc/wire/framing.ts';
 import {
   type ErrorBody,
   errorFrom,
@@ -17,7 +17,7 @@ import {
   type Message,
   type MessageId,
   parseMessage,
-} from '../ipc/wire.ts';
+} from '../ipc/wire/wire.ts';
 
 interface Waiting {
   readonly resolve: (result: unknown) => void;

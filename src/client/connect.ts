@@ -4,8 +4,8 @@
  * Invariant: a missing broker or key is said, never made: nothing here starts a process or pairs.
  */
 import { KeyturnError } from '../base/errors.ts';
-import { findSocket } from '../ipc/endpoint.ts';
-import { after, type Identity, ownerId } from '../ipc/wire.ts';
+import { findSocket } from '../ipc/wire/endpoint.ts';
+import { after, type Identity, ownerId } from '../ipc/wire/wire.ts';
 import { type HomePaths, homePaths } from '../base/paths.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile } from './key-file.ts';

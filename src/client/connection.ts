@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
-import { connectTo } from '../ipc/endpoint.ts';
+import { connectTo } from '../ipc/wire/endpoint.ts';
 import {
   type After,
   type Identity,
@@ -17,7 +17,7 @@ import {
   type TokenRejectParams,
   type TokenRejectResult,
   type TokenResult,
-} from '../ipc/wire.ts';
+} from '../ipc/wire/wire.ts';
 import { Channel, type NotificationListener } from './channel.ts';
 import { hello } from './hello.ts';
 

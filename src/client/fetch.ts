@@ -6,8 +6,8 @@
  * origin and path only, redirects included. Attempts are bounded; a 400 is never sent again.
  */
 import { KeyturnError } from '../base/errors.ts';
-import type { Challenge, TokenGetParams, TokenResult } from '../ipc/wire.ts';
-import { longest } from '../ipc/wire.ts';
+import type { Challenge, TokenGetParams, TokenResult } from '../ipc/wire/wire.ts';
+import { longest } from '../ipc/wire/wire.ts';
 import type { Connection } from './connection.ts';
 import { endpointUrl, isWithin } from './endpoint-url.ts';
 import { operationOf } from './operation.ts';

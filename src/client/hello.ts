@@ -5,8 +5,21 @@
  * pinned broker's id. On any failure the key is kept: only a person starts a new pairing.
  */
 import { KeyturnError } from '../base/errors.ts';
-import { brokerProof, clientProof, keyFromText, newNonce, sameProof, transcript } from '../ipc/handshake.ts';
-import { type After, handshakeTimeout, type Identity, isHelloResult, protocolVersion } from '../ipc/wire.ts';
+import {
+  brokerProof,
+  clientProof,
+  keyFromText,
+  newNonce,
+  sameProof,
+  transcript,
+} from '../ipc/wire/handshake.ts';
+import {
+  type After,
+  handshakeTimeout,
+  type Identity,
+  isHelloResult,
+  protocolVersion,
+} from '../ipc/wire/wire.ts';
 import type { Channel } from './channel.ts';
 
 /**

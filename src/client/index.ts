@@ -12,7 +12,7 @@ export type {
   TokenRejectParams,
   TokenRejectResult,
   TokenResult,
-} from '../ipc/wire.ts';
+} from '../ipc/wire/wire.ts';
 export { connect, type ConnectOptions } from './connect.ts';
 export type { Connection, RequestOptions } from './connection.ts';
 export { createFetch, type FetchOptions } from './fetch.ts';

@@ -8,8 +8,8 @@ import * as fs from 'node:fs';
 import path from 'node:path';
 
 import { KeyturnError, quoted } from '../base/errors.ts';
-import { belowFile, hasFileAbove, makeFolder } from '../ipc/endpoint.ts';
-import { type Identity, isIdentity } from '../ipc/wire.ts';
+import { belowFile, hasFileAbove, makeFolder } from '../ipc/wire/endpoint.ts';
+import { type Identity, isIdentity } from '../ipc/wire/wire.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { checkPrivate } from '../base/private-file.ts';
 

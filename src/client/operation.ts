@@ -5,7 +5,7 @@
  * Invariant: the name is bounded, and has nothing of the request but its HTTP method, its path and what the
  * protocol itself calls the operation.
  */
-import { longest } from '../ipc/wire.ts';
+import { longest } from '../ipc/wire/wire.ts';
 
 export interface OperationRequest {
   readonly url: URL;

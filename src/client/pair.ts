@@ -5,8 +5,8 @@
  * that failed that is taken back. A key file that exists is never replaced.
  */
 import { KeyturnError } from '../base/errors.ts';
-import { connectTo } from '../ipc/endpoint.ts';
-import { after, type Identity, isIdentity, isPairCode, protocolVersion } from '../ipc/wire.ts';
+import { connectTo } from '../ipc/wire/endpoint.ts';
+import { after, type Identity, isIdentity, isPairCode, protocolVersion } from '../ipc/wire/wire.ts';
 import { Channel } from './channel.ts';
 import { locate, type Place } from './connect.ts';
 import { knock } from './connection.ts';

@@ -7,10 +7,10 @@
  * and inode) that it ran then: a path proves nothing.
  */
 import type { Asker, AskerFacts, AskerView, Standing } from '../broker/questions/asker.ts';
-import { processOf, sameProcess } from '../ipc/peer.ts';
-import type { PeerFacts } from '../ipc/peer.ts';
-import { imageOf, programOf } from '../ipc/program.ts';
-import type { Caller, PairRequest } from '../ipc/server.ts';
+import { processOf, sameProcess } from '../ipc/peer/peer.ts';
+import type { PeerFacts } from '../ipc/peer/peer.ts';
+import { imageOf, programOf } from '../ipc/peer/program.ts';
+import type { Caller, PairRequest } from '../ipc/server/server.ts';
 
 /** What the socket tells of one connection. */
 export type Connected = Pick<Caller, 'clientId' | 'peer' | 'peerNow' | 'isOpen' | 'onClose'>;

@@ -7,8 +7,8 @@
  */
 import type { Broker } from '../broker/broker.ts';
 import { KeyturnError } from '../base/errors.ts';
-import type { WideningMethod } from '../ipc/effects.ts';
-import type { MethodName, ParamsOf } from '../ipc/protocol.ts';
+import type { WideningMethod } from '../ipc/protocol/effects.ts';
+import type { MethodName, ParamsOf } from '../ipc/protocol/protocol.ts';
 import { endsRefusal, widens } from './widening.ts';
 
 export function closedDesk(): KeyturnError {

@@ -5,10 +5,10 @@
  * window has no use for one.
  */
 import { KeyturnError } from '../base/errors.ts';
-import { methods } from '../ipc/protocol.ts';
-import type { MethodName } from '../ipc/protocol.ts';
-import type { Caller, ServerDeps } from '../ipc/server.ts';
-import { ownerId } from '../ipc/wire.ts';
+import { methods } from '../ipc/protocol/protocol.ts';
+import type { MethodName } from '../ipc/protocol/protocol.ts';
+import type { Caller, ServerDeps } from '../ipc/server/server.ts';
+import { ownerId } from '../ipc/wire/wire.ts';
 import type { EndParams, PermissionParams } from './widening.ts';
 
 /** The methods that an owner may call; those of local clients hand out tokens. */

@@ -8,8 +8,8 @@
 import type { Broker } from '../broker/broker.ts';
 import { brokerStopping } from '../broker/refusals/refusals.ts';
 import { reasonOf } from '../base/errors.ts';
-import type { BrokerServer } from '../ipc/server.ts';
-import type { After } from '../ipc/wire.ts';
+import type { BrokerServer } from '../ipc/server/server.ts';
+import type { After } from '../ipc/wire/wire.ts';
 import type { WriteLog } from './log.ts';
 
 export interface EndingParts {

@@ -1,8 +1,8 @@
 /** What the methods of the wire need besides the broker, and the form that each of them has. */
 import type { Broker } from '../broker/broker.ts';
 import { cliClientId } from '../broker/records/local-client.ts';
-import type { MethodName, ParamsOf, ResultOf } from '../ipc/protocol.ts';
-import type { Caller } from '../ipc/server.ts';
+import type { MethodName, ParamsOf, ResultOf } from '../ipc/protocol/protocol.ts';
+import type { Caller } from '../ipc/server/server.ts';
 import type { Askers } from './askers.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { LockDesk } from './lock-desk.ts';

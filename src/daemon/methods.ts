@@ -1,14 +1,14 @@
 /**
  * The methods of the wire, each bound to the broker: one table, one line of sight from name to deed.
  *
- * Invariant: params come from their schema, the permit stands beside each method in ipc/protocol.ts
+ * Invariant: params come from their schema, the permit stands beside each method in ipc/protocol/protocol.ts
  * and is checked here before anything runs, and no answer but `token.get` holds a secret.
  */
 import { KeyturnError, quoted } from '../base/errors.ts';
-import { isChange } from '../ipc/effects.ts';
-import { isMethod, methods } from '../ipc/protocol.ts';
-import type { MethodName } from '../ipc/protocol.ts';
-import type { Caller } from '../ipc/server.ts';
+import { isChange } from '../ipc/protocol/effects.ts';
+import { isMethod, methods } from '../ipc/protocol/protocol.ts';
+import type { MethodName } from '../ipc/protocol/protocol.ts';
+import type { Caller } from '../ipc/server/server.ts';
 import type { Handlers, Host } from './host.ts';
 import { clientMethods } from './methods/client.ts';
 import { grantMethods } from './methods/grant.ts';

@@ -10,8 +10,8 @@ import type { Grant } from '../broker/records/grant.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { RegistrationRecord } from '../broker/records/registrations.ts';
 import { KeyturnError, quoted, shellWord } from '../base/errors.ts';
-import type { ParamsOf, ResultOf } from '../ipc/protocol.ts';
-import { longest } from '../ipc/wire.ts';
+import type { ParamsOf, ResultOf } from '../ipc/protocol/protocol.ts';
+import { longest } from '../ipc/wire/wire.ts';
 
 type Registered = ResultOf<'registration.list'>['registrations'][number];
 

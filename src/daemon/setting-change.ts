@@ -7,7 +7,7 @@
  */
 import type { BrokerParts } from '../broker/parts.ts';
 import { KeyturnError } from '../base/errors.ts';
-import type { ResultOf } from '../ipc/protocol.ts';
+import type { ResultOf } from '../ipc/protocol/protocol.ts';
 import type { HomeWord } from './home-word.ts';
 import type { Home } from './home.ts';
 import type { CheckedSetting, SettingsBook } from './settings-book.ts';

@@ -8,7 +8,7 @@
 import type { Question } from '../broker/questions/question.ts';
 import { isStartedBy } from '../broker/questions/starter.ts';
 import type { Starter } from '../broker/questions/starter.ts';
-import type { Caller } from '../ipc/server.ts';
+import type { Caller } from '../ipc/server/server.ts';
 
 /** Of one way in: the socket, or the windows. */
 export interface SignInDoor {

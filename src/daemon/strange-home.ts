@@ -7,7 +7,7 @@
  * lacks that secret says so itself (master.ts).
  */
 import { KeyturnError, quoted } from '../base/errors.ts';
-import type { MethodName } from '../ipc/protocol.ts';
+import type { MethodName } from '../ipc/protocol/protocol.ts';
 import { provenFile } from './home-traces.ts';
 import type { Home } from './home.ts';
 import type { Settings } from './settings.ts';

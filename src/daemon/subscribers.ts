@@ -1,6 +1,6 @@
 /** Connections that are told when a list should be read again. Only the owner's: what changed isn't said. */
-import type { notifications } from '../ipc/protocol.ts';
-import type { Caller } from '../ipc/server.ts';
+import type { notifications } from '../ipc/protocol/protocol.ts';
+import type { Caller } from '../ipc/server/server.ts';
 
 export class Subscribers {
   readonly #callers = new Set<Caller>();

@@ -9,9 +9,9 @@ import { openConnection } from '../../src/client/connection.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import { pair } from '../../src/client/pair.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { findSocket } from '../../src/ipc/endpoint.ts';
-import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/handshake.ts';
-import { handshakeTimeout, type Identity } from '../../src/ipc/wire.ts';
+import { findSocket } from '../../src/ipc/wire/endpoint.ts';
+import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
+import { handshakeTimeout, type Identity } from '../../src/ipc/wire/wire.ts';
 import { HandClock, homeId, RawClient, startRig, temporaryHome } from '../ipc/rig.ts';
 import { squat } from './squatter.ts';
 

@@ -3,7 +3,7 @@ import net from 'node:net';
 
 import { onTestFinished } from 'vitest';
 
-import { listenAt, prepareSocket } from '../../src/ipc/endpoint.ts';
+import { listenAt, prepareSocket } from '../../src/ipc/wire/endpoint.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 
 export interface Squatter {

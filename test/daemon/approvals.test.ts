@@ -4,7 +4,7 @@ import type { Standing } from '../../src/broker/questions/asker.ts';
 import { questionPatience } from '../../src/broker/questions/interaction.ts';
 import { Approvals } from '../../src/daemon/approvals.ts';
 import type { Askers } from '../../src/daemon/askers.ts';
-import type { Caller } from '../../src/ipc/server.ts';
+import type { Caller } from '../../src/ipc/server/server.ts';
 import { brokerRig, refusal, turnOfEvents } from '../broker/rig.ts';
 
 /** Nothing here is fetched, and no page is opened. */

@@ -1,6 +1,6 @@
 /** A broker at which a person sits: what commands want to widen waits for their yes. Real commands, real broker, the owner in-process. */
 import { describe, expect, it } from 'vitest';
-import { effects } from '../../src/ipc/effects.ts';
+import { effects } from '../../src/ipc/protocol/effects.ts';
 import { openDesk } from '../support/desk-home.ts';
 import { newHome, until } from '../support/home.ts';
 import { connected, library } from '../support/program.ts';

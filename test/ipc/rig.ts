@@ -8,11 +8,16 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 
 import { KeyturnError } from '../../src/base/errors.ts';
-import { prepareSocket } from '../../src/ipc/endpoint.ts';
-import { brokerProof, clientProof, keyFromText, newNonce, transcript } from '../../src/ipc/handshake.ts';
-import type { PairRequest } from '../../src/ipc/pairing.ts';
-import { type BrokerServer, type ServerDeps, type ServerEvent, startServer } from '../../src/ipc/server.ts';
-import type { After, Identity } from '../../src/ipc/wire.ts';
+import { prepareSocket } from '../../src/ipc/wire/endpoint.ts';
+import { brokerProof, clientProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
+import type { PairRequest } from '../../src/ipc/server/pairing.ts';
+import {
+  type BrokerServer,
+  type ServerDeps,
+  type ServerEvent,
+  startServer,
+} from '../../src/ipc/server/server.ts';
+import type { After, Identity } from '../../src/ipc/wire/wire.ts';
 import { type HomePaths, homePaths } from '../../src/base/paths.ts';
 
 /** A temporary folder that is removed when the test ends. Short: socket paths are bounded. */

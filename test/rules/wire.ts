@@ -7,7 +7,7 @@ import { Askers } from '../../src/daemon/askers.ts';
 import { dispatch } from '../../src/daemon/methods.ts';
 import { socketDoor } from '../../src/daemon/starters.ts';
 import type { Host } from '../../src/daemon/host.ts';
-import type { Caller } from '../../src/ipc/server.ts';
+import type { Caller } from '../../src/ipc/server/server.ts';
 import type { Rig } from '../broker/rig.ts';
 
 type Call = (method: string, params?: unknown) => Promise<unknown>;

@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
-import { attack } from '../ipc/attack-process.ts';
-import { memory, openDescriptors } from '../ipc/fuzzer.ts';
+import { attack } from '../ipc/attack/attack-process.ts';
+import { memory, openDescriptors } from '../ipc/fuzz/fuzzer.ts';
 import { admitted, request, startRig } from '../ipc/rig.ts';
 import { numberFrom, report } from './report.ts';
 

@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 
 import { expect, test } from 'vitest';
 
-import { fuzz } from '../ipc/fuzzer.ts';
+import { fuzz } from '../ipc/fuzz/fuzzer.ts';
 import { numberFrom, report } from './report.ts';
 
 /** Bytes. Does not grow with the number of frames: that is what the run is for. */

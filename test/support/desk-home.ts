@@ -9,7 +9,7 @@ import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
 import { terminalLog } from '../../src/daemon/log.ts';
-import { methods, type ResultOf } from '../../src/ipc/protocol.ts';
+import { methods, type ResultOf } from '../../src/ipc/protocol/protocol.ts';
 import { type TestHome, until } from './home.ts';
 
 type Card = ResultOf<'interaction.list'>['interactions'][number];

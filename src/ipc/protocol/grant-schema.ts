@@ -1,0 +1,114 @@
+/**
+ * Grants, as schemas of the wire: how they stand, what became of them, and what ending them came to.
+ *
+ * Invariant: states and never secrets: no schema here has a field for a token.
+ */
+import * as z from 'zod';
+
+import { clientIdentifier } from './registration-schema.ts';
+import { account, id, instant, name, overrideName, scope, state, url } from './values.ts';
+import { longest } from '../wire/wire.ts';
+
+/** What became of the tokens of a grant that was ended here. */
+const receiptFields = {
+  /** The issuer ended them; it has no revocation for us; it wasn't reached yet; it never was, and we gave up. */
+  receipt: z.literal(['confirmed', 'notOffered', 'pending', 'abandoned']),
+  endedAt: instant.optional(),
+  /** Until when an access token that was handed out may still work; absent where none can. */
+  liveUntil: instant.optional(),
+  /** While pending: when the issuer is asked next, and until when it is tried. */
+  nextTry: instant.optional(),
+  triedUntil: instant.optional(),
+};
+
+/** One grant, as an owner or the local client sees it. Never a token. */
+export const grant = z.object({
+  id,
+  resource: url,
+  endpoint: url,
+  issuer: url,
+  account: account.optional(),
+  scope,
+  state,
+  /** Rules that the owner waived for this server. */
+  overrides: z.array(overrideName),
+  /** Why a sign-in is needed. */
+  why: z.string().max(longest.url).optional(),
+  /** Of a revoked grant. */
+  ...receiptFields,
+  receipt: receiptFields.receipt.optional(),
+  /** What its newest access token says of the resource it is for; absent where that can't be seen. */
+  audience: z.literal(['resource', 'unbound', 'other']).optional(),
+  expires_at: instant.optional(),
+  lastRefreshedAt: instant.optional(),
+  /** The issuer could not give a token since then, and isn't asked before `nextTryAt`. */
+  trouble: z.object({ reason: state, since: instant, nextTryAt: instant }).optional(),
+  /** A refresh whose outcome isn't known: the broker ended during it, or its answer was lost. */
+  attempt: z.object({ startedAt: instant, lost: z.literal(['broker', 'answer']) }).optional(),
+  /** Names of the local clients that may use it; a local client sees only its own. */
+  clients: z.array(name),
+});
+
+/** A grant by its id, or every grant of an endpoint. */
+export const grantNamed = z
+  .object({ grant: id.optional(), resource: url.optional(), account: account.optional() })
+  .refine(
+    (params) => (params.grant === undefined) !== (params.resource === undefined),
+    'exactly one of grant and resource names the grant',
+  );
+
+const sentence = z.string().max(longest.scope);
+
+/** How a grant stands, what happens next, and what became of it. */
+export const explanation = z.object({
+  grant,
+  signedInAt: instant,
+  /** How it stands, and what happens next; sentences for a person. */
+  now: sentence,
+  next: sentence,
+  attempt: sentence.optional(),
+  /** Where a token isn't bound to this server. */
+  audience: sentence.optional(),
+  clock: sentence.optional(),
+  /** Programs whose refused tokens are not replaced for now; a local client sees its own. */
+  refusals: z
+    .array(
+      z.object({ client: name, operation: z.string().max(longest.operation).optional(), until: instant }),
+    )
+    .optional(),
+  /** What brings the next access token, and not before when; absent for a grant that is over. */
+  refresh: z
+    .object({ by: z.literal(['underWay', 'itself', 'request', 'signIn']), after: instant.optional() })
+    .optional(),
+  /** What the audit log has about it, oldest first; a local client sees what is its own. */
+  timeline: z.array(
+    z.object({
+      at: instant,
+      event: z.string(),
+      outcome: z.string(),
+      client: z.string().optional(),
+      /** So many of the same kind within a minute. */
+      count: instant.optional(),
+    }),
+  ),
+});
+
+/** What ending a grant came to. */
+export const receipt = z.object({
+  id,
+  resource: url,
+  issuer: url,
+  account,
+  ...receiptFields,
+});
+
+/** What ending everything came to. */
+export const reset = z.object({
+  revoked: z.array(receipt),
+  /** Clients of ours that stay registered at their issuers. */
+  registrations: z.array(z.object({ issuer: url, clientId: clientIdentifier })),
+  /** Record files that could not be read: what they named was neither revoked nor removed. */
+  unreadable: z.array(z.string().max(4096)),
+  /** What the vault would not let go of, as a sentence; absent where it is empty. */
+  vaultLeft: z.string().max(longest.scope).optional(),
+});

@@ -1,0 +1,32 @@
+/**
+ * The plain values that the wire's schemas are made of.
+ *
+ * Invariant: every text is bounded.
+ */
+import * as z from 'zod';
+
+import { idPattern, longest, namePattern } from '../wire/wire.ts';
+
+/** Seconds in a day: nobody needs a token to be valid for longer, or waits longer for one. */
+export const day = 24 * 60 * 60;
+
+export const id = z.string().regex(idPattern);
+export const name = z.string().regex(namePattern).max(longest.id);
+export const url = z.string().min(1).max(longest.url);
+export const scope = z.string().max(longest.scope);
+export const account = z.string().max(longest.account);
+export const state = z.string().min(1).max(longest.id);
+/** Seconds since 1970. */
+export const instant = z.int().nonnegative();
+/** A duration in seconds. */
+export const seconds = z.int().nonnegative().max(day);
+export const empty = z.object({});
+
+/** A rule that the owner may waive for a server; `private-address` is for a host. */
+export const overrideName = z.literal([
+  'issuer-mismatch',
+  'no-resource',
+  'no-pkce-metadata',
+  'audience',
+  'private-address',
+]);

@@ -1,0 +1,304 @@
+/**
+ * The broker's socket: accepts connections, keeps their limits, and hands authenticated requests to
+ * an injected dispatch. Knows nothing of grants or permissions.
+ *
+ * Invariant: a peer of another user is gone before a byte of it is read. Whoever fails is slowed by
+ * what the kernel says of it, or by an id that it proved: never by a claimed id, which anyone can write.
+ */
+import type { KeyObject } from 'node:crypto';
+import net, { type Socket } from 'node:net';
+
+import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
+import { type Allowance, Allowances } from './allowance.ts';
+import { listenAt } from '../wire/endpoint.ts';
+import { type Paired, PairingDesk, type PairRequest } from './pairing.ts';
+import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from '../peer/peer.ts';
+import { type Caller, Session, type SessionHost } from './session.ts';
+import { crowded, Strangers } from './strangers.ts';
+import { type UnusualReport, UnusualWatch } from './unusual.ts';
+import { type After, after as realAfter } from '../wire/wire.ts';
+
+export type { Caller } from './session.ts';
+export type { Paired, PairRequest } from './pairing.ts';
+export type { Misdeed } from './unusual.ts';
+
+/** For the log: never holds a key, a proof or what a request said. */
+export type ServerEvent =
+  | { readonly event: 'authenticated'; readonly clientId: string; readonly peer: PeerFacts }
+  | {
+      readonly event: 'refused';
+      readonly reason: Reason;
+      readonly clientId?: string;
+      readonly peer: PeerFacts;
+    }
+  | { readonly event: 'closed'; readonly clientId?: string; readonly peer: PeerFacts }
+  /** At most once a minute for each executable. */
+  | ({ readonly event: 'unusual' } & UnusualReport);
+
+export interface ServerDeps {
+  /** From `prepareSocket`; its folder is checked again. */
+  readonly path: string;
+  /** The broker's id on the wire. */
+  readonly homeId: string;
+  /** What the broker says of itself in the handshake: see docs/wire.md. Nothing unless given. */
+  readonly capabilities?: readonly string[];
+  /** K of the owner (`owner`) or of a local client; undefined: unpaired. May throw `locked`. */
+  readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;
+  readonly dispatch: (caller: Caller, method: string, params: unknown) => Promise<unknown>;
+  /** Resolves when the owner said yes; rejects with `pairing_denied`. See PairRequest. */
+  readonly pair: (request: PairRequest) => Promise<Paired>;
+  /**
+   * Called at every hello that a local client proved, before it is answered. The first one, within
+   * 60 s of the pairing, makes the key count; throw `unpaired` where it came too late.
+   */
+  readonly confirmPaired: (clientId: string) => Promise<void>;
+  readonly log?: (event: ServerEvent) => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly after?: After;
+  /** Reads a connection's peer; the system's own unless given. */
+  readonly readPeer?: PeerReader;
+}
+
+export interface BrokerServer {
+  /** Name of the socket, e.g. `unix:66306:131`. */
+  readonly endpoint: string;
+  /** Authenticated connections. */
+  callers(): Caller[];
+  /** Ends every connection of one local client, handshakes under way included. */
+  closeConnectionsOf(clientId: string): void;
+  /** Stops listening and ends every connection; what was answered still leaves. */
+  close(): Promise<void>;
+}
+
+/**
+ * Failed handshakes of one process: a program that finds fifty broken keys at once still says so, and
+ * one that goes on with a broken key tries once a second, which neither loads the broker nor fills
+ * its log. One that succeeds is not counted: it is bounded by its work.
+ */
+const failedHandshakes = { burst: 50, perSecond: 1 };
+
+/**
+ * Requests of one client that the broker had to wait for, or that failed: ten times what a busy
+ * agent asks, and a tenth of what would keep the broker busy.
+ */
+const requestTerms = { burst: 1000, perSecond: 1000 };
+
+/** Connections of one client: one a window or worker; a tenth of the descriptors that Linux gives a process. */
+const mostSeats = 1024;
+
+/** Failures of a handshake that aren't the client's own. */
+const blameless: readonly Reason[] = [
+  'file_unreadable',
+  'internal',
+  'locked',
+  'rate_limited',
+  'vault_unavailable',
+  'vault_unreadable',
+];
+
+/** Refusals that a program written to docs/wire.md doesn't meet twice. */
+const faults: readonly Reason[] = ['invalid_request', 'method_not_found', 'not_permitted'];
+
+/** Throws `broker_running` or `socket_unsafe`. */
+export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
+  const readPeer = deps.readPeer ?? (await loadPeerReader());
+  // Paused: nothing is read before the peer was looked at.
+  const server = net.createServer({ pauseOnConnect: true });
+  const endpoint = await listenAt(server, deps.path);
+  const reception = new Reception(deps, readPeer, endpoint);
+  // Connections can't have come in yet: 'connection' is emitted from the event loop, later than this.
+  server.on('connection', (socket) => reception.receive(socket));
+  // Accepting can fail for want of descriptors: that caller is lost, the broker isn't.
+  server.on('error', () =>
+    deps.log?.({ event: 'refused', reason: 'internal', peer: { kind: 'unverified' } }),
+  );
+  return {
+    endpoint,
+    callers: () => reception.callers(),
+    closeConnectionsOf: (clientId) => reception.closeConnectionsOf(clientId),
+    close: async () => {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      reception.close();
+      await closed;
+    },
+  };
+}
+
+/** Every connection of one server. */
+class Reception {
+  readonly #deps: ServerDeps;
+  readonly #readPeer: PeerReader;
+  readonly #host: SessionHost;
+  readonly #sessions = new Set<Session>();
+  readonly #strangers: Strangers;
+  readonly #unusual: UnusualWatch;
+  readonly #handshakes: Allowances;
+  readonly #requests: Allowances;
+  /** Proven sessions, and how many each client has. */
+  readonly #seated = new Map<Session, string>();
+  readonly #seats = new Map<string, number>();
+  /** Sessions whose handshake counts as failed if they end now. */
+  readonly #unproven = new Set<Session>();
+
+  constructor(deps: ServerDeps, readPeer: PeerReader, endpoint: string) {
+    this.#deps = deps;
+    this.#readPeer = readPeer;
+    const after = deps.after ?? realAfter;
+    this.#strangers = new Strangers(after);
+    this.#unusual = new UnusualWatch(deps.now, (report) => deps.log?.({ event: 'unusual', ...report }));
+    this.#handshakes = new Allowances(failedHandshakes, deps.now);
+    this.#requests = new Allowances(requestTerms, deps.now);
+    this.#host = {
+      homeId: deps.homeId,
+      endpoint,
+      capabilities: deps.capabilities ?? [],
+      desk: new PairingDesk({ pair: deps.pair, now: deps.now, after }),
+      keyFor: deps.keyFor,
+      confirmPaired: deps.confirmPaired,
+      dispatch: deps.dispatch,
+      readPeer,
+      after,
+      turn: turnCounter(),
+      seat: (session, clientId) => this.#seat(session, clientId),
+      onAdmitted: (session) => this.#admitted(session),
+      onRefused: (session, reason) => this.#refused(session, reason),
+      onRequestRefused: (session, reason) => {
+        if (faults.includes(reason)) this.#unusual.note('requests', session.peer);
+      },
+      onUnread: (session) => this.#unusual.note('unread', session.peer),
+      onClosed: (session) => this.#closed(session),
+    };
+  }
+
+  receive(socket: Socket): void {
+    const peer = this.#ownPeer(socket);
+    if (!peer) {
+      socket.destroy();
+      return;
+    }
+    const session = new Session(socket, peer, this.#host);
+    const wait = this.#failures(session)?.wait ?? 0;
+    if (wait > 0) {
+      this.#unusual.note('handshakes', peer);
+      session.refuse(tooManyFailures(wait));
+      return;
+    }
+    if (!this.#strangers.admit(session)) {
+      this.#unusual.note('connections', peer);
+      session.refuse(crowded());
+      return;
+    }
+    this.#sessions.add(session);
+    this.#unproven.add(session);
+  }
+
+  /** Where the kernel doesn't name the process, nobody is slowed: it would fall on all. */
+  #failures({ peer }: Session): Allowance | undefined {
+    const process = processOf(peer);
+    return process === undefined ? undefined : this.#handshakes.of(process);
+  }
+
+  /** The peer, unless it is another user or can't be read. */
+  #ownPeer(socket: Socket): PeerFacts | undefined {
+    try {
+      const peer = this.#readPeer(socket);
+      if (peer.kind === 'unverified' || peer.uid === process.getuid?.()) return peer;
+      this.#deps.log?.({ event: 'refused', reason: 'not_permitted', peer });
+    } catch (error) {
+      this.#deps.log?.({ event: 'refused', reason: reasonOf(error), peer: { kind: 'unverified' } });
+    }
+    return undefined;
+  }
+
+  callers(): Caller[] {
+    return [...this.#sessions].flatMap((session) => session.caller ?? []);
+  }
+
+  closeConnectionsOf(clientId: string): void {
+    for (const session of this.#sessions) if (session.clientId === clientId) session.destroy();
+  }
+
+  close(): void {
+    for (const session of this.#sessions) session.finish();
+  }
+
+  #seat(session: Session, clientId: string): Allowance {
+    const taken = this.#seats.get(clientId) ?? 0;
+    if (taken >= mostSeats) throw tooManySeats();
+    this.#seats.set(clientId, taken + 1);
+    this.#seated.set(session, clientId);
+    return this.#requests.of(clientId);
+  }
+
+  #admitted(session: Session): void {
+    this.#strangers.leave(session);
+    this.#unproven.delete(session);
+    const { caller } = session;
+    if (!caller) return;
+    this.#deps.log?.({ event: 'authenticated', clientId: caller.clientId, peer: session.peer });
+  }
+
+  #refused(session: Session, reason: Reason): void {
+    if (this.#seated.has(session)) this.#unusual.note('requests', session.peer);
+    if (blameless.includes(reason)) this.#unproven.delete(session);
+    // Whoever was turned away at the door is not logged one by one: that would be a flood as well.
+    if (this.#sessions.has(session)) this.#deps.log?.({ event: 'refused', reason, ...whoIs(session) });
+  }
+
+  #closed(session: Session): void {
+    this.#strangers.leave(session);
+    this.#leaveSeat(session);
+    if (this.#unproven.delete(session)) {
+      this.#failures(session)?.take();
+      this.#unusual.note('handshakes', session.peer);
+    }
+    if (this.#sessions.delete(session)) this.#deps.log?.({ event: 'closed', ...whoIs(session) });
+  }
+
+  #leaveSeat(session: Session): void {
+    const clientId = this.#seated.get(session);
+    if (clientId === undefined) return;
+    this.#seated.delete(session);
+    const left = (this.#seats.get(clientId) ?? 1) - 1;
+    if (left > 0) this.#seats.set(clientId, left);
+    else this.#seats.delete(clientId);
+  }
+}
+
+/** Counts the rounds of the event loop in which somebody asked. */
+function turnCounter(): () => number {
+  let turn = 0;
+  let isCurrent = false;
+  return () => {
+    if (isCurrent) return turn;
+    isCurrent = true;
+    setImmediate(() => {
+      turn += 1;
+      isCurrent = false;
+    });
+    return turn;
+  };
+}
+
+function tooManyFailures(wait: number): KeyturnError {
+  return new KeyturnError('rate_limited', 'too many handshakes of this program have failed', {
+    rule: 'Keyturn wire contract: rate limits count handshakes',
+    retryAfter: Math.ceil(wait / 1000),
+    hint: 'Its key may be out of date: pair it again. Other programs are not affected.',
+  });
+}
+
+function tooManySeats(): KeyturnError {
+  return new KeyturnError('rate_limited', `one program may have ${mostSeats} connections open`, {
+    retryAfter: 1,
+    hint: 'Keep one connection and send its requests over it.',
+  });
+}
+
+function whoIs(session: Session): { clientId?: string; peer: PeerFacts } {
+  const { clientId, peer } = session;
+  return clientId === undefined ? { peer } : { clientId, peer };
+}

@@ -1,0 +1,377 @@
+/**
+ * One connection on the broker's side: hello, prove, then requests; or one pairing.
+ *
+ * Invariant: nothing is dispatched before the client has proved its key, and the broker never proves
+ * towards a hello that names another endpoint. Every failure before that ends the connection.
+ */
+import type { KeyObject } from 'node:crypto';
+import type { Socket } from 'node:net';
+
+import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
+import type { Allowance } from './allowance.ts';
+import { encodeFrame, FrameReader, terminated } from '../wire/framing.ts';
+import { brokerProof, clientProof, newNonce, sameProof, transcript } from '../wire/handshake.ts';
+import type { Paired, PairingDesk } from './pairing.ts';
+import type { PeerFacts } from '../peer/peer.ts';
+import {
+  type After,
+  errorBody,
+  frameLimit,
+  handshakeFrameLimit,
+  type HelloResult,
+  isHelloParams,
+  isPairParams,
+  isProveParams,
+  type Message,
+  type MessageId,
+  ownerId,
+  parseMessage,
+  protocolVersion,
+} from '../wire/wire.ts';
+
+/** An authenticated connection, as the broker's methods see it. */
+export interface Caller {
+  readonly clientId: string;
+  readonly role: 'owner' | 'client';
+  readonly peer: PeerFacts;
+  /** Reads the peer again; `unverified` once the connection is closed. */
+  readonly peerNow: () => PeerFacts;
+  /** Aborted when the connection closes. */
+  readonly signal: AbortSignal;
+  readonly isOpen: boolean;
+  notify(method: string, params: unknown): void;
+  onClose(callback: () => void): void;
+}
+
+/** What a session asks of its server. */
+export interface SessionHost {
+  readonly homeId: string;
+  /** Name of the socket that the server listens on. */
+  readonly endpoint: string;
+  /** What the broker says of itself in the handshake. */
+  readonly capabilities: readonly string[];
+  readonly desk: PairingDesk;
+  readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;
+  readonly confirmPaired: (clientId: string) => Promise<void>;
+  readonly dispatch: (caller: Caller, method: string, params: unknown) => Promise<unknown>;
+  readonly readPeer: (socket: Socket) => PeerFacts;
+  readonly after: After;
+  /** Changes whenever the event loop goes round: equal numbers mean that no I/O was waited for. */
+  readonly turn: () => number;
+  /** Counts a proven connection of this client, and gives its requests' allowance. Throws `rate_limited`. */
+  readonly seat: (session: Session, clientId: string) => Allowance;
+  /** The connection no longer counts as unauthenticated: it is a client's, or waits for its card. */
+  readonly onAdmitted: (session: Session) => void;
+  readonly onRefused: (session: Session, reason: Reason) => void;
+  /** A request of an authenticated client was answered with an error. */
+  readonly onRequestRefused: (session: Session, reason: Reason) => void;
+  /** The client left too many answers unread and is cut off. */
+  readonly onUnread: (session: Session) => void;
+  readonly onClosed: (session: Session) => void;
+}
+
+/** Requests in flight on one connection; the next ones wait in the socket. */
+const mostInFlight = 64;
+
+/** Bytes of answers that a client may leave unread before it is disconnected: several of the largest. */
+const mostUnsent = 8 * frameLimit;
+
+/** Milliseconds in which what was written may still leave: the other end only has to read it. */
+const farewell = 1000;
+
+const handshakeRule = 'Keyturn wire contract, HELLO: each side proves who it is before it is told anything';
+
+interface Proven {
+  readonly clientId: string;
+  readonly proof: string;
+}
+
+type Phase =
+  | { readonly at: 'hello' }
+  | { readonly at: 'prove'; readonly expected: Proven }
+  | { readonly at: 'pairing' }
+  | { readonly at: 'ready'; readonly caller: Caller; readonly allowance: Allowance }
+  | { readonly at: 'closed' };
+
+type Ready = Phase & { readonly at: 'ready' };
+
+export class Session {
+  readonly peer: PeerFacts;
+  /** Known from the hello on, so that a removal also ends a handshake under way. */
+  clientId: string | undefined;
+  readonly #socket: Socket;
+  readonly #host: SessionHost;
+  readonly #reader = new FrameReader(handshakeFrameLimit);
+  readonly #gone = new AbortController();
+  #phase: Phase = { at: 'hello' };
+  #busy = false;
+  #inFlight = 0;
+  #cancelWake: (() => void) | undefined;
+  #cancelFarewell: (() => void) | undefined;
+
+  constructor(socket: Socket, peer: PeerFacts, host: SessionHost) {
+    this.#socket = socket;
+    this.#host = host;
+    this.peer = peer;
+    socket.on('data', (chunk) => {
+      this.#reader.push(chunk);
+      this.#advance();
+    });
+    socket.on('drain', () => this.#advance());
+    // The reason doesn't matter: 'close' follows.
+    socket.on('error', () => {});
+    socket.on('close', () => this.#closed());
+    socket.resume();
+  }
+
+  /** The authenticated caller, if this is one. */
+  get caller(): Caller | undefined {
+    return this.#phase.at === 'ready' ? this.#phase.caller : undefined;
+  }
+
+  /** Ends the connection once what was written has left, or after a second if it isn't read. */
+  finish(): void {
+    this.#phase = { at: 'closed' };
+    this.#socket.destroySoon();
+    this.#cancelFarewell ??= this.#host.after(farewell, () => this.#socket.destroy());
+  }
+
+  destroy(): void {
+    this.#phase = { at: 'closed' };
+    this.#socket.destroy();
+  }
+
+  /** Says why, then ends the connection. */
+  refuse(error: unknown, id: MessageId | null = null): void {
+    if (this.#phase.at === 'closed') return;
+    this.#write({ jsonrpc: '2.0', id, error: errorBody(error) });
+    this.#host.onRefused(this, reasonOf(error));
+    // Whoever hasn't read what came before won't read this either.
+    if (this.#socket.writableNeedDrain) this.destroy();
+    else this.finish();
+  }
+
+  #closed(): void {
+    this.#phase = { at: 'closed' };
+    this.#cancelWake?.();
+    this.#cancelFarewell?.();
+    this.#gone.abort();
+    this.#host.onClosed(this);
+  }
+
+  /** Takes as many frames as may be in flight. Reading stops only when a whole frame's worth waits. */
+  #advance(): void {
+    if (this.#phase.at === 'pairing' && this.#reader.buffered > 0) {
+      this.refuse(refusal('a program that waits for its pairing has nothing else to say'));
+    }
+    try {
+      while (this.#mayTake()) {
+        const frame = this.#reader.next();
+        if (!frame) break;
+        this.#take(frame);
+      }
+    } catch (error) {
+      this.refuse(error);
+    }
+    this.#wakeWhenAllowed();
+    // While fewer bytes wait the socket is read on, so that its end is noticed and a card withdrawn.
+    if (this.#mayTake() || this.#reader.buffered <= this.#reader.limit) this.#socket.resume();
+    else this.#socket.pause();
+  }
+
+  #mayTake(): boolean {
+    return (
+      this.#phase.at !== 'closed' &&
+      !this.#busy &&
+      this.#inFlight < mostInFlight &&
+      this.#pause() === 0 &&
+      !this.#socket.writableNeedDrain
+    );
+  }
+
+  /** Milliseconds until the client's allowance lets it ask again. */
+  #pause(): number {
+    return this.#phase.at === 'ready' ? this.#phase.allowance.wait : 0;
+  }
+
+  /** Whoever asks too fast isn't refused: its next requests wait where they are, then in its own socket. */
+  #wakeWhenAllowed(): void {
+    const ms = this.#pause();
+    if (ms === 0 || this.#cancelWake) return;
+    this.#cancelWake = this.#host.after(ms, () => {
+      this.#cancelWake = undefined;
+      this.#advance();
+    });
+  }
+
+  #take(frame: Buffer): void {
+    const message = parseMessage(frame);
+    if (message.kind === 'result' || message.kind === 'error') {
+      throw new KeyturnError('frame_invalid', 'an answer came to a question that was never asked');
+    }
+    if (this.#phase.at === 'ready') {
+      // A notification asks for nothing and gets no answer (JSON-RPC 2.0 §4.1).
+      if (message.kind === 'request') this.#answer(this.#phase, message).catch(() => this.destroy());
+      return;
+    }
+    const step = this.#step(message, frame);
+    this.#busy = true;
+    step
+      .catch((error: unknown) => this.refuse(error, message.kind === 'request' ? message.id : null))
+      .finally(() => {
+        this.#busy = false;
+        this.#advance();
+      })
+      .catch(() => this.destroy());
+  }
+
+  async #step(message: Message, frame: Buffer): Promise<void> {
+    if (message.kind === 'request') {
+      if (this.#phase.at === 'hello' && message.method === 'hello') {
+        return this.#hello(message.id, message.params, frame);
+      }
+      if (this.#phase.at === 'hello' && message.method === 'pair')
+        return this.#pair(message.id, message.params);
+      if (this.#phase.at === 'prove' && message.method === 'prove') {
+        return this.#prove(message.id, message.params, this.#phase.expected);
+      }
+    }
+    throw refusal('the handshake comes first: hello, then prove; or pair');
+  }
+
+  async #hello(id: MessageId, params: unknown, line: Buffer): Promise<void> {
+    if (!isHelloParams(params)) throw refusal('a hello lacks a field, or one is malformed');
+    this.#checkAddress(params.versions, params.endpoint);
+    this.clientId = params.clientId;
+    const key = await this.#host.keyFor(params.clientId);
+    if (!key) {
+      throw new KeyturnError('unpaired', 'this broker knows no such local client', {
+        hint: 'Its key no longer opens this broker. Move its key file away, and start the pairing in the program anew.',
+      });
+    }
+    const offer = {
+      version: protocolVersion,
+      brokerId: this.#host.homeId,
+      nonce: newNonce(),
+      capabilities: this.#host.capabilities,
+    };
+    const t = transcript({ ...offer, helloLine: line, brokerNonce: offer.nonce });
+    const proof = brokerProof(key, t);
+    if (this.#phase.at !== 'hello') return;
+    this.#phase = {
+      at: 'prove',
+      expected: { clientId: params.clientId, proof: clientProof(key, t, proof) },
+    };
+    this.#respond(id, { ...offer, proof } satisfies HelloResult);
+  }
+
+  /** A hello for another socket was relayed to us; it must get no proof that could be carried back. */
+  #checkAddress(versions: readonly number[], endpoint: string): void {
+    if (!versions.includes(protocolVersion)) throw otherVersion(versions);
+    if (endpoint !== this.#host.endpoint) throw refusal('the hello was meant for another socket');
+  }
+
+  async #prove(id: MessageId, params: unknown, expected: Proven): Promise<void> {
+    if (!isProveParams(params) || !sameProof(expected.proof, params.proof)) {
+      throw refusal('the proof is wrong', 'Pair the program again if its key file was replaced.');
+    }
+    if (expected.clientId !== ownerId) await this.#host.confirmPaired(expected.clientId);
+    if (this.#phase.at !== 'prove') return;
+    const allowance = this.#host.seat(this, expected.clientId);
+    this.#reader.limit = frameLimit;
+    this.#phase = { at: 'ready', caller: this.#callerFor(expected.clientId), allowance };
+    this.#host.onAdmitted(this);
+    this.#respond(id, {});
+  }
+
+  async #pair(id: MessageId, params: unknown): Promise<void> {
+    if (!isPairParams(params)) throw refusal('a pairing lacks a field, or one is malformed');
+    this.#checkAddress(params.versions, params.endpoint);
+    const asker = { name: params.name, peer: this.peer, peerNow: () => this.#peerNow() };
+    const paired = await this.#host.desk.ask(asker, this.#gone.signal, (code) => {
+      this.#phase = { at: 'pairing' };
+      this.#host.onAdmitted(this);
+      this.#write({ jsonrpc: '2.0', method: 'pair.code', params: { code } });
+    });
+    this.#respond(id, this.#identity(paired));
+    this.finish();
+  }
+
+  #identity(paired: Paired): object {
+    const key = paired.key.export().toString('base64url');
+    return { clientId: paired.clientId, key, brokerId: this.#host.homeId };
+  }
+
+  #callerFor(clientId: string): Caller {
+    const { signal } = this.#gone;
+    const socket = this.#socket;
+    return {
+      clientId,
+      role: clientId === ownerId ? 'owner' : 'client',
+      peer: this.peer,
+      peerNow: () => this.#peerNow(),
+      signal,
+      get isOpen() {
+        return !socket.destroyed && socket.writable;
+      },
+      notify: (method, params) => this.#write({ jsonrpc: '2.0', method, params }),
+      onClose: (callback) => {
+        if (signal.aborted) callback();
+        else signal.addEventListener('abort', callback, { once: true });
+      },
+    };
+  }
+
+  #peerNow(): PeerFacts {
+    return this.#socket.destroyed ? { kind: 'unverified' } : this.#host.readPeer(this.#socket);
+  }
+
+  /** A result for which nobody waited came from memory, as a cached token does, and costs nothing. */
+  async #answer(ready: Ready, request: Message & { kind: 'request' }): Promise<void> {
+    const { caller, allowance } = ready;
+    const turn = this.#host.turn();
+    this.#inFlight += 1;
+    allowance.take();
+    try {
+      const result = await this.#host.dispatch(caller, request.method, request.params);
+      this.#respond(request.id, result ?? {});
+      if (this.#host.turn() === turn) allowance.giveBack();
+    } catch (error) {
+      this.#write({ jsonrpc: '2.0', id: request.id, error: errorBody(error) });
+      this.#host.onRequestRefused(this, reasonOf(error));
+    }
+    this.#inFlight -= 1;
+    this.#advance();
+  }
+
+  #respond(id: MessageId, result: unknown): void {
+    this.#write({ jsonrpc: '2.0', id, result });
+  }
+
+  #write(message: object): void {
+    if (this.#socket.destroyed || !this.#socket.writable) return;
+    this.#socket.write(terminated(encodeFrame(message)));
+    if (this.#socket.writableLength <= mostUnsent) return;
+    this.#host.onUnread(this);
+    this.destroy();
+  }
+}
+
+function refusal(message: string, hint?: string): KeyturnError {
+  return new KeyturnError('handshake_failed', message, {
+    rule: handshakeRule,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+function otherVersion(offered: readonly number[]): KeyturnError {
+  const theirs = offered.slice(0, 8).join(', ');
+  return new KeyturnError(
+    'version_unsupported',
+    `this broker speaks version ${protocolVersion} of the wire, and the program speaks ${theirs}`,
+    {
+      rule: handshakeRule,
+      hint: 'Update the older of the two; keyturn daemon --restart starts what is installed.',
+    },
+  );
+}

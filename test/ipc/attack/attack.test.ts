@@ -1,0 +1,219 @@
+/** The socket under attack: many, fast, silent or greedy programs, and honest ones beside them. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { describe, expect, test } from 'vitest';
+
+import { KeyturnError } from '../../../src/base/errors.ts';
+import type { ServerEvent } from '../../../src/ipc/server/server.ts';
+import { frameLimit } from '../../../src/ipc/wire/wire.ts';
+import { attack } from './attack-process.ts';
+import { openDescriptors } from '../fuzz/fuzzer.ts';
+import { admitted, helloLine, proofsFor, prove, RawClient, request, type Rig, startRig } from '../rig.ts';
+
+const onLinux = test.runIf(process.platform === 'linux');
+
+/** Milliseconds. Thousands of connections on a machine that is busy with ten other things: only a hang takes longer. */
+const patience = 120_000;
+
+type Unusual = ServerEvent & { readonly event: 'unusual' };
+
+function unusual(rig: Rig): Unusual[] {
+  return rig.events.filter((event) => event.event === 'unusual');
+}
+
+/** So many whole handshakes, each with a request, one after another. */
+async function honestVisits(rig: Rig, visits: number): Promise<void> {
+  const identity = rig.enrol();
+  for (let visit = 0; visit < visits; visit += 1) {
+    const client = await admitted(rig, identity);
+    client.send(request(visit, 'status'));
+    expect(await client.next()).toMatchObject({ id: visit, result: { method: 'status' } });
+    client.socket.destroy();
+  }
+}
+
+/** Waits until the broker has noticed that everyone left. */
+async function deserted(rig: Rig): Promise<void> {
+  while (rig.server.callers().length > 0) await nextTurn();
+}
+
+describe('a crowd', { timeout: patience }, () => {
+  test('of 1,024 connections of one client is held, served, and leaves nothing behind', async () => {
+    const rig = await startRig();
+    const before = openDescriptors();
+    const crowded = rig.enrol();
+    const crowd: RawClient[] = [];
+    while (crowd.length < 1024) crowd.push(await admitted(rig, crowded));
+    expect(rig.server.callers()).toHaveLength(1024);
+    // One more is one too many for this client, and for no other.
+    const late = new RawClient(rig.socket);
+    const line = helloLine(crowded, rig.server.endpoint);
+    late.send(line);
+    late.send(prove(proofsFor(crowded, line, await late.next()).proofC));
+    expect(await late.refusal()).toBe('rate_limited');
+    await honestVisits(rig, 20);
+    for (const [id, client] of crowd.entries()) client.send(request(id, 'status'));
+    for (const [id, client] of crowd.entries()) expect(await client.next()).toMatchObject({ id });
+    for (const client of crowd) client.socket.destroy();
+    await deserted(rig);
+    expect(openDescriptors()).toBe(before);
+    await admitted(rig, crowded);
+    expect(rig.server.callers()).toHaveLength(1);
+  });
+
+  onLinux('of silent connections of one process keeps no other out', async () => {
+    const rig = await startRig();
+    const before = openDescriptors();
+    const attacker = await attack('silence', rig.socket, '1000');
+    await honestVisits(rig, 100);
+    expect(unusual(rig)).toMatchObject([{ what: 'connections', count: 20, peer: { pid: attacker.pid } }]);
+    await attacker.stop();
+    await rig.stop();
+    // The listening socket is closed as well.
+    expect(openDescriptors()).toBeLessThan(before);
+  });
+});
+
+describe('wrong proofs at speed', { timeout: patience }, () => {
+  onLinux('slow their own process, not the client whose id they claim', async () => {
+    const rig = await startRig();
+    const victim = rig.enrol();
+    const attacker = await attack('wrong-proofs', rig.socket, rig.server.endpoint, victim.clientId);
+    await rig.seen(({ event }) => event === 'unusual');
+    for (let visit = 0; visit < 100; visit += 1) {
+      const client = await admitted(rig, victim);
+      client.send(request(visit, 'status'));
+      expect(await client.next()).toMatchObject({ id: visit, result: {} });
+      client.socket.destroy();
+    }
+    await honestVisits(rig, 100);
+    const counts = await attacker.stop();
+    // The clock stands still: fifty, and those that were under way when the last of them failed.
+    expect(counts['handshake_failed']).toBeGreaterThanOrEqual(50);
+    expect(counts['handshake_failed']).toBeLessThan(50 + 64);
+    expect(counts['rate_limited']).toBeGreaterThan(0);
+    expect(unusual(rig)).toMatchObject([{ what: 'handshakes', count: 20, peer: { pid: attacker.pid } }]);
+    // Those that were turned away at the door are no flood in the log either.
+    expect(rig.events.filter(({ event }) => event === 'refused').length).toBeLessThan(50 + 64);
+  });
+
+  test('are let in again, one a second, and one that succeeds is not counted', async () => {
+    const peer = { kind: 'verified', uid: process.getuid?.() ?? 0, gid: 0, pid: 7 } as const;
+    const rig = await startRig({ readPeer: () => peer });
+    const identity = rig.enrol();
+    for (let i = 0; i < 60; i += 1) (await admitted(rig, identity)).socket.destroy();
+    await deserted(rig);
+    const fail = async () => {
+      const client = new RawClient(rig.socket);
+      client.send(request(1, 'status'));
+      return client.next();
+    };
+    for (let i = 0; i < 50; i += 1) {
+      expect(await fail()).toMatchObject({ error: { data: { reason: 'handshake_failed' } } });
+    }
+    const told = { id: null, error: { data: { reason: 'rate_limited', retryAfter: 1 } } };
+    expect(await fail()).toMatchObject(told);
+    rig.clock.turn(999);
+    expect(await fail()).toMatchObject(told);
+    rig.clock.turn(1);
+    await admitted(rig, identity);
+    expect(rig.server.callers()).toHaveLength(1);
+    expect(await fail()).toMatchObject({ error: { data: { reason: 'handshake_failed' } } });
+    expect(await fail()).toMatchObject(told);
+  });
+
+  test('slow nobody where the kernel does not say which process they come from', async () => {
+    const rig = await startRig({ readPeer: () => ({ kind: 'unverified' }) });
+    for (let i = 0; i < 80; i += 1) {
+      const client = new RawClient(rig.socket);
+      client.send(request(1, 'status'));
+      expect(await client.refusal()).toBe('handshake_failed');
+    }
+    await admitted(rig, rig.enrol());
+    expect(rig.server.callers()).toHaveLength(1);
+    expect(unusual(rig)).toMatchObject([{ what: 'handshakes', count: 20 }]);
+  });
+
+  test('do not count where the broker is at fault', async () => {
+    const rig = await startRig({
+      keyFor: async () => {
+        throw new KeyturnError('locked', 'the vault is locked');
+      },
+    });
+    const identity = rig.enrol();
+    for (let i = 0; i < 80; i += 1) {
+      const client = new RawClient(rig.socket);
+      client.send(helloLine(identity, rig.server.endpoint));
+      expect(await client.refusal()).toBe('locked');
+    }
+    expect(unusual(rig)).toEqual([]);
+  });
+});
+
+describe('an admitted client', { timeout: patience }, () => {
+  test('may ask for what is in memory as fast as it can', async () => {
+    const rig = await startRig();
+    const client = await admitted(rig, rig.enrol());
+    const asked = 5000;
+    for (let id = 0; id < asked; id += 1) client.send(request(id, 'token.get'));
+    for (let id = 0; id < asked; id += 1) expect(await client.next()).toMatchObject({ id, result: {} });
+  });
+
+  test('that asks for work too fast waits, is not refused, and holds nobody up', async () => {
+    const work = { done: 0 };
+    const rig = await startRig({
+      dispatch: async () => {
+        await nextTurn();
+        work.done += 1;
+        return {};
+      },
+    });
+    const identity = rig.enrol();
+    const greedy = [await admitted(rig, identity), await admitted(rig, identity)];
+    const asked = 800;
+    for (const client of greedy) for (let id = 0; id < asked; id += 1) client.send(request(id, 'work'));
+    while (work.done < 1000) await nextTurn();
+    // Another client's answer comes after all that its neighbour could have been given by then.
+    const other = await admitted(rig, rig.enrol());
+    other.send(request(1, 'work'));
+    expect(await other.next()).toMatchObject({ id: 1, result: {} });
+    expect(work.done).toBe(1001);
+    rig.clock.turn(600);
+    for (const client of greedy) {
+      for (let id = 0; id < asked; id += 1) expect(await client.next()).toMatchObject({ id, result: {} });
+    }
+    expect(work.done).toBe(2 * asked + 1);
+  });
+
+  test('that keeps asking for what it may not is noticed once a minute', async () => {
+    const rig = await startRig({
+      dispatch: async () => {
+        throw new KeyturnError('not_permitted', 'no');
+      },
+    });
+    const client = await admitted(rig, rig.enrol());
+    const ask = async (times: number) => {
+      for (let id = 0; id < times; id += 1) {
+        client.send(request(id, 'client.list'));
+        expect(await client.next()).toMatchObject({ error: { data: { reason: 'not_permitted' } } });
+      }
+    };
+    await ask(19);
+    expect(unusual(rig)).toEqual([]);
+    await ask(100);
+    expect(unusual(rig)).toMatchObject([{ what: 'requests', count: 20 }]);
+    rig.clock.turn(60_000);
+    await ask(1);
+    expect(unusual(rig)).toMatchObject([{ count: 20 }, { what: 'requests', count: 100 }]);
+  });
+
+  test('that never reads does not keep the broker from stopping', async () => {
+    const rig = await startRig();
+    const client = await admitted(rig, rig.enrol());
+    client.socket.pause();
+    const text = 'x'.repeat(frameLimit / 2);
+    for (let i = 0; i < 4; i += 1) rig.server.callers()[0]?.notify('status.changed', { text });
+    await rig.stop();
+    await rig.seen(({ event }) => event === 'closed');
+  });
+});

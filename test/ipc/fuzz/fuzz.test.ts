@@ -1,0 +1,39 @@
+/** Fifty thousand bent frames against the real server; test/soak/ipc-fuzz.soak.ts throws a million. */
+import { expect, test } from 'vitest';
+
+import { frameLimit } from '../../../src/ipc/wire/wire.ts';
+import { fuzz, verdictOn } from './fuzzer.ts';
+
+/** The same frames in every run; KEYTURN_FUZZ_SEED repeats what a soak found. */
+const seed = Number(process.env['KEYTURN_FUZZ_SEED'] ?? 20_260_401);
+
+/** Bytes. A leak of one small object a frame would be some 5 MB; caches and compiled code take 2 or 3. */
+const mostGrowth = 8 * 1024 * 1024;
+
+/** Milliseconds. It takes some ten seconds of one core, which others may want as well; only a hang takes longer. */
+const patience = 300_000;
+
+test(
+  `survives 50,000 bent frames and keeps every promise (seed ${seed})`,
+  async () => {
+    const report = await fuzz({ frames: 50_000, seed });
+    expect(report.frames).toBeGreaterThanOrEqual(50_000);
+    expect(report.heapGrowth).toBeLessThan(mostGrowth);
+    expect(report.descriptorGrowth).toBe(0);
+    // The run would prove little if everything were refused, or nothing.
+    expect(report.requests).toBeGreaterThan(10_000);
+    expect(report.ended).toBeGreaterThan(500);
+  },
+  patience,
+);
+
+test.each<[string, string]>([
+  ['{"jsonrpc":"2.0","id":1,"method":"status"}', 'request'],
+  ['{"jsonrpc":"2.0","method":"status"}', 'silent'],
+  ['{"jsonrpc":"2.0","id":null,"method":"status"}', 'fatal'],
+  ['[{"jsonrpc":"2.0","id":1,"method":"status"}]', 'fatal'],
+  ['{"__proto__":{"jsonrpc":"2.0","method":"status"}}', 'fatal'],
+  ['', 'fatal'],
+])('judges %j as it should: %s', (frame, kind) => {
+  expect(verdictOn(Buffer.from(frame), frameLimit).kind).toBe(kind);
+});

@@ -1,0 +1,97 @@
+/** What an interpreter's arguments are shown as: without code, without what looks like a secret. */
+import { describe, expect, it } from 'vitest';
+import { claimIn } from '../../../src/ipc/peer/claim.ts';
+
+const of = (...given: string[]) => claimIn(['node', ...given, ''].join('\0'));
+
+describe('the arguments of an interpreter', () => {
+  it('name the script and what it was given', () => {
+    expect(of('--enable-source-maps', '/opt/agent/main.js', '--verbose', 'notes')).toEqual({
+      script: '/opt/agent/main.js',
+      arguments: ['--enable-source-maps', '/opt/agent/main.js', '--verbose', 'notes'],
+      isCut: false,
+    });
+  });
+
+  it.each([
+    [['--require', './trace.js', 'main.js'], 'main.js'],
+    [['-cp', 'lib/a.jar', '-ea', 'org.example.Main'], 'org.example.Main'],
+    [['-jar', 'server.jar', '-c', 'server.conf'], 'server.jar'],
+    [['-u', '-W', 'ignore', 'tool.py'], 'tool.py'],
+  ])('of %j have the script %s', (given, script) => {
+    expect(of(...given)).toMatchObject({ script, isCut: false });
+  });
+
+  it.each([
+    [['-e', 'connect("hunter2")'], ['-e']],
+    [['-c', 'import os; os.x("hunter2")', 'more'], ['-c']],
+    [['-lc', 'curl hunter2'], ['-lc']],
+    [['-eprint "hunter2"'], ['-e']],
+    [['-pe', 's/hunter2//'], ['-pe']],
+    [['--eval=hunter2'], ['--eval']],
+    [['--print', 'hunter2'], ['--print']],
+    [['-r', 'echo "hunter2";'], ['-r']],
+    [['eval', 'hunter2'], ['eval']],
+    [
+      ['--no-warnings', '-p', 'hunter2'],
+      ['--no-warnings', '-p'],
+    ],
+  ])('of %j end before the code', (given, shown) => {
+    expect(of(...given)).toEqual({ arguments: shown, isCut: true });
+  });
+
+  it('keep what follows a script, whose `-c` need not be code', () => {
+    expect(of('main.js', '-c', 'main.conf')).toMatchObject({ arguments: ['main.js', '-c', 'main.conf'] });
+  });
+
+  it.each([
+    [['--password=hunter2 and more'], '--password=…'],
+    [['--password', 'hunter2'], '--password …'],
+    [['--api-key', 'hunter2'], '--api-key …'],
+    [['STRIPE_KEY=hunter2'], 'STRIPE_KEY=…'],
+    [['--client-secret=hunter2'], '--client-secret=…'],
+    [['-phunter2'], '-p…'],
+    [['-H', 'Authorization: Basic hunter2'], '-H Authorization: …'],
+    [['-H', 'x-api-key: hunter2'], '-H x-api-key: …'],
+    [['Bearer hunter2'], 'Bearer …'],
+    [['https://anna:hunter2@a.example/mcp'], 'https://…@a.example/mcp'],
+    [['https://a.example/mcp?x=hunter2'], 'https://a.example/mcp?…'],
+    [['https://a.example/#hunter2'], 'https://a.example/?…'],
+    [['--dsn=host=a password=hunter2 user=b'], '--dsn=host=a password=… user=b'],
+    [['ghp_hunter2'], '…'],
+    [['sk-live-hunter'], '…'],
+    [['--with', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln'], '--with …'],
+    [['9f86d081884c7d659a2feaa0c55ad015'], '…'],
+    [['key:x7Kp2mQ9vRt4Lw8Z'], 'key: …'],
+    [['x7Kp2mQ9vRt4Lw8Z'], '…'],
+    [['4111111111111111'], '…'],
+    [['123e4567-e89b-12d3-a456-426614174000'], '…'],
+  ])('leave out what looks like a secret: %j', (given, shown) => {
+    expect(
+      of('main.js', ...given)
+        .arguments.slice(1)
+        .join(' '),
+    ).toBe(shown);
+  });
+
+  it.each([
+    '/home/anna/notes-server-v2-production/index.js',
+    '--author=Anna',
+    '--port=8080',
+    '2026-11-22',
+    'LanguageServerMain',
+  ])('keep %s', (given) => {
+    expect(of('main.js', given).arguments.at(-1)).toBe(given === '--author=Anna' ? '--author=…' : given);
+  });
+
+  it('are bounded in number and length', () => {
+    const long = of('main.js', 'word '.repeat(1000), ...Array.from({ length: 100 }, () => 'x'));
+    expect(long.isCut).toBe(true);
+    expect(long.arguments).toHaveLength(24);
+    expect(long.arguments[1]).toHaveLength(201);
+  });
+
+  it('are none of a process that has wiped them', () => {
+    expect(claimIn('')).toEqual({ arguments: [], isCut: false });
+  });
+});

@@ -1,0 +1,87 @@
+/** What the kernel says about the other end of a socket. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { realpathSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+
+import { expect, onTestFinished, test } from 'vitest';
+
+import { loadPeerReader, type PeerFacts, sameProcess } from '../../../src/ipc/peer/peer.ts';
+import { temporaryFolder } from '../rig.ts';
+
+const onLinux = test.runIf(process.platform === 'linux');
+
+/** A listening socket; each connection waits unread. */
+async function listen(): Promise<{ server: net.Server; socket: string }> {
+  const socket = path.join(temporaryFolder(), 's');
+  const server = net.createServer({ pauseOnConnect: true });
+  server.listen(socket);
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  return { server, socket };
+}
+
+async function accepted(server: net.Server): Promise<net.Socket> {
+  const { promise, resolve } = Promise.withResolvers<net.Socket>();
+  server.once('connection', resolve);
+  const connection = await promise;
+  onTestFinished(() => {
+    connection.destroy();
+  });
+  return connection;
+}
+
+onLinux('names our own process, and its parent', async () => {
+  const readPeer = await loadPeerReader();
+  const { server, socket } = await listen();
+  const connection = accepted(server);
+  const client = net.connect(socket);
+  const peer = readPeer(await connection);
+  client.destroy();
+  expect(peer).toMatchObject({
+    kind: 'verified',
+    uid: process.getuid?.(),
+    gid: process.getgid?.(),
+    pid: process.pid,
+    executable: realpathSync(process.execPath),
+  });
+  expect(sameProcess(peer, peer)).toBe(true);
+});
+
+onLinux('names another process by pid and start, and knows two apart', async () => {
+  const readPeer = await loadPeerReader();
+  const { server, socket } = await listen();
+  const peers: PeerFacts[] = [];
+  for (let i = 0; i < 2; i += 1) {
+    const connection = accepted(server);
+    const child = spawn(process.execPath, ['-e', `require('net').connect(process.argv[1])`, socket]);
+    const peer = readPeer(await connection);
+    expect(peer).toMatchObject({ kind: 'verified', pid: child.pid });
+    expect(peer).toHaveProperty('startTicks');
+    peers.push(peer);
+    child.kill();
+    await once(child, 'exit');
+  }
+  const [first, second] = peers;
+  expect(first && second && sameProcess(first, second)).toBe(false);
+});
+
+onLinux('refuses to guess about a connection that is gone', async () => {
+  const readPeer = await loadPeerReader();
+  const { server, socket } = await listen();
+  const connection = accepted(server);
+  const client = net.connect(socket);
+  const gone = await connection;
+  gone.destroy();
+  client.destroy();
+  await once(gone, 'close');
+  expect(() => readPeer(gone)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
+});
+
+test('says `unverified` on systems it has no reader for', async () => {
+  const readPeer = await loadPeerReader('darwin');
+  expect(readPeer(new net.Socket())).toEqual({ kind: 'unverified' });
+});

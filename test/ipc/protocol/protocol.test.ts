@@ -1,0 +1,168 @@
+/** The schemas of the daemon and the hand-written guards of the clients accept the same answers. */
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { KeyturnError } from '../../../src/base/errors.ts';
+import { isMethod, methods, tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/protocol.ts';
+import {
+  errorBody,
+  errorFrom,
+  isTokenRejectResult,
+  isTokenResult,
+  parseMessage,
+} from '../../../src/ipc/wire/wire.ts';
+
+const token = {
+  access_token: 'abc.def-ghi_jkl~+/=',
+  token_type: 'Bearer',
+  expires_at: 1_800_000_000,
+  expires_in: 3600,
+  scope: 'files.read files.write',
+  resource: 'https://files.example/api',
+  account: '',
+  issuer: 'https://login.example',
+  tokenId: 'a1_-',
+};
+
+/** Values that differ from a good field in every way that has been thought of. */
+const oddities = fc.oneof(
+  fc.constantFrom(
+    undefined,
+    null,
+    '',
+    ' ',
+    'a b',
+    'é',
+    'x\n',
+    0,
+    -1,
+    1.5,
+    Number.MAX_SAFE_INTEGER,
+    2 ** 53,
+    true,
+    [],
+    {},
+  ),
+  fc.constantFrom(64, 65, 256, 257, 2048, 2049, 4096, 4097, 16_384, 16_385).map((n) => 'x'.repeat(n)),
+  fc.string({ unit: 'binary' }),
+  fc.anything(),
+);
+
+const tokens = fc
+  .tuple(fc.constantFrom(...Object.keys(token)), oddities)
+  .map(([field, value]) => ({ ...token, [field]: value }));
+
+describe('guards and schemas', () => {
+  test('agree about every answer to token.get', () => {
+    expect(isTokenResult(token)).toBe(true);
+    fc.assert(
+      fc.property(fc.oneof(tokens, fc.anything()), (value) => {
+        expect(isTokenResult(value)).toBe(tokenResult.safeParse(value).success);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('agree about every answer to token.reject', () => {
+    const results = fc.record({
+      rejected: fc.oneof(fc.boolean(), oddities),
+      token: fc.oneof(tokens, oddities),
+    });
+    expect(isTokenRejectResult({ rejected: false, token })).toBe(true);
+    expect(isTokenRejectResult({ rejected: true })).toBe(true);
+    fc.assert(
+      fc.property(fc.oneof(results, fc.anything()), (value) => {
+        expect(isTokenRejectResult(value)).toBe(tokenRejectResult.safeParse(value).success);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('the methods', () => {
+  test.each([
+    ['token.get', { resource: 'https://a.example', interaction: 'always' }],
+    ['token.get', { resource: 'https://a.example', minimumValidity: -1 }],
+    ['token.get', { resource: 'x'.repeat(2049) }],
+    ['token.get', { resource: 'https://a.example', challenge: { status: 400 } }],
+    ['token.reject', { status: 401 }],
+    ['token.reject', { status: 401, tokenId: 'a', access_token: 'b' }],
+    ['permission.set', { client: 'editor', resource: 'https://a.example', decision: 'maybe' }],
+    ['client.remove', { client: 'two\nlines' }],
+    ['interaction.answer', { id: 'a', answer: 'always' }],
+    ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, seconds: 60 } }],
+    ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, once: true } }],
+    ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: false } }],
+    ['settings.set', { name: '__proto__', value: 1 }],
+  ] as const)('refuse malformed parameters of %s: %j', (method, params) => {
+    expect(methods[method].params.safeParse(params).success).toBe(false);
+  });
+
+  test('ignore fields they do not know', () => {
+    const params = { resource: 'https://a.example', fromTheFuture: true };
+    expect(methods['token.get'].params.parse(params)).toEqual({ resource: 'https://a.example' });
+  });
+
+  test('are known by their own names only', () => {
+    expect(isMethod('token.get')).toBe(true);
+    expect(isMethod('toString')).toBe(false);
+    expect(isMethod('constructor')).toBe(false);
+  });
+});
+
+describe('a message', () => {
+  const parse = (text: string | Buffer) => parseMessage(Buffer.from(text));
+
+  test.each([
+    '[]',
+    '[{"jsonrpc":"2.0","id":1,"method":"status"}]',
+    '{}',
+    '1',
+    'null',
+    '{"jsonrpc":"1.0","id":1,"method":"a"}',
+    '{"jsonrpc":"2.0","id":null,"method":"a"}',
+    '{"jsonrpc":"2.0","id":1.5,"method":"a"}',
+    '{"jsonrpc":"2.0","id":1,"method":5}',
+    '{"jsonrpc":"2.0","id":1}',
+    '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}',
+    '{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":"m"}}',
+    `{"jsonrpc":"2.0","id":1,"method":"${'m'.repeat(65)}"}`,
+  ])('is refused as invalid: %s', (text) => {
+    expect(() => parse(text)).toThrow(expect.objectContaining({ reason: 'frame_invalid' }));
+  });
+
+  test.each(['', '{', 'GET / HTTP/1.1', '\u0000'])('is refused as no JSON: %j', (text) => {
+    expect(() => parse(text)).toThrow(expect.objectContaining({ reason: 'parse_error' }));
+  });
+
+  test('is refused when it is not UTF-8, without repeating its bytes', () => {
+    const bytes = Buffer.concat([Buffer.from('{"secret":"'), Buffer.of(0xff, 0xfe), Buffer.from('"}')]);
+    expect(() => parse(bytes)).toThrow(/^a frame is not JSON in UTF-8$/);
+  });
+});
+
+describe('an error on the wire', () => {
+  test('comes back with its reason, hint, rule and pause', () => {
+    const error = new KeyturnError('rate_limited', 'too often', {
+      hint: 'wait',
+      rule: 'ours',
+      retryAfter: 3,
+    });
+    const back = errorFrom(errorBody(error));
+    expect(back).toMatchObject({ reason: 'rate_limited', message: 'too often', hint: 'wait', rule: 'ours' });
+    expect(back.retryAfter).toBe(3);
+  });
+
+  test('never carries the text of a foreign error', () => {
+    const body = errorBody(new Error('the key is hunter2', { cause: 'hunter2' }));
+    expect(JSON.stringify(body)).not.toContain('hunter2');
+    expect(body).toMatchObject({ code: -32603, data: { reason: 'internal' } });
+  });
+
+  test('shows control characters and direction overrides as escapes', () => {
+    const message = 'a\u001b[2Jb\u202ec\nd';
+    const error = errorFrom({ code: -1, message });
+    expect(error.message).toBe(String.raw`a\u001b[2Jb\u202ec\nd`);
+    expect(error.reason).toBe('internal');
+  });
+});

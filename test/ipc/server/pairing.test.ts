@@ -1,0 +1,129 @@
+/** The desk where programs without a key wait for the owner's word. */
+import { createSecretKey, randomBytes } from 'node:crypto';
+
+import { describe, expect, test } from 'vitest';
+
+import { KeyturnError } from '../../../src/base/errors.ts';
+import type { Paired, PairRequest } from '../../../src/ipc/server/pairing.ts';
+import { homeId, RawClient, type Rig, startRig } from '../rig.ts';
+
+interface Card {
+  readonly request: PairRequest;
+  yes(paired: Paired): void;
+  no(): void;
+}
+
+/** A rig whose owner answers cards by hand. */
+async function rigWithCards(): Promise<{ rig: Rig; cards: Card[]; client: (name?: string) => RawClient }> {
+  const cards: Card[] = [];
+  const rig = await startRig({
+    pair: async (request) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Paired>();
+      cards.push({ request, yes: resolve, no: () => reject(new KeyturnError('pairing_denied', 'no')) });
+      return promise;
+    },
+  });
+  const client = (name = 'editor') => {
+    const raw = new RawClient(rig.socket);
+    const params = { versions: [1], name, endpoint: rig.server.endpoint };
+    raw.send({ jsonrpc: '2.0', id: 1, method: 'pair', params });
+    return raw;
+  };
+  return { rig, cards, client };
+}
+
+const paired = (): Paired => ({ clientId: 'abc', key: createSecretKey(randomBytes(32)) });
+
+describe('a pairing', () => {
+  test('shows the same six digits to program and owner, and answers with the key', async () => {
+    const { cards, client } = await rigWithCards();
+    const program = client();
+    const notice = await program.next();
+    expect(notice).toMatchObject({ method: 'pair.code', params: { code: cards[0]?.request.code } });
+    expect(cards[0]?.request.code).toMatch(/^[0-9]{6}$/);
+    expect(cards[0]?.request.name).toBe('editor');
+    const yes = paired();
+    cards[0]?.yes(yes);
+    const key = yes.key.export().toString('base64url');
+    expect(await program.next()).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      result: { clientId: 'abc', key, brokerId: homeId },
+    });
+    expect(await program.next()).toBeUndefined();
+  });
+
+  test('is no longer bound by the five seconds of a handshake, but ends after two minutes', async () => {
+    const { rig, cards, client } = await rigWithCards();
+    const program = client();
+    await program.next();
+    rig.clock.turn(119_999);
+    expect(cards[0]?.request.signal.aborted).toBe(false);
+    rig.clock.turn(1);
+    expect(cards[0]?.request.signal.aborted).toBe(true);
+    expect(await program.refusal()).toBe('pairing_denied');
+  });
+
+  test('withdraws its card when the program leaves', async () => {
+    const { cards, client } = await rigWithCards();
+    const program = client();
+    await program.next();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    cards[0]?.request.signal.addEventListener('abort', () => resolve());
+    program.socket.destroy();
+    await promise;
+  });
+
+  test('has nothing else to say while it waits', async () => {
+    const { cards, client } = await rigWithCards();
+    const program = client();
+    await program.next();
+    program.send({ jsonrpc: '2.0', id: 2, method: 'status' });
+    expect(await program.refusal()).toBe('handshake_failed');
+    expect(cards).toHaveLength(1);
+  });
+
+  test('waits with at most two others', async () => {
+    const { cards, client } = await rigWithCards();
+    for (let i = 0; i < 3; i += 1) await client(`program ${i}`).next();
+    expect(await client().refusal()).toBe('rate_limited');
+    expect(cards).toHaveLength(3);
+  });
+
+  test('is paused after each refusal, twice as long each time, whatever the name', async () => {
+    const { rig, cards, client } = await rigWithCards();
+    for (const seconds of [1, 2, 4]) {
+      const program = client();
+      await program.next();
+      cards.at(-1)?.no();
+      expect(await program.refusal()).toBe('pairing_denied');
+      const answer = await client('another').next();
+      expect(answer).toMatchObject({ error: { data: { reason: 'rate_limited', retryAfter: seconds } } });
+      rig.clock.turn(seconds * 1000);
+    }
+    const program = client();
+    await program.next();
+    cards.at(-1)?.yes(paired());
+    expect(await program.next()).toHaveProperty('result');
+  });
+
+  test.each([
+    ['', 'an empty name'],
+    ['x'.repeat(65), 'a name past 64 characters'],
+    ['two\nlines', 'a line break'],
+    ['evil\u202egnp', 'a direction override'],
+  ])('is refused for %j (%s)', async (name) => {
+    const { cards, client } = await rigWithCards();
+    expect(await client(name).refusal()).toBe('handshake_failed');
+    expect(cards).toHaveLength(0);
+  });
+
+  test('is refused when it was meant for another socket', async () => {
+    const { rig, cards } = await rigWithCards();
+    const program = new RawClient(rig.socket);
+    const params = { versions: [1], name: 'editor', endpoint: 'unix:1:2' };
+    program.send({ jsonrpc: '2.0', id: 1, method: 'pair', params });
+    expect(await program.refusal()).toBe('handshake_failed');
+    expect(cards).toHaveLength(0);
+  });
+});

@@ -1,0 +1,230 @@
+/** What the broker's socket promises to those it admits, and how the socket itself is kept. */
+import { execFile } from 'node:child_process';
+import { createSecretKey } from 'node:crypto';
+import { chmodSync, linkSync, renameSync, statSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+import { describe, expect, test } from 'vitest';
+
+import { KeyturnError } from '../../../src/base/errors.ts';
+import { startServer } from '../../../src/ipc/server/server.ts';
+import { frameLimit } from '../../../src/ipc/wire/wire.ts';
+import { admitted, helloLine, RawClient, request, startRig } from '../rig.ts';
+
+describe('an admitted client', () => {
+  test('gets the reason, hint and rule of a refusal, and nothing of a foreign error', async () => {
+    const rig = await startRig({
+      dispatch: async (_caller, method) => {
+        if (method === 'a')
+          throw new KeyturnError('consent_pending', 'wait', { hint: 'look', retryAfter: 2 });
+        throw new Error('the refresh token is hunter2');
+      },
+    });
+    const client = await admitted(rig, rig.enrol());
+    client.send(request(1, 'a'));
+    expect(await client.next()).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      error: {
+        code: -32011,
+        message: 'wait',
+        data: { reason: 'consent_pending', hint: 'look', retryAfter: 2 },
+      },
+    });
+    client.send(request(2, 'b'));
+    const answer = await client.next();
+    expect(answer).toMatchObject({ id: 2, error: { code: -32603, data: { reason: 'internal' } } });
+    expect(JSON.stringify(answer)).not.toContain('hunter2');
+  });
+
+  test('may send frames up to 1 MiB, and none beyond', async () => {
+    const rig = await startRig({ dispatch: async () => ({}) });
+    const client = await admitted(rig, rig.enrol());
+    const room = frameLimit - JSON.stringify(request(1, 'a', { text: '' })).length;
+    client.send(request(1, 'a', { text: 'x'.repeat(room) }));
+    expect(await client.next()).toMatchObject({ id: 1, result: {} });
+    client.send(request(2, 'a', { text: 'x'.repeat(room + 1) }));
+    expect(await client.refusal()).toBe('frame_invalid');
+  });
+
+  test('hears that an answer was too long, instead of nothing', async () => {
+    const rig = await startRig({ dispatch: async () => 'x'.repeat(frameLimit) });
+    const client = await admitted(rig, rig.enrol());
+    client.send(request(1, 'a'));
+    expect(await client.next()).toMatchObject({ id: 1, error: { data: { reason: 'frame_invalid' } } });
+  });
+
+  test('has 64 requests in flight; the next waits for one of them', async () => {
+    const release: (() => void)[] = [];
+    const { promise: all64, resolve } = Promise.withResolvers<void>();
+    const rig = await startRig({
+      dispatch: async () => {
+        const { promise, resolve: answer } = Promise.withResolvers<object>();
+        release.push(() => answer({}));
+        if (release.length === 64) resolve();
+        return promise;
+      },
+    });
+    const client = await admitted(rig, rig.enrol());
+    for (let id = 1; id <= 70; id += 1) client.send(request(id, 'a'));
+    await all64;
+    expect(release).toHaveLength(64);
+    release[0]?.();
+    expect(await client.next()).toMatchObject({ id: 1 });
+    expect(release).toHaveLength(65);
+    for (let i = 1; i < 70; i += 1) {
+      release[i]?.();
+      await client.next();
+    }
+    expect(release).toHaveLength(70);
+  });
+
+  test('is cut off when it never reads what it asked for', async () => {
+    const text = 'x'.repeat(frameLimit / 2);
+    const rig = await startRig({ dispatch: async () => text });
+    const client = await admitted(rig, rig.enrol());
+    client.socket.pause();
+    for (let id = 1; id <= 64; id += 1) client.send(request(id, 'a'));
+    await rig.seen(({ event }) => event === 'closed');
+    expect(rig.server.callers()).toEqual([]);
+  });
+
+  test('has its questions withdrawn when it leaves', async () => {
+    const { promise: withdrawn, resolve } = Promise.withResolvers<boolean>();
+    const { promise: asked, resolve: markAsked } = Promise.withResolvers<void>();
+    const rig = await startRig({
+      dispatch: async (caller) => {
+        caller.onClose(() => resolve(caller.signal.aborted && !caller.isOpen));
+        markAsked();
+        return withdrawn;
+      },
+    });
+    const client = await admitted(rig, rig.enrol());
+    client.send(request(1, 'token.get'));
+    await asked;
+    client.socket.destroy();
+    expect(await withdrawn).toBe(true);
+  });
+
+  test('is told what it subscribed to', async () => {
+    const rig = await startRig();
+    const client = await admitted(rig, rig.enrol());
+    rig.server.callers()[0]?.notify('grant.changed', { id: 'a' });
+    expect(await client.next()).toEqual({ jsonrpc: '2.0', method: 'grant.changed', params: { id: 'a' } });
+  });
+
+  test('gets no answer to a notification', async () => {
+    const rig = await startRig();
+    const client = await admitted(rig, rig.enrol());
+    client.send({ jsonrpc: '2.0', method: 'status' });
+    client.send(request(1, 'status'));
+    expect(await client.next()).toMatchObject({ id: 1 });
+  });
+
+  test('loses every connection when it is removed, a handshake under way included', async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    const other = await admitted(rig, rig.enrol());
+    const client = await admitted(rig, identity);
+    const halfway = new RawClient(rig.socket);
+    halfway.send(helloLine(identity, rig.server.endpoint));
+    await halfway.next();
+    rig.server.closeConnectionsOf(identity.clientId);
+    expect(await client.next()).toBeUndefined();
+    expect(await halfway.next()).toBeUndefined();
+    other.send(request(1, 'status'));
+    expect(await other.next()).toMatchObject({ id: 1 });
+  });
+});
+
+describe('the socket', () => {
+  test('has mode 0600 and goes when the broker stops', async () => {
+    const rig = await startRig();
+    expect(statSync(rig.socket).mode & 0o777).toBe(0o600);
+    const client = await admitted(rig, rig.enrol());
+    await rig.stop();
+    expect(await client.next()).toBeUndefined();
+    expect(statSync(rig.socket, { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  test('refuses another user before it reads a byte', async () => {
+    const uid = (process.getuid?.() ?? 0) + 1;
+    let asked = 0;
+    const rig = await startRig({
+      readPeer: () => ({ kind: 'verified', uid, gid: uid, pid: 1 }),
+      keyFor: async () => {
+        asked += 1;
+        return createSecretKey(Buffer.alloc(32));
+      },
+    });
+    const client = new RawClient(rig.socket);
+    client.send(helloLine(rig.enrol(), rig.server.endpoint));
+    expect(await client.next()).toBeUndefined();
+    expect(asked).toBe(0);
+    expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted' }]);
+  });
+
+  // Only root can become somebody else; run as an ordinary user the test above stands alone.
+  test.skipIf(process.getuid?.() !== 0)('hears nothing of what a real other user sends', async () => {
+    const rig = await startRig();
+    // As if the modes had failed: everybody can reach the socket.
+    for (let at = path.dirname(rig.socket); at !== tmpdir(); at = path.dirname(at)) chmodSync(at, 0o755);
+    chmodSync(rig.socket, 0o666);
+    const program = `
+      const line = ${JSON.stringify(`${helloLine(rig.enrol(), rig.server.endpoint)}\n`)};
+      let heard = '';
+      require('node:net').connect(process.argv[1], function () { this.write(line); })
+        .on('data', (chunk) => (heard += chunk))
+        .on('error', ({ code }) => code === 'EPIPE' || code === 'ECONNRESET' || (heard += code))
+        .on('close', () => process.stdout.write(heard + 'closed'));`;
+    const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+    const args = [...nobody, process.execPath, '-e', program, rig.socket];
+    expect((await promisify(execFile)('setpriv', args)).stdout).toBe('closed');
+    await rig.seen(({ event }) => event === 'refused');
+    expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted', peer: { uid: 65534 } }]);
+  });
+
+  test('is not taken from a broker that lives, and is from one that died', async () => {
+    const rig = await startRig();
+    const deps = {
+      path: rig.socket,
+      homeId: 'other',
+      keyFor: async () => undefined,
+      dispatch: async () => ({}),
+      pair: async () => {
+        throw new KeyturnError('pairing_denied', 'no');
+      },
+      confirmPaired: async () => {},
+      now: () => 0,
+    };
+    await expect(startServer(deps)).rejects.toMatchObject({ reason: 'broker_running' });
+    await rig.stop();
+
+    await leaveStaleSocket(rig.socket);
+    const second = await startServer(deps);
+    const client = new RawClient(rig.socket);
+    client.send(helloLine(rig.enrol(), second.endpoint));
+    expect(await client.refusal()).toBe('unpaired');
+    await second.close();
+  });
+});
+
+/** A socket that nobody listens on, as a killed broker leaves it. */
+async function leaveStaleSocket(socket: string): Promise<void> {
+  const server = net.createServer();
+  const mask = process.umask(0o177);
+  await new Promise<void>((resolve) => {
+    server.listen(socket, resolve);
+  });
+  process.umask(mask);
+  const kept = `${socket}.kept`;
+  linkSync(socket, kept);
+  // Node removes the path as it closes; the second name outlives that.
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  renameSync(kept, socket);
+}

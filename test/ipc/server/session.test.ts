@@ -1,0 +1,325 @@
+/** The handshake on the broker's side, attacked with hand-made frames. */
+import { randomBytes } from 'node:crypto';
+
+import { describe, expect, test } from 'vitest';
+
+import { KeyturnError } from '../../../src/base/errors.ts';
+import { handshakeFrameLimit, handshakeTimeout } from '../../../src/ipc/wire/wire.ts';
+import { admitted, helloLine, proofsFor, prove, RawClient, request, startRig } from '../rig.ts';
+
+describe('the handshake', () => {
+  test('admits a client that proves its key, after the broker proved', async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    const client = new RawClient(rig.socket);
+    const line = helloLine(identity, rig.server.endpoint);
+    client.send(line);
+    const { proofB, expectedB, proofC } = proofsFor(identity, line, await client.next());
+    expect(proofB).toBe(expectedB);
+    client.send(prove(proofC));
+    // The first request may follow at once.
+    client.send(request(1, 'status', { a: 1 }));
+    expect(await client.next()).toEqual({ jsonrpc: '2.0', id: 'p', result: {} });
+    expect(await client.next()).toMatchObject({ result: { clientId: identity.clientId, params: { a: 1 } } });
+    expect(rig.server.callers().map((caller) => [caller.clientId, caller.role])).toEqual([
+      [identity.clientId, 'client'],
+    ]);
+  });
+
+  test('gives the owner its role', async () => {
+    const rig = await startRig();
+    await admitted(rig, rig.enrol('owner'));
+    expect(rig.server.callers().map((caller) => caller.role)).toEqual(['owner']);
+  });
+
+  test('makes another nonce and proof each time for the same hello', async () => {
+    const rig = await startRig();
+    const line = helloLine(rig.enrol(), rig.server.endpoint);
+    const answers = [];
+    for (const client of [new RawClient(rig.socket), new RawClient(rig.socket)]) {
+      client.send(line);
+      answers.push(JSON.stringify((await client.next())?.['result']));
+    }
+    expect(new Set(answers).size).toBe(2);
+  });
+
+  test('refuses a whole handshake replayed', async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    const first = new RawClient(rig.socket);
+    const line = helloLine(identity, rig.server.endpoint);
+    first.send(line);
+    const recorded = prove(proofsFor(identity, line, await first.next()).proofC);
+    first.send(recorded);
+    expect(await first.next()).toMatchObject({ result: {} });
+
+    const thief = new RawClient(rig.socket);
+    thief.send(line);
+    await thief.next();
+    thief.send(recorded);
+    expect(await thief.refusal()).toBe('handshake_failed');
+  });
+
+  test("refuses the broker's own proof reflected", async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    const client = new RawClient(rig.socket);
+    const line = helloLine(identity, rig.server.endpoint);
+    client.send(line);
+    client.send(prove(proofsFor(identity, line, await client.next()).proofB));
+    expect(await client.refusal()).toBe('handshake_failed');
+  });
+
+  test('refuses a wrong key, and a second attempt on the connection', async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    const wrong = { ...identity, key: randomBytes(32).toString('base64url') };
+    const client = new RawClient(rig.socket);
+    const line = helloLine(identity, rig.server.endpoint);
+    client.send(line);
+    const answer = await client.next();
+    client.send(prove(proofsFor(wrong, line, answer).proofC));
+    client.send(prove(proofsFor(identity, line, answer).proofC));
+    expect(await client.refusal()).toBe('handshake_failed');
+    expect(rig.server.callers()).toEqual([]);
+  });
+
+  test('a wrong proof locks nobody out: the right one works the next moment', async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    for (let i = 0; i < 20; i += 1) {
+      const client = new RawClient(rig.socket);
+      client.send(helloLine(identity, rig.server.endpoint));
+      await client.next();
+      client.send(prove(randomBytes(32).toString('base64url')));
+      expect(await client.refusal()).toBe('handshake_failed');
+    }
+    await admitted(rig, identity);
+    expect(rig.server.callers()).toHaveLength(1);
+  });
+
+  test('gives no proof to a hello that names another socket', async () => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    client.send(helloLine(rig.enrol(), 'unix:1:2'));
+    expect(await client.refusal()).toBe('handshake_failed');
+  });
+
+  test('refuses versions it does not speak', async () => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    client.send(helloLine(rig.enrol(), rig.server.endpoint, { versions: [0, 2] }));
+    expect(await client.refusal()).toBe('version_unsupported');
+  });
+
+  test('binds the proof to the offered versions: a line changed on the way proves nothing', async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    const client = new RawClient(rig.socket);
+    const nonce = randomBytes(32).toString('base64url');
+    const meant = helloLine(identity, rig.server.endpoint, { versions: [2, 1], nonce });
+    client.send(helloLine(identity, rig.server.endpoint, { versions: [1], nonce }));
+    const { proofB, expectedB, proofC } = proofsFor(identity, meant, await client.next());
+    expect(proofB).not.toBe(expectedB);
+    client.send(prove(proofC));
+    expect(await client.refusal()).toBe('handshake_failed');
+  });
+
+  test('answers `unpaired` to an id it does not know', async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    rig.keys.clear();
+    const client = new RawClient(rig.socket);
+    client.send(helloLine(identity, rig.server.endpoint));
+    expect(await client.refusal()).toBe('unpaired');
+  });
+
+  test('answers `locked` while the keys cannot be read', async () => {
+    const rig = await startRig({
+      keyFor: async () => {
+        throw new KeyturnError('locked', 'the vault is locked');
+      },
+    });
+    const client = new RawClient(rig.socket);
+    client.send(helloLine(rig.enrol(), rig.server.endpoint));
+    expect(await client.refusal()).toBe('locked');
+  });
+
+  test('does not admit a client whose pairing came to nothing', async () => {
+    const rig = await startRig({
+      confirmPaired: async () => {
+        throw new KeyturnError('unpaired', 'too late');
+      },
+    });
+    const identity = rig.enrol();
+    const client = new RawClient(rig.socket);
+    const line = helloLine(identity, rig.server.endpoint);
+    client.send(line);
+    client.send(prove(proofsFor(identity, line, await client.next()).proofC));
+    expect(await client.refusal()).toBe('unpaired');
+    expect(rig.server.callers()).toEqual([]);
+  });
+});
+
+describe('before the handshake', () => {
+  test.each([
+    ['a request', request(1, 'token.get', { resource: 'https://a.example' })],
+    ['a proof first', prove(randomBytes(32).toString('base64url'))],
+    ['a notification', { jsonrpc: '2.0', method: 'hello', params: {} }],
+    ['a hello without fields', request(1, 'hello')],
+    ['a pairing without fields', request(1, 'pair')],
+  ])('refuses %s and dispatches nothing', async (_name, message) => {
+    let dispatched = 0;
+    const rig = await startRig({
+      dispatch: async () => {
+        dispatched += 1;
+      },
+    });
+    const client = new RawClient(rig.socket);
+    client.send(message);
+    client.send(request(2, 'status'));
+    expect(await client.refusal()).toBe('handshake_failed');
+    expect(dispatched).toBe(0);
+  });
+
+  test('refuses a request between hello and prove', async () => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    client.send(helloLine(rig.enrol(), rig.server.endpoint));
+    await client.next();
+    client.send(request(1, 'status'));
+    expect(await client.refusal()).toBe('handshake_failed');
+  });
+
+  test.each([
+    ['a second hello', (line: string) => line],
+    [
+      'a pairing',
+      () => JSON.stringify(request(2, 'pair', { versions: [1], name: 'x', endpoint: 'unix:1:2' })),
+    ],
+    ['a notification', () => '{"jsonrpc":"2.0","method":"prove","params":{}}'],
+    ['a proof without fields', () => JSON.stringify(request(2, 'prove'))],
+    ['a proof of 31 bytes', () => JSON.stringify(prove(randomBytes(31).toString('base64url')))],
+    ['a proof with padding', () => JSON.stringify(prove(`${randomBytes(32).toString('base64url')}=`))],
+  ])('refuses %s after the hello', async (_name, second) => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    const line = helloLine(rig.enrol(), rig.server.endpoint);
+    client.send(line);
+    await client.next();
+    client.send(second(line));
+    expect(await client.refusal()).toBe('handshake_failed');
+    expect(rig.server.callers()).toEqual([]);
+  });
+
+  test('refuses two proofs that were exchanged between two connections of one client', async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    const clients = [new RawClient(rig.socket), new RawClient(rig.socket)];
+    const line = helloLine(identity, rig.server.endpoint);
+    const proofs: string[] = [];
+    for (const client of clients) {
+      client.send(line);
+      proofs.push(proofsFor(identity, line, await client.next()).proofC);
+    }
+    for (const client of clients) {
+      client.send(prove(proofs.pop() ?? ''));
+      expect(await client.refusal()).toBe('handshake_failed');
+    }
+  });
+
+  test('says nothing to a hello cut short anywhere, and forgets it', async () => {
+    const rig = await startRig();
+    const line = helloLine(rig.enrol(), rig.server.endpoint);
+    for (let length = 0; length <= line.length; length += 7) {
+      const client = new RawClient(rig.socket);
+      client.socket.end(line.slice(0, length));
+      expect(await client.next()).toBeUndefined();
+      // Not so many that this process is slowed for them.
+      rig.clock.turn(1000);
+    }
+    expect(rig.events.map(({ event }) => event)).not.toContain('authenticated');
+    await admitted(rig, rig.enrol());
+    expect(rig.server.callers()).toHaveLength(1);
+  });
+
+  test('gives a hello that comes byte by byte no more time than another', async () => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    const line = helloLine(rig.enrol(), rig.server.endpoint);
+    for (const byte of line.slice(0, 5)) {
+      client.socket.write(byte);
+      // Another client's answer shows that the broker has had its turn.
+      const other = new RawClient(rig.socket);
+      other.send(line);
+      await other.next();
+      other.socket.destroy();
+      rig.clock.turn(handshakeTimeout / 5);
+    }
+    expect(await client.refusal()).toBe('handshake_failed');
+  });
+
+  test.each([
+    ['no JSON', 'GET / HTTP/1.1', 'parse_error'],
+    ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"hello"}]', 'frame_invalid'],
+    ['an answer', '{"jsonrpc":"2.0","id":1,"result":{}}', 'frame_invalid'],
+    ['a frame past 16 KiB', ' '.repeat(handshakeFrameLimit + 1), 'frame_invalid'],
+  ])('answers %s with one error and closes', async (_name, line, reason) => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    client.send(line);
+    expect(await client.refusal()).toBe(reason);
+  });
+
+  test('closes on a frame that grows past 16 KiB without ever ending', async () => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    client.socket.write('x'.repeat(handshakeFrameLimit + 1));
+    expect(await client.refusal()).toBe('frame_invalid');
+  });
+
+  test('forgets a client that leaves in the middle of its hello', async () => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    client.socket.end('{"jsonrpc":"2.0","id":1,"meth');
+    await rig.seen(({ event }) => event === 'closed');
+    expect(rig.events.map(({ event }) => event)).toEqual(['closed']);
+  });
+
+  test('closes a handshake that takes longer than five seconds', async () => {
+    const rig = await startRig();
+    const client = new RawClient(rig.socket);
+    client.send(helloLine(rig.enrol(), rig.server.endpoint));
+    await client.next();
+    rig.clock.turn(handshakeTimeout - 1);
+    client.send('{"half":');
+    rig.clock.turn(1);
+    expect(await client.refusal()).toBe('handshake_failed');
+  });
+
+  test('lets an admitted client stay as long as it likes', async () => {
+    const rig = await startRig();
+    const client = await admitted(rig, rig.enrol());
+    rig.clock.turn(10 * handshakeTimeout);
+    client.send(request(1, 'status'));
+    expect(await client.next()).toMatchObject({ id: 1, result: { method: 'status' } });
+  });
+
+  test('turns the 65th unauthenticated connection away, and has room again when one leaves', async () => {
+    const rig = await startRig();
+    const identity = rig.enrol();
+    const strangers = [];
+    for (let i = 0; i < 64; i += 1) {
+      const stranger = new RawClient(rig.socket);
+      stranger.send(helloLine(identity, rig.server.endpoint));
+      // Its answer shows that the broker has counted it.
+      await stranger.next();
+      strangers.push(stranger);
+    }
+    expect(await new RawClient(rig.socket).refusal()).toBe('rate_limited');
+    strangers[0]?.socket.destroy();
+    await rig.seen((event) => event.event === 'closed' && event.clientId === identity.clientId);
+    await admitted(rig, identity);
+    expect(rig.server.callers()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,318 @@
+/** Where the socket lies, and what is refused about its folder and file, with how to mend it. */
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { once } from 'node:events';
+import net from 'node:net';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+
+import { describe, expect, onTestFinished, test } from 'vitest';
+
+import {
+  connectTo,
+  endpointId,
+  findSocket,
+  listenAt,
+  prepareSocket,
+  socketPath,
+} from '../../../src/ipc/wire/endpoint.ts';
+import { homePaths } from '../../../src/base/paths.ts';
+import { attack } from '../attack/attack-process.ts';
+import { temporaryFolder, temporaryHome } from '../rig.ts';
+
+function errorCodeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+/** A server on the socket of a home; hangs up on whoever comes. */
+async function listening(socket: string): Promise<{ endpoint: string; server: net.Server }> {
+  const server = net.createServer((connection) => connection.destroy());
+  const endpoint = await listenAt(server, socket);
+  onTestFinished(() => {
+    server.close();
+  });
+  return { endpoint, server };
+}
+
+describe('the path of the socket', () => {
+  const env = { KEYTURN_HOME: `/${'x'.repeat(200)}`, XDG_RUNTIME_DIR: '/run/user/1000', HOME: '/home/ada' };
+
+  test('is broker.sock in the run folder', () => {
+    expect(socketPath(homePaths({ KEYTURN_HOME: '/a/home' }), {})).toBe('/a/home/run/broker.sock');
+  });
+
+  test('is hashed into a private folder where it would be longer than 103 bytes', () => {
+    const folder = (length: number) => homePaths({ KEYTURN_HOME: `/${'é'.repeat(length)}` });
+    // 2 bytes each: "/" + 2n + "/run/broker.sock" is 103 bytes for n = 43.
+    expect(socketPath(folder(43), env)).toMatch(/é\/run\/broker\.sock$/);
+    expect(socketPath(folder(44), env)).toMatch(/^\/run\/user\/1000\/keyturn\/[0-9a-f]{16}\.sock$/);
+    expect(socketPath(homePaths(env), { HOME: '/home/ada' })).toMatch(
+      /^\/home\/ada\/.local\/state\/keyturn\/run\/[0-9a-f]{16}\.sock$/,
+    );
+  });
+
+  test('differs for two homes that are both too long', () => {
+    const other = homePaths({ ...env, KEYTURN_HOME: `${env.KEYTURN_HOME}y` });
+    expect(socketPath(other, env)).not.toBe(socketPath(homePaths(env), env));
+  });
+
+  test('is refused where every place is too long', () => {
+    expect(() => socketPath(homePaths(env), { HOME: env.KEYTURN_HOME })).toThrow(
+      expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining('KEYTURN_HOME') }),
+    );
+  });
+
+  test('is recorded in the home, so that a client with another environment finds it', async () => {
+    const folder = temporaryFolder();
+    const paths = homePaths({ KEYTURN_HOME: path.join(folder, 'x'.repeat(100)) });
+    const socket = prepareSocket(paths, { XDG_RUNTIME_DIR: path.join(folder, 'runtime') });
+    expect(socket.startsWith(path.join(folder, 'runtime', 'keyturn'))).toBe(true);
+    expect(statSync(path.dirname(socket)).mode & 0o777).toBe(0o700);
+    expect(findSocket(paths, { HOME: '/elsewhere' })).toBe(socket);
+    await listening(socket);
+    (await connectTo(findSocket(paths, {}))).socket.destroy();
+  });
+
+  test('is refused if the record holds something else', () => {
+    const paths = homePaths({ KEYTURN_HOME: path.join(temporaryFolder(), 'x'.repeat(100)) });
+    mkdirSync(paths.run, { recursive: true, mode: 0o700 });
+    writeFileSync(path.join(paths.run, 'broker.path'), 'relative/socket\n');
+    expect(() => findSocket(paths, {})).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
+  });
+});
+
+describe('the folder', () => {
+  test('is made with mode 0700', () => {
+    const paths = temporaryHome();
+    prepareSocket(paths, {});
+    expect(statSync(paths.run).mode & 0o7777).toBe(0o700);
+  });
+
+  test.each([0o755, 0o770, 0o701, 0o500])('is refused with mode %o, and the hint mends it', (mode) => {
+    const paths = temporaryHome();
+    mkdirSync(paths.run, { recursive: true });
+    chmodSync(paths.run, mode);
+    const hint = `chmod 700 ${paths.run}`;
+    expect(() => prepareSocket(paths, {})).toThrow(
+      expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining(hint) }),
+    );
+    expect(statSync(paths.run).mode & 0o777).toBe(mode);
+    chmodSync(paths.run, 0o700);
+    prepareSocket(paths, {});
+  });
+
+  test('is refused as a symbolic link, by broker and client', async () => {
+    const paths = temporaryHome();
+    const elsewhere = temporaryFolder();
+    mkdirSync(path.dirname(paths.run), { recursive: true });
+    symlinkSync(elsewhere, paths.run);
+    expect(() => prepareSocket(paths, {})).toThrow(
+      expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining('rm ') }),
+    );
+    await expect(connectTo(path.join(paths.run, 'broker.sock'))).rejects.toMatchObject({
+      reason: 'socket_unsafe',
+    });
+  });
+
+  test.runIf(process.getuid?.() === 0)('is refused when it belongs to someone else', () => {
+    const paths = temporaryHome();
+    prepareSocket(paths, {});
+    chownSync(paths.run, 65534, 65534);
+    expect(() => prepareSocket(paths, {})).toThrow(/belongs to user 65534/);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'that can never be made is refused, and not tried for ever',
+    () => {
+      const paths = homePaths({ KEYTURN_HOME: '/proc/keyturn' });
+      expect(() => prepareSocket(paths, {})).toThrow(
+        expect.objectContaining({
+          reason: 'socket_unsafe',
+          message: expect.stringContaining("can't be made"),
+          hint: expect.stringContaining('KEYTURN_HOME'),
+        }),
+      );
+    },
+  );
+
+  test('below a plain file is refused by the broker, and means to a client that there is none', async () => {
+    const file = path.join(temporaryFolder(), 'file');
+    writeFileSync(file, 'mine');
+    const paths = homePaths({ KEYTURN_HOME: path.join(file, 'home') });
+    expect(() => prepareSocket(paths, {})).toThrow(
+      expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining('is a file') }),
+    );
+    await expect(connectTo(path.join(paths.run, 'broker.sock'))).rejects.toMatchObject({
+      reason: 'broker_unreachable',
+      message: expect.stringContaining('is a file'),
+      hint: 'Set KEYTURN_HOME to a folder.',
+    });
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+  });
+
+  test('is not made through a dangling symbolic link', () => {
+    const folder = temporaryFolder();
+    symlinkSync(path.join(folder, 'nowhere'), path.join(folder, 'home'));
+    const paths = homePaths({ KEYTURN_HOME: path.join(folder, 'home') });
+    expect(() => prepareSocket(paths, {})).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
+    expect(existsSync(path.join(folder, 'nowhere'))).toBe(false);
+  });
+
+  test('that nobody has made yet means that no broker has run', async () => {
+    const paths = temporaryHome();
+    await expect(connectTo(findSocket(paths, {}))).rejects.toMatchObject({
+      reason: 'broker_unreachable',
+      hint: expect.stringContaining('Start the broker'),
+    });
+  });
+});
+
+describe('the socket', () => {
+  test('has the same name at both ends', async () => {
+    const socket = prepareSocket(temporaryHome(), {});
+    const { endpoint } = await listening(socket);
+    const connected = await connectTo(socket);
+    connected.socket.destroy();
+    expect(connected.endpoint).toBe(endpoint);
+    expect(endpoint).toBe(endpointId(socket));
+    expect(endpoint).toMatch(/^unix:\d+:\d+$/);
+  });
+
+  test('is refused by a client when others may write to it, and the hint mends it', async () => {
+    const socket = prepareSocket(temporaryHome(), {});
+    await listening(socket);
+    chmodSync(socket, 0o666);
+    await expect(connectTo(socket)).rejects.toMatchObject({
+      reason: 'socket_unsafe',
+      hint: expect.stringContaining(`chmod 600 ${socket}`),
+    });
+  });
+
+  test('is refused as a symbolic link to a socket', async () => {
+    const real = prepareSocket(temporaryHome(), {});
+    await listening(real);
+    const link = prepareSocket(temporaryHome(), {});
+    symlinkSync(real, link);
+    await expect(connectTo(link)).rejects.toMatchObject({ reason: 'socket_unsafe' });
+    await expect(listenAt(net.createServer(), link)).rejects.toMatchObject({ reason: 'socket_unsafe' });
+    expect(existsSync(link)).toBe(true);
+  });
+
+  test('is never deleted when it is a plain file', async () => {
+    const socket = prepareSocket(temporaryHome(), {});
+    writeFileSync(socket, 'mine', { mode: 0o600 });
+    await expect(listenAt(net.createServer(), socket)).rejects.toMatchObject({ reason: 'socket_unsafe' });
+    expect(readFileSync(socket, 'utf8')).toBe('mine');
+  });
+
+  test('that nobody listens on any more means that the broker is gone', async () => {
+    const socket = prepareSocket(temporaryHome(), {});
+    const { server } = await listening(socket);
+    const closed = new Promise((resolve) => {
+      server.close(resolve);
+    });
+    await closed;
+    rmSync(socket, { force: true });
+    await expect(connectTo(socket)).rejects.toMatchObject({ reason: 'broker_unreachable' });
+  });
+
+  test.each([0o777, 0o660, 0o644, 0o400])(
+    'left with mode %o is refused by a broker, and kept',
+    async (mode) => {
+      const socket = prepareSocket(temporaryHome(), {});
+      await listening(socket);
+      chmodSync(socket, mode);
+      await expect(listenAt(net.createServer(), socket)).rejects.toMatchObject({
+        reason: 'socket_unsafe',
+        hint: expect.stringContaining(`chmod 600 ${socket}`),
+      });
+      expect(statSync(socket).mode & 0o777).toBe(mode);
+    },
+  );
+
+  test.runIf(process.getuid?.() === 0)(
+    'is refused by both ends when it belongs to someone else',
+    async () => {
+      const socket = prepareSocket(temporaryHome(), {});
+      await listening(socket);
+      chownSync(socket, 65534, 65534);
+      await expect(connectTo(socket)).rejects.toThrow(/belongs to user 65534/);
+      await expect(listenAt(net.createServer(), socket)).rejects.toThrow(/belongs to user 65534/);
+    },
+  );
+
+  test('is not connected to in a folder that others may write to, nor listened on', async () => {
+    const socket = prepareSocket(temporaryHome(), {});
+    await listening(socket);
+    chmodSync(path.dirname(socket), 0o777);
+    const refusal = { reason: 'socket_unsafe', hint: expect.stringContaining('chmod 700') };
+    await expect(connectTo(socket)).rejects.toMatchObject(refusal);
+    await expect(listenAt(net.createServer(), socket)).rejects.toMatchObject(refusal);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'that is swapped while a client connects is still the one that the client then names',
+    async () => {
+      const socket = prepareSocket(temporaryHome(), {});
+      const folder = path.dirname(socket);
+      const names = new Map<string, string>();
+      for (const name of ['one', 'two']) {
+        const server = net.createServer((connection) => connection.end(name));
+        const target = path.join(folder, name);
+        names.set(await listenAt(server, target), name);
+        onTestFinished(() => {
+          server.close();
+        });
+      }
+      linkSync(path.join(folder, 'one'), socket);
+      const swapper = await attack('swap', socket, path.join(folder, 'one'), path.join(folder, 'two'));
+      const met = new Set<string>();
+      for (let i = 0; i < 300 || met.size < 2; i += 1) {
+        const { socket: connection, endpoint } = await connectTo(socket);
+        const said = await text(connection);
+        expect(names.get(endpoint)).toBe(said);
+        met.add(said);
+      }
+      const { swaps } = await swapper.stop();
+      expect(swaps).toBeGreaterThan(10);
+    },
+  );
+
+  test.runIf(process.platform === 'linux')(
+    'with a full queue is tried again until there is room',
+    async () => {
+      const socket = prepareSocket(temporaryHome(), {});
+      const server = net.createServer((connection) => connection.end('here'));
+      const mask = process.umask(0o177);
+      server.listen({ path: socket, backlog: 1 });
+      process.umask(mask);
+      await once(server, 'listening');
+      onTestFinished(() => {
+        server.close();
+      });
+      // Nobody is accepted before this turn of the event loop ends.
+      const others = Array.from({ length: 5 }, () => net.connect(socket));
+      const turnedAway = others.map(async (other) => once(other, 'connect').then(() => '', errorCodeOf));
+      const { socket: connection } = await connectTo(socket);
+      expect(await text(connection)).toBe('here');
+      expect(await Promise.all(turnedAway)).toContain('EAGAIN');
+      for (const other of others) other.destroy();
+    },
+  );
+
+  test('leaves the process’s own umask as it was', async () => {
+    const before = process.umask();
+    await listening(prepareSocket(temporaryHome(), {}));
+    expect(process.umask()).toBe(before);
+  });
+});
