@@ -8,7 +8,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { app, dialog } from 'electron';
 import type { BrowserWindow } from 'electron';
-import { exportTrail } from '../src/daemon/audit-trail.ts';
+import { exportTrail } from '../src/daemon/vault/audit-trail.ts';
 import { KeyturnError } from '../src/base/errors.ts';
 import type { HomePaths } from '../src/base/paths.ts';
 import { words } from './words.ts';

@@ -7,12 +7,12 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { app, clipboard, dialog, ipcMain, Menu, powerMonitor, protocol, session, shell } from 'electron';
-import { openBrowser } from '../src/daemon/browser.ts';
+import { openBrowser } from '../src/daemon/system/browser.ts';
 import type { Daemon } from '../src/daemon/daemon.ts';
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
-import { prepareFolders } from '../src/daemon/home.ts';
-import { fileLog } from '../src/daemon/log.ts';
-import type { Log } from '../src/daemon/log.ts';
+import { prepareFolders } from '../src/daemon/home/home.ts';
+import { fileLog } from '../src/daemon/system/log.ts';
+import type { Log } from '../src/daemon/system/log.ts';
 import { KeyturnError } from '../src/base/errors.ts';
 import { methods, notifications } from '../src/ipc/protocol/protocol.ts';
 import { homePaths } from '../src/base/paths.ts';

@@ -18,7 +18,7 @@ function compile(project) {
 async function buildApp() {
   compile('tsconfig.app.json');
   const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
-  // src/daemon/version.ts reads it two folders above itself.
+  // src/daemon/system/version.ts reads it three folders above itself.
   writeFileSync(path.join(dist, 'app', 'package.json'), `${JSON.stringify({ version, type: 'module' })}\n`);
   // A sandboxed preload can't import files of its own, and must be CommonJS.
   await build({

@@ -135,7 +135,7 @@ const confined: Readonly<Record<string, Confined>> = {
   },
   koffi: {
     names: (target) => target === 'koffi',
-    only: (file) => ['ipc/peer/peer.ts', 'daemon/single-instance.ts', 'shield.ts'].includes(file),
+    only: (file) => ['ipc/peer/peer.ts', 'daemon/home/single-instance.ts', 'shield.ts'].includes(file),
     why: 'native calls: for the peer, for the lock, for the shield of a process',
   },
   'the world outside': {

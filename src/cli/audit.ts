@@ -81,7 +81,7 @@ async function verify(isJson: boolean): Promise<number> {
 async function exportLog(format: string): Promise<number> {
   if (format !== 'jsonl' && format !== 'csv')
     throw usage(`--format takes jsonl or csv, not ${quoted(format)}`, 'audit');
-  const { exportTrail } = await import('../daemon/audit-trail.ts');
+  const { exportTrail } = await import('../daemon/vault/audit-trail.ts');
   const rows = await exportTrail(homePaths(), printPiece, format);
   if (process.stderr.isTTY) say(`keyturn: ${rows} rows`);
   return exitCodes.ok;

@@ -1,5 +1,5 @@
 /** `keyturn client-metadata URL`: the client ID metadata document to host at URL. Needs no broker. */
-import { clientDocument } from '../daemon/client-document.ts';
+import { clientDocument } from '../daemon/system/client-document.ts';
 import { exitCodes } from '../base/errors.ts';
 import { parse } from './arguments.ts';
 import type { Command } from './command.ts';

@@ -1,10 +1,10 @@
 /** `keyturn daemon`: the headless broker, in the foreground; stops, replaces or restarts the one that runs. */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openBrowser } from '../daemon/browser.ts';
+import { openBrowser } from '../daemon/system/browser.ts';
 import { startDaemon } from '../daemon/daemon.ts';
 import type { Daemon } from '../daemon/daemon.ts';
-import { fileLog, terminalLog } from '../daemon/log.ts';
+import { fileLog, terminalLog } from '../daemon/system/log.ts';
 import { exitCodes, reasonOf } from '../base/errors.ts';
 import { homePaths } from '../base/paths.ts';
 import { refuseExposure, shieldProcess } from '../base/shield.ts';

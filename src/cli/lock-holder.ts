@@ -11,7 +11,7 @@ import path from 'node:path';
 export function lockHolder(stateFolder: string, locks = '/proc/locks'): number | undefined {
   try {
     const listed = readFileSync(locks, 'utf8');
-    // A broker locks both (daemon/single-instance.ts); numbers of inodes repeat on other disks.
+    // A broker locks both (daemon/home/single-instance.ts); numbers of inodes repeat on other disks.
     const [file = [], folder = []] = [path.join(stateFolder, 'daemon.lock'), stateFolder].map((locked) =>
       holders(listed, statSync(locked).ino),
     );

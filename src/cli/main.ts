@@ -85,7 +85,7 @@ export async function main(name: string | undefined, args: string[]): Promise<nu
 async function dispatch(name: string | undefined, args: string[]): Promise<number> {
   if (name === '-h' || name === '--help' || name === 'help') return showUsage(args[0]);
   if (name === '-V' || name === '--version') {
-    const { version } = await import('../daemon/version.ts');
+    const { version } = await import('../daemon/system/version.ts');
     process.stdout.write(`keyturn ${version}\n`);
     return exitCodes.ok;
   }
@@ -110,7 +110,7 @@ async function showUsage(about: string | undefined): Promise<number> {
 async function load(name: string): Promise<{ command: Command }> {
   const loader = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (loader) return loader();
-  const { didYouMean } = await import('../daemon/near-name.ts');
+  const { didYouMean } = await import('../daemon/settings/near-name.ts');
   throw new KeyturnError('invalid_request', `There is no command ${quoted(name)}.`, {
     hint: `${didYouMean(name, ['token', ...Object.keys(commands)])}All commands: keyturn --help`,
   });

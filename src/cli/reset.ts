@@ -6,7 +6,7 @@
  */
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { takeLock } from '../daemon/single-instance.ts';
+import { takeLock } from '../daemon/home/single-instance.ts';
 import { exitCodes, KeyturnError } from '../base/errors.ts';
 import { homePaths } from '../base/paths.ts';
 import type { HomePaths } from '../base/paths.ts';

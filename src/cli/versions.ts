@@ -6,7 +6,7 @@
  */
 import { createInterface } from 'node:readline/promises';
 import type { Connection } from '../client/connection.ts';
-import { version } from '../daemon/version.ts';
+import { version } from '../daemon/system/version.ts';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import type { Reason } from '../base/errors.ts';
 import { versionCapability, versionIn } from '../ipc/wire/wire.ts';

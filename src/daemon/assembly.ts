@@ -31,11 +31,11 @@ import { TokenCache } from '../broker/tokens/token-cache.ts';
 import type { Http } from '../oauth/base/http.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { ServerClocks } from '../oauth/base/server-clock.ts';
-import type { DaemonFetch } from './fetch.ts';
-import type { Home } from './home.ts';
-import { machineClock } from './machine-clock.ts';
-import type { Master } from './master.ts';
-import type { Settings } from './settings.ts';
+import type { DaemonFetch } from './system/fetch.ts';
+import type { Home } from './home/home.ts';
+import { machineClock } from './system/machine-clock.ts';
+import type { Master } from './vault/master.ts';
+import type { Settings } from './settings/settings.ts';
 
 /** The process has one clock, which notes from its start on what time does. */
 export const clock = machineClock();

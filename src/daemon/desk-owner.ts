@@ -9,7 +9,7 @@ import { methods } from '../ipc/protocol/protocol.ts';
 import type { MethodName } from '../ipc/protocol/protocol.ts';
 import type { Caller, ServerDeps } from '../ipc/server/server.ts';
 import { ownerId } from '../ipc/wire/wire.ts';
-import type { EndParams, PermissionParams } from './widening.ts';
+import type { EndParams, PermissionParams } from './clients/widening.ts';
 
 /** The methods that an owner may call; those of local clients hand out tokens. */
 export type OwnersMethod = {

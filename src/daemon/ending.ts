@@ -10,7 +10,7 @@ import { brokerStopping } from '../broker/refusals/refusals.ts';
 import { reasonOf } from '../base/errors.ts';
 import type { BrokerServer } from '../ipc/server/server.ts';
 import type { After } from '../ipc/wire/wire.ts';
-import type { WriteLog } from './log.ts';
+import type { WriteLog } from './system/log.ts';
 
 export interface EndingParts {
   readonly broker: Broker;

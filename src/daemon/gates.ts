@@ -5,14 +5,14 @@
  * confirmed or refused the settings that were written outside Keyturn.
  */
 import type { BrokerParts } from '../broker/parts.ts';
-import { readAuthorities } from './authorities.ts';
-import type { Difference } from './confirmed-settings.ts';
-import { daemonFetch } from './fetch.ts';
-import type { DaemonFetch, ProxyFor } from './fetch.ts';
-import { HomeWord } from './home-word.ts';
-import type { HomeWordParts, SettingsVerdict } from './home-word.ts';
-import type { Secrets } from './secrets.ts';
-import { askAboutSettings } from './settings-question.ts';
+import { readAuthorities } from './system/authorities.ts';
+import type { Difference } from './settings/confirmed-settings.ts';
+import { daemonFetch } from './system/fetch.ts';
+import type { DaemonFetch, ProxyFor } from './system/fetch.ts';
+import { HomeWord } from './settings/home-word.ts';
+import type { HomeWordParts, SettingsVerdict } from './settings/home-word.ts';
+import type { Secrets } from './vault/secrets.ts';
+import { askAboutSettings } from './settings/settings-question.ts';
 
 export interface GateParts extends Omit<HomeWordParts, 'vault' | 'master' | 'ask'> {
   readonly secrets: Pick<Secrets, 'vault' | 'master'>;

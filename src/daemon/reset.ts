@@ -15,11 +15,11 @@ import { registrationVaultId } from '../broker/records/registrations.ts';
 import { abandonRevocation, isPending, revokeGrant } from '../broker/revocation/revoker.ts';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../ipc/protocol/protocol.ts';
-import { receiptAnswer } from './answers.ts';
+import { receiptAnswer } from './methods/answers.ts';
 import type { Records } from './assembly.ts';
-import { anchorItem } from './audit-trail.ts';
-import { homeItem } from './home-item.ts';
-import { masterItem } from './master.ts';
+import { anchorItem } from './vault/audit-trail.ts';
+import { homeItem } from './settings/home-item.ts';
+import { masterItem } from './vault/master.ts';
 
 export interface ResetParts {
   readonly broker: Broker;

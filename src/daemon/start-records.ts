@@ -7,7 +7,7 @@ import type { Grant } from '../broker/records/grant.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { abandonRevocation, isPending } from '../broker/revocation/revoker.ts';
 import type { Records } from './assembly.ts';
-import type { WriteLog } from './log.ts';
+import type { WriteLog } from './system/log.ts';
 import { storesOf } from './status.ts';
 
 /** The index of a strange home is left as it is: it belongs to another vault. */

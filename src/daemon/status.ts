@@ -2,16 +2,16 @@
 import type { BrokerParts } from '../broker/parts.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { ResultOf } from '../ipc/protocol/protocol.ts';
-import { clocksAnswer } from './answers.ts';
+import { clocksAnswer } from './methods/answers.ts';
 import type { Records } from './assembly.ts';
-import type { AuditTrail } from './audit-trail.ts';
-import type { Home } from './home.ts';
-import type { HomeWord } from './home-word.ts';
-import type { LockDesk } from './lock-desk.ts';
-import type { Log } from './log.ts';
-import type { SettingsBook } from './settings-book.ts';
-import { shown } from './settings-question.ts';
-import { version } from './version.ts';
+import type { AuditTrail } from './vault/audit-trail.ts';
+import type { Home } from './home/home.ts';
+import type { HomeWord } from './settings/home-word.ts';
+import type { LockDesk } from './vault/lock-desk.ts';
+import type { Log } from './system/log.ts';
+import type { SettingsBook } from './settings/settings-book.ts';
+import { shown } from './settings/settings-question.ts';
+import { version } from './system/version.ts';
 
 export interface StatusParts {
   readonly home: Home;

@@ -5,8 +5,8 @@
 import { mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openHome, prepareFolders } from '../../src/daemon/home.ts';
-import { takeLock } from '../../src/daemon/single-instance.ts';
+import { openHome, prepareFolders } from '../../src/daemon/home/home.ts';
+import { takeLock } from '../../src/daemon/home/single-instance.ts';
 import { homePaths } from '../../src/base/paths.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 import { temporaryFolder } from '../broker/rig.ts';

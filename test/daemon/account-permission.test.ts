@@ -1,7 +1,7 @@
 /** A permission to which a command adds an account alone: its scopes and its end are those that the card showed. */
 import { describe, expect, it } from 'vitest';
-import { Approvals } from '../../src/daemon/approvals.ts';
-import type { Askers } from '../../src/daemon/askers.ts';
+import { Approvals } from '../../src/daemon/methods/approvals.ts';
+import type { Askers } from '../../src/daemon/clients/askers.ts';
 import { brokerRig, refusal } from '../broker/rig.ts';
 import { asOwner } from '../rules/wire.ts';
 

@@ -1,7 +1,7 @@
 /** What the broker's parts share. */
 import { expect, it } from 'vitest';
 import { networkOf } from '../../src/daemon/assembly.ts';
-import { defaultSettings } from '../../src/daemon/settings.ts';
+import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 
 it('the requests for all endpoints share the clocks of servers and the forms of secrets that they take', () => {
   const net = { fetchFor: () => () => Promise.reject(new Error('nothing is sent here')) };

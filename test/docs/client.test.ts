@@ -9,7 +9,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Question } from '../../src/broker/questions/interaction.ts';
-import { terminalLog } from '../../src/daemon/log.ts';
+import { terminalLog } from '../../src/daemon/system/log.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { homePaths } from '../../src/base/paths.ts';

@@ -5,7 +5,7 @@
  * in memory, since that broker has stopped before the app starts.
  */
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { terminalLog } from '../../src/daemon/log.ts';
+import { terminalLog } from '../../src/daemon/system/log.ts';
 import { homePaths } from '../../src/base/paths.ts';
 import type { TestHome } from '../support/home.ts';
 

@@ -1,7 +1,7 @@
 /** Metadata that no client should swallow: too long, endless, from elsewhere, not JSON at all. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readAuthorities } from '../../src/daemon/authorities.ts';
-import { daemonFetch } from '../../src/daemon/fetch.ts';
+import { readAuthorities } from '../../src/daemon/system/authorities.ts';
+import { daemonFetch } from '../../src/daemon/system/fetch.ts';
 import type { Fetch } from '../../src/oauth/base/http.ts';
 import { brokerRig } from '../broker/rig.ts';
 import { cutOff, endless, html, json, redirectTo, stalled } from '../support/bent-server.ts';

@@ -5,7 +5,7 @@
  */
 import { createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { enterRegistration } from '../../src/daemon/registration-entry.ts';
+import { enterRegistration } from '../../src/daemon/methods/registration-entry.ts';
 import { brokerRig, refusal } from '../broker/rig.ts';
 import type { Rig, RigOptions } from '../broker/rig.ts';
 import { KeyturnError } from '../../src/base/errors.ts';

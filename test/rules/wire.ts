@@ -3,10 +3,10 @@
  *
  * Invariant: what comes back has passed through JSON, so that it is what a socket would carry.
  */
-import { Askers } from '../../src/daemon/askers.ts';
-import { dispatch } from '../../src/daemon/methods.ts';
-import { socketDoor } from '../../src/daemon/starters.ts';
-import type { Host } from '../../src/daemon/host.ts';
+import { Askers } from '../../src/daemon/clients/askers.ts';
+import { dispatch } from '../../src/daemon/methods/methods.ts';
+import { socketDoor } from '../../src/daemon/clients/starters.ts';
+import type { Host } from '../../src/daemon/methods/host.ts';
 import type { Caller } from '../../src/ipc/server/server.ts';
 import type { Rig } from '../broker/rig.ts';
 

@@ -7,7 +7,7 @@
  * Three ways to bend it, from mild to wild: `settings` (another server that is right too), `bend`
  * (one step answers wrongly), `server.on` (anything at all in place of an endpoint).
  */
-import { clientDocument } from '../../src/daemon/client-document.ts';
+import { clientDocument } from '../../src/daemon/system/client-document.ts';
 import type { Certificates } from '../../demo/servers/certificate.ts';
 import { type BentServer, json, openBentServer, type RecordedRequest } from './bent-server.ts';
 import { authorize } from './bent/authorize.ts';

@@ -8,7 +8,7 @@ import type { Connection } from '../../src/client/connection.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
-import { terminalLog } from '../../src/daemon/log.ts';
+import { terminalLog } from '../../src/daemon/system/log.ts';
 import { methods, type ResultOf } from '../../src/ipc/protocol/protocol.ts';
 import { type TestHome, until } from './home.ts';
 

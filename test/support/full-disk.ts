@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { RecordLog } from '../../src/store/record-log.ts';
-import { SettingsBook } from '../../src/daemon/settings-book.ts';
+import { SettingsBook } from '../../src/daemon/settings/settings-book.ts';
 import { homePaths } from '../../src/base/paths.ts';
 import { replaceFile } from '../../src/base/private-file.ts';
 

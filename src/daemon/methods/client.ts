@@ -2,9 +2,9 @@
 import type { Broker } from '../../broker/broker.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import { clientAnswers, interactionAnswer } from '../answers.ts';
-import type { Handlers } from '../host.ts';
-import { asJudged, judged, refusalOf } from '../widening.ts';
+import { clientAnswers, interactionAnswer } from './answers.ts';
+import type { Handlers } from './host.ts';
+import { asJudged, judged, refusalOf } from '../clients/widening.ts';
 
 export const clientMethods: Pick<
   Handlers,

@@ -7,8 +7,8 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import { explanationAnswer, grantAnswer, receiptAnswer } from '../answers.ts';
-import type { Handlers, Host } from '../host.ts';
+import { explanationAnswer, grantAnswer, receiptAnswer } from './answers.ts';
+import type { Handlers, Host } from './host.ts';
 
 /** How long `login.start` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 600;

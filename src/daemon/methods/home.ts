@@ -2,8 +2,8 @@
 import type { Broker } from '../../broker/broker.ts';
 import { namesOfServers } from '../../broker/records/grant.ts';
 import { hostOrigin, privateAddress } from '../../broker/records/override.ts';
-import { settingAnswer } from '../answers.ts';
-import type { Handlers } from '../host.ts';
+import { settingAnswer } from './answers.ts';
+import type { Handlers } from './host.ts';
 
 export const homeMethods: Pick<
   Handlers,

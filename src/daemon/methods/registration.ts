@@ -1,6 +1,6 @@
 /** The owner's methods about clients of ours at issuers: entering one by hand, what there is, and its end. */
-import type { Handlers } from '../host.ts';
-import { registeredAnswers, removeRegistered } from '../registered-clients.ts';
+import type { Handlers } from './host.ts';
+import { registeredAnswers, removeRegistered } from './registered-clients.ts';
 
 export const registrationMethods: Pick<
   Handlers,

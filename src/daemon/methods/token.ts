@@ -4,10 +4,10 @@ import type { ClientChallenge } from '../../broker/questions/token-request.ts';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import { tokenAnswer } from '../answers.ts';
-import { brokerClientId } from '../host.ts';
-import type { Handlers } from '../host.ts';
-import { refusalOf } from '../widening.ts';
+import { tokenAnswer } from './answers.ts';
+import { brokerClientId } from './host.ts';
+import type { Handlers } from './host.ts';
+import { refusalOf } from '../clients/widening.ts';
 import { endPermission } from './client.ts';
 
 /** How long `token.get` waits for the user unless told otherwise, in seconds. */

@@ -1,5 +1,5 @@
 /** The owner's methods about the vault's lock. */
-import type { Handlers } from '../host.ts';
+import type { Handlers } from './host.ts';
 
 export const vaultMethods: Pick<Handlers, 'vault.lock' | 'vault.unlock' | 'vault.passphrase'> = {
   'vault.lock': async ({ desk }) => {

@@ -1,0 +1,105 @@
+/**
+ * The programs that ask, told apart by process: whose connections are whose, and when a run is over.
+ *
+ * Invariant: connections belong to one run only if the kernel names the same process, begun at the
+ * same moment, for the same local client. Where it doesn't tell, each connection is a run of its own. A run
+ * ends when its last connection closes. It is what was seen only while its process runs the very file (device
+ * and inode) that it ran then: a path proves nothing.
+ */
+import type { Asker, AskerFacts, AskerView, Standing } from '../../broker/questions/asker.ts';
+import { processOf, sameProcess } from '../../ipc/peer/peer.ts';
+import type { PeerFacts } from '../../ipc/peer/peer.ts';
+import { imageOf, programOf } from '../../ipc/peer/program.ts';
+import type { Caller, PairRequest } from '../../ipc/server/server.ts';
+
+/** What the socket tells of one connection. */
+export type Connected = Pick<Caller, 'clientId' | 'peer' | 'peerNow' | 'isOpen' | 'onClose'>;
+
+export class Askers {
+  readonly #runs = new Map<string, Set<Connected>>();
+  readonly #known = new WeakMap<Connected, Asker>();
+  readonly #ended: (run: string) => void;
+  #alone = 0;
+
+  /** `ended` hears of each run that is over. */
+  constructor(ended: (run: string) => void) {
+    this.#ended = ended;
+  }
+
+  of(caller: Connected): Asker {
+    const known = this.#known.get(caller);
+    if (known) return known;
+    const run = this.#join(caller);
+    const asker = { run, look: () => this.#look(run, caller) };
+    this.#known.set(caller, asker);
+    return asker;
+  }
+
+  #join(caller: Connected): string {
+    const run = `${caller.clientId} ${runOf(caller.peer) ?? `connection ${(this.#alone += 1)}`}`;
+    const members = this.#runs.get(run) ?? new Set();
+    this.#runs.set(run, members.add(caller));
+    caller.onClose(() => {
+      members.delete(caller);
+      if (members.size > 0) return;
+      this.#runs.delete(run);
+      this.#ended(run);
+    });
+    return run;
+  }
+
+  #look(run: string, caller: Connected): AskerView {
+    const seen = readAgain(caller);
+    return {
+      run,
+      ...factsOf(seen.peer),
+      standing: () => {
+        // A run may go on by another connection than the one that asked.
+        const open = caller.isOpen ? caller : [...(this.#runs.get(run) ?? [])].find(({ isOpen }) => isOpen);
+        return open ? standingOf(seen, readAgain(open)) : 'gone';
+      },
+    };
+  }
+}
+
+/** The asker of a pairing, which has one connection and no key yet. */
+export function attested({ peerNow, signal }: Pick<PairRequest, 'peerNow' | 'signal'>): AskerView {
+  const seen = readAgain({ peerNow });
+  return {
+    run: 'pairing',
+    ...factsOf(seen.peer),
+    standing: () => (signal.aborted ? 'gone' : standingOf(seen, readAgain({ peerNow }))),
+  };
+}
+
+/** A process, and the file that it runs, of one moment. */
+interface Seen {
+  /** Undefined where the system refuses to say who it is: that is never the same as before. */
+  readonly peer: PeerFacts | undefined;
+  readonly image: string | undefined;
+}
+
+function standingOf(seen: Seen, now: Seen): Standing {
+  const isSame = seen.peer && now.peer && sameProcess(seen.peer, now.peer) && seen.image === now.image;
+  return isSame ? 'same' : 'changed';
+}
+
+/** Undefined where the kernel doesn't name the process and its beginning: a pid alone is used again. */
+function runOf(peer: PeerFacts): string | undefined {
+  if (peer.kind === 'unverified' || peer.startTicks === undefined) return undefined;
+  return processOf(peer);
+}
+
+function readAgain({ peerNow }: Pick<Connected, 'peerNow'>): Seen {
+  try {
+    const peer = peerNow();
+    return { peer, image: imageOf(peer) };
+  } catch {
+    return { peer: undefined, image: undefined };
+  }
+}
+
+function factsOf(peer: PeerFacts | undefined): AskerFacts {
+  if (!peer || peer.kind === 'unverified') return { verified: false };
+  return { verified: true, ...(peer.pid > 0 ? { pid: peer.pid } : {}), ...programOf(peer) };
+}

@@ -1,0 +1,43 @@
+/**
+ * Who started which sign-in, and who is told its address and its codes (DESIGN, Authority).
+ *
+ * Invariant: at a desk a connection sees the address and the codes of the sign-ins that it started itself, and
+ * finishes no other. The person's windows see and finish all. Elsewhere every command of the owner's does: there
+ * `keyturn pending` is how the person finishes a sign-in that a program started.
+ */
+import type { Question } from '../../broker/questions/question.ts';
+import { isStartedBy } from '../../broker/questions/starter.ts';
+import type { Starter } from '../../broker/questions/starter.ts';
+import type { Caller } from '../../ipc/server/server.ts';
+
+/** Of one way in: the socket, or the windows. */
+export interface SignInDoor {
+  starterOf(caller: Caller): Starter;
+  /** Whether this caller is told how to finish the sign-in, and may finish it. True for what is no sign-in. */
+  mayFinish(caller: Caller, question: Question): boolean;
+}
+
+export const windowDoor: SignInDoor = {
+  starterOf: () => ({ by: 'window' }),
+  mayFinish: () => true,
+};
+
+/** `isDesk`: whether a person sits at windows of the broker's own. */
+export function socketDoor(isDesk: () => boolean): SignInDoor {
+  const numbers = new WeakMap<Caller, number>();
+  let last = 0;
+  const numberOf = (caller: Caller): number => {
+    const number = numbers.get(caller) ?? (last += 1);
+    numbers.set(caller, number);
+    return number;
+  };
+  return {
+    starterOf: (caller) => ({ by: 'command', connection: numberOf(caller) }),
+    mayFinish: (caller, question) =>
+      !isDesk() || !isSignIn(question) || isStartedBy(question, numberOf(caller)),
+  };
+}
+
+function isSignIn(question: Question): question is Question & { readonly kind: 'login' | 'device' } {
+  return question.kind === 'login' || question.kind === 'device';
+}

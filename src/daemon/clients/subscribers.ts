@@ -1,0 +1,17 @@
+/** Connections that are told when a list should be read again. Only the owner's: what changed isn't said. */
+import type { notifications } from '../../ipc/protocol/protocol.ts';
+import type { Caller } from '../../ipc/server/server.ts';
+
+export class Subscribers {
+  readonly #callers = new Set<Caller>();
+
+  /** Until its connection closes. */
+  add(caller: Caller): void {
+    this.#callers.add(caller);
+    caller.onClose(() => this.#callers.delete(caller));
+  }
+
+  tell(what: (typeof notifications)[number]): void {
+    for (const caller of this.#callers) if (caller.role === 'owner') caller.notify(what, {});
+  }
+}

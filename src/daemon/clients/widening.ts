@@ -1,0 +1,178 @@
+/**
+ * Which permissions, and which ends of one, give a program more than it had: asked by the broker of commands, by
+ * the app of its windows.
+ *
+ * Invariants: what isn't clearly less is more. It is compared with what stands on disk, not with the lists,
+ * which don't show all that a permission is held to.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Broker } from '../../broker/broker.ts';
+import { grantsOfAccount } from '../../broker/consent/grant-choice.ts';
+import { namesGrant } from '../../broker/records/permission.ts';
+import type { AsRead, Permission } from '../../broker/records/permission.ts';
+import { KeyturnError } from '../../base/errors.ts';
+import type { ParamsOf } from '../../ipc/protocol/protocol.ts';
+import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
+
+export type PermissionParams = ParamsOf<'permission.set'>;
+export type EndParams = ParamsOf<'permission.end'>;
+
+/** What the person refused a program at an endpoint. */
+export interface Refusal {
+  /** Single scopes; absent, with no accounts either: everything. */
+  readonly scope?: readonly string[];
+  /** Single accounts. */
+  readonly accounts?: readonly string[];
+  /** Milliseconds since the epoch; absent: until the person ends it. */
+  readonly until?: number;
+}
+
+/** Undefined: nothing. Reads records, which are verified by then. */
+export function refusalOf({ parts }: Broker, clientId: string, endpoint: string): Refusal | undefined {
+  const now = parts.clock.wall();
+  const held = parts.permissions.find(clientId, endpoint, now);
+  const until = held?.until === undefined ? {} : { until: held.until };
+  if (held?.decision === 'deny') return until;
+  const leased = parts.leases.of(clientId, now).filter(({ permission }) => permission.endpoint === endpoint);
+  const standing = [...(held ? [held] : []), ...leased.map(({ permission }) => permission)];
+  const scope = union(...standing.map(({ refused = [] }) => refused));
+  const ids = union(...standing.map(({ refusedGrants = [] }) => refusedGrants));
+  if (scope.length === 0 && ids.length === 0) return undefined;
+  const accounts = ids.map((id) => parts.grants.byId(id)?.account ?? id);
+  return {
+    ...(scope.length > 0 ? { scope } : {}),
+    ...(accounts.length > 0 ? { accounts } : {}),
+    ...until,
+  };
+}
+
+/** True where a refusal would end as well: the program could then ask again. Throws what `permission.end` would throw. */
+export function endsRefusal(broker: Broker, { client, resource }: EndParams): boolean {
+  const clientId = broker.parts.clients.resolve(client);
+  return refusalOf(broker, clientId, broker.canonical(resource)) !== undefined;
+}
+
+/**
+ * What a request would set. An account is added to what stands: scopes and end that the request leaves out stay what
+ * they are. Throws `not_found` for an unknown client or account, and `conflict` where it leaves out the scopes and
+ * the permission has run out.
+ */
+export function decisionOf(broker: Broker, params: PermissionParams): Permission {
+  const { permissions, clock, grants, clients } = broker.parts;
+  const clientId = clients.resolve(params.client);
+  const endpoint = broker.canonical(params.resource);
+  const createdAt = clock.wall();
+  const until = params.until === undefined ? undefined : params.until * 1000;
+  const scope = params.scope === undefined ? undefined : parseScope(params.scope);
+  const given = { ...(scope === undefined ? {} : { scope }), ...(until === undefined ? {} : { until }) };
+  const decided = { clientId, endpoint, decision: params.decision, createdAt, ...given };
+  const { account } = params;
+  if (account === undefined || params.decision === 'deny') return decided;
+  const named = { ...decided, grants: grantsOfAccount(grants, { clientId, endpoint, account }) };
+  const held = permissions.find(clientId, endpoint, createdAt);
+  if (held?.decision !== 'allow') {
+    const hasRunOut = !held && permissions.asRead(decided).read?.decision === 'allow';
+    if (hasRunOut && scope === undefined) throw ranOut(clients.nameOf(clientId), endpoint);
+    return named;
+  }
+  const { fixAtFirstToken, resource } = held;
+  return {
+    ...(held.until === undefined ? {} : { until: held.until }),
+    ...(held.scope === undefined ? {} : { scope: held.scope }),
+    ...(scope === undefined && fixAtFirstToken !== undefined ? { fixAtFirstToken } : {}),
+    ...(resource === undefined ? {} : { resource }),
+    ...named,
+  };
+}
+
+/** What a request sets, as it was at one moment: when its card was made, or, without a card, when it was carried out. */
+export interface Judged {
+  readonly decided: Permission;
+  /** It counts only while this stands; absent: whatever stands. */
+  readonly from?: AsRead;
+}
+
+/** Throws what `decisionOf` throws. */
+export function judged(broker: Broker, params: PermissionParams): Judged {
+  const decided = decisionOf(broker, params);
+  const addsAccount = params.account !== undefined && params.decision === 'allow';
+  // What gives no more needs no yes, and must not undo what the person decides meanwhile.
+  if (!addsAccount && widens(broker, params)) return { decided };
+  return { decided, from: broker.parts.permissions.asRead(decided) };
+}
+
+/** What is set now, which is what was judged. Throws `conflict` where it would be something else by now. */
+export function asJudged(broker: Broker, params: PermissionParams, { decided }: Judged): Permission {
+  const now = decisionOf(broker, params);
+  if (isDeepStrictEqual({ ...now, createdAt: 0 }, { ...decided, createdAt: 0 })) return now;
+  throw new KeyturnError('conflict', `The permission for ${now.endpoint} changed in the meantime.`, {
+    rule: 'What is set is what was shown when it was asked about',
+    hint: 'Look at what stands (`keyturn clients`), and name the scopes: `keyturn allow` with --scope.',
+  });
+}
+
+/**
+ * True unless the client has such a permission already, and it reaches as far as the new one and lasts as long.
+ * Reads records, which are verified by then. Throws what `permission.set` would throw for such params.
+ */
+export function widens(broker: Broker, params: PermissionParams): boolean {
+  const { clients, permissions, clock } = broker.parts;
+  const { client, resource, decision, scope: _scope, until: _until, account: _account, ...more } = params;
+  const clientId = clients.resolve(client);
+  const endpoint = broker.canonical(resource);
+  const decided = decisionOf(broker, params);
+  const wanted = decided.scope;
+  const until = decided.until === undefined ? undefined : Math.floor(decided.until / 1000);
+  const refused = refusalOf(broker, clientId, endpoint);
+  if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
+  const held = permissions.find(clientId, endpoint, clock.wall());
+  if (held?.decision !== 'allow' || Object.keys(more).length > 0) return true;
+  if (decided.grants?.some((id) => !namesGrant(held, id))) return true;
+  return (
+    !reachesOnly(wanted, held.scope) ||
+    !endsBy(until, held.until) ||
+    isOpenEnded(broker, held) ||
+    undoesRefusal(wanted, refused)
+  );
+}
+
+/** Absent: not limited to any scopes. */
+function reachesOnly(wanted: readonly string[] | undefined, has: readonly string[] | undefined): boolean {
+  return has === undefined || (wanted !== undefined && isWithin(wanted, has));
+}
+
+/** Absent: until it is ended. `wanted` in seconds since 1970, `has` in milliseconds. */
+function endsBy(wanted: number | undefined, has: number | undefined): boolean {
+  // The lists show whole seconds, and what is as long as they say is no longer.
+  return has === undefined || (wanted !== undefined && wanted <= Math.floor(has / 1000));
+}
+
+/**
+ * True where a permission is held to the scopes of its first token, or to the resource that the server named
+ * then and doesn't name any more. Set anew it is held to neither.
+ */
+function isOpenEnded({ parts }: Broker, { endpoint, resource, fixAtFirstToken }: Permission): boolean {
+  if (fixAtFirstToken === true) return true;
+  return (
+    resource !== undefined && parts.grants.forEndpoint(endpoint).some((grant) => grant.resource !== resource)
+  );
+}
+
+/** The person refused single scopes on a card; a permission for all of them names each. */
+function undoesRefusal(wanted: readonly string[] | undefined, refused: Refusal | undefined): boolean {
+  return refused?.scope?.some((name) => wanted === undefined || wanted.includes(name)) ?? false;
+}
+
+/** A denial with an end, in place of a refusal that lasts longer. `wanted` in seconds, `has` in milliseconds. */
+function isOverSooner(wanted: number | undefined, has: number | undefined): boolean {
+  return wanted !== undefined && (has === undefined || wanted < Math.floor(has / 1000));
+}
+
+function ranOut(clientName: string, endpoint: string): KeyturnError {
+  return new KeyturnError('conflict', `The permission of ${clientName} for ${endpoint} has run out.`, {
+    rule: 'An account is added to the scopes that stand; where a permission ran out, none stand',
+    hint:
+      'Name them: keyturn allow CLIENT RESOURCE --account ACCOUNT --scope "A B" (and --for TIME). ' +
+      'For every scope, run `keyturn end CLIENT RESOURCE` first.',
+  });
+}

@@ -1,0 +1,131 @@
+/**
+ * A home: its folders, its id and the owner's key.
+ *
+ * Invariant: id and key are made once, by the broker that holds the home's lock, and a file that
+ * exists but can't be read is never replaced. owner.key opens only the socket (DESIGN, invariant 1).
+ */
+import { createSecretKey, randomBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { formats, jsonOf, refuseNewer, shaped } from '../../store/record-formats.ts';
+import { prepareFolder } from '../../ipc/wire/endpoint.ts';
+import { ownerId } from '../../ipc/wire/wire.ts';
+import type { HomePaths } from '../../base/paths.ts';
+import { checkFileIfAny, readPrivate, replaceFile } from '../../base/private-file.ts';
+
+const homeSchema = z.object({
+  version: z.literal(formats.home),
+  homeId: z.string().regex(/^[A-Za-z0-9_-]{22}$/),
+  /** True once the master secret was written to the vault: from then on its absence is an error. */
+  hasMaster: z.boolean(),
+  /** The vault that holds it, with its key; absent in homes of older versions until their vault is opened. */
+  vault: z.string().max(64).optional(),
+});
+
+const ownerKeySchema = z.object({
+  clientId: z.literal(ownerId),
+  key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  brokerId: z.string(),
+});
+
+export interface Home {
+  readonly paths: HomePaths;
+  /** 16 random bytes, base64url. The broker's id on the wire. */
+  readonly homeId: string;
+  readonly ownerKey: KeyObject;
+  /** True when this start created the home. */
+  readonly isNew: boolean;
+  /** True once the vault holds the master secret: from then on its absence is an error. */
+  readonly hasMaster: boolean;
+  /** The vault that holds it, as strange-home.ts names it; undefined where no broker noted it yet. */
+  readonly vault: string | undefined;
+  /** Records that the vault holds the master secret now. */
+  masterWritten(): Promise<void>;
+  /** Records which vault the home's secrets are in. */
+  keptIn(vault: string): Promise<void>;
+}
+
+export function homeFile(paths: HomePaths): string {
+  return path.join(paths.state, 'home.json');
+}
+
+export function ownerKeyFile(paths: HomePaths): string {
+  return path.join(paths.config, 'owner.key');
+}
+
+/** Makes the folders (0700) that are missing. Throws `socket_unsafe` where one isn't private. */
+export function prepareFolders(paths: HomePaths): void {
+  for (const folder of [paths.config, paths.state, paths.run]) prepareFolder(folder);
+}
+
+/** Files that keep the broker from starting where others could read or change them; records refuse by themselves. */
+const checkedInConfig = /^(settings\.json|owner\.key)$/;
+const checkedInState = /^(home\.json|vault\.sealed|audit(-\d+)?\.jsonl|daemon\.(lock|log))$/;
+
+/** Throws `file_unreadable` where one isn't the user's alone. */
+export async function checkFiles(paths: HomePaths): Promise<void> {
+  for (const [folder, names] of [
+    [paths.config, checkedInConfig],
+    [paths.state, checkedInState],
+  ] as const) {
+    for (const name of await readdir(folder)) {
+      if (names.test(name)) await checkFileIfAny(path.join(folder, name));
+    }
+  }
+}
+
+/** Opens or creates the home. The caller holds the lock. Throws `file_unreadable`. */
+export async function openHome(paths: HomePaths): Promise<Home> {
+  const file = homeFile(paths);
+  const existing = await readJson(file, homeSchema, formats.home);
+  const record = existing ?? {
+    version: formats.home,
+    homeId: randomBytes(16).toString('base64url'),
+    hasMaster: false,
+  };
+  if (!existing) await writeJson(file, record);
+  let current: z.infer<typeof homeSchema> = record;
+  const change = async (changed: Partial<typeof current>): Promise<void> => {
+    const next = { ...current, ...changed };
+    await writeJson(file, next);
+    current = next;
+  };
+  return {
+    paths,
+    homeId: record.homeId,
+    ownerKey: await ownerKey(paths, record.homeId),
+    isNew: !existing,
+    get hasMaster() {
+      return current.hasMaster;
+    },
+    get vault() {
+      return current.vault;
+    },
+    masterWritten: () => change({ hasMaster: true }),
+    keptIn: (vault) => change({ vault }),
+  };
+}
+
+async function ownerKey(paths: HomePaths, homeId: string): Promise<KeyObject> {
+  const file = ownerKeyFile(paths);
+  const existing = await readJson(file, ownerKeySchema);
+  if (existing) return createSecretKey(existing.key, 'base64url');
+  const key = randomBytes(32).toString('base64url');
+  await writeJson(file, { clientId: ownerId, key, brokerId: homeId });
+  return createSecretKey(key, 'base64url');
+}
+
+async function writeJson(file: string, value: unknown): Promise<void> {
+  await replaceFile(file, `${JSON.stringify(value)}\n`);
+}
+
+/** `known`: the newest format of a file that has one. */
+async function readJson<T>(file: string, schema: z.ZodType<T>, known?: number): Promise<T | undefined> {
+  const bytes = await readPrivate(file);
+  if (!bytes) return undefined;
+  const json = jsonOf(file, bytes.toString('utf8'));
+  if (known !== undefined) refuseNewer(file, json, known);
+  return shaped(file, schema, json);
+}

@@ -1,0 +1,36 @@
+/**
+ * The key files of programs that were unpaired.
+ *
+ * Invariant: a file goes only if it holds a key of this very home and program, which opens nothing any more. What
+ * can't be read, belongs to another home or is a symbolic link stays.
+ */
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import type { HomePaths } from '../../base/paths.ts';
+import { readPrivate } from '../../base/private-file.ts';
+
+const keySchema = z.object({ clientId: z.string(), brokerId: z.string() });
+
+/** Without it the next pairing under this name would be refused (`conflict`). Never fails: the program is unpaired already. */
+export async function removeKeyFiles(
+  { config }: Pick<HomePaths, 'config'>,
+  removed: z.output<typeof keySchema>,
+): Promise<void> {
+  const folder = path.join(config, 'clients');
+  for (const name of await readdir(folder).catch(() => [])) {
+    const file = path.join(folder, name);
+    const key = name.endsWith('.key') ? await keyIn(file) : undefined;
+    if (key?.clientId !== removed.clientId || key.brokerId !== removed.brokerId) continue;
+    await rm(file).catch(() => undefined);
+  }
+}
+
+async function keyIn(file: string): Promise<z.output<typeof keySchema> | undefined> {
+  try {
+    const bytes = await readPrivate(file);
+    return keySchema.safeParse(JSON.parse(bytes?.toString('utf8') ?? 'null')).data;
+  } catch {
+    return undefined;
+  }
+}

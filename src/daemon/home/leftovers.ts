@@ -1,0 +1,34 @@
+/**
+ * What a crash leaves beside the home's files.
+ *
+ * Invariant: only what was on its way to take a file's place, and never did, is removed, and only under
+ * the home's lock. What was cut off a torn file is kept, and told at each start until a person takes it
+ * away.
+ */
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { HomePaths } from '../../base/paths.ts';
+
+/** Drafts of ours, of Keyturn 0.1 (`NAME.json.123`), of the settings, and of the socket's record. */
+const drafts = [
+  /^(home|grants|registrations|clients|permissions|overrides)\.json(\.new|\.\d+)$/,
+  /^grants\.jsonl\.new$/,
+  /\.torn-[0-9a-f]{8}\.new$/,
+  /^owner\.key(\.new|\.\d+)$/,
+  /^settings\.json(\.new|\.tmp-[0-9a-f]+)$/,
+  /^broker\.path\.\d+$/,
+];
+
+const torn = /\.torn-[0-9a-f]{8}$/;
+
+/** The caller holds the lock. Never fails: what can't be removed blocks nothing, and is told. */
+export async function clearLeftovers(paths: HomePaths, log: (line: string) => void): Promise<void> {
+  for (const folder of [paths.config, paths.state, paths.run]) {
+    for (const name of await readdir(folder).catch(() => [])) {
+      const file = path.join(folder, name);
+      if (torn.test(name)) log(`${file} was cut off a file that a crash tore; nothing uses it`);
+      if (!drafts.some((draft) => draft.test(name))) continue;
+      await rm(file).catch(() => log(`${file}, which a crash left, could not be removed`));
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * One broker a home.
+ *
+ * Invariant: the lock is the kernel's (flock), held by open descriptors: it ends with the process,
+ * however that dies, and a reused pid can't be taken for its holder. The folder is locked besides the file, so
+ * that a second broker can't start where somebody removed daemon.lock. On Windows the named pipe itself
+ * can be created only once, which does the same.
+ */
+import { closeSync, constants, openSync } from 'node:fs';
+import path from 'node:path';
+import { KeyturnError } from '../../base/errors.ts';
+
+/** <sys/file.h>: the same on Linux and macOS. */
+const LOCK_EX = 2;
+const LOCK_NB = 4;
+
+/** Takes the home's lock; the function it returns gives it back. Throws `broker_running`. */
+export async function takeLock(stateFolder: string, platform = process.platform): Promise<() => void> {
+  if (platform === 'win32') return () => undefined;
+  const { default: koffi } = await import('koffi');
+  // `null`: the symbols of this process, so that every libc serves.
+  const flock = koffi.load(null).func('int flock(int fd, int operation)');
+  const held: number[] = [];
+  const release = (): void => {
+    for (const descriptor of held) closeSync(descriptor);
+  };
+  for (const [name, flags] of [
+    [path.join(stateFolder, 'daemon.lock'), 'a'],
+    [stateFolder, constants.O_RDONLY],
+  ] as const) {
+    const descriptor = openSync(name, flags, 0o600);
+    held.push(descriptor);
+    if (flock(descriptor, LOCK_EX | LOCK_NB) === 0) continue;
+    release();
+    throw new KeyturnError('broker_running', `A broker already runs for this home (${stateFolder}).`, {
+      hint: 'Use it, or end it with: keyturn daemon --stop',
+    });
+  }
+  return release;
+}

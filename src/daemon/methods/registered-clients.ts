@@ -1,0 +1,106 @@
+/**
+ * The clients of ours at issuers, entered by hand or registered by themselves: what there is, and its end,
+ * by removal or by another that takes its place.
+ *
+ * Invariant: no answer holds a secret. None is removed while a grant needs it: a refresh token is of use
+ * to the client that it was issued to and to no other (RFC 6749 §6), and that one alone may revoke it
+ * (RFC 7009 §2.1).
+ */
+import type { Grant } from '../../broker/records/grant.ts';
+import type { BrokerParts } from '../../broker/parts.ts';
+import type { RegistrationRecord } from '../../broker/records/registrations.ts';
+import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
+import { longest } from '../../ipc/wire/wire.ts';
+
+type Registered = ResultOf<'registration.list'>['registrations'][number];
+
+/** Grants named in a refusal; a person revokes a few by hand, and the rest is counted. */
+const mostNamed = 5;
+
+/** Verified or not: to list, never to act upon. */
+export function registeredAnswers({
+  registrations,
+  servers,
+}: Pick<BrokerParts, 'registrations' | 'servers'>): Registered[] {
+  return registrations.shown().map((record) => {
+    const state = registrations.standing(record, servers.timeAt(record.registration.issuer));
+    return { ...answer(record), ...(state === undefined ? {} : { state }) };
+  });
+}
+
+function answer(record: RegistrationRecord): Registered {
+  const { issuer, source, tokenEndpointAuthMethod, redirectUri, registeredAt } = record.registration;
+  return {
+    issuer,
+    clientId: clientIdOf(record),
+    source,
+    authMethod: tokenEndpointAuthMethod,
+    ...(record.grant === undefined ? { redirectUri } : { grant: record.grant }),
+    registeredAt: Math.floor(registeredAt / 1000),
+  };
+}
+
+/** As it is listed and named: an issuer may give one of any length, which must not spoil the whole list. */
+const clientIdOf = ({ registration }: RegistrationRecord): string =>
+  registration.clientId.slice(0, longest.url);
+
+/** Throws `not_found`, `conflict` while grants need it, and what the vault throws. */
+export async function removeRegistered(
+  { registrations, grants, audit }: BrokerParts,
+  { issuer, clientId }: ParamsOf<'registration.remove'>,
+): Promise<void> {
+  const records = registrations
+    .all()
+    .filter((record) => record.registration.issuer === issuer && clientIdOf(record) === clientId);
+  if (records.length === 0) throw notFound(issuer, clientId);
+  refuseNeeded(grants, records, 'then remove the client');
+  for (const record of records) await registrations.remove(record);
+  await audit.record({ event: 'registration', outcome: 'removed', issuer });
+}
+
+/** Throws `conflict` while grants need any of these; `next`: what the person can do once they don't. */
+export function refuseNeeded(
+  grants: BrokerParts['grants'],
+  records: readonly RegistrationRecord[],
+  next: string,
+): void {
+  for (const record of records) {
+    const needing = grants.all().filter((grant) => grant.registrationId === record.id && needsClient(grant));
+    if (needing.length > 0) throw stillNeeded(record, needing, next);
+  }
+}
+
+/** It has ended here, and the issuer has still to be told. */
+const isUntold = ({ state }: Grant): boolean => state.kind === 'revoked' && state.receipt === 'pending';
+
+const needsClient = (grant: Grant): boolean => grant.state.kind === 'active' || isUntold(grant);
+
+function notFound(issuer: string, clientId: string): KeyturnError {
+  return new KeyturnError('not_found', `No client ${quoted(clientId)} is known at ${quoted(issuer)}.`, {
+    hint: '`keyturn register --list` shows the clients there are.',
+  });
+}
+
+function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next: string): KeyturnError {
+  const { issuer } = record.registration;
+  const names = grants.slice(0, mostNamed).map(nameOf);
+  const rest = grants.length - names.length;
+  const list = [...names, ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
+  const first = grants.find((grant) => !isUntold(grant));
+  return new KeyturnError(
+    'conflict',
+    `The client ${quoted(clientIdOf(record))} at ${quoted(issuer)} is still needed by: ${list}.`,
+    {
+      rule: 'RFC 6749 §6, RFC 7009 §2.1: only the client that a refresh token was issued to may use or revoke it',
+      hint: first
+        ? `Revoke them first, e.g. keyturn revoke ${shellWord(first.id)}; ${next}.`
+        : 'They have ended here, and the issuer isn’t told yet: `keyturn list` says when it is asked next.',
+    },
+  );
+}
+
+function nameOf(grant: Grant): string {
+  const how = isUntold(grant) ? 'ended, and its issuer not told yet' : quoted(grant.account);
+  return `${quoted(grant.endpoints[0] ?? grant.resource)} (${how})`;
+}

@@ -1,0 +1,142 @@
+/**
+ * Client information that the user entered: `keyturn register` (spec, Client registration 1 and 4).
+ *
+ * Invariants: it is bound to the issuer it was entered for, and replaces an earlier entry for it, unless grants
+ * need that one: only the client that a refresh token was issued to may use it. The same client entered anew (with
+ * another secret, say) keeps its grants.
+ */
+import { freshRedirect } from '../../broker/loopback/loopback.ts';
+import type { BrokerParts } from '../../broker/parts.ts';
+import type { RegistrationRecord } from '../../broker/records/registrations.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
+import { clientAuthentication } from '../../oauth/client/client-authentication.ts';
+import type { Registration } from '../../oauth/client/registration.ts';
+import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
+import { refuseNeeded } from './registered-clients.ts';
+
+type Entry = ParamsOf<'registration.set'>;
+
+type CheckParts = Pick<BrokerParts, 'urlPolicy' | 'registrations' | 'grants'>;
+
+/** Changes nothing. Throws `insecure_url`, `invalid_request`, `client_rejected`, `conflict`. */
+export function checkRegistration({ urlPolicy, registrations, grants }: CheckParts, entry: Entry): void {
+  requireSecureUrl(entry.issuer, 'the issuer', urlPolicy);
+  if (entry.idp) requireSecureUrl(entry.idp.issuer, 'the identity provider', urlPolicy);
+  requireConsistent(entry);
+  checkRedirect(entry.redirectUri);
+  // A key that can't sign is found out now, not at the first sign-in.
+  if (entry.privateKey !== undefined) requireUsableKey(entry, entry.privateKey);
+  const others = enteredFor({ registrations }, entry.issuer).filter((record) => !isSame(record, entry));
+  refuseNeeded(grants, others, 'then enter the other client');
+}
+
+const isSame = ({ registration }: RegistrationRecord, { clientId }: Entry): boolean =>
+  registration.clientId === clientId;
+
+/** What a new entry for this issuer replaces. */
+export function enteredFor(
+  { registrations }: Pick<BrokerParts, 'registrations'>,
+  issuer: string,
+): RegistrationRecord[] {
+  return registrations
+    .all()
+    .filter(({ registration: r }) => r.issuer === issuer && r.source === 'preregistered');
+}
+
+/** Throws as `checkRegistration`, and what the vault throws. */
+export async function enterRegistration(
+  parts: BrokerParts,
+  entry: Entry,
+): Promise<ResultOf<'registration.set'>> {
+  const { registrations, audit, clock, grants, refresher } = parts;
+  checkRegistration(parts, entry);
+  const earlier = enteredFor(parts, entry.issuer);
+  const same = earlier.find((record) => isSame(record, entry));
+  const redirectUri = entry.redirectUri ?? same?.registration.redirectUri ?? freshRedirect();
+  const registration: Registration = {
+    issuer: entry.issuer,
+    clientId: entry.clientId,
+    source: 'preregistered',
+    ...authMethodOf(entry),
+    redirectUri,
+    registeredAt: clock.wall(),
+  };
+  const purpose = purposeOf(entry);
+  const secret = entry.privateKey ?? entry.clientSecret;
+  if (same) {
+    await registrations.renew(same, registration, secret, purpose);
+    await refresher.tryAgain(grants.all().filter(({ registrationId }) => registrationId === same.id));
+  } else await registrations.add(registration, secret, purpose);
+  for (const record of earlier) if (record !== same) await registrations.remove(record);
+  await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
+  // An issuer has one at most.
+  const replaced = earlier[0]?.registration.clientId;
+  return {
+    ...(purpose.grant === undefined ? { redirectUri } : {}),
+    ...(replaced === undefined ? {} : { replaced }),
+  };
+}
+
+/** Throws `client_rejected`, which says what is wrong with the key. */
+function requireUsableKey(entry: Entry, key: string): void {
+  const { issuer, clientId } = entry;
+  const server = { issuer, tokenEndpoint: '', metadata: {} };
+  const registration = { issuer, clientId, source: 'preregistered' as const, ...authMethodOf(entry) };
+  clientAuthentication({ server, registration, clientSecret: key });
+}
+
+function authMethodOf({
+  authMethod,
+  clientSecret,
+  privateKey,
+  alg,
+}: Entry): Pick<Registration, 'tokenEndpointAuthMethod' | 'isAuthMethodAssumed' | 'signingAlg'> {
+  const signing = alg === undefined ? {} : { signingAlg: alg };
+  if (authMethod !== undefined) return { tokenEndpointAuthMethod: authMethod, ...signing };
+  if (privateKey !== undefined) return { tokenEndpointAuthMethod: 'private_key_jwt', ...signing };
+  if (clientSecret === undefined) return { tokenEndpointAuthMethod: 'none' };
+  return { tokenEndpointAuthMethod: 'client_secret_basic', isAuthMethodAssumed: true };
+}
+
+function purposeOf({ grant, idp }: Entry): Pick<RegistrationRecord, 'grant' | 'idp'> {
+  if (grant === undefined || grant === 'authorization_code') return {};
+  return idp === undefined ? { grant } : { grant, idp };
+}
+
+/** What contradicts itself would fail at the server, later and less clearly. */
+function requireConsistent({ clientSecret, privateKey, authMethod, grant, idp, alg }: Entry): void {
+  const isWanting = authMethod === 'client_secret_basic' || authMethod === 'client_secret_post';
+  const problems: readonly (readonly [boolean, string])[] = [
+    [clientSecret !== undefined && privateKey !== undefined, 'a client has a secret or a key, not both'],
+    [
+      authMethod === 'none' && (clientSecret ?? privateKey) !== undefined,
+      'a client that proves nothing has neither secret nor key',
+    ],
+    [isWanting && clientSecret === undefined, `${authMethod} needs a client secret`],
+    [authMethod === 'private_key_jwt' && privateKey === undefined, 'private_key_jwt needs a private key'],
+    [alg !== undefined && privateKey === undefined, 'an algorithm belongs to a private key'],
+    [(grant === 'id-jag') !== (idp !== undefined), 'id-jag and an identity provider belong together'],
+    [
+      grant === 'client_credentials' && clientSecret === undefined && privateKey === undefined,
+      'client_credentials needs a secret or a key',
+    ],
+  ];
+  const problem = problems.find(([isSo]) => isSo)?.[1];
+  if (problem === undefined) return;
+  throw new KeyturnError('invalid_request', `This can't be a registration: ${problem}.`, {
+    hint: 'keyturn register --help shows what goes together.',
+  });
+}
+
+/** Spec, security requirement 5: a redirect URI is a localhost URL (or HTTPS, which no loopback can serve). */
+function checkRedirect(redirectUri: string | undefined): void {
+  if (redirectUri === undefined) return;
+  const url = URL.parse(redirectUri);
+  const isLoopback = url?.protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
+  if (isLoopback && url.port !== '' && url.hash === '' && url.search === '') return;
+  throw new KeyturnError('invalid_request', `${quoted(redirectUri)} can't be a redirect URI here.`, {
+    rule: 'RFC 8252 §7.3: a loopback redirect URI with a port',
+    hint: 'Give one like http://127.0.0.1:53123/callback, as it is registered at the issuer.',
+  });
+}

@@ -1,0 +1,120 @@
+/**
+ * The settings that need the vault's word, as the vault keeps them, and what differs from them.
+ *
+ * Invariant: what is compared is the value that its schema made, and of a file of authorities its content. A value
+ * that takes away (a shorter time until the lock, no plain http) needs no word.
+ */
+import { z } from 'zod';
+import type { AuthoritiesFile } from '../system/authorities.ts';
+import { defaultSettings, isSettingName, settingsSchema, standing } from './settings.ts';
+import type { SettingName, Settings } from './settings.ts';
+
+export const confirmedSchema = z.object({
+  /** By name. Defaults are left out, so that they may change with a new Keyturn. Each is checked again where it is used. */
+  values: z.record(z.string().max(64), z.union([z.string().max(16_384), z.number(), z.boolean()])),
+  /** SHA-256 of the file of authorities, base64url. */
+  authorities: z.string().max(64).optional(),
+});
+
+export type Confirmed = z.infer<typeof confirmedSchema>;
+
+export const nothingConfirmed: Confirmed = { values: {} };
+
+/** A setting that was written otherwise than the vault has it. */
+export interface Difference {
+  readonly name: SettingName;
+  /** What was written; absent: it was unset. */
+  readonly value?: Settings[SettingName];
+  /** What counts in its place; absent: nothing. */
+  readonly held?: Settings[SettingName];
+  /** The value is the same, and the file that it names has another content. */
+  readonly isContent?: true;
+}
+
+/** The names that need the vault's word. */
+const confirmedNames: readonly SettingName[] = Object.keys(standing)
+  .filter(isSettingName)
+  .filter((name) => standing[name] === 'confirmed');
+
+/** These settings as the vault keeps them. `authorities`: of the file that they name. */
+export function toConfirmed(settings: Settings, authorities: AuthoritiesFile | undefined): Confirmed {
+  const values: Confirmed['values'] = {};
+  for (const name of confirmedNames) {
+    const value = settings[name];
+    if (value !== undefined && value !== defaultSettings[name]) values[name] = value;
+  }
+  const named = settings.extraAuthorities === undefined ? undefined : authorities?.hash;
+  return { values, ...(named === undefined ? {} : { authorities: named }) };
+}
+
+/** The value that the vault has; the default where it has none, or one that this Keyturn can't use. */
+function heldValue({ values }: Confirmed, name: SettingName): Settings[SettingName] {
+  return settingsSchema.shape[name].safeParse(values[name]).data ?? defaultSettings[name];
+}
+
+/** What was written and needs a word that the vault doesn't give. */
+export function differences(
+  written: Settings,
+  confirmed: Confirmed,
+  authorities: AuthoritiesFile | undefined,
+): Difference[] {
+  return confirmedNames.flatMap((name) => differenceOf(name, written[name], confirmed, authorities) ?? []);
+}
+
+/** The same of one setting. `authorities`: of the file that `extraAuthorities` names, as it is now. */
+export function differenceOf(
+  name: SettingName,
+  value: Settings[SettingName],
+  confirmed: Confirmed,
+  authorities: AuthoritiesFile | undefined,
+): Difference | undefined {
+  const held = heldValue(confirmed, name);
+  const isContent =
+    name === 'extraAuthorities' && value !== undefined && authorities?.hash !== confirmed.authorities;
+  if (value === held) return isContent ? { name, value, isContent: true } : undefined;
+  if (!needsWord(name, value, held)) return undefined;
+  return { name, ...(value === undefined ? {} : { value }), ...(held === undefined ? {} : { held }) };
+}
+
+/** False where `value` only takes away from what `held` gives. */
+function needsWord(name: SettingName, value: Settings[SettingName], held: Settings[SettingName]): boolean {
+  if (standing[name] !== 'confirmed' || value === held) return false;
+  if (name === 'insecureLoopback') return value === true;
+  if (name === 'lockWithScreen') return value !== true;
+  if (name !== 'lockAfter' || typeof value !== 'number') return true;
+  return typeof held === 'number' && value > held;
+}
+
+/** The settings to go by: what was written, and where that differs what the vault has. */
+export function inForce(written: Settings, different: readonly Difference[]): Settings {
+  const settings: Settings = { ...written };
+  for (const { name, held, isContent } of different) {
+    // Of another content nothing is left that could be trusted.
+    Object.assign(settings, { [name]: isContent ? undefined : held });
+  }
+  return settings;
+}
+
+/** `confirmed` with one setting changed. */
+export function withSetting(
+  confirmed: Confirmed,
+  name: SettingName,
+  value: Settings[SettingName],
+  authorities: AuthoritiesFile | undefined,
+): Confirmed {
+  const held = Object.fromEntries(confirmedNames.map((each) => [each, heldValue(confirmed, each)]));
+  const settings = settingsSchema.parse({ ...held, [name]: value });
+  const changed = toConfirmed(settings, authorities);
+  if (name === 'extraAuthorities' || confirmed.authorities === undefined) return changed;
+  return { ...changed, authorities: confirmed.authorities };
+}
+
+/** True where the person refused exactly these already. */
+export function isDeclined(different: readonly Difference[], declined: Confirmed | undefined): boolean {
+  if (!declined) return false;
+  return different.every(({ name, value, isContent }) => {
+    // A content that was refused once may be another one now: it is asked again.
+    if (isContent) return false;
+    return value === heldValue(declined, name);
+  });
+}

@@ -1,0 +1,395 @@
+/**
+ * What the vault vouches for of its home: whose it is, and which settings count.
+ *
+ * Invariants: it is read at the vault's first use, once, and never at start-up. At a desk, and in a desk's home, a
+ * setting of the table `standing` counts as the vault has it, whatever the file says. Where the person at a desk
+ * was never asked about what the file says, nothing goes to the network until they answer the card. The vault is
+ * written before the file: a crash in between costs no yes, and confers nothing that nobody said yes to.
+ */
+import { KeyturnError } from '../../base/errors.ts';
+import type { Vault } from '../../vault/base/vault.ts';
+import { readAuthorities } from '../system/authorities.ts';
+import type { AuthoritiesFile } from '../system/authorities.ts';
+import {
+  differenceOf,
+  differences,
+  inForce,
+  isDeclined,
+  nothingConfirmed,
+  toConfirmed,
+  withSetting,
+} from './confirmed-settings.ts';
+import type { Confirmed, Difference } from './confirmed-settings.ts';
+import { closedDesk } from './closed-desk.ts';
+import { readHomeItem, writeHomeItem } from './home-item.ts';
+import type { HomeItem } from './home-item.ts';
+import type { Home } from '../home/home.ts';
+import type { WriteLog } from '../system/log.ts';
+import type { SettingsBook } from './settings-book.ts';
+import type { SettingName, Settings } from './settings.ts';
+import { otherHome, vaultName } from './strange-home.ts';
+
+/** `later`: nobody answered, or the person put it off. */
+export type SettingsVerdict = 'yes' | 'no' | 'later';
+
+export interface HomeWordParts {
+  readonly home: Pick<Home, 'homeId' | 'isNew' | 'hasMaster' | 'vault' | 'keptIn'>;
+  readonly book: SettingsBook;
+  readonly vault: Vault;
+  /** Read first. In a keyring that was exchanged for another this throws, before the missing item `home` can mislead. */
+  readonly master: () => Promise<unknown>;
+  /** The running broker is the tray app. */
+  readonly isDesk: boolean;
+  /** A vault of this home was opened before this start, as far as its files tell. */
+  readonly isOpened: boolean;
+  /** Why nothing is served, where the files don't belong together. */
+  readonly strange: KeyturnError | undefined;
+  /** Asks the person on one card; calls `answered`, then writes the answer into the audit log. Never rejects. */
+  readonly ask: (different: readonly Difference[], answered: () => void) => Promise<SettingsVerdict>;
+  /** From now on no copy counts that somebody made of what confers authority. */
+  readonly renewAuthority: () => Promise<void>;
+  /** What `state` answers changed, or the settings in force. */
+  readonly changed: () => void;
+  readonly log: WriteLog;
+}
+
+export interface HomeState {
+  /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
+  readonly state: 'unchecked' | 'checked' | 'passing' | 'strange';
+  /** `here`: the app runs. `closed`: a desk's home without its app. */
+  readonly desk: 'unknown' | 'none' | 'here' | 'closed' | 'released';
+  /** The card about the settings waits; until then nothing goes out. */
+  readonly isWaiting: boolean;
+  readonly why?: string;
+  readonly differing: readonly Difference[];
+}
+
+export class HomeWord {
+  readonly #parts: HomeWordParts;
+  #strange: KeyturnError | undefined;
+  #item: HomeItem | undefined;
+  /** What the person answered before the vault was opened. */
+  #early: Confirmed | 'no' | undefined;
+  #different: readonly Difference[] = [];
+  #authorities: AuthoritiesFile | undefined;
+  #learning: Promise<void> | undefined;
+  #asking: Promise<void> | undefined;
+  /** From the person's answer until it counts: who comes in between waits. */
+  #answering: Promise<void> | undefined;
+
+  constructor(parts: HomeWordParts) {
+    this.#parts = parts;
+    this.#strange = parts.strange;
+  }
+
+  /**
+   * At start-up: asks about the settings of a home that this start made, and with a memory vault, which has
+   * forgotten every answer. Opens no vault.
+   */
+  begin(): void {
+    const { home, vault, isDesk } = this.#parts;
+    if (this.#strange || !isDesk || !(home.isNew || vault.kind === 'memory')) return;
+    this.#different = this.#differencesFrom(nothingConfirmed);
+    if (this.#different.length > 0) this.#askOnce();
+  }
+
+  /** Resolves once the vault's word is known. Throws what the vault throws, and why a strange home serves nothing. */
+  async verify(): Promise<void> {
+    this.refuseStrange();
+    if (this.#item) return;
+    this.#learning ??= this.#learn().finally(() => (this.#learning = undefined));
+    await this.#learning;
+  }
+
+  /** Throws why nothing is served, where the home is a strange one as far as it is known. */
+  refuseStrange(): void {
+    if (this.#strange) throw this.#strange;
+  }
+
+  /** Before anything goes to the network or to a browser. Throws as `verify`, and `consent_pending`. */
+  async settled(): Promise<void> {
+    await this.verify();
+    await this.#answering;
+    if (!this.#isUndecided) return;
+    this.#askOnce();
+    throw unanswered(this.#different);
+  }
+
+  /** Before something is widened without a person at this broker. Throws as `verify`, and `not_permitted`. */
+  async requireOpen(): Promise<void> {
+    if (this.#parts.isDesk) return;
+    await this.verify();
+    await this.#lookAgain();
+    if (this.isClosed) throw closedDesk();
+  }
+
+  /** True once it is known that this is a desk's home without its app. */
+  get isClosed(): boolean {
+    return !this.#parts.isDesk && this.#item?.desk === 'marked';
+  }
+
+  /** True once a vault of this home was opened. */
+  get hasMaster(): boolean {
+    const { home, vault, isOpened } = this.#parts;
+    return isOpened || home.hasMaster || vault.kind === 'memory';
+  }
+
+  /** The authorities to trust besides the system's. */
+  get authorities(): AuthoritiesFile | undefined {
+    return this.#authorities;
+  }
+
+  get state(): HomeState {
+    const { vault } = this.#parts;
+    const common = { desk: this.#deskState(), differing: this.#different, isWaiting: this.#isWaiting };
+    if (this.#strange) return { ...common, state: 'strange', why: this.#strange.message };
+    if (vault.kind === 'memory') return { ...common, state: 'passing' };
+    return { ...common, state: this.#item ? 'checked' : 'unchecked' };
+  }
+
+  /**
+   * The owner sets it, with a yes where one was needed. The vault is written, then the caller writes the file. In a
+   * desk's home without its app the vault's settings decide what widens: file and variables may say anything. Throws
+   * as `settled` and `requireOpen`, and `file_unreadable` for authorities that can't be read.
+   */
+  async vouchFor(name: SettingName, value: Settings[SettingName]): Promise<void> {
+    // No vault was ever opened: its first use notes what the file says by then.
+    if (!this.#parts.isDesk && !this.hasMaster) return;
+    await this.settled();
+    await this.#lookAgain();
+    const item = this.#known();
+    const authorities =
+      name === 'extraAuthorities' && typeof value === 'string' ? readAuthorities(value) : this.#authorities;
+    const kept = this.#governs(item) ? 'settings' : 'seen';
+    const confirmed = item[kept] ?? nothingConfirmed;
+    if (this.isClosed && differenceOf(name, value, confirmed, authorities)) throw closedDesk();
+    await this.#write({ ...item, [kept]: withSetting(confirmed, name, value, authorities) });
+    this.#different = this.#different.filter((difference) => difference.name !== name);
+  }
+
+  /**
+   * The app opened the vault: from now on a headless broker widens nothing here. One may have run on a copy of this
+   * home until now, so what it added there must not count here: `renew` comes first. A home whose files can't be
+   * renewed now is marked at the next start.
+   */
+  async mark(renew: () => Promise<void>): Promise<void> {
+    await this.verify();
+    if (!this.#parts.isDesk || this.#known().desk !== 'none') return;
+    try {
+      await renew();
+      await this.#write({ ...this.#known(), desk: 'marked' });
+    } catch (error) {
+      const why = error instanceof KeyturnError ? error.message : 'a file could not be written';
+      this.#parts.log(`a broker without a window may still widen here: ${why}`, 'warn');
+    }
+  }
+
+  /** The person gives the home free for headless brokers, or takes that back. Only for the window of a desk. */
+  async release(isReleased: boolean): Promise<void> {
+    await this.verify();
+    if (!isReleased) await this.#parts.renewAuthority();
+    await this.#write({ ...this.#known(), desk: isReleased ? 'released' : 'marked' });
+    this.#parts.changed();
+  }
+
+  async #learn(): Promise<void> {
+    const { home, book, vault, master, isDesk, changed } = this.#parts;
+    const before = JSON.stringify(this.state);
+    if (vault.kind !== 'memory') {
+      await master();
+      // A home of an older Keyturn: its master is here, so this is its vault.
+      if (home.vault === undefined) await home.keptIn(vaultName(book.current.vault, book.current.vaultKey));
+    }
+    const found = await readHomeItem(vault);
+    if (found && found.homeId !== home.homeId) {
+      this.#strange = otherHome();
+      changed();
+      throw this.#strange;
+    }
+    const item = found ?? { version: 1, homeId: home.homeId, desk: 'none' };
+    if (isDesk) await this.#learnAtDesk(item);
+    else if (item.desk === 'marked') this.#governBy(item);
+    else await this.#learnHeadless(item);
+    if (JSON.stringify(this.state) !== before) changed();
+  }
+
+  /** An app may have opened the vault since: this broker may run on a copy of its home. */
+  async #lookAgain(): Promise<void> {
+    const { isDesk, vault } = this.#parts;
+    if (isDesk || this.isClosed || vault.kind === 'memory') return;
+    const found = await readHomeItem(vault);
+    if (found?.desk === 'marked') this.#governBy(found);
+  }
+
+  async #learnAtDesk(item: HomeItem): Promise<void> {
+    const decided = this.#decided(item);
+    if (decided !== item) await this.#write(decided);
+    this.#governBy(decided);
+    if (this.#isUndecided || !isDeclined(this.#different, decided.declined)) this.#askOnce();
+  }
+
+  /** Nothing was written that would need a word: then there is nothing to ask. */
+  #decided(item: HomeItem): HomeItem {
+    if (item.settings) return item;
+    const written = toConfirmed(this.#parts.book.written, this.#readWritten());
+    if (this.#early === 'no') return { ...item, settings: this.#unasked(), declined: written };
+    if (this.#early) return { ...item, settings: this.#early };
+    // What only takes away is kept too: a file that loses it gives nothing back.
+    return this.#differencesFrom(nothingConfirmed).length === 0 ? { ...item, settings: written } : item;
+  }
+
+  /** What counts without anybody's yes: what only takes away. The vault keeps it too, so that no file takes it back. */
+  #unasked(): Confirmed {
+    const { written } = this.#parts.book;
+    return toConfirmed(inForce(written, this.#differencesFrom(nothingConfirmed)), undefined);
+  }
+
+  /** The vault's settings count. */
+  #governBy(item: HomeItem): void {
+    const { book } = this.#parts;
+    this.#item = item;
+    const confirmed = item.settings ?? nothingConfirmed;
+    this.#different = this.#differencesFrom(confirmed);
+    book.goBy(inForce(book.written, this.#different), this.#different);
+    const { extraAuthorities } = book.current;
+    this.#authorities = extraAuthorities === undefined ? undefined : sameFile(extraAuthorities, confirmed);
+  }
+
+  /** What was written counts, and the vault remembers it. */
+  async #learnHeadless(item: HomeItem): Promise<void> {
+    const { book, log } = this.#parts;
+    const { extraAuthorities } = book.written;
+    this.#authorities = extraAuthorities === undefined ? undefined : readAuthorities(extraAuthorities);
+    this.#different = item.seen ? differences(book.written, item.seen, this.#authorities) : [];
+    const names = this.#different.map(({ name }) => name);
+    if (names.length > 0) {
+      log(
+        `settings were changed since the vault last vouched for them, and count: ${names.join(', ')}`,
+        'warn',
+      );
+    }
+    if (!item.seen || names.length > 0) {
+      await this.#write({ ...item, seen: toConfirmed(book.written, this.#authorities) });
+    }
+    this.#item ??= item;
+  }
+
+  /** One card at a time. */
+  #askOnce(): void {
+    if (this.#different.length === 0) return;
+    this.#asking ??= this.#askPerson().finally(() => {
+      this.#asking = undefined;
+      this.#parts.changed();
+    });
+  }
+
+  async #askPerson(): Promise<void> {
+    const counted = Promise.withResolvers<void>();
+    try {
+      await this.#askAndCount(() => {
+        this.#answering = counted.promise;
+      });
+    } finally {
+      this.#answering = undefined;
+      counted.resolve();
+    }
+  }
+
+  async #askAndCount(answered: () => void): Promise<void> {
+    const authorities = this.#readWritten();
+    const asked = this.#different;
+    const shown = toConfirmed(this.#parts.book.written, authorities);
+    const verdict = await this.#parts.ask(asked, answered);
+    if (verdict === 'later') return;
+    const item = this.#item;
+    if (!item) {
+      this.#early = verdict === 'yes' ? shown : 'no';
+      return;
+    }
+    const { declined: _, ...rest } = item;
+    const next: HomeItem =
+      verdict === 'yes'
+        ? { ...rest, settings: withAll(item.settings, asked, authorities) ?? shown }
+        : { ...rest, settings: item.settings ?? this.#unasked(), declined: shown };
+    // What the vault didn't take was not answered: the card comes back at the next start.
+    try {
+      await this.#write(next);
+      this.#governBy(next);
+    } catch {
+      this.#parts.log('the vault did not take the answer about the settings', 'warn');
+    }
+  }
+
+  async #write(item: HomeItem): Promise<void> {
+    await writeHomeItem(this.#parts.vault, item);
+    this.#item = item;
+  }
+
+  #known(): HomeItem {
+    if (this.#item) return this.#item;
+    throw new Error('the vault’s word is not known yet');
+  }
+
+  /** The settings that a person confirmed count here. */
+  #governs({ desk }: HomeItem): boolean {
+    return this.#parts.isDesk || desk === 'marked';
+  }
+
+  get #isUndecided(): boolean {
+    return this.#parts.isDesk && this.#item !== undefined && this.#item.settings === undefined;
+  }
+
+  get #isWaiting(): boolean {
+    return this.#isUndecided || (this.#item === undefined && this.#asking !== undefined);
+  }
+
+  #deskState(): HomeState['desk'] {
+    const { isDesk } = this.#parts;
+    if (isDesk) return this.#item?.desk === 'released' ? 'released' : 'here';
+    if (!this.#item) return 'unknown';
+    return ({ none: 'none', marked: 'closed', released: 'released' } as const)[this.#item.desk];
+  }
+
+  #differencesFrom(confirmed: Confirmed): Difference[] {
+    return differences(this.#parts.book.written, confirmed, this.#readWritten());
+  }
+
+  /** The file of authorities that the written settings name; undefined where none can be read. */
+  #readWritten(): AuthoritiesFile | undefined {
+    const { extraAuthorities } = this.#parts.book.written;
+    return extraAuthorities === undefined ? undefined : readIfPossible(extraAuthorities);
+  }
+}
+
+/** These settings with what was asked; what was set meanwhile stays. Undefined where nothing was confirmed before. */
+function withAll(
+  before: Confirmed | undefined,
+  asked: readonly Difference[],
+  authorities: AuthoritiesFile | undefined,
+): Confirmed | undefined {
+  if (!before) return undefined;
+  return asked.reduce((held, { name, value }) => withSetting(held, name, value, authorities), before);
+}
+
+/** The file, as long as its content is the one that was confirmed. */
+function sameFile(file: string, { authorities }: Confirmed): AuthoritiesFile | undefined {
+  const found = readIfPossible(file);
+  return found?.hash === authorities ? found : undefined;
+}
+
+/** Undefined where it can't be read: then it vouches for no server. */
+function readIfPossible(file: string): AuthoritiesFile | undefined {
+  try {
+    return readAuthorities(file);
+  } catch {
+    return undefined;
+  }
+}
+
+function unanswered(different: readonly Difference[]): KeyturnError {
+  const names = different.map(({ name }) => name).join(', ');
+  return new KeyturnError('consent_pending', `Settings were written that nobody confirmed here: ${names}.`, {
+    rule: 'At a desk nothing goes to the network before the person confirmed or refused such settings',
+    hint: 'Answer the question in Keyturn’s window, then ask again.',
+  });
+}

@@ -1,0 +1,73 @@
+/**
+ * A change of a setting that the owner asks for.
+ *
+ * Invariants: the vault can't be changed under what rests in it. A setting that needs the vault's word is written
+ * into the vault before the file. Each change is a row of the audit log, which names the setting and not its value:
+ * a proxy's URL may hold a password.
+ */
+import type { BrokerParts } from '../../broker/parts.ts';
+import { KeyturnError } from '../../base/errors.ts';
+import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { HomeWord } from './home-word.ts';
+import type { Home } from '../home/home.ts';
+import type { CheckedSetting, SettingsBook } from './settings-book.ts';
+import { defaultSettings, standing } from './settings.ts';
+import type { SettingName, Settings } from './settings.ts';
+
+export interface ChangeParts {
+  readonly home: Home;
+  readonly book: SettingsBook;
+  readonly parts: BrokerParts;
+  readonly word: Pick<HomeWord, 'vouchFor'>;
+}
+
+type CheckParts = Omit<ChangeParts, 'word'>;
+
+/** Changes nothing. `value` null unsets. Throws `not_found`, `invalid_request`, `conflict`. */
+export function checkSetting(
+  { home, book, parts }: CheckParts,
+  name: string,
+  value: unknown,
+): CheckedSetting {
+  const checked = book.check(name, value);
+  if (isVaults(checked.name, book.current) && checked.value !== book.current[checked.name]) {
+    refuseOccupied(home, parts);
+  }
+  return checked;
+}
+
+/** Throws as `checkSetting` and `HomeWord.vouchFor`, and `file_unreadable`. */
+export async function changeSetting(
+  change: ChangeParts,
+  name: string,
+  value: unknown,
+): Promise<ResultOf<'settings.set'>> {
+  const { book, parts, word } = change;
+  const checked = checkSetting(change, name, value);
+  if (standing[checked.name] === 'confirmed') {
+    await word.vouchFor(checked.name, checked.value ?? defaultSettings[checked.name]);
+  }
+  const inForce = book.set(checked.name, checked.value);
+  const outcome = `${checked.name} ${checked.value === undefined ? 'unset' : 'set'}`;
+  await parts.audit.record({ event: 'settings', outcome });
+  return { inForce };
+}
+
+/** What opens a sealed file belongs to it: with another key nothing in it could be read any more. */
+function isVaults(name: SettingName, { vault }: Settings): boolean {
+  return name === 'vault' || (name === 'vaultKey' && vault === 'sealed-file');
+}
+
+function refuseOccupied(home: Home, { grants }: BrokerParts): void {
+  const living = grants
+    .all()
+    .filter(({ state }) => state.kind !== 'revoked' || state.receipt === 'pending').length;
+  if (living === 0 && !home.hasMaster) return;
+  const what = living > 0 ? 'grants rest in it' : 'it holds the key that programs were paired with';
+  throw new KeyturnError('conflict', `The vault can't be changed: ${what}.`, {
+    rule: 'What rests in one vault is never moved to another, nor left behind without a word',
+    hint: home.hasMaster
+      ? '`keyturn reset` ends this home with all that rests in it; after that, set the other vault. Or use another KEYTURN_HOME.'
+      : 'Revoke the grants first (`keyturn revoke`). Or use another KEYTURN_HOME.',
+  });
+}

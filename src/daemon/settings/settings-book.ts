@@ -1,0 +1,159 @@
+/**
+ * The settings while a broker runs: what counts, where it comes from, and changes.
+ *
+ * Invariant: a value is checked by its schema before it is written, and the file is replaced whole.
+ * A change is in force at once only where the table of `live` settings says so, and never against
+ * this run's environment, which a broker that the user starts takes as it is.
+ */
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { Difference } from './confirmed-settings.ts';
+import { didYouMean } from './near-name.ts';
+import {
+  defaultSettings,
+  fromEnvironment,
+  isSettingName,
+  live,
+  openStore,
+  readSettings,
+  settingsSchema,
+  standing,
+  takes,
+  writeSettings,
+} from './settings.ts';
+import type { SettingName, Settings, SettingsSource } from './settings.ts';
+
+type Detail = ResultOf<'settings.get'>['details'][number];
+type Value = Settings[SettingName];
+
+/** A change that its schema takes; undefined unsets. */
+export interface CheckedSetting {
+  readonly name: SettingName;
+  readonly value: Value;
+}
+
+export class SettingsBook {
+  readonly #source: SettingsSource;
+  /** What this run goes by. Live settings change in it, and all of them once the vault's word is known. */
+  readonly current: Settings;
+  /** What file and environment say, whether it counts or not. */
+  readonly written: Settings;
+  #different: readonly Difference[] = [];
+  #known: (() => void) | undefined;
+
+  /** Reads the settings; a new home's are recorded. Throws as `readSettings`. */
+  constructor(source: SettingsSource) {
+    this.#source = source;
+    this.written = readSettings(source);
+    this.current = { ...this.written };
+  }
+
+  /** The vault's word is known: these settings count, and what was written differs so. */
+  goBy(settings: Settings, different: readonly Difference[]): void {
+    Object.assign(this.current, settings);
+    this.#different = different;
+    this.#known?.();
+  }
+
+  /** `listener` is called each time that the vault's word has changed what counts. */
+  whenKnown(listener: () => void): void {
+    this.#known = listener;
+  }
+
+  /** Those that stand in the file and aren't the default. */
+  recorded(): Record<string, NonNullable<Value>> {
+    const rows = this.details().filter(({ source, value }) => source !== 'default' && value !== undefined);
+    return Object.fromEntries(rows.flatMap(({ name, value }) => (isValue(value) ? [[name, value]] : [])));
+  }
+
+  details(): Detail[] {
+    const file = openStore(this.#source.paths).store;
+    const env = this.#environment();
+    return Object.keys(live)
+      .filter(isSettingName)
+      .map((name) => {
+        const written = settingsSchema.shape[name].safeParse(file[name]).data;
+        const different = this.#different.find((difference) => difference.name === name);
+        if (different) return { name, ...heldDetail(different, defaultSettings[name]), live: live[name] };
+        const value = name in env ? this.current[name] : written;
+        const isSet = written !== defaultSettings[name];
+        return {
+          name,
+          ...(value === undefined ? {} : { value: withoutPassword(value) }),
+          ...(defaultSettings[name] === undefined ? {} : { default: defaultSettings[name] }),
+          source: name in env ? 'environment' : isSet ? 'file' : 'default',
+          live: live[name],
+        };
+      });
+  }
+
+  /** What `name` would be with `value`; `null` unsets. Throws `invalid_request` or `not_found`. */
+  check(name: string, value: unknown): CheckedSetting {
+    if (!isSettingName(name)) {
+      throw new KeyturnError('not_found', `There is no setting ${quoted(name)}.`, {
+        hint: `${didYouMean(name, Object.keys(live))}\`keyturn settings\` lists them.`,
+      });
+    }
+    const field = settingsSchema.shape[name];
+    if (value === null) return { name, value: undefined };
+    for (const candidate of [value, ...spelled(value)]) {
+      const parsed = field.safeParse(candidate);
+      if (parsed.success) return { name, value: parsed.data };
+    }
+    // The value isn't repeated: a proxy's URL may hold a password.
+    throw new KeyturnError('invalid_request', `${name} takes ${takes[name]}.`, {
+      hint: 'docs/settings.md lists what each setting takes.',
+    });
+  }
+
+  /** Writes what `check` answered; tells when it is in force. Throws `file_unreadable`. */
+  set(name: SettingName, value: Value): 'now' | 'nextStart' {
+    const store = openStore(this.#source.paths);
+    // JSON leaves out what is undefined.
+    writeSettings(store, { ...store.store, [name]: value });
+    const counted = value ?? defaultSettings[name];
+    if (!(name in this.#environment())) Object.assign(this.written, { [name]: counted });
+    this.#different = this.#different.filter((difference) => difference.name !== name);
+    // The vault that is in use already needs no restart, which would lock it for nothing.
+    if (standing[name] === 'home' && counted === this.current[name]) return 'now';
+    if (!live[name] || name in this.#environment()) return 'nextStart';
+    Object.assign(this.current, { [name]: counted });
+    return 'now';
+  }
+
+  /** A broker that was started by itself took nothing from there, but for a new home, whose file has it. */
+  #environment(): Record<string, unknown> {
+    const { env, autoStarted, isNewHome } = this.#source;
+    return autoStarted || isNewHome ? {} : fromEnvironment(env);
+  }
+}
+
+/** The vault's value counts, and what was written in its place is shown beside it. */
+function heldDetail({ value, held, isContent }: Difference, fallback: Value): Omit<Detail, 'name' | 'live'> {
+  const counts = isContent ? undefined : held;
+  return {
+    ...(counts === undefined ? {} : { value: withoutPassword(counts) }),
+    ...(fallback === undefined ? {} : { default: fallback }),
+    source: counts === fallback ? 'default' : 'vault',
+    ...(value === undefined ? {} : { written: withoutPassword(value) }),
+    isUnconfirmed: true,
+  };
+}
+
+function isValue(value: unknown): value is NonNullable<Value> {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+/** What a text stands for, as a command line gives it. */
+function spelled(value: unknown): unknown[] {
+  if (value === 'true' || value === 'false') return [value === 'true'];
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? [Number(value)] : [];
+}
+
+/** A proxy's URL may hold one; lists are copied into reports. */
+export function withoutPassword<T>(value: T): T | string {
+  const url = typeof value === 'string' ? URL.parse(value) : null;
+  if (!url || url.password === '') return value;
+  url.password = '***';
+  return url.href;
+}

@@ -1,0 +1,231 @@
+/**
+ * The home's settings, and what of the environment counts.
+ *
+ * Invariant: an auto-started broker takes browser, authorities, proxy, vault and insecure loopback
+ * from the environment only when it creates the home; afterwards they stand in settings.json and only
+ * a settings change alters them. A broker that the user starts takes its environment as it is, except at a
+ * desk and in a desk's home: there the table `standing` says what a written value counts for.
+ */
+import Conf from 'conf';
+import { z } from 'zod';
+import { formats, refuseNewer } from '../../store/record-formats.ts';
+import { KeyturnError } from '../../base/errors.ts';
+import { requireClientMetadataUrl } from '../../oauth/client/client-metadata.ts';
+import type { HomePaths } from '../../base/paths.ts';
+import { replaceFileAtOnce } from '../../base/private-file.ts';
+import { levels } from '../system/log.ts';
+
+const proxyUrl = z.url({ protocol: /^https?$/ });
+
+/** A URL that no authorization server could take would fail at the first sign-in, far from its cause. */
+function isClientMetadataUrl(url: string): boolean {
+  try {
+    return requireClientMetadataUrl(url) === url;
+  } catch {
+    return false;
+  }
+}
+
+/** Seconds: a month. Nobody means more, and Node's timers end soon after. */
+const longestIdle = 30 * 24 * 60 * 60;
+
+export const settingsSchema = z.object({
+  vault: z.enum(['keychain', 'sealed-file', 'memory']).default('keychain'),
+  /** What opens a `sealed-file` vault. */
+  vaultKey: z.enum(['passphrase', 'keychain']).default('passphrase'),
+  /** Seconds without a request by a local program after which the vault is locked; absent: never. */
+  lockAfter: z.int().min(1).max(longestIdle).optional(),
+  /** Whether the desktop app locks the vault when the screen is locked. */
+  lockWithScreen: z.boolean().default(false),
+  /** Command that gets the address to open as its last argument. */
+  browser: z.string().min(1).optional(),
+  /** PEM file with further certificate authorities. */
+  extraAuthorities: z.string().min(1).optional(),
+  httpsProxy: proxyUrl.optional(),
+  noProxy: z.string().optional(),
+  /** URL of our client ID metadata document. */
+  clientMetadataUrl: z.string().refine(isClientMetadataUrl).optional(),
+  /** What servers of the earlier revision are told of the protocol's version (spec, Versioning 3). */
+  protocolVersionHeader: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
+    .default('CTX-Protocol-Version'),
+  protocolVersion: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/)
+    .default('2025-03-26'),
+  /**
+   * What a card proposes first. `run` asks once a start of the program, is over by itself, and is never on the
+   * disk; `once` and `hour` would come back to whoever works with a program all day, until nobody reads them.
+   */
+  defaultLease: z.enum(['once', 'run', 'hour', 'untilRevoked']).default('run'),
+  /** http is accepted for loopback hosts. For development only. */
+  insecureLoopback: z.boolean().default(false),
+  /** The least important lines of the log that are written. */
+  logLevel: z.enum(levels).default('info'),
+});
+
+export type Settings = z.infer<typeof settingsSchema>;
+
+export type SettingName = keyof Settings;
+
+export const defaultSettings: Readonly<Settings> = settingsSchema.parse({});
+
+/** Settings whose change is in force at once; what rests on the others is built when the broker starts. */
+export const live: Readonly<Record<SettingName, boolean>> = {
+  vault: false,
+  vaultKey: false,
+  lockAfter: false,
+  lockWithScreen: true,
+  browser: true,
+  extraAuthorities: false,
+  httpsProxy: false,
+  noProxy: false,
+  clientMetadataUrl: false,
+  protocolVersionHeader: false,
+  protocolVersion: false,
+  defaultLease: true,
+  insecureLoopback: false,
+  logLevel: true,
+};
+
+/**
+ * What a value counts for that was written into the file or the environment, at a desk and in a desk's home.
+ *
+ * `confirmed`: nothing, until the vault vouches for it (home-word.ts), because it decides where a secret goes, what
+ * runs, or what a person is offered. `home`: it says which vault is asked, so that no vault can vouch for it; a
+ * change makes a strange home (strange-home.ts). `free`: it counts, because it gives nobody anything.
+ */
+export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {
+  vault: 'home',
+  vaultKey: 'home',
+  // A longer time, or none, leaves the vault open.
+  lockAfter: 'confirmed',
+  // Off leaves the vault open behind a locked screen.
+  lockWithScreen: 'confirmed',
+  // A program that is started, and that gets the address of each sign-in.
+  browser: 'confirmed',
+  // Whoever holds one of their keys can pass for every server. The content counts, not only the path.
+  extraAuthorities: 'confirmed',
+  httpsProxy: 'confirmed',
+  // Sends requests past a proxy that the person, or the system, asks for.
+  noProxy: 'confirmed',
+  // The client that issuers know Keyturn by, with its redirect addresses.
+  clientMetadataUrl: 'confirmed',
+  // The name and the value of a header that goes out with requests for metadata.
+  protocolVersionHeader: 'confirmed',
+  protocolVersion: 'confirmed',
+  // What a card proposes first, and so what a quick yes allows.
+  defaultLease: 'confirmed',
+  insecureLoopback: 'confirmed',
+  // No level writes a secret.
+  logLevel: 'free',
+};
+
+/** What each takes, for refusals. */
+export const takes: Readonly<Record<SettingName, string>> = {
+  vault: 'keychain, sealed-file or memory',
+  vaultKey: 'passphrase or keychain',
+  lockAfter: `a whole number of seconds from 1 to ${longestIdle} (30 days)`,
+  browser: 'a command that opens an address',
+  extraAuthorities: 'the path of a PEM file',
+  httpsProxy: 'the URL of an http or https proxy',
+  noProxy: 'hosts, separated by commas',
+  clientMetadataUrl: 'an https URL with a path, without name, password or fragment',
+  protocolVersionHeader: 'the name of a header: letters, digits and dashes, beginning with a letter',
+  protocolVersion: 'visible ASCII characters without a space',
+  defaultLease: 'once, run, hour or untilRevoked',
+  lockWithScreen: 'true or false',
+  insecureLoopback: 'true or false (1 as a variable)',
+  logLevel: 'error, warn, info or debug',
+};
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(live, name);
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The variable behind each setting, for messages and for the auto-start. */
+const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
+  protocolVersionHeader: [],
+  protocolVersion: [],
+  vault: ['KEYTURN_VAULT'],
+  vaultKey: ['KEYTURN_VAULT_KEY'],
+  lockAfter: [],
+  lockWithScreen: [],
+  browser: ['KEYTURN_BROWSER', 'BROWSER'],
+  extraAuthorities: ['NODE_EXTRA_CA_CERTS'],
+  httpsProxy: ['HTTPS_PROXY', 'https_proxy'],
+  noProxy: ['NO_PROXY', 'no_proxy'],
+  clientMetadataUrl: ['KEYTURN_CLIENT_METADATA_URL'],
+  defaultLease: [],
+  insecureLoopback: ['KEYTURN_ALLOW_INSECURE_LOOPBACK'],
+  logLevel: [],
+};
+
+export interface SettingsSource {
+  readonly paths: HomePaths;
+  readonly env: Environment;
+  readonly isNewHome: boolean;
+  readonly autoStarted: boolean;
+}
+
+/** What this broker runs with. Throws `invalid_request` for a bad variable, `file_unreadable` for a bad file. */
+export function readSettings({ paths, env, isNewHome, autoStarted }: SettingsSource): Settings {
+  const store = openStore(paths);
+  if (isNewHome) {
+    const settings = checked(fromEnvironment(env), 'environment');
+    writeSettings(store, { ...store.store, version: formats.settings, ...settings });
+    return settings;
+  }
+  refuseNewer(store.path, store.store, formats.settings);
+  const recorded = checked(store.store, store.path);
+  return autoStarted ? recorded : checked({ ...recorded, ...fromEnvironment(env) }, 'environment');
+}
+
+/** The file, 0600, replaced whole at each change. Throws `file_unreadable`. */
+export function openStore(paths: HomePaths): Conf {
+  try {
+    return new Conf({
+      cwd: paths.config,
+      configName: 'settings',
+      configFileMode: 0o600,
+      clearInvalidConfig: false,
+    });
+  } catch {
+    throw new KeyturnError('file_unreadable', `${paths.config}/settings.json is not JSON.`, {
+      hint: 'Keyturn left it as it is. Mend it, or move it away to start with the defaults.',
+    });
+  }
+}
+
+/** Puts the whole file in its place: by our own hands, since Conf takes a part that fits on a full disk for the whole. Throws `file_unreadable`. */
+export function writeSettings({ path }: Conf, settings: Readonly<Record<string, unknown>>): void {
+  replaceFileAtOnce(path, `${JSON.stringify(settings, undefined, 2)}\n`);
+}
+
+/** What the environment says of settings, not checked yet. */
+export function fromEnvironment(env: Environment): Record<string, unknown> {
+  const found: Record<string, unknown> = {};
+  for (const [setting, names] of Object.entries(variables)) {
+    const value = names.map((name) => env[name]).find((text) => text !== undefined && text !== '');
+    if (value !== undefined) found[setting] = setting === 'insecureLoopback' ? value === '1' : value;
+  }
+  return found;
+}
+
+function checked(values: unknown, where: string): Settings {
+  const parsed = settingsSchema.safeParse(values);
+  if (parsed.success) return parsed.data;
+  const name = String(parsed.error.issues[0]?.path[0] ?? '');
+  const isVariable = where === 'environment' && name in variables;
+  const what = isVariable ? variables[name as keyof Settings].join(' or ') : `${where}: ${name}`;
+  throw new KeyturnError(
+    isVariable ? 'invalid_request' : 'file_unreadable',
+    `${what} has a bad value${isSettingName(name) ? `: it takes ${takes[name]}` : ''}.`,
+    {
+      hint: 'docs/settings.md lists what each setting takes.',
+    },
+  );
+}

@@ -1,0 +1,71 @@
+/**
+ * Files that don't belong together: another vault, or another id, than the one that this home was written with.
+ *
+ * Invariant: such a home serves nothing and adopts nothing, and every refusal says so. Every file of a home can be
+ * written by other programs, so this is what can be known before the vault is asked: a home that once had a master
+ * secret keeps it outside memory, and a file with a MAC was written when there was one (home-traces.ts). A vault that
+ * lacks that secret says so itself (master.ts).
+ */
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { MethodName } from '../../ipc/protocol/protocol.ts';
+import { provenFile } from '../home/home-traces.ts';
+import type { Home } from '../home/home.ts';
+import type { Settings } from './settings.ts';
+
+/** True once a vault of this home was opened, as far as its files tell. Start-up only: reads files, and no vault. */
+export async function wasOpened({ hasMaster, paths }: Pick<Home, 'hasMaster' | 'paths'>): Promise<boolean> {
+  if (hasMaster) return true;
+  // A file that can't be read is no sign that there never was one.
+  return provenFile(paths.state).then(
+    (file) => file !== undefined,
+    () => true,
+  );
+}
+
+/** Undefined for a home whose files fit together, as far as they tell. */
+export function strangeness(
+  home: Pick<Home, 'vault'>,
+  { vault, vaultKey }: Pick<Settings, 'vault' | 'vaultKey'>,
+  isOpened: boolean,
+): KeyturnError | undefined {
+  const kind = vaultName(vault, vaultKey);
+  const isOther = vault === 'memory' || (home.vault !== undefined && home.vault !== kind);
+  return isOpened && isOther ? otherVault(kind) : undefined;
+}
+
+/** As home.json records it: with its key, since both say where the secrets are. */
+export function vaultName(vault: Settings['vault'], vaultKey: Settings['vaultKey']): string {
+  return vault === 'sealed-file' ? `${vault} ${vaultKey}` : vault;
+}
+
+/** The vault's own word is about another home. */
+export function otherHome(): KeyturnError {
+  return strange('the vault says that it belongs to a home with another id than the one in home.json');
+}
+
+function otherVault(kind: string): KeyturnError {
+  return strange(
+    `the settings name the vault ${quoted(kind)}, and this home keeps its secrets in another vault`,
+  );
+}
+
+function strange(what: string): KeyturnError {
+  return new KeyturnError('file_unreadable', `This home is a strange one: ${what}.`, {
+    rule: 'A home keeps its id and its vault; where they changed, nothing is served and nothing is adopted',
+    hint:
+      'Put settings.json and home.json back as they were, and take KEYTURN_VAULT out of the environment; then start ' +
+      'the broker again. For another vault use another KEYTURN_HOME. `keyturn reset --yes` ends this home.',
+  });
+}
+
+/** What a strange home still answers: what only shows, and what ends it. */
+export const servedAnyway: ReadonlySet<MethodName> = new Set<MethodName>([
+  'status',
+  'subscribe',
+  'settings.get',
+  'interaction.list',
+  'audit.tail',
+  'audit.verify',
+  'daemon.stop',
+  'home.reset',
+]);

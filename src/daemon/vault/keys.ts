@@ -1,0 +1,77 @@
+/**
+ * Which key opens the socket for whom, and how a program gets one.
+ *
+ * Invariant: no client's key is stored: it is derived from the master secret, the client's id and its
+ * generation, and given away once, to the connection that the user said yes to.
+ */
+import type { KeyObject } from 'node:crypto';
+import type { AskerFacts } from '../../broker/questions/asker.ts';
+import type { Audit } from '../../audit/audit.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Interactions } from '../../broker/questions/interaction.ts';
+import type { LocalClients } from '../../broker/records/local-client.ts';
+import { KeyturnError } from '../../base/errors.ts';
+import { deriveClientKey } from '../../ipc/wire/handshake.ts';
+import type { Paired, PairRequest } from '../../ipc/server/server.ts';
+import { ownerId } from '../../ipc/wire/wire.ts';
+import type { Home } from '../home/home.ts';
+import { attested } from '../clients/askers.ts';
+import type { Master } from './master.ts';
+
+export interface KeyParts {
+  readonly home: Home;
+  readonly master: Master;
+  readonly clients: LocalClients;
+  readonly interactions: Interactions;
+  readonly clock: Clock;
+  readonly audit: Audit;
+}
+
+export class Keys {
+  readonly #parts: KeyParts;
+
+  constructor(parts: KeyParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined for a program that is not paired. Throws what the vault throws. */
+  async keyFor(clientId: string): Promise<KeyObject | undefined> {
+    const { home, clients, clock } = this.#parts;
+    if (clientId === ownerId) return home.ownerKey;
+    // Nobody makes the keychain ask for a password by calling himself something.
+    if (!clients.isListed(clientId)) return undefined;
+    await clients.verify();
+    const client = clients.usable(clientId, clock.wall());
+    return (
+      client && deriveClientKey(await this.#parts.master.key(), home.homeId, client.id, client.generation)
+    );
+  }
+
+  /** Asks the user; resolves with the new client's key, or throws `pairing_denied`. */
+  async pair(request: PairRequest): Promise<Paired> {
+    const { home, clients, interactions, clock, audit } = this.#parts;
+    clients.refuseConfusing(request.name);
+    const asker = attested(request);
+    const question = { kind: 'pair', clientName: request.name, code: request.code, asker } as const;
+    const answer = await interactions.ask(question, request.signal);
+    await audit.record({ event: 'pair', outcome: answer, client: request.name });
+    if (answer !== 'yes') {
+      throw new KeyturnError('pairing_denied', 'The user did not pair this program.', {
+        hint: 'Ask again when the user expects it.',
+      });
+    }
+    const master = await this.#parts.master.key();
+    const client = await clients.add(request.name, clock.wall(), pathOf(asker));
+    return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
+  }
+
+  /** The first good hello makes the pairing count. */
+  async confirm(clientId: string): Promise<void> {
+    await this.#parts.clients.confirm(clientId);
+  }
+}
+
+/** The path that is kept with a pairing: of a file that the kernel named, and that is the one at that path. */
+function pathOf({ file, executable }: AskerFacts): string | undefined {
+  return file === 'attested' || file === 'interpreter' ? executable : undefined;
+}

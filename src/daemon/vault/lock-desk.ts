@@ -1,0 +1,258 @@
+/**
+ * Where the vault is locked and unlocked, and where it is decided who is served meanwhile.
+ *
+ * Invariants: locking waits for rotations under way, so that none is cut off between the server's answer
+ * and the vault; then no reference to a secret stays here but what the vault could not take yet. One
+ * unlock at a time: whoever comes meanwhile joins it. Each locking, unlocking and failure is a row of the
+ * audit log, on the disk before the answer.
+ */
+import { Backoff } from '../../base/backoff.ts';
+import type { BrokerParts } from '../../broker/parts.ts';
+import { SharedWork } from '../../base/shared-work.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
+import { methods } from '../../ipc/protocol/protocol.ts';
+import type { MethodName, ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { Caller } from '../../ipc/server/server.ts';
+import { lockedVault } from '../../vault/gate.ts';
+import { VaultError } from '../../vault/base/trouble.ts';
+import { IdleLock } from './idle-lock.ts';
+import type { Secrets } from './secrets.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** Milliseconds for a person to find the keychain's question and type a password. */
+const personsPatience = 120_000;
+
+/** What only looks: a tray that shows the state must not keep the vault open. */
+const looking: ReadonlySet<MethodName> = new Set([
+  'grant.list',
+  'client.list',
+  'registration.list',
+  'interaction.list',
+  'settings.get',
+  'audit.tail',
+  'status',
+  'subscribe',
+]);
+
+/** A person acts, and waits: the keychain may ask at once. */
+const personal: ReadonlySet<MethodName> = new Set(['login.start', 'grant.revoke']);
+
+export interface DeskParts {
+  readonly secrets: Pick<Secrets, 'gate' | 'door' | 'watch' | 'bus' | 'master'>;
+  readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'interactions' | 'audit' | 'clock'>;
+  readonly settings: Pick<Settings, 'lockAfter'>;
+  /** The vault's state changed. */
+  readonly changed: () => void;
+  readonly log: (line: string) => void;
+}
+
+type Unlocking = ParamsOf<'vault.unlock'>;
+
+export class LockDesk {
+  readonly #parts: DeskParts;
+  readonly #unlocking = new SharedWork<void>({ finishes: true });
+  readonly #wrongPassphrases: Backoff;
+  #idle: IdleLock | undefined;
+  /** Seconds; what the idle lock runs with. */
+  #lockAfter: number | undefined;
+  #isLocked: boolean;
+  #locking: Promise<void> | undefined;
+  /** How often it was locked: an unlock that a lock overtook opens nothing. */
+  #locks = 0;
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts;
+    const { clock } = parts.broker;
+    this.#isLocked = parts.secrets.door.hasPassphrase;
+    this.#wrongPassphrases = new Backoff(() => clock.now());
+    this.#startIdle();
+  }
+
+  /** The vault's word about the settings is known, and may be another one than the file's. */
+  settingsKnown(): void {
+    if (this.#parts.settings.lockAfter === this.#lockAfter) return;
+    this.#idle?.stop();
+    this.#startIdle();
+  }
+
+  #startIdle(): void {
+    const { clock } = this.#parts.broker;
+    const { lockAfter } = this.#parts.settings;
+    this.#lockAfter = lockAfter;
+    this.#idle =
+      lockAfter === undefined
+        ? undefined
+        : new IdleLock({ clock, after: lockAfter * 1000, lock: () => this.#lockIdle() });
+    void this.#idle?.run();
+  }
+
+  /** Throws `locked` for what local programs ask while the vault is locked. The owner's requests go on. */
+  admit({ role }: Pick<Caller, 'role'>, method: MethodName): void {
+    if (role === 'client' || methods[method].who === 'client') this.refuseIfLocked();
+    if (role === 'owner' && personal.has(method)) this.#parts.secrets.watch.lift();
+    if (role === 'client' || !looking.has(method)) this.#idle?.touch();
+  }
+
+  /** For whom no key could be made now: handshakes and pairings of local programs. */
+  refuseIfLocked(): void {
+    if (this.#isLocked) throw this.#parts.secrets.watch.bar?.error ?? lockedVault();
+  }
+
+  /** For `status`. */
+  state(): ResultOf<'status'>['vaultState'] {
+    const { since, ...state } = this.#parts.secrets.watch.state;
+    return { ...state, since: Math.floor(since / 1000) };
+  }
+
+  /** A request failed: an item that the vault gave and nobody could read is the vault's trouble too. */
+  noted(error: unknown): void {
+    if (error instanceof VaultError && error.trouble === 'damaged') this.#parts.secrets.watch.failed(error);
+  }
+
+  /** Resolves when it is locked, at once where it was. `outcome`: for the audit log. Throws `file_unreadable`; it is locked then, too. */
+  async lock(outcome: string): Promise<void> {
+    if (this.#isLocked && !this.#locking) return;
+    this.#locking ??= this.#lock(outcome).finally(() => (this.#locking = undefined));
+    await this.#locking;
+  }
+
+  /**
+   * Resolves when the vault is open. Throws `rate_limited` with the pause after wrong passphrases, what the
+   * vault throws, and `interrupted` when the caller leaves; the unlocking goes on then.
+   */
+  async unlock(request: Unlocking, caller: AbortSignal): Promise<void> {
+    await this.#unlocking.join('unlock', () => this.#unlock(request), caller);
+  }
+
+  /** Throws `rate_limited`, `locked` where it is or for a wrong passphrase, and what the vault throws. */
+  async changePassphrase(current: string, next: string): Promise<void> {
+    const { secrets, broker } = this.#parts;
+    this.#refuseTooSoon();
+    try {
+      await secrets.door.changePassphrase(current, next);
+    } catch (error) {
+      if (!this.#isLocked) this.#countWrong(error);
+      await broker.audit.record({ event: 'vault', outcome: `passphrase: ${reasonOf(error)}` });
+      throw error;
+    }
+    await broker.audit.record({ event: 'vault', outcome: 'passphrase changed' });
+  }
+
+  /** The machine woke up: hours of sleep count as idle ones. */
+  resumed(): void {
+    void this.#idle?.look();
+  }
+
+  stop(): void {
+    this.#idle?.stop();
+  }
+
+  async #lock(outcome: string): Promise<void> {
+    const { secrets, broker, changed } = this.#parts;
+    this.#isLocked = true;
+    this.#locks += 1;
+    const recorded = broker.audit.record({ event: 'vault', outcome });
+    // It is locked whether or not that can be written down; who asked is told below.
+    recorded.catch(() => undefined);
+    this.#callOffSignIns();
+    await this.#settle();
+    await secrets.gate.shut();
+    secrets.master.forget();
+    broker.cache.clear();
+    await secrets.door.lock();
+    changed();
+    await recorded;
+  }
+
+  /** No turn of the event loop lies between the last look and the gate: nothing starts in between. */
+  async #settle(): Promise<void> {
+    const { audit, refresher } = this.#parts.broker;
+    // Brings the anchor up to the disk while the vault still takes it.
+    await audit.flush().catch(() => undefined);
+    do await refresher.settled();
+    while (refresher.isBusy);
+  }
+
+  /** What they would bring could not be kept, and until then they hold verifiers. */
+  #callOffSignIns(): void {
+    const { interactions } = this.#parts.broker;
+    for (const { id, question } of interactions.list()) {
+      if (question.kind === 'login' || question.kind === 'device') interactions.answer(id, 'no');
+    }
+  }
+
+  async #lockIdle(): Promise<void> {
+    try {
+      await this.lock('locked: idle');
+    } catch (error) {
+      this.#parts.log(`the vault was locked, and the audit log doesn't say so: ${reasonOf(error)}`);
+    }
+  }
+
+  async #unlock({ passphrase, session }: Unlocking): Promise<void> {
+    await this.#locking?.catch(() => undefined);
+    const { secrets, broker, changed } = this.#parts;
+    this.#refuseTooSoon();
+    const locks = this.#locks;
+    const putBack = secrets.gate.hold();
+    changed();
+    try {
+      await this.#openDoor(passphrase, session);
+      if (locks !== this.#locks) throw await this.#overtaken();
+    } catch (error) {
+      // A lock that came meanwhile has shut the gate by itself.
+      if (locks === this.#locks) putBack();
+      this.#countWrong(error);
+      secrets.watch.failed(error);
+      changed();
+      await broker.audit.record({ event: 'vault', outcome: `unlock: ${reasonOf(error)}` });
+      throw error;
+    }
+    secrets.gate.open();
+    this.#isLocked = false;
+    this.#wrongPassphrases.succeeded(passphraseKey);
+    this.#idle?.touch();
+    secrets.watch.passed('write', 'unlock');
+    changed();
+    await broker.audit.record({ event: 'vault', outcome: 'unlocked' });
+  }
+
+  /** Once more with the caller's session, where the broker itself has none that works. */
+  async #openDoor(passphrase: string | undefined, session: Unlocking['session']): Promise<void> {
+    const { door, watch, bus } = this.#parts.secrets;
+    watch.lift();
+    try {
+      await door.unlock(personsPatience, passphrase);
+    } catch (error) {
+      if (!session || !(error instanceof VaultError) || error.trouble !== 'absent') throw error;
+      bus.adopt(session);
+      await door.unlock(personsPatience, passphrase).catch((second: unknown) => {
+        bus.forget();
+        throw second;
+      });
+    }
+  }
+
+  async #overtaken(): Promise<KeyturnError> {
+    await this.#parts.secrets.door.lock();
+    return lockedVault();
+  }
+
+  #refuseTooSoon(): void {
+    const left = this.#wrongPassphrases.left(passphraseKey);
+    if (left === 0) return;
+    throw new KeyturnError('rate_limited', 'A wrong passphrase was given a moment ago.', {
+      rule: 'vault: each wrong passphrase doubles the pause, from 1 s to 5 min',
+      hint: 'Wait, then try again: keyturn unlock',
+      retryAfter: Math.ceil(left / 1000),
+    });
+  }
+
+  #countWrong(error: unknown): void {
+    const isWrong = error instanceof VaultError && error.trouble === 'locked';
+    if (isWrong && this.#parts.secrets.door.hasPassphrase) this.#wrongPassphrases.failed(passphraseKey);
+  }
+}
+
+/** One pause for all tries: there is one passphrase. */
+const passphraseKey = 'passphrase';

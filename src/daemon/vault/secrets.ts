@@ -1,0 +1,83 @@
+/**
+ * The vault with its gate, and what rests on it: the master secret and the audit log.
+ *
+ * Invariant: touches no keychain. Everybody but the lock desk has the vault behind the gate only.
+ */
+import path from 'node:path';
+import { tellingFirstUse } from '../../vault/first-use.ts';
+import type { VaultWatcher } from '../../vault/first-use.ts';
+import { Gate } from '../../vault/gate.ts';
+import { forkWorker } from '../../vault/keychain/keychain-process.ts';
+import type { SpawnWorker } from '../../vault/keychain/keychain-process.ts';
+import { openVault } from '../../vault/open.ts';
+import type { Door } from '../../vault/open.ts';
+import { SessionBus } from '../../vault/keychain/session-bus.ts';
+import type { Vault } from '../../vault/base/vault.ts';
+import { VaultWatch } from '../../vault/base/watch.ts';
+import { AuditTrail } from './audit-trail.ts';
+import type { Home } from '../home/home.ts';
+import { Master } from './master.ts';
+import type { Settings } from '../settings/settings.ts';
+
+export interface SecretsOptions {
+  readonly home: Home;
+  readonly settings: Settings;
+  readonly env: NodeJS.ProcessEnv;
+  readonly spawnWorker: SpawnWorker | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly log: (line: string) => void;
+  /** Waits for a vault that answers; there is one once the broker is put together. */
+  readonly queue: () => VaultWatcher | undefined;
+}
+
+export interface Secrets {
+  /** What everybody uses. */
+  readonly vault: Vault;
+  readonly gate: Gate;
+  readonly door: Door;
+  readonly watch: VaultWatch;
+  readonly bus: SessionBus;
+  readonly master: Master;
+  readonly trail: AuditTrail;
+}
+
+/** A vault that a passphrase opens begins with its gate shut. */
+export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
+  const { home, settings, env, spawnWorker = forkWorker, now, log, queue } = options;
+  const watch = new VaultWatch(now);
+  const bus = new SessionBus(env);
+  const door = openVault(settings.vault, {
+    service: serviceOf(home),
+    spawnWorker: () => spawnWorker(bus.environment()),
+    watch,
+    sealedFile: { file: path.join(home.paths.state, 'vault.sealed'), key: settings.vaultKey, report: log },
+  });
+  const gate = new Gate(door.vault, watch);
+  if (door.hasPassphrase) await gate.shut({ isNew: await isNew(door, watch) });
+  const vault = tellingFirstUse(gate, {
+    answered() {
+      trail.seal();
+      queue()?.answered();
+    },
+    failed: () => queue()?.failed(),
+  });
+  const master = new Master(vault, home);
+  const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
+  return { vault, gate, door, watch, bus, master, trail };
+}
+
+/** What the home's items in the keychain are filed under. */
+export function serviceOf({ homeId }: Pick<Home, 'homeId'>): string {
+  return `keyturn/${homeId}`;
+}
+
+/** A file that can't be looked at is no new one: the broker starts all the same, and its state says what is wrong. */
+async function isNew(door: Door, watch: VaultWatch): Promise<boolean> {
+  try {
+    return await door.isNew();
+  } catch (error) {
+    watch.failed(error);
+    return false;
+  }
+}

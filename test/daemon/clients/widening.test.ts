@@ -1,0 +1,143 @@
+/** Which permissions are more than a program had. */
+import { describe, expect, it } from 'vitest';
+import type { Permission } from '../../../src/broker/records/permission.ts';
+import { decisionOf, endsRefusal, refusalOf, widens } from '../../../src/daemon/clients/widening.ts';
+import { brokerRig } from '../../broker/rig.ts';
+
+const endpoint = 'https://notes.example/mcp';
+
+/** Nothing here is fetched, and no page is opened. */
+const nowhere = {
+  endpoint,
+  fetch: () => Promise.reject(new Error('nothing is fetched here')),
+  visit: () => Promise.reject(new Error('no page is opened here')),
+};
+
+/** In seconds: a permission's end lies ahead. */
+const end = Math.floor(Date.now() / 1000) + 3600;
+
+async function brokerWith(held: Partial<Permission> = {}) {
+  const { broker, parts } = await brokerRig(nowhere);
+  const { id: clientId } = await parts.clients.add('editor', Date.now());
+  const { id: other } = await parts.clients.add('other', Date.now());
+  await parts.permissions.set({
+    clientId,
+    endpoint,
+    decision: 'allow',
+    scope: ['read', 'write'],
+    until: end * 1000,
+    createdAt: 0,
+    ...held,
+  });
+  return { broker, clientId, other };
+}
+
+const wanted = {
+  client: 'editor',
+  resource: endpoint,
+  decision: 'allow' as const,
+  scope: 'read',
+  until: end - 1,
+};
+
+describe('a permission', () => {
+  it('is no wider where it asks for less, or denies', async () => {
+    const { broker, clientId } = await brokerWith();
+    expect(widens(broker, wanted)).toBe(false);
+    expect(widens(broker, { ...wanted, client: clientId, scope: 'write read', until: end })).toBe(false);
+    // As a person types it.
+    expect(widens(broker, { ...wanted, resource: `${endpoint}/` })).toBe(false);
+    expect(widens(broker, { ...wanted, client: 'other', decision: 'deny' })).toBe(false);
+  });
+
+  it.each([
+    ['for another program', { client: 'other' }],
+    ['for another server', { resource: 'https://mail.example' }],
+    ['with a further scope', { scope: 'read admin' }],
+    ['with any scope', { scope: undefined }],
+    ['for longer', { until: end + 1 }],
+    ['for ever', { until: undefined }],
+    ['with a limit that is not known here', { lease: 'longer' }],
+  ])('is wider %s', async (_how, change) => {
+    const { broker } = await brokerWith();
+    expect(widens(broker, { ...wanted, ...change })).toBe(true);
+  });
+
+  it.each([
+    ['was a denial', { decision: 'deny' as const }],
+    ['was held to the scopes of its first token', { fixAtFirstToken: true, scope: undefined }],
+    ['had a scope of it refused', { refused: ['read'] }],
+  ])('is wider where what stands %s', async (_what, held) => {
+    const { broker } = await brokerWith(held);
+    expect(widens(broker, wanted)).toBe(true);
+  });
+
+  it('is wider where it names no scopes and some were refused', async () => {
+    const { broker } = await brokerWith({ scope: undefined, refused: ['admin'] });
+    expect(widens(broker, wanted)).toBe(false);
+    expect(widens(broker, { ...wanted, scope: undefined })).toBe(true);
+  });
+
+  it('is no wider for what was refused beside it', async () => {
+    const { broker } = await brokerWith({ refused: ['admin'] });
+    expect(widens(broker, wanted)).toBe(false);
+  });
+});
+
+describe('a permission for an account', () => {
+  const grant = {
+    resource: endpoint,
+    issuer: 'https://issuer.example',
+    account: 'alice',
+    registrationId: 'r',
+    state: { kind: 'active' },
+    hasRefreshToken: true,
+    createdAt: 0,
+  } as const;
+
+  it('is wider unless the program works as that account already', async () => {
+    const { broker, clientId } = await brokerWith();
+    const { id } = await broker.parts.grants.add({
+      ...grant,
+      endpoints: [endpoint],
+      scope: ['read'],
+      requestedScope: [],
+    });
+    const asAlice = { ...wanted, account: 'alice' };
+    expect(widens(broker, asAlice)).toBe(true);
+    const [held] = broker.parts.permissions.of(clientId, 0);
+    await broker.parts.permissions.set({ ...(held ?? expect.fail()), grants: [id] });
+    expect(widens(broker, asAlice)).toBe(false);
+    expect(() => widens(broker, { ...wanted, account: 'bob' })).toThrow(
+      expect.objectContaining({ reason: 'not_found' }),
+    );
+  });
+
+  it('keeps the scopes and the end that stand, and what they are held to', async () => {
+    const until = Date.now() + 3_600_000;
+    const { broker, clientId } = await brokerWith({ scope: ['read'], until });
+    const { id } = await broker.parts.grants.add({
+      ...grant,
+      endpoints: [endpoint],
+      scope: ['read', 'write'],
+      requestedScope: [],
+    });
+    const asAlice = { client: 'editor', resource: endpoint, decision: 'allow', account: 'alice' } as const;
+    expect(decisionOf(broker, asAlice)).toMatchObject({ clientId, scope: ['read'], until, grants: [id] });
+    const named = { ...asAlice, scope: 'write', until: 2_000_000_000 };
+    expect(decisionOf(broker, named)).toMatchObject({ scope: ['write'], until: 2_000_000_000_000 });
+    const [held] = broker.parts.permissions.of(clientId, 0);
+    const { scope: _, ...open } = held ?? expect.fail();
+    await broker.parts.permissions.set({ ...open, fixAtFirstToken: true });
+    expect(decisionOf(broker, asAlice)).toMatchObject({ fixAtFirstToken: true });
+    expect(decisionOf(broker, named)).not.toHaveProperty('fixAtFirstToken');
+    const { account: _none, ...anew } = asAlice;
+    expect(decisionOf(broker, anew)).not.toHaveProperty('scope');
+  });
+
+  it('that the person refused ends with the denial, which is asked about', async () => {
+    const { broker, clientId } = await brokerWith({ refusedGrants: ['f'.repeat(16)] });
+    expect(endsRefusal(broker, { client: 'editor', resource: endpoint })).toBe(true);
+    expect(refusalOf(broker, clientId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });
+  });
+});

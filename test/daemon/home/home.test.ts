@@ -1,0 +1,162 @@
+/** A home's folders, id and owner key: made once, never repaired in silence; and one broker at a time. */
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  checkFiles,
+  homeFile,
+  openHome,
+  ownerKeyFile,
+  prepareFolders,
+} from '../../../src/daemon/home/home.ts';
+import { takeLock } from '../../../src/daemon/home/single-instance.ts';
+import { type HomePaths, homePaths } from '../../../src/base/paths.ts';
+
+let folder: string;
+let paths: HomePaths;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  paths = homePaths({ KEYTURN_HOME: folder });
+  prepareFolders(paths);
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe('a home', () => {
+  it('gets folders and files that are the user’s alone', async () => {
+    await openHome(paths);
+    for (const name of [paths.config, paths.state, paths.run])
+      expect(statSync(name).mode & 0o777).toBe(0o700);
+    for (const file of [homeFile(paths), ownerKeyFile(paths)])
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('is the same home the next time', async () => {
+    const made = await openHome(paths);
+    expect(made).toMatchObject({ isNew: true, hasMaster: false });
+    await made.masterWritten();
+    const again = await openHome(paths);
+    expect(again).toMatchObject({ isNew: false, hasMaster: true, homeId: made.homeId });
+    expect(again.ownerKey.equals(made.ownerKey)).toBe(true);
+  });
+
+  it.each([
+    ['no JSON', '{"version":1,'],
+    ['a newer format', '{"version":2,"homeId":"AAAAAAAAAAAAAAAAAAAAAA","hasMaster":false}'],
+    ['nothing', ''],
+  ])('with %s in home.json is refused, and nothing is written', async (_what, text) => {
+    writeFileSync(homeFile(paths), text, { mode: 0o600 });
+    await expect(openHome(paths)).rejects.toMatchObject({ reason: 'file_unreadable' });
+    expect(readFileSync(homeFile(paths), 'utf8')).toBe(text);
+    expect(readdirSync(paths.config)).toEqual([]);
+  });
+
+  it('of a newer Keyturn is refused by name', async () => {
+    const newer = '{"version":2,"home":"AAAAAAAAAAAAAAAAAAAAAA"}';
+    writeFileSync(homeFile(paths), newer, { mode: 0o600 });
+    await expect(openHome(paths)).rejects.toMatchObject({
+      reason: 'file_unreadable',
+      message: expect.stringContaining('a newer Keyturn wrote it (format 2; this one knows 1)'),
+    });
+    expect(readFileSync(homeFile(paths), 'utf8')).toBe(newer);
+  });
+
+  it('never shows a piece of a damaged key', async () => {
+    await openHome(paths);
+    const damaged = readFileSync(ownerKeyFile(paths), 'utf8').slice(0, 60);
+    writeFileSync(ownerKeyFile(paths), damaged);
+    const refusal: unknown = await openHome(paths).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ reason: 'file_unreadable' });
+    expect(JSON.stringify(refusal, Object.getOwnPropertyNames(refusal))).not.toContain(damaged.slice(30));
+    expect(readFileSync(ownerKeyFile(paths), 'utf8')).toBe(damaged);
+  });
+
+  it('with a key that others may read is refused with the command that mends it', async () => {
+    await openHome(paths);
+    chmodSync(ownerKeyFile(paths), 0o640);
+    await expect(openHome(paths)).rejects.toMatchObject({
+      reason: 'file_unreadable',
+      hint: expect.stringContaining(`chmod 600 ${ownerKeyFile(paths)}`),
+    });
+  });
+
+  it('in a folder that others may enter, or behind a symbolic link, is refused', () => {
+    chmodSync(paths.state, 0o755);
+    expect(() => prepareFolders(paths)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
+    chmodSync(paths.state, 0o700);
+    rmSync(paths.run, { recursive: true });
+    mkdirSync(path.join(folder, 'elsewhere'), { mode: 0o700 });
+    symlinkSync(path.join(folder, 'elsewhere'), paths.run);
+    expect(() => prepareFolders(paths)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
+  });
+});
+
+describe('the files of a home', () => {
+  const files: readonly [string, 'config' | 'state'][] = [
+    ['settings.json', 'config'],
+    ['owner.key', 'config'],
+    ['home.json', 'state'],
+    ['vault.sealed', 'state'],
+    ['audit.jsonl', 'state'],
+    ['audit-000001.jsonl', 'state'],
+    ['daemon.lock', 'state'],
+    ['daemon.log', 'state'],
+  ];
+
+  it.each(files)(
+    '(%s) keep the broker from starting where others could read or change them',
+    async (name, at) => {
+      const file = path.join(paths[at], name);
+      writeFileSync(file, 'mine', { mode: 0o600 });
+      await checkFiles(paths);
+      chmodSync(file, 0o640);
+      await expect(checkFiles(paths)).rejects.toMatchObject({
+        reason: 'file_unreadable',
+        hint: expect.stringContaining(`chmod 600 ${file}`),
+      });
+      expect(statSync(file).mode & 0o777).toBe(0o640);
+      rmSync(file);
+      writeFileSync(path.join(folder, 'elsewhere'), 'mine', { mode: 0o600 });
+      symlinkSync(path.join(folder, 'elsewhere'), file);
+      await expect(checkFiles(paths)).rejects.toMatchObject({ message: expect.stringContaining('symbolic') });
+    },
+  );
+
+  it.runIf(process.getuid?.() === 0).each(files)('(%s) of somebody else do, too', async (name, at) => {
+    const file = path.join(paths[at], name);
+    writeFileSync(file, 'theirs', { mode: 0o600 });
+    chownSync(file, 65534, 65534);
+    await expect(checkFiles(paths)).rejects.toMatchObject({
+      message: expect.stringContaining('belongs to user 65534'),
+    });
+  });
+});
+
+describe('the lock', () => {
+  it('is one broker’s, until that gives it back', async () => {
+    const unlock = await takeLock(paths.state);
+    await expect(takeLock(paths.state)).rejects.toMatchObject({ reason: 'broker_running' });
+    unlock();
+    const again = await takeLock(paths.state);
+    again();
+  });
+
+  it('counts for nothing as a mere file, as a crash leaves it', async () => {
+    writeFileSync(path.join(paths.state, 'daemon.lock'), '');
+    const unlock = await takeLock(paths.state);
+    unlock();
+  });
+});

@@ -1,0 +1,37 @@
+/** The key file of an unpaired program: it goes, and nothing else does. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { removeKeyFiles } from '../../../src/daemon/home/key-files.ts';
+
+it('removes the key of this program and home, and keeps every other file', async () => {
+  const config = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  onTestFinished(() => rmSync(config, { recursive: true }));
+  const folder = path.join(config, 'clients');
+  const removed = { clientId: 'editor', brokerId: 'home' };
+  await removeKeyFiles({ config }, removed);
+  expect(existsSync(folder)).toBe(false);
+  mkdirSync(folder);
+  const write = (name: string, content: object | string): void =>
+    writeFileSync(path.join(folder, name), typeof content === 'string' ? content : JSON.stringify(content), {
+      mode: 0o600,
+    });
+  write('editor.key', { ...removed, key: 'k' });
+  write('other.key', { ...removed, clientId: 'other', key: 'k' });
+  write('elsewhere.key', { ...removed, brokerId: 'another home', key: 'k' });
+  write('notes.txt', removed);
+  write('broken.key', '{');
+  const target = path.join(config, 'target');
+  writeFileSync(target, JSON.stringify(removed), { mode: 0o600 });
+  symlinkSync(target, path.join(folder, 'link.key'));
+  await removeKeyFiles({ config }, removed);
+  expect(readdirSync(folder).toSorted()).toEqual([
+    'broken.key',
+    'elsewhere.key',
+    'link.key',
+    'notes.txt',
+    'other.key',
+  ]);
+  expect(existsSync(target)).toBe(true);
+});

@@ -1,0 +1,50 @@
+/** What a crash left: drafts go, what was cut off a torn file stays and is told, and nothing else is touched. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { prepareFolders } from '../../../src/daemon/home/home.ts';
+import { clearLeftovers } from '../../../src/daemon/home/leftovers.ts';
+import { homePaths } from '../../../src/base/paths.ts';
+
+function newPaths() {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const paths = homePaths({ KEYTURN_HOME: folder });
+  prepareFolders(paths);
+  return paths;
+}
+
+const drafts = {
+  config: ['owner.key.new', 'owner.key.2863311530', 'settings.json.tmp-17000000000a1b2c3'],
+  state: ['permissions.json.new', 'clients.json.12345', 'grants.jsonl.new', 'grants.jsonl.torn-0a0a0a0a.new'],
+  run: ['broker.path.4711'],
+};
+const kept = {
+  config: ['settings.json', 'owner.key', 'settings.json.old', 'owner.key.new.mine'],
+  state: ['permissions.json', 'grants.jsonl', 'grants.json.bak', 'vault.sealed', 'notes.json.12345'],
+  run: ['broker.path'],
+};
+const torn = ['grants.jsonl.torn-0a0b0c0d', 'vault.sealed.torn-deadbeef'];
+
+it('drafts are removed, everything else stays, and torn ends are told', async () => {
+  const paths = newPaths();
+  for (const place of ['config', 'state', 'run'] as const) {
+    for (const name of [...drafts[place], ...kept[place]]) writeFileSync(path.join(paths[place], name), '');
+  }
+  for (const name of torn) writeFileSync(path.join(paths.state, name), '');
+  const told: string[] = [];
+  await clearLeftovers(paths, (line) => told.push(line));
+  expect(readdirSync(paths.config).toSorted()).toEqual(kept.config.toSorted());
+  expect(readdirSync(paths.state).toSorted()).toEqual([...kept.state, ...torn].toSorted());
+  expect(readdirSync(paths.run)).toEqual(kept.run);
+  expect(told.toSorted()).toEqual(torn.map((name) => expect.stringContaining(name)));
+});
+
+it('one that can’t be removed hinders nobody, and is told', async () => {
+  const paths = newPaths();
+  mkdirSync(path.join(paths.state, 'clients.json.new'));
+  const told: string[] = [];
+  await clearLeftovers(paths, (line) => told.push(line));
+  expect(told).toEqual([expect.stringContaining('could not be removed')]);
+});

@@ -1,0 +1,46 @@
+/** The broker's facts in the wire's words. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Question } from '../../../src/broker/questions/question.ts';
+import { explanationAnswer, interactionAnswer } from '../../../src/daemon/methods/answers.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { brokerRig, inWorld } from '../../broker/rig.ts';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(async () => world.close());
+
+it('a timeline shows repeats where the last of them was, though their row was written after a revocation', async () => {
+  const rig = await brokerRig(inWorld(world));
+  const grant = await rig.login();
+  const rows = [
+    { time: 1000, event: 'token', outcome: 'ok', client: 'cli' },
+    { time: 5000, event: 'revoke', outcome: 'confirmed' },
+    { time: 4000, event: 'token', outcome: 'ok', client: 'cli', count: 3, first: 2000, last: 4000 },
+  ];
+  const owner = { role: 'owner', signal: new AbortController().signal } as Parameters<
+    typeof explanationAnswer
+  >[2];
+  const { timeline } = explanationAnswer(rig.broker, grant, owner, rows);
+  expect(timeline.map(({ event, at }) => `${event} ${at}`)).toEqual(['token 1', 'token 4', 'revoke 5']);
+});
+
+describe('the host of an issuer whose second letter is Cyrillic', () => {
+  const endpoint = 'https://notes.example/mcp';
+  const issuer = 'https://l\u043egin.example';
+  const shown = (question: Question): string | undefined =>
+    interactionAnswer({ id: '1a2b3c4d', question, createdAt: 0 }, true).issuer;
+
+  it('stands in its xn-- form in a question about the account', () => {
+    const question = { kind: 'account', endpoint, issuer, known: ['ana@notes.example'] } as const;
+    expect(shown(question)).toBe('https://xn--lgin-55d.example');
+  });
+
+  it('stands in its xn-- form in a question about whose tokens a program may have', () => {
+    const grant = { id: 'g1', issuer, account: 'bob@notes.example', held: [], isAnother: false };
+    const question = { kind: 'allow', clientId: 'c1', clientName: 'editor', endpoint, grant } as const;
+    expect(shown(question)).toBe('https://xn--lgin-55d.example');
+  });
+});

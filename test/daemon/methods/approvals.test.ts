@@ -1,0 +1,153 @@
+/** The person's word on a command: whose it is, how long it is waited for, and how often one may ask. */
+import { describe, expect, it } from 'vitest';
+import type { Standing } from '../../../src/broker/questions/asker.ts';
+import { questionPatience } from '../../../src/broker/questions/interaction.ts';
+import { Approvals } from '../../../src/daemon/methods/approvals.ts';
+import type { Askers } from '../../../src/daemon/clients/askers.ts';
+import type { Caller } from '../../../src/ipc/server/server.ts';
+import { brokerRig, refusal, turnOfEvents } from '../../broker/rig.ts';
+
+/** Nothing here is fetched, and no page is opened. */
+const nowhere = {
+  endpoint: 'https://notes.example/mcp',
+  fetch: () => Promise.reject(new Error('nothing is fetched here')),
+  visit: () => Promise.reject(new Error('no page is opened here')),
+};
+
+async function rig() {
+  const { broker, parts, clock, texts, question } = await brokerRig(nowhere);
+  const asker = { standing: 'same' as Standing };
+  const facts = { verified: true, pid: 7, executable: '/usr/bin/node' };
+  const askers = {
+    of: () => ({ run: 'r', look: () => ({ run: 'r', ...facts, standing: () => asker.standing }) }),
+  };
+  const approvals = new Approvals({
+    broker,
+    // Who asks is told by the socket, and there is none here.
+    askers: askers as unknown as Askers,
+    checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
+  });
+  const command = () => {
+    const gone = new AbortController();
+    const caller = { signal: gone.signal } as Caller;
+    const approved = approvals.require(caller, 'settings.set', { name: 'logLevel', value: 'debug' });
+    approved.catch(() => undefined);
+    return { approved, leave: () => gone.abort() };
+  };
+  const answer = async (word: 'yes' | 'no' | 'later'): Promise<void> =>
+    void parts.interactions.answer((await question('command')).id, word);
+  return { approvals, parts, clock, texts, asker, command, answer, question };
+}
+
+describe('a private host that is confirmed', () => {
+  it('stands on the card as the host that it is for, without port or path', async () => {
+    const { approvals, question } = await rig();
+    const gone = new AbortController();
+    const caller = { signal: gone.signal } as Caller;
+    const params = { server: 'https://TOOLS.intern.example.:8443/mcp', name: 'private-address' };
+    const approved = approvals.require(caller, 'override.set', { ...params, on: true });
+    approved.catch(() => undefined);
+    expect((await question('command')).question).toMatchObject({
+      wish: { command: 'override', server: 'https://tools.intern.example', override: 'private-address' },
+    });
+    gone.abort();
+    await approvals.require(caller, 'override.set', { ...params, on: false });
+  });
+});
+
+describe('a permission that is set anew', () => {
+  const held = { clientId: 'cli', endpoint: nowhere.endpoint, decision: 'allow', createdAt: 0 } as const;
+  const same = { client: 'cli', resource: nowhere.endpoint, decision: 'allow' };
+
+  it.each([
+    ['is no question where it is what stands', {}, {}, false],
+    ['is no question where it is less', { scope: ['read', 'write'] }, { scope: 'read' }, false],
+    ['is one where it is more', { scope: ['read'] }, { scope: 'read write' }, true],
+    ['is one where the scopes are still those of the first token', { fixAtFirstToken: true }, {}, true],
+    ['is one where what stands is refused', { decision: 'deny' as const }, {}, true],
+  ])('%s', async (_what, before, change, isAsked) => {
+    const { approvals, parts } = await rig();
+    await parts.permissions.set({ ...held, ...before });
+    const gone = new AbortController();
+    const caller = { signal: gone.signal } as Caller;
+    const approved = approvals.require(caller, 'permission.set', { ...same, ...change });
+    approved.catch(() => undefined);
+    expect(parts.interactions.list()).toHaveLength(isAsked ? 1 : 0);
+    gone.abort();
+    if (isAsked) await refusal(approved);
+    else await approved;
+  });
+});
+
+const late = { reason: 'rate_limited' };
+const denied = { reason: 'consent_denied' };
+
+describe('a command’s card', () => {
+  it('is void once another program runs in the process that asked', async () => {
+    const { command, parts, question, asker, texts } = await rig();
+    const { approved } = command();
+    const { id } = await question('command');
+    asker.standing = 'changed';
+    expect(() => parts.interactions.answer(id, 'yes')).toThrow(
+      'What ran the command is no longer the same program',
+    );
+    expect(await refusal(approved)).toMatchObject(denied);
+    await parts.audit.flush();
+    expect(texts().join()).toContain('settings: void');
+  });
+
+  it('is refused when its time is over, and closed', async () => {
+    const { command, clock, parts, question } = await rig();
+    const { approved } = command();
+    await question('command');
+    clock.advance(questionPatience - 1);
+    await turnOfEvents();
+    expect(parts.interactions.list().length).toBe(1);
+    clock.advance(1);
+    expect(await refusal(approved)).toMatchObject(denied);
+    expect(parts.interactions.list()).toEqual([]);
+  });
+
+  it('is withdrawn with the command, and told to nobody', async () => {
+    const { command, parts, question } = await rig();
+    const { approved, leave } = command();
+    await question('command');
+    leave();
+    expect(await refusal(approved)).toMatchObject({ reason: 'interrupted' });
+    expect(parts.interactions.list()).toEqual([]);
+  });
+
+  it('leaves room for the cards of programs, however many commands ask', async () => {
+    const { command, parts } = await rig();
+    const asked = Array.from({ length: 9 }, command);
+    expect(await refusal(asked[8]?.approved ?? Promise.resolve())).toMatchObject(late);
+    expect(parts.interactions.list().length).toBe(8);
+    const pairing = { kind: 'pair', clientName: 'editor', code: '123456' } as const;
+    parts.interactions.ask(pairing, new AbortController().signal).catch(() => undefined);
+    expect(parts.interactions.list().length).toBe(9);
+  });
+
+  it('comes again only after a pause that grows with each refusal, and anew after a yes', async () => {
+    const { command, clock, answer } = await rig();
+    for (const longest of [1000, 2000, 4000]) {
+      const { approved } = command();
+      await answer('no');
+      expect(await refusal(approved)).toMatchObject(denied);
+      expect(await refusal(command().approved)).toMatchObject(late);
+      // At least three quarters of it: the rest is left to chance.
+      clock.advance(longest * 0.75 - 1);
+      expect(await refusal(command().approved)).toMatchObject(late);
+      clock.advance(longest * 0.25 + 1);
+    }
+    const { approved } = command();
+    await answer('yes');
+    await approved;
+    const next = command();
+    await answer('no');
+    await refusal(next.approved);
+    clock.advance(1000);
+    const last = command();
+    await answer('yes');
+    await last.approved;
+  });
+});

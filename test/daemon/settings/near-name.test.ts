@@ -1,0 +1,41 @@
+/** The name that a mistyped one may have meant. */
+import { describe, expect, it } from 'vitest';
+import { didYouMean, editDistance } from '../../../src/daemon/settings/near-name.ts';
+
+describe('the edit distance', () => {
+  it.each([
+    ['', '', 0],
+    ['', 'list', 4],
+    ['list', '', 4],
+    ['list', 'list', 0],
+    ['lst', 'list', 1],
+    ['lits', 'list', 2],
+    ['kitten', 'sitting', 3],
+    ['sitting', 'kitten', 3],
+  ])('of %j and %j is %i', (one, other, distance) => {
+    expect(editDistance(one, other)).toBe(distance);
+  });
+});
+
+describe('a mistyped name', () => {
+  const names = ['list', 'lock', 'unlock', 'login', 'end', 'logLevel', 'lockAfter'];
+
+  it.each([
+    ['a letter is missing', 'unlok', 'unlock'],
+    ['a letter is too many', 'liist', 'list'],
+    ['two letters changed places', 'lits', 'list'],
+    ['a capital is missing', 'loglevel', 'logLevel'],
+  ])('is guessed where %s', (_what, text, name) => {
+    expect(didYouMean(text, names)).toBe(`Did you mean ${name}? `);
+  });
+
+  it('is not guessed where two names are equally near', () => {
+    expect(didYouMean('lick', ['lock', 'lack'])).toBe('');
+  });
+
+  it('is not guessed where nothing is near', () => {
+    expect(didYouMean('frobnicate', names)).toBe('');
+    expect(didYouMean('x', names)).toBe('');
+    expect(didYouMean('xyd', names)).toBe('');
+  });
+});

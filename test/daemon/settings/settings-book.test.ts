@@ -1,0 +1,111 @@
+/** Settings that change while a broker runs: what is checked, written, in force, and shown. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SettingsBook } from '../../../src/daemon/settings/settings-book.ts';
+import { homePaths } from '../../../src/base/paths.ts';
+import { onFullDisk } from '../../support/limited.ts';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  mkdirSync(path.join(folder, 'config'), { mode: 0o700 });
+  file = path.join(folder, 'config', 'settings.json');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function book(env: Record<string, string> = {}, autoStarted = true): SettingsBook {
+  const paths = homePaths({ KEYTURN_HOME: folder });
+  return new SettingsBook({ paths, env, isNewHome: false, autoStarted });
+}
+
+function change(settings: SettingsBook, name: string, value: unknown): string {
+  const checked = settings.check(name, value);
+  return settings.set(checked.name, checked.value);
+}
+
+describe('a change', () => {
+  it('of a live setting is in force at once, of another at the next start', () => {
+    const settings = book();
+    expect(change(settings, 'browser', 'firefox')).toBe('now');
+    expect(settings.current.browser).toBe('firefox');
+    expect(change(settings, 'insecureLoopback', 'true')).toBe('nextStart');
+    expect(settings.current.insecureLoopback).toBe(false);
+    expect(book().current).toMatchObject({ browser: 'firefox', insecureLoopback: true });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('to the vault that is in use already needs no new start', () => {
+    const settings = book();
+    expect(change(settings, 'vault', 'keychain')).toBe('now');
+    expect(change(settings, 'vault', 'sealed-file')).toBe('nextStart');
+    expect(change(settings, 'vault', 'keychain')).toBe('now');
+  });
+
+  it('to null takes the setting back to its default', () => {
+    const settings = book();
+    change(settings, 'logLevel', 'debug');
+    expect(settings.current.logLevel).toBe('debug');
+    change(settings, 'logLevel', null);
+    expect(settings.current.logLevel).toBe('info');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({});
+  });
+
+  it('does not go against the environment of a broker that the user started', () => {
+    const settings = book({ KEYTURN_BROWSER: 'lynx' }, false);
+    expect(change(settings, 'browser', 'firefox')).toBe('nextStart');
+    expect(settings.current.browser).toBe('lynx');
+  });
+
+  it.each([
+    ['logLevel', 'loud', 'invalid_request'],
+    ['vault', 'shoebox', 'invalid_request'],
+    ['httpsProxy', 'proxy.example:3128', 'invalid_request'],
+    ['httpsProxy', 'socks5://proxy.example:1080', 'invalid_request'],
+    ['insecureLoopback', 'yes', 'invalid_request'],
+    ['browser', '', 'invalid_request'],
+    ['loglevel', 'debug', 'not_found'],
+    ['__proto__', 'x', 'not_found'],
+  ])('of %s to %j is refused, and nothing is written', (name, value, reason) => {
+    writeFileSync(file, '{"browser":"lynx"}', { mode: 0o600 });
+    expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ reason }));
+    expect(readFileSync(file, 'utf8')).toBe('{"browser":"lynx"}');
+  });
+
+  it.each([
+    ['lockAfter', '5m', 'lockAfter takes a whole number of seconds from 1 to 2592000 (30 days).'],
+    ['vault', 'shoebox', 'vault takes keychain, sealed-file or memory.'],
+    [
+      'httpsProxy',
+      'socks5://me:hunter2@proxy.example',
+      'httpsProxy takes the URL of an http or https proxy.',
+    ],
+  ])('of %s to %j says what it takes, and repeats no value', (name, value, said) => {
+    expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ message: said }));
+  });
+
+  it('that a full disk refuses is told with the file, and is not in force', () => {
+    const { settings } = onFullDisk(path.join(folder, 'log.jsonl'));
+    expect(settings).toEqual(['kept', `${file} can't be written (EFBIG).`, 'firefox']);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ browser: 'firefox' });
+    expect(readdirSync(path.join(folder, 'config'))).toEqual(['settings.json']);
+  });
+});
+
+describe('the list', () => {
+  it('says where each value comes from, and shows no password', () => {
+    writeFileSync(file, '{"httpsProxy":"http://me:hunter2@proxy.example","protocolVersion":"2025-03-26"}', {
+      mode: 0o600,
+    });
+    const details = book({ BROWSER: 'lynx' }, false).details();
+    const by = (name: string) => details.find((detail) => detail.name === name);
+    expect(by('browser')).toEqual({ name: 'browser', value: 'lynx', source: 'environment', live: true });
+    expect(by('httpsProxy')).toMatchObject({ source: 'file', value: 'http://me:***@proxy.example/' });
+    expect(by('protocolVersion')).toMatchObject({ source: 'default', default: '2025-03-26' });
+    expect(JSON.stringify(details)).not.toContain('hunter2');
+  });
+});

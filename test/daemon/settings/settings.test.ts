@@ -1,0 +1,122 @@
+/** Which of environment and settings.json counts, and what a bad value says. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readSettings } from '../../../src/daemon/settings/settings.ts';
+import { homePaths } from '../../../src/base/paths.ts';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  mkdirSync(path.join(folder, 'config'), { mode: 0o700 });
+  file = path.join(folder, 'config', 'settings.json');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** What nobody has to set: how servers of the earlier revision are told of the protocol's version, and a sealed file's key. */
+const version = {
+  vaultKey: 'passphrase',
+  defaultLease: 'run',
+  protocolVersionHeader: 'CTX-Protocol-Version',
+  protocolVersion: '2025-03-26',
+  logLevel: 'info',
+};
+
+function read(env: Record<string, string>, isNewHome: boolean, autoStarted = true) {
+  return readSettings({ paths: homePaths({ KEYTURN_HOME: folder }), env, isNewHome, autoStarted });
+}
+
+describe('a new home', () => {
+  it('records the environment it is made in', () => {
+    const made = read(
+      { KEYTURN_VAULT: 'memory', BROWSER: 'lynx', https_proxy: 'http://proxy.example:3128' },
+      true,
+    );
+    expect(made).toEqual({
+      vault: 'memory',
+      browser: 'lynx',
+      httpsProxy: 'http://proxy.example:3128',
+      insecureLoopback: false,
+      lockWithScreen: false,
+      ...version,
+    });
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ version: 1, ...made });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('prefers KEYTURN_BROWSER to BROWSER, and takes only 1 for yes', () => {
+    expect(
+      read({ KEYTURN_BROWSER: 'firefox', BROWSER: 'lynx', KEYTURN_ALLOW_INSECURE_LOOPBACK: 'yes' }, true),
+    ).toEqual({
+      vault: 'keychain',
+      browser: 'firefox',
+      insecureLoopback: false,
+      lockWithScreen: false,
+      ...version,
+    });
+  });
+
+  it('of a newer Keyturn is refused by name, and left as it is', () => {
+    const newer = '{"version":2,"vault":"shoebox"}';
+    writeFileSync(file, newer, { mode: 0o600 });
+    expect(() => read({}, false)).toThrow(
+      expect.objectContaining({
+        reason: 'file_unreadable',
+        message: expect.stringContaining('a newer Keyturn wrote it (format 2; this one knows 1)'),
+      }),
+    );
+    expect(readFileSync(file, 'utf8')).toBe(newer);
+  });
+
+  it('takes the name and the value of the version header from the file', () => {
+    const named = { protocolVersionHeader: 'X-Protocol-Version', protocolVersion: '2026-07-28' };
+    writeFileSync(file, JSON.stringify(named), { mode: 0o600 });
+    expect(read({}, false)).toMatchObject(named);
+  });
+});
+
+describe('a home that exists', () => {
+  it('keeps what was recorded, when the broker was started by itself', () => {
+    const made = read({ KEYTURN_VAULT: 'memory' }, true);
+    expect(read({ KEYTURN_VAULT: 'keychain', KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' }, false)).toEqual(made);
+  });
+
+  it('yields to the environment, for this run only, when the user starts the broker', () => {
+    read({ KEYTURN_VAULT: 'memory', BROWSER: 'lynx' }, true);
+    expect(read({ BROWSER: 'firefox' }, false, false)).toMatchObject({ vault: 'memory', browser: 'firefox' });
+    expect(read({}, false)).toMatchObject({ vault: 'memory', browser: 'lynx' });
+  });
+});
+
+describe('a value that can’t be used', () => {
+  it.each([
+    ['KEYTURN_VAULT', 'shoebox'],
+    ['KEYTURN_VAULT_KEY', 'doormat'],
+    ['HTTPS_PROXY', 'proxy.example:3128'],
+    ['KEYTURN_CLIENT_METADATA_URL', 'http://keyturn.example/client.json'],
+    ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/'],
+    ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/a/../client.json'],
+  ])('in the variable %s is named: %s', (name, value) => {
+    expect(() => read({ [name]: value }, true)).toThrow(
+      expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(name) }),
+    );
+  });
+
+  it.each([
+    '{"vault":',
+    '{"vault":"shoebox"}',
+    '{"insecureLoopback":"yes"}',
+    '{"lockAfter":0}',
+    '{"protocolVersionHeader":"a b"}',
+  ])('in the file (%s) is reported, and the file stays as it is', (text) => {
+    writeFileSync(file, text, { mode: 0o600 });
+    expect(() => read({}, false)).toThrow(
+      expect.objectContaining({ reason: 'file_unreadable', message: expect.stringContaining(file) }),
+    );
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+});

@@ -1,0 +1,68 @@
+/** How a URL reaches a browser: one argument of a program, never through a shell. */
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openBrowser } from '../../../src/daemon/system/browser.ts';
+import { until } from '../../support/home.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** A program that writes its arguments down, one a line. */
+function scribe(name: string): string {
+  const file = path.join(folder, name);
+  writeFileSync(
+    file,
+    `#!/bin/sh\nprintf '%s\\n' "$@" > '${folder}/written'; mv '${folder}/written' '${folder}/read'\n`,
+  );
+  chmodSync(file, 0o700);
+  return file;
+}
+
+async function argumentsGiven(): Promise<string[]> {
+  const text = await until('the browser ran', () => {
+    try {
+      return readFileSync(path.join(folder, 'read'), 'utf8');
+    } catch {
+      return undefined;
+    }
+  });
+  return text.split('\n').slice(0, -1);
+}
+
+const url = 'https://issuer.example/auth?state=a&scope=a%20b;$(touch x)`touch y`\'"|&*';
+const env = { PATH: process.env['PATH'] };
+
+describe('a browser command', () => {
+  it('gets its own words and then the URL as one, whatever the URL holds', async () => {
+    await openBrowser(url, { command: `${scribe('browser')} --private  --new-window`, env });
+    expect(await argumentsGiven()).toEqual(['--private', '--new-window', url]);
+  });
+
+  it('may be a file with spaces in its name', async () => {
+    await openBrowser(url, { command: scribe('my own browser'), env });
+    expect(await argumentsGiven()).toEqual([url]);
+  });
+
+  it('that does not exist is said', async () => {
+    await expect(openBrowser(url, { command: path.join(folder, 'none'), env })).rejects.toMatchObject({
+      reason: 'login_failed',
+      hint: expect.stringContaining('KEYTURN_BROWSER'),
+    });
+  });
+
+  it('is the system’s own where none is set, and nothing where the system has none', async () => {
+    scribe('xdg-open');
+    await openBrowser(url, { env: { PATH: `${folder}:${process.env['PATH']}` }, platform: 'linux' });
+    expect(await argumentsGiven()).toEqual([url]);
+    await expect(openBrowser(url, { env, platform: 'aix' })).rejects.toMatchObject({
+      reason: 'login_failed',
+    });
+  });
+});

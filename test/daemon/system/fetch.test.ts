@@ -1,0 +1,100 @@
+/** The daemon's fetch: whom it trusts, and what never goes through a proxy. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { readAuthorities } from '../../../src/daemon/system/authorities.ts';
+import { daemonFetch } from '../../../src/daemon/system/fetch.ts';
+import type { FetchOptions } from '../../../src/daemon/system/fetch.ts';
+import { openWorld, type TestWorld } from '../../support/world.ts';
+
+let world: TestWorld;
+let url: string;
+
+beforeAll(async () => {
+  world = await openWorld();
+  url = `${world.authorizationServer.issuer}/.well-known/openid-configuration`;
+});
+
+afterAll(() => world.close());
+
+async function statusWith(options: FetchOptions): Promise<number> {
+  const net = daemonFetch(async () => options);
+  try {
+    const signal = new AbortController().signal;
+    const fetch = net.fetchFor(world.protectedServer.url);
+    const response = await fetch(url, { method: 'GET', headers: {}, redirect: 'manual', signal });
+    await response.body?.cancel();
+    return response.status;
+  } finally {
+    await net.close();
+  }
+}
+
+describe('the daemon’s fetch', () => {
+  it('trusts an authority that the user named, and no other', async () => {
+    expect(await statusWith({ authorities: readAuthorities(world.caFile) })).toBe(200);
+    await expect(statusWith({})).rejects.toMatchObject({
+      cause: { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
+    });
+  });
+
+  it('verifies servers whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await expect(statusWith({})).rejects.toMatchObject({
+      cause: { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
+    });
+  });
+
+  it('takes no authorities from OpenSSL’s variables where the environment doesn’t count', async () => {
+    const script = `
+      import { daemonFetch } from './src/daemon/system/fetch.ts';
+      const net = daemonFetch(async () => ({ ignoresEnvironment: process.argv[1] === 'desk' }));
+      const init = { method: 'GET', headers: {}, redirect: 'manual', signal: AbortSignal.timeout(10_000) };
+      console.log(await net.fetchFor('${world.protectedServer.url}')('${url}', init).then(({ status }) => status, () => 'refused'));
+      await net.close();`;
+    const run = async (where: string): Promise<string> => {
+      const args = ['--input-type=module', '--eval', script, '--', where];
+      const env = { ...process.env, SSL_CERT_FILE: world.caFile };
+      return (await promisify(execFile)(process.execPath, args, { env })).stdout.trim();
+    };
+    expect(await run('elsewhere')).toBe('200');
+    expect(await run('desk')).toBe('refused');
+  });
+
+  it('never sends a request to this machine through a proxy', async () => {
+    // Nothing listens on the discard port: a request that went there would fail.
+    const httpsProxy = 'http://127.0.0.1:9';
+    const authorities = readAuthorities(world.caFile);
+    expect(await statusWith({ authorities, httpsProxy })).toBe(200);
+    expect(await statusWith({ authorities, httpsProxy, noProxy: 'intern.example' })).toBe(200);
+  });
+
+  it('refuses to follow a public server’s documents to an address that is not public', async () => {
+    const authorities = readAuthorities(world.caFile);
+    const net = daemonFetch(async () => ({ authorities }));
+    const fetch = net.fetchFor('https://203.0.113.7.example.invalid/mcp');
+    const init = {
+      method: 'GET',
+      headers: {},
+      redirect: 'manual',
+      signal: new AbortController().signal,
+    } as const;
+    const named = url.replace('127.0.0.1', 'localhost');
+    try {
+      await expect(fetch(url, init)).rejects.toMatchObject({ reason: 'insecure_url' });
+      await expect(fetch(named, init)).rejects.toMatchObject({ reason: 'insecure_url' });
+    } finally {
+      await net.close();
+    }
+  });
+
+  it('says at once which file of authorities can’t be read', () => {
+    expect(() => readAuthorities('/nonexistent/ca.pem')).toThrow(
+      expect.objectContaining({
+        reason: 'file_unreadable',
+        message: expect.stringContaining('/nonexistent/ca.pem'),
+      }),
+    );
+  });
+});

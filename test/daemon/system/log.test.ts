@@ -1,0 +1,108 @@
+/** The broker's log: levels, files that stay small and private, and a broker that goes on without it. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fileLog, terminalLog } from '../../../src/daemon/system/log.ts';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  file = path.join(folder, 'daemon.log');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const then = (): number => Date.UTC(2026, 0, 2, 3, 4, 5);
+
+describe('a log in a file', () => {
+  it('has the time, the level and one line each, and is private', () => {
+    const log = fileLog(file, then);
+    log.write('started');
+    log.write('two\nlines', 'error');
+    log.write('of no use', 'debug');
+    log.level = 'debug';
+    log.write('of use now', 'debug');
+    expect(readFileSync(file, 'utf8').split('\n')).toEqual([
+      '2026-01-02T03:04:05.000Z info started',
+      '2026-01-02T03:04:05.000Z error two\\nlines',
+      '2026-01-02T03:04:05.000Z debug of use now',
+      '',
+    ]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('keeps three full files of 1 MiB and drops the oldest', () => {
+    const log = fileLog(file, then);
+    const line = 'x'.repeat(256 * 1024);
+    for (let n = 0; n < 20; n += 1) log.write(`${n} ${line}`);
+    expect(readdirSync(folder).toSorted()).toEqual([
+      'daemon.log',
+      'daemon.log.1',
+      'daemon.log.2',
+      'daemon.log.3',
+    ]);
+    const numbers = ['.3', '.2', '.1', ''].flatMap((end) =>
+      [...readFileSync(`${file}${end}`, 'utf8').matchAll(/info (\d+) /g)].map(([, n]) => Number(n)),
+    );
+    expect(numbers).toEqual([9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
+    for (const name of readdirSync(folder)) {
+      const { size, mode } = statSync(path.join(folder, name));
+      expect(size).toBeLessThanOrEqual(1024 * 1024);
+      expect(mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('takes back a file that others could read', () => {
+    writeFileSync(file, 'old\n', { mode: 0o644 });
+    fileLog(file, then).write('new');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8')).toMatch(/^old\n.* new\n$/);
+  });
+
+  it('goes on where it can’t be written, and says how much is missing once it can', () => {
+    mkdirSync(file);
+    const log = fileLog(file, then);
+    log.write('lost');
+    log.write('lost too');
+    expect(log.isOk).toBe(false);
+    rmSync(file, { recursive: true });
+    log.write('kept');
+    expect(log.isOk).toBe(true);
+    expect(readFileSync(file, 'utf8')).toMatch(/ warn 2 lines could not be written\n.* info kept\n$/);
+  });
+
+  it('follows no symbolic link', () => {
+    const elsewhere = path.join(folder, 'elsewhere');
+    symlinkSync(elsewhere, file);
+    const log = fileLog(file, then);
+    log.write('never');
+    expect(log.isOk).toBe(false);
+    expect(existsSync(elsewhere)).toBe(false);
+  });
+});
+
+describe('a log at a terminal', () => {
+  it('names the level where it isn’t info, and leaves out what is less important than asked for', () => {
+    const said: string[] = [];
+    const log = terminalLog((line) => said.push(line));
+    log.write('started');
+    log.write('{"event":"refused"}', 'warn');
+    log.write('{"event":"closed"}', 'debug');
+    log.level = 'error';
+    log.write('of no use', 'warn');
+    expect(said).toEqual(['started', 'warn: {"event":"refused"}']);
+  });
+});

@@ -1,0 +1,59 @@
+/** The idle lock, by a clock that a test turns. */
+import { expect, it, onTestFinished } from 'vitest';
+import { IdleLock } from '../../../src/daemon/vault/idle-lock.ts';
+import { HandClock } from '../../broker/hand-clock.ts';
+import { turnOfEvents } from '../../broker/rig.ts';
+
+function idleAfter(seconds: number) {
+  const clock = new HandClock();
+  const locks: number[] = [];
+  const begin = clock.now();
+  const idle = new IdleLock({
+    clock,
+    after: seconds * 1000,
+    lock: async () => void locks.push((clock.now() - begin) / 1000),
+  });
+  const run = idle.run();
+  onTestFinished(async () => {
+    idle.stop();
+    await run;
+  });
+  const pass = async (by: number): Promise<void> => {
+    clock.advance(by * 1000);
+    await turnOfEvents();
+  };
+  return { idle, clock, locks, pass };
+}
+
+it('locks when nobody has asked for so long, and not before', async () => {
+  const { locks, pass } = idleAfter(60);
+  for (let second = 0; second < 59; second += 1) await pass(1);
+  expect(locks).toEqual([]);
+  await pass(1);
+  expect(locks).toEqual([60]);
+});
+
+it('looks when the machine wakes up, and not only at the next tick', async () => {
+  const { idle, clock, locks } = idleAfter(60);
+  clock.suspend(3_600_000);
+  await turnOfEvents();
+  expect(locks).toEqual([]);
+  await idle.look();
+  expect(locks).toEqual([3600]);
+});
+
+it('counts from the last request', async () => {
+  const { idle, locks, pass } = idleAfter(60);
+  await pass(50);
+  idle.touch();
+  await pass(50);
+  expect(locks).toEqual([]);
+  await pass(10);
+  expect(locks).toEqual([110]);
+});
+
+it('locks as soon as it looks, after the machine has slept through the time', async () => {
+  const { locks, pass } = idleAfter(60);
+  await pass(8 * 3600);
+  expect(locks).toEqual([8 * 3600]);
+});

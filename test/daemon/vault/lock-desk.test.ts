@@ -1,0 +1,299 @@
+/** The lock desk over the broker's real parts: what a lock drops and waits for, and how it opens again. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
+import { LockDesk } from '../../../src/daemon/vault/lock-desk.ts';
+import { Master } from '../../../src/daemon/vault/master.ts';
+import { homePaths } from '../../../src/base/paths.ts';
+import { Gate } from '../../../src/vault/gate.ts';
+import { openVault } from '../../../src/vault/open.ts';
+import type { Door } from '../../../src/vault/open.ts';
+import { SessionBus } from '../../../src/vault/keychain/session-bus.ts';
+import { VaultError } from '../../../src/vault/base/trouble.ts';
+import { VaultWatch } from '../../../src/vault/base/watch.ts';
+import { inWorld, brokerRig, refusal, temporaryFolder, turnOfEvents } from '../../broker/rig.ts';
+import type { Rig } from '../../broker/rig.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+interface Place {
+  readonly rig: Rig;
+  readonly desk: LockDesk;
+  readonly watch: VaultWatch;
+  readonly master: Master;
+  readonly bus: SessionBus;
+  readonly settings: { lockAfter: number | undefined };
+  /** Rows of the audit log about the vault, as they lie on the disk. */
+  readonly rows: () => string[];
+}
+
+/** A desk in front of a rig's vault; `door`: how that one opens, at once unless told otherwise. */
+async function deskFor({
+  door = {},
+  lockAfter,
+}: { door?: Partial<Door>; lockAfter?: number | undefined } = {}): Promise<Place> {
+  let gate: Gate | undefined;
+  let watch: VaultWatch | undefined;
+  const rig = await brokerRig(inWorld(world), {
+    front: (vault, clock) => {
+      watch = new VaultWatch(() => clock.now());
+      gate = new Gate(vault, watch);
+      return gate;
+    },
+  });
+  if (!gate || !watch) throw new Error('the rig did not ask for its gate');
+  const paths = homePaths({ KEYTURN_HOME: temporaryFolder() });
+  prepareFolders(paths);
+  const master = new Master(gate, await openHome(paths));
+  const bus = new SessionBus({});
+  const usual = { ...openVault('memory', { service: 'unused' }), vault: rig.vault };
+  const settings = { lockAfter };
+  const desk = new LockDesk({
+    secrets: { gate, watch, master, bus, door: { ...usual, ...door } },
+    broker: rig.parts,
+    settings,
+    changed: () => undefined,
+    log: () => undefined,
+  });
+  onTestFinished(() => desk.stop());
+  return { rig, desk, watch, master, bus, settings, rows: () => vaultRows(rig) };
+}
+
+function vaultRows(rig: Rig): string[] {
+  const lines = readFileSync(path.join(rig.folder, 'audit.jsonl'), 'utf8').trim().split('\n');
+  const rows = lines.map((line) => JSON.parse(line) as { event: string; outcome: string });
+  return rows.filter(({ event }) => event === 'vault').map(({ outcome }) => outcome);
+}
+
+const here = (): AbortSignal => new AbortController().signal;
+const client = { role: 'client' } as const;
+const owner = { role: 'owner' } as const;
+
+describe('locking', () => {
+  it('drops the master secret and the access tokens, and refuses what needs the vault', async () => {
+    const { rig, desk, watch, master, rows } = await deskFor();
+    await rig.allow();
+    await rig.ask();
+    const before = await master.key();
+    await desk.lock('locked');
+    expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
+    expect(await refusal(master.key())).toMatchObject({ reason: 'locked' });
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'locked', hint: 'keyturn unlock' });
+    expect(watch.state.state).toBe('locked');
+    expect(rows()).toEqual(['locked']);
+
+    await desk.unlock({}, here());
+    expect((await master.key()).equals(before)).toBe(true);
+    await rig.ask();
+    expect(rows()).toEqual(['locked', 'unlocked']);
+    expect(rig.grant().state.kind).toBe('active');
+  });
+
+  it('refuses every request of local programs, and of the owner those for tokens', async () => {
+    const { desk } = await deskFor();
+    await desk.lock('locked');
+    for (const method of ['token.get', 'token.reject', 'grant.list', 'subscribe'] as const) {
+      expect(() => desk.admit(client, method)).toThrow(expect.objectContaining({ reason: 'locked' }));
+    }
+    expect(() => desk.admit(owner, 'token.get')).toThrow(expect.objectContaining({ reason: 'locked' }));
+    for (const method of ['grant.list', 'status', 'grant.revoke', 'vault.unlock', 'daemon.stop'] as const) {
+      expect(() => desk.admit(owner, method)).not.toThrow();
+    }
+    expect(() => desk.refuseIfLocked()).toThrow(expect.objectContaining({ reason: 'locked' }));
+    await desk.unlock({}, here());
+    expect(() => desk.admit(client, 'token.get')).not.toThrow();
+  });
+
+  it('waits for a refresh under way, whose rotated token is in the vault before it is locked', async () => {
+    const { rig, desk, rows } = await deskFor();
+    await rig.allow();
+    const old = await rig.ask();
+    rig.broker.rejectToken({ clientId: 'editor', token: { tokenId: old.tokenId } });
+    const held = world.holdTokenRequests();
+    const asking = rig.ask();
+    await held.arrived;
+    const writes = (): number => rig.vault.done.filter((call) => call.startsWith('write grant.')).length;
+    const before = writes();
+    const locking = desk.lock('locked').then(writes);
+    // All that a lock does besides: its row is on the disk.
+    await rig.parts.audit.flush();
+    await turnOfEvents();
+    expect(rows()).toEqual(['locked']);
+    expect(() => desk.admit(client, 'token.get')).toThrow(expect.objectContaining({ reason: 'locked' }));
+    held.release();
+    expect(await locking).toBe(before + 1);
+    await asking.catch(() => undefined);
+    await desk.unlock({}, here());
+    await rig.ask();
+    expect(world.counts().authorizationServer.refreshReuses).toBe(0);
+  });
+
+  it('keeps a rotated token that the vault could not take, until it can', async () => {
+    const { rig, desk } = await deskFor();
+    await rig.allow();
+    const old = await rig.ask();
+    rig.broker.rejectToken({ clientId: 'editor', token: { tokenId: old.tokenId } });
+    rig.vault.failing.add('write');
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
+    await desk.lock('locked');
+    rig.vault.failing.clear();
+    await desk.unlock({}, here());
+    await rig.ask();
+    expect(world.counts().authorizationServer.refreshReuses).toBe(0);
+    expect(rig.grant().state.kind).toBe('active');
+  });
+
+  it('ends a grant here while it is locked, and leaves its server for later', async () => {
+    const { rig, desk } = await deskFor();
+    await rig.allow();
+    await rig.ask();
+    await desk.lock('locked');
+    const { revokeGrant } = await import('../../../src/broker/revocation/revoker.ts');
+    expect(await revokeGrant(rig.parts, rig.grant())).toMatchObject({ receipt: 'pending' });
+    expect(rig.grant().state.kind).toBe('revoked');
+  });
+
+  it('calls off sign-ins that are open: their tokens could not be kept', async () => {
+    const { rig, desk } = await deskFor();
+    rig.person.isThere = false;
+    const login = rig.login();
+    login.catch(() => undefined);
+    await rig.question('login');
+    await desk.lock('locked');
+    expect(await refusal(login)).toMatchObject({ reason: 'login_failed' });
+    expect(rig.parts.interactions.list()).toEqual([]);
+  });
+});
+
+describe('unlocking', () => {
+  it('asks once, whoever joins, and tells everybody how it ended', async () => {
+    const answered = Promise.withResolvers<void>();
+    let asked = 0;
+    const unlock = async (): Promise<void> => {
+      asked += 1;
+      await answered.promise;
+    };
+    const { desk, rig } = await deskFor({ door: { unlock } });
+    await desk.lock('locked');
+    const all = Array.from({ length: 5 }, () => desk.unlock({}, here()));
+    await turnOfEvents();
+    expect(await refusal(rig.parts.vault.probe())).toMatchObject({ reason: 'locked', trouble: 'waiting' });
+    answered.resolve();
+    await Promise.all(all);
+    expect(asked).toBe(1);
+    await rig.parts.vault.probe();
+  });
+
+  it('pauses after a wrong passphrase, longer each time, and notes each failure', async () => {
+    const unlock = async (_patience: number, passphrase?: string): Promise<void> => {
+      if (passphrase !== 'right') throw new VaultError('locked', 'this passphrase does not open the vault');
+    };
+    const { desk, rig, rows } = await deskFor({ door: { hasPassphrase: true, unlock } });
+    await desk.lock('locked');
+    const pauses: number[] = [];
+    for (let wrong = 0; wrong < 11; wrong += 1) {
+      expect(await refusal(desk.unlock({ passphrase: 'wrong' }, here()))).toMatchObject({ reason: 'locked' });
+      const soon = (await refusal(desk.unlock({ passphrase: 'right' }, here()))) as { retryAfter: number };
+      expect(soon).toMatchObject({ reason: 'rate_limited' });
+      pauses.push(soon.retryAfter);
+      rig.clock.advance(soon.retryAfter * 1000);
+    }
+    // A quarter of each pause is left to chance.
+    for (const [n, pause] of pauses.entries()) {
+      expect(pause).toBeLessThanOrEqual(Math.min(2 ** n, 300));
+      expect(pause).toBeGreaterThanOrEqual(Math.min(2 ** n, 300) * 0.75);
+    }
+    await desk.unlock({ passphrase: 'right' }, here());
+    expect(rows().filter((outcome) => outcome === 'unlock: locked')).toHaveLength(11);
+    expect(rows().at(-1)).toBe('unlocked');
+    await desk.lock('locked');
+    expect(await refusal(desk.unlock({ passphrase: 'wrong' }, here()))).toMatchObject({ reason: 'locked' });
+    rig.clock.advance(1000);
+    await desk.unlock({ passphrase: 'right' }, here());
+  });
+
+  it('that a lock overtakes opens nothing', async () => {
+    const answered = Promise.withResolvers<void>();
+    const { desk, rig, watch } = await deskFor({ door: { unlock: () => answered.promise } });
+    const unlocking = desk.unlock({}, here());
+    await turnOfEvents();
+    await desk.lock('locked');
+    answered.resolve();
+    expect(await refusal(unlocking)).toMatchObject({ reason: 'locked' });
+    expect(watch.state.state).toBe('locked');
+    expect(await refusal(rig.parts.vault.probe())).toMatchObject({ trouble: 'locked' });
+  });
+});
+
+describe("a caller's desktop session", () => {
+  const session = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/user/1000/bus', DISPLAY: ':0' };
+
+  it('is taken where the broker has no bus that works, for one more try', async () => {
+    const buses: (string | undefined)[] = [];
+    const { desk, bus } = await deskFor({
+      door: {
+        unlock: async () => {
+          buses.push(bus.environment()['DBUS_SESSION_BUS_ADDRESS']);
+          if (buses.at(-1) !== session.DBUS_SESSION_BUS_ADDRESS) throw new VaultError('absent', 'no bus');
+        },
+      },
+    });
+    await desk.unlock({ session }, here());
+    expect(buses.at(-1)).toBe(session.DBUS_SESSION_BUS_ADDRESS);
+    expect(buses).toHaveLength(2);
+  });
+
+  it('is left alone where the broker has one, and forgotten where it does not help', async () => {
+    const { desk, bus } = await deskFor();
+    await desk.unlock({ session }, here());
+    expect(bus.environment()).not.toMatchObject(session);
+    const other = await deskFor({
+      door: { unlock: () => Promise.reject(new VaultError('absent', 'no keyring there either')) },
+    });
+    expect(await refusal(other.desk.unlock({ session }, here()))).toMatchObject({
+      reason: 'vault_unavailable',
+    });
+    expect(other.bus.environment()).not.toMatchObject(session);
+  });
+});
+
+describe('the idle lock', () => {
+  it('goes by the vault’s word once that is known, though the file named no time', async () => {
+    const { desk, rig, watch, settings } = await deskFor();
+    await rig.parts.vault.probe();
+    settings.lockAfter = 60;
+    desk.settingsKnown();
+    rig.clock.advance(60_000);
+    await turnOfEvents();
+    await desk.lock('joins the one under way');
+    expect(watch.state.state).toBe('locked');
+  });
+
+  it('locks when no program asks, and not while one does or for an owner who only looks', async () => {
+    const { desk, rig, watch, rows } = await deskFor({ lockAfter: 60 });
+    const pass = async (seconds: number): Promise<void> => {
+      rig.clock.advance(seconds * 1000);
+      await turnOfEvents();
+    };
+    await rig.parts.vault.probe();
+    await pass(50);
+    desk.admit(client, 'token.get');
+    await pass(50);
+    expect(watch.state.state).toBe('open');
+    // What a window reads again and again.
+    for (const list of ['status', 'grant.list', 'registration.list', 'settings.get'] as const) {
+      desk.admit(owner, list);
+    }
+    await pass(10);
+    await desk.lock('joins the one under way');
+    expect(watch.state.state).toBe('locked');
+    expect(rows()).toEqual(['locked: idle']);
+  });
+});
