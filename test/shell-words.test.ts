@@ -11,7 +11,7 @@ import {
   enteredClientStays,
   unknownAccount,
 } from '../src/broker/refusals/refusals.ts';
-import { watchQuestions } from '../src/cli/watch.ts';
+import { watchQuestions } from '../src/cli/broker/watch.ts';
 import { shellQuoted, shellWord } from '../src/base/errors.ts';
 import { ground, refused, stepUp } from './rules/ground.ts';
 
@@ -130,7 +130,9 @@ const ofCheckedOptions = new Set([
 
 /** These templates hold words of the source itself, or say of a command what it takes. */
 const ownWords = new Set(
-  ['arguments', 'audit', 'completion', 'examples', 'main'].map((name) => `cli/${name}.ts`),
+  ['terminal/arguments', 'commands/audit', 'commands/completion', 'terminal/examples', 'main'].map(
+    (name) => `cli/${name}.ts`,
+  ),
 );
 
 /** Expressions that a template puts into a command, or behind an option, without the function. */

@@ -18,11 +18,11 @@ if (major < 22 || (major === 22 && minor < 19)) {
   }
   process.exitCode = newer === undefined ? 1 : await runBy(newer);
 } else {
-  (await import('./output.ts')).guardOutput();
+  (await import('./terminal/output.ts')).guardOutput();
   const [command, ...args] = process.argv.slice(2);
   const exitCode =
     command === 'token'
-      ? await (await import('./token.ts')).run(args)
+      ? await (await import('./commands/token.ts')).run(args)
       : await (await import('./main.ts')).main(command, args);
   process.exitCode = exitCode;
 }

@@ -4,33 +4,33 @@
  * Invariant: only the command that was asked for is loaded.
  */
 import { exitCodes, KeyturnError, quoted } from '../base/errors.ts';
-import type { Command } from './command.ts';
-import { refuse } from './output.ts';
+import type { Command } from './broker/command.ts';
+import { refuse } from './terminal/output.ts';
 
 const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
-  login: () => import('./login.ts'),
-  list: () => import('./list.ts'),
-  explain: () => import('./explain.ts'),
-  revoke: () => import('./revoke.ts'),
-  lock: () => import('./lock.ts'),
-  unlock: () => import('./unlock.ts'),
-  passphrase: () => import('./passphrase.ts'),
-  status: () => import('./status.ts'),
-  settings: () => import('./settings.ts'),
-  allow: () => import('./allow.ts'),
-  deny: () => import('./deny.ts'),
-  end: () => import('./end.ts'),
-  clients: () => import('./clients.ts'),
-  unpair: () => import('./unpair.ts'),
-  pending: () => import('./pending.ts'),
-  answer: () => import('./answer.ts'),
-  register: () => import('./register.ts'),
-  override: () => import('./override.ts'),
-  'client-metadata': () => import('./client-metadata.ts'),
-  audit: () => import('./audit.ts'),
-  daemon: () => import('./daemon.ts'),
-  reset: () => import('./reset.ts'),
-  completion: () => import('./completion.ts'),
+  login: () => import('./commands/login.ts'),
+  list: () => import('./commands/list.ts'),
+  explain: () => import('./commands/explain.ts'),
+  revoke: () => import('./commands/revoke.ts'),
+  lock: () => import('./commands/lock.ts'),
+  unlock: () => import('./commands/unlock.ts'),
+  passphrase: () => import('./commands/passphrase.ts'),
+  status: () => import('./commands/status.ts'),
+  settings: () => import('./commands/settings.ts'),
+  allow: () => import('./commands/allow.ts'),
+  deny: () => import('./commands/deny.ts'),
+  end: () => import('./commands/end.ts'),
+  clients: () => import('./commands/clients.ts'),
+  unpair: () => import('./commands/unpair.ts'),
+  pending: () => import('./commands/pending.ts'),
+  answer: () => import('./commands/answer.ts'),
+  register: () => import('./commands/register.ts'),
+  override: () => import('./commands/override.ts'),
+  'client-metadata': () => import('./commands/client-metadata.ts'),
+  audit: () => import('./commands/audit.ts'),
+  daemon: () => import('./commands/daemon.ts'),
+  reset: () => import('./commands/reset.ts'),
+  completion: () => import('./commands/completion.ts'),
 };
 
 const usageText = `Usage: keyturn COMMAND [ARGUMENT]...
@@ -102,7 +102,7 @@ async function dispatch(name: string | undefined, args: string[]): Promise<numbe
 }
 
 async function showUsage(about: string | undefined): Promise<number> {
-  if (about === 'token') process.stdout.write((await import('./token.ts')).help);
+  if (about === 'token') process.stdout.write((await import('./commands/token.ts')).help);
   else process.stdout.write(about === undefined ? usageText : (await load(about)).command.help);
   return exitCodes.ok;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { run } from '../../src/cli/token.ts';
+import { run } from '../../src/cli/commands/token.ts';
 
 const resource = 'https://notes.example/mcp';
 

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { grammar, shells, topFlags } from '../../src/cli/grammar.ts';
-import type { CommandGrammar } from '../../src/cli/grammar.ts';
+import { grammar, shells, topFlags } from '../../src/cli/terminal/grammar.ts';
+import type { CommandGrammar } from '../../src/cli/terminal/grammar.ts';
 import { page, root, section, tableRows } from './pages.ts';
 
 const bin = path.join(root, 'src', 'cli', 'bin.ts');
@@ -20,7 +20,10 @@ const commands = grammar.map((entry): [string, CommandGrammar] => [entry.name, e
 
 /** The help text in a command's own file; the lean `token` exports it alone. */
 async function helpIn(name: string): Promise<string> {
-  const file = (await import(`../../src/cli/${name}.ts`)) as { help?: string; command?: { help: string } };
+  const file = (await import(`../../src/cli/commands/${name}.ts`)) as {
+    help?: string;
+    command?: { help: string };
+  };
   return file.command?.help ?? file.help ?? '';
 }
 

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { grammar } from '../../src/cli/grammar.ts';
-import { help } from '../../src/cli/token.ts';
+import { grammar } from '../../src/cli/terminal/grammar.ts';
+import { help } from '../../src/cli/commands/token.ts';
 import { anchors, codeBlocks, page, pages, prose, root, section, tableRows } from './pages.ts';
 
 interface Manifest {

@@ -1,0 +1,132 @@
+/**
+ * Starts the headless broker when none runs, as gpg's tools start their agent.
+ *
+ * Invariant: it gets an allow-list of the environment (DESIGN, Storage). What decides about browser,
+ * authorities, proxy, vault and insecure loopback is passed on only while there is no home yet; the
+ * broker records it then. Nothing that changes how Node itself runs is ever passed on.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectAsOwner } from '../../client/connect.ts';
+import type { Connection } from '../../client/connection.ts';
+import type { Reason } from '../../base/errors.ts';
+import { homePaths } from '../../base/paths.ts';
+import { systemCode } from '../../base/private-file.ts';
+import { isAbsent, NotStarted } from './no-broker.ts';
+import { say } from '../terminal/output.ts';
+
+const passed = [
+  /^(HOME|USER|LOGNAME|PATH|LANG|LANGUAGE|TZ|TMPDIR|KEYTURN_HOME)$/,
+  /^(USERPROFILE|APPDATA|LOCALAPPDATA|SYSTEMROOT|SYSTEMDRIVE|TEMP|TMP)$/i,
+  /^(LC|XDG|DBUS|WAYLAND)_/,
+  /^(DISPLAY|XAUTHORITY)$/,
+];
+
+const recordedAtCreation = [
+  /^KEYTURN_(VAULT|VAULT_KEY|BROWSER|CLIENT_METADATA_URL|ALLOW_INSECURE_LOOPBACK)$/,
+  /^(BROWSER|NODE_EXTRA_CA_CERTS|HTTPS_PROXY|https_proxy|NO_PROXY|no_proxy)$/,
+];
+
+/** Milliseconds. A cold start takes a quarter of a second; a loaded machine may need a hundred times that. */
+const startPatience = 20_000;
+
+/** Milliseconds between two looks for a broker that somebody else is starting. */
+const lookEvery = 25;
+
+/** Milliseconds. A broker that holds the home and doesn't answer for so long is about to end: start anew. */
+const answerPatience = 1000;
+
+/** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
+export async function startBroker(): Promise<Connection> {
+  let problem = 'Another one holds the home and does not answer.';
+  for (const deadline = Date.now() + startPatience; Date.now() < deadline;) {
+    const outcome = await spawnBroker();
+    if (outcome === 'killed') problem = 'Something kills it while it starts.';
+    const connection = await connectSoon();
+    if (connection) return connection;
+  }
+  throw notStarted(problem);
+}
+
+async function connectSoon(): Promise<Connection | undefined> {
+  for (const deadline = Date.now() + answerPatience; Date.now() < deadline; await sleep(lookEvery)) {
+    try {
+      return await connectAsOwner();
+    } catch (error) {
+      if (!isAbsent(error)) throw error;
+    }
+  }
+  return undefined;
+}
+
+/** Resolves when a broker is up, ours or one that was faster; `killed`: a signal ended ours before. */
+async function spawnBroker(): Promise<'up' | 'killed'> {
+  const bin = fileURLToPath(new URL(`../bin${path.extname(import.meta.url)}`, import.meta.url));
+  // Not even before the broker listens for that signal itself can it open an inspector (shield.ts).
+  const child = spawn(process.execPath, ['--disable-sigusr1', bin, 'daemon', '--auto-started'], {
+    cwd: workingFolder(process.env),
+    env: environmentFor(process.env),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+  });
+  const slow = setTimeout(() => say('keyturn: starting the broker…'), 1000);
+  try {
+    const outcome = await readiness(child);
+    if (typeof outcome === 'string') return outcome;
+    throw notStarted(outcome.problem);
+  } finally {
+    clearTimeout(slow);
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.unref();
+  }
+}
+
+/** `up` when the broker said that it is ready, or that another one is; else what it complained about. */
+async function readiness(
+  child: ReturnType<typeof spawn>,
+): Promise<'up' | 'killed' | { readonly problem: string }> {
+  let complaint = '';
+  child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
+  const late = setTimeout(() => {
+    complaint += `It was not ready within ${startPatience / 1000} s.`;
+    child.kill('SIGKILL');
+  }, startPatience);
+  return new Promise<'up' | 'killed' | { readonly problem: string }>((resolve) => {
+    child.stdout?.once('data', () => resolve('up'));
+    child.once('error', (error) =>
+      resolve({ problem: `The system starts no process (${systemCode(error)}).` }),
+    );
+    child.once('close', (code, signal) => {
+      // Another start was faster: that broker serves as well. Any other refusal is what the person must read.
+      if (complaint.includes(`reason: ${'broker_running' satisfies Reason}`)) resolve('up');
+      else if (signal !== null && complaint === '') resolve('killed');
+      else resolve({ problem: complaint.trim() || `It ended at once (${code ?? 'by a signal'}).` });
+    });
+  }).finally(() => clearTimeout(late));
+}
+
+function notStarted(problem: string): NotStarted {
+  return new NotStarted('broker_unreachable', `The broker could not be started.\n${problem}`, {
+    hint: 'Run `keyturn daemon` in a terminal to see more.',
+  });
+}
+
+/** A folder that stays: the starter's own could be removed, or hold a disk that is to be unmounted. */
+function workingFolder({ HOME = '' }: NodeJS.ProcessEnv): string {
+  return path.isAbsolute(HOME) && existsSync(HOME) ? HOME : path.parse(process.execPath).root;
+}
+
+/** The environment of an auto-started broker. */
+export function environmentFor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const hasHome = existsSync(path.join(homePaths(env).state, 'home.json'));
+  const allowed = hasHome ? passed : [...passed, ...recordedAtCreation];
+  const kept = Object.entries(env).filter(([name]) => allowed.some((pattern) => pattern.test(name)));
+  const { KEYTURN_HOME: home, ...rest } = Object.fromEntries(kept);
+  // It runs in another folder, where a relative path would name another home.
+  return home ? { ...rest, KEYTURN_HOME: path.resolve(home) } : rest;
+}

@@ -1,0 +1,99 @@
+/** What each command's file exports; and one request to the broker, checked by its schema. */
+import { KeyturnError } from '../../base/errors.ts';
+import { isWidening } from '../../ipc/protocol/effects.ts';
+import { methods } from '../../ipc/protocol/protocol.ts';
+import type { MethodName, ParamsOf } from '../../ipc/protocol/protocol.ts';
+import type { z } from 'zod';
+import type { Connection } from '../../client/connection.ts';
+import { exitCodes } from '../../base/errors.ts';
+import { deskCapability } from '../../ipc/wire/wire.ts';
+import { connect, throughTakeover } from './connection.ts';
+import { sayIfSlow } from '../terminal/progress.ts';
+import { explained, VersionDifference, wantsRestart } from './versions.ts';
+
+export interface Command {
+  /** The whole text of `--help`. */
+  readonly help: string;
+  /** Resolves with the exit code; throws KeyturnError for a refusal. */
+  run(args: string[]): Promise<number>;
+}
+
+type Answer<M extends MethodName> = z.output<(typeof methods)[M]['result']>;
+
+/** Calls a method on an open connection; its answer has passed the method's schema. */
+export async function call<M extends MethodName>(
+  connection: Connection,
+  method: M,
+  params: ParamsOf<M>,
+): Promise<Answer<M>> {
+  try {
+    const answer = connection.request(method, params);
+    return checked(method, await (mayAsk(connection, method) ? sayIfSlow(waits, answer) : answer));
+  } catch (error) {
+    throw explained(error, connection);
+  }
+}
+
+const waits = 'keyturn: the question waits in Keyturn’s window.';
+
+/** True where a person sits at the broker, and has to say yes first. */
+function mayAsk({ capabilities }: Connection, method: MethodName): boolean {
+  return capabilities.includes(deskCapability) && isWidening(method);
+}
+
+function checked<M extends MethodName>(method: M, answer: unknown): Answer<M> {
+  const parsed = methods[method].result.safeParse(answer);
+  // The schema looked up by M parses to M's answer; the compiler can't follow the lookup.
+  if (parsed.success) return parsed.data as Answer<M>;
+  throw new KeyturnError('frame_invalid', `The broker's answer to ${method} has an unknown shape.`, {
+    hint: 'Restart the broker: keyturn daemon --restart',
+  });
+}
+
+/** Connects, calls one method, hangs up. Where another version's broker can't answer, offers to restart it. */
+export async function ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> {
+  return (await askWhere(method, params)).answer;
+}
+
+interface Placed<M extends MethodName> {
+  readonly answer: Answer<M>;
+  /** The broker is the app: what gives somebody something is answered in its window. */
+  readonly isDesk: boolean;
+}
+
+/** As `ask`, and tells who the broker is, for commands that say where the person answers. */
+export async function askWhere<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Placed<M>> {
+  try {
+    return await askOnce(method, params);
+  } catch (error) {
+    if (!(error instanceof VersionDifference) || !(await wantsRestart())) throw error;
+  }
+  const { restartBroker } = await import('./restart.ts');
+  await restartBroker();
+  return askOnce(method, params);
+}
+
+async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Placed<M>> {
+  return throughTakeover(async () => {
+    const connection = await connect();
+    const answer = await interruptible(connection, () => call(connection, method, params));
+    return { answer, isDesk: connection.capabilities.includes(deskCapability) };
+  });
+}
+
+/** Ends with 130 on an interrupt, after `connection` closed: that withdraws the question. */
+export async function interruptible<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  const interrupted = (): void => {
+    connection.close();
+    process.exit(exitCodes.interrupted);
+  };
+  process.once('SIGINT', interrupted);
+  process.once('SIGTERM', interrupted);
+  try {
+    return await work();
+  } finally {
+    connection.close();
+    process.off('SIGINT', interrupted);
+    process.off('SIGTERM', interrupted);
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * The desktop session that this command runs in, for a broker that ssh or cron started without one.
+ *
+ * Invariants: only the five variables that a keychain needs leave this process, and only to a broker that
+ * has proved itself and said that it has no keychain. One more try, never two.
+ */
+import type { Connection } from '../../client/connection.ts';
+import { KeyturnError } from '../../base/errors.ts';
+import { deskCapability } from '../../ipc/wire/wire.ts';
+
+const address = 'DBUS_SESSION_BUS_ADDRESS';
+const further = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'XDG_RUNTIME_DIR'] as const;
+
+/** `session` of `vault.unlock`. */
+export interface Session {
+  readonly DBUS_SESSION_BUS_ADDRESS: string;
+  readonly DISPLAY?: string;
+  readonly WAYLAND_DISPLAY?: string;
+  readonly XAUTHORITY?: string;
+  readonly XDG_RUNTIME_DIR?: string;
+}
+
+/** Undefined outside of a desktop session, or where its bus is on no Unix socket. */
+export function desktopSession(env: NodeJS.ProcessEnv): Session | undefined {
+  const bus = env[address];
+  if (!bus?.startsWith('unix:')) return undefined;
+  const set = further.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
+  return { [address]: bus, ...Object.fromEntries(set) };
+}
+
+/** Asks first why there is no vault: one that a person locked must not be opened in passing. */
+async function isTaken(connection: Connection, session: Session): Promise<boolean> {
+  try {
+    if (stateIn(await connection.request('status')) !== 'absent') return false;
+    await connection.request('vault.unlock', { session });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** By hand: `keyturn token` loads this file, and no schema library. */
+function stateIn(status: unknown): unknown {
+  if (typeof status !== 'object' || status === null || !('vaultState' in status)) return undefined;
+  const { vaultState } = status;
+  return typeof vaultState === 'object' && vaultState !== null && 'state' in vaultState
+    ? vaultState.state
+    : undefined;
+}
+
+/** The same connection; where the broker has no keychain it is given our session, and asked once more. */
+export function offeringSession(connection: Connection, env = process.env): Connection {
+  const session = desktopSession(env);
+  // The app has a desktop session of its own.
+  if (!session || connection.capabilities.includes(deskCapability)) return connection;
+  const again = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof KeyturnError) || error.reason !== 'vault_unavailable') throw error;
+      // What it refused first is what the person should read, unless the session mended it.
+      if (!(await isTaken(connection, session))) throw error;
+      return work();
+    }
+  };
+  return {
+    capabilities: connection.capabilities,
+    get isOpen() {
+      return connection.isOpen;
+    },
+    request: (method, params, options) =>
+      method === 'vault.unlock'
+        ? connection.request(method, params, options)
+        : again(() => connection.request(method, params, options)),
+    getToken: (params, options) => again(() => connection.getToken(params, options)),
+    rejectToken: (params, options) => again(() => connection.rejectToken(params, options)),
+    onNotification: (listener) => connection.onNotification(listener),
+    close: () => connection.close(),
+  };
+}

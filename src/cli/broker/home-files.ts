@@ -1,0 +1,81 @@
+/**
+ * The files of a home, and their end.
+ *
+ * Invariant: only what Keyturn made is removed, by its name; a folder goes only once it is empty, and no
+ * symbolic link is followed. home.json and settings.json go last: until then another `keyturn reset` finds
+ * the same home with the same vault, and finishes what a crash cut short.
+ */
+import { existsSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import path from 'node:path';
+import { ownerKeyFile, readKeyFile } from '../../client/key-file.ts';
+import type { HomePaths } from '../../base/paths.ts';
+
+/** What a write that a crash cut short leaves beside a file. */
+const draft = String.raw`(?:\.\d+|\.tmp-[0-9a-z]+|\.new)?`;
+const named = (names: string): RegExp => new RegExp(`^(?:${names})${draft}$`);
+
+/** Before the home's own two files. */
+const stateNames = [
+  named(String.raw`(?:grants|registrations|clients|permissions|overrides)\.json`),
+  named(String.raw`audit(?:-\d+)?\.jsonl`),
+  /^daemon\.log(?:\.\d)?$/,
+  /^(?:grants\.jsonl|vault\.sealed)(?:\.new|\.torn-[0-9a-f]{8}(?:\.new)?)?$/,
+];
+const runNames = [/^broker\.(?:sock|path)$/];
+const homeNames = [named(String.raw`home\.json`)];
+const settingsNames = [named(String.raw`settings\.json`)];
+
+/** True where a broker has been: there is something to reset. */
+export function isHome(paths: HomePaths): boolean {
+  return existsSync(path.join(paths.state, 'home.json'));
+}
+
+/**
+ * Removes them. The caller holds the home's lock, and no broker runs. `kept`: files to leave alone.
+ * Answers every file that is still there.
+ */
+export function removeHomeFiles(paths: HomePaths, kept: readonly string[]): string[] {
+  const removeNamed = (folder: string, names: readonly RegExp[]): void => {
+    for (const file of filesIn(folder)) {
+      const isOurs = names.some((name) => name.test(path.basename(file)));
+      if (isOurs && !kept.includes(file)) unlinkSync(file);
+    }
+  };
+  const clients = path.join(paths.config, 'clients');
+  for (const file of ownKeys(paths, clients)) unlinkSync(file);
+  removeNamed(paths.state, stateNames);
+  removeNamed(paths.config, [named(String.raw`owner\.key`)]);
+  removeNamed(paths.run, runNames);
+  removeNamed(paths.state, homeNames);
+  removeNamed(paths.config, settingsNames);
+  removeNamed(paths.state, [/^daemon\.lock$/]);
+  const folders = [clients, paths.run, paths.state, paths.config];
+  for (const folder of folders) removeEmpty(folder);
+  return folders.flatMap(filesIn);
+}
+
+/** Keys that open this home's broker, and nothing once it is gone. Another home's, or what is no key, stays. */
+function ownKeys(paths: HomePaths, folder: string): string[] {
+  const brokerOf = (file: string): string | undefined => {
+    try {
+      return readKeyFile(file).brokerId;
+    } catch {
+      return undefined;
+    }
+  };
+  const own = brokerOf(ownerKeyFile(paths));
+  return filesIn(folder).filter(
+    (file) => file.endsWith('.key') && own !== undefined && brokerOf(file) === own,
+  );
+}
+
+function filesIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.join(folder, entry.name));
+}
+
+function removeEmpty(folder: string): void {
+  if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
+}

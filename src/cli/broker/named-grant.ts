@@ -1,0 +1,91 @@
+/**
+ * A grant that a person names: by its id, or by the endpoint of its server. Where nothing is called so, the refusal says
+ * what a name is and lists what is near.
+ */
+import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
+import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import { canonicalResource } from '../../oauth/base/resource.ts';
+import { grantFrom } from '../terminal/arguments.ts';
+import { call } from './command.ts';
+import { connectIfRunning } from './connection.ts';
+
+type Listed = Pick<ResultOf<'grant.list'>['grants'][number], 'id' | 'endpoint' | 'account'>;
+
+/**
+ * Runs `work` for what `text` names. Throws what it throws, and `not_found` or `invalid_resource` with what is near;
+ * a refusal of `account` where `text` does name grants stays as it is.
+ */
+export async function withGrant<T>(
+  text: string,
+  account: string | undefined,
+  work: (named: ReturnType<typeof grantFrom> & { readonly account?: string }) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work({ ...grantFrom(text), ...(account === undefined ? {} : { account }) });
+  } catch (error) {
+    if (!(error instanceof KeyturnError) || !isAboutName(error, text)) throw error;
+    const grants = await listed();
+    if (account !== undefined && error.reason === 'not_found' && isNameOfAny(text, grants)) throw error;
+    throw noSuchGrant(error, text, near(text, grants));
+  }
+}
+
+/** What is wrong with an address says its own refusal. */
+function isAboutName(error: KeyturnError, text: string): boolean {
+  const reason = reasonOf(error);
+  return reason === 'not_found' || (reason === 'invalid_resource' && !text.includes(':'));
+}
+
+function isNameOfAny(text: string, grants: readonly Listed[]): boolean {
+  const named = grantFrom(text);
+  if ('grant' in named) return grants.some(({ id }) => id === named.grant);
+  const endpoint = canonicalResource(named.resource, { allowInsecureLoopback: true });
+  return grants.some((grant) => grant.endpoint === endpoint);
+}
+
+function noSuchGrant(error: KeyturnError, text: string, found: readonly Listed[]): KeyturnError {
+  const like = found.map(({ id, endpoint, account }) => `${id} (${endpoint}, account ${account ?? '-'})`);
+  const what =
+    'An id is 16 hexadecimal digits, as `keyturn list` shows them; a server is named by its whole URL.';
+  const problem =
+    error.reason === 'not_found' ? error.message : `${quoted(text)} is neither the id of a grant nor a URL.`;
+  return new KeyturnError(error.reason, problem, {
+    hint: like.length === 0 ? what : `${what} There is ${like.join('; ')}.`,
+  });
+}
+
+/** What there is; nothing where no broker runs, or it can't say. */
+async function listed(): Promise<readonly Listed[]> {
+  const connection = await connectIfRunning().catch(() => undefined);
+  if (!connection) return [];
+  try {
+    return (await call(connection, 'grant.list', {})).grants;
+  } catch {
+    return [];
+  } finally {
+    connection.close();
+  }
+}
+
+/** As many as a person looks through. */
+const mostNamed = 5;
+
+/** Digits that an id has in common with a mistyped or shortened one. */
+const sharedStart = 4;
+
+/** Those that `text` may have meant: an id that begins alike or differs in a digit or two, a server of the same host, or a part of a name. */
+export function near(text: string, grants: readonly Listed[]): Listed[] {
+  const host = URL.parse(text)?.host;
+  const isNear = ({ id, endpoint, account = '' }: Listed): boolean => {
+    if (host !== undefined) return URL.parse(endpoint)?.host === host;
+    if (text.length < sharedStart) return false;
+    if (endpoint.includes(text) || account.includes(text)) return true;
+    return id.startsWith(text.slice(0, sharedStart)) || differing(id, text) <= 2;
+  };
+  return grants.filter(isNear).slice(0, mostNamed);
+}
+
+function differing(one: string, other: string): number {
+  if (one.length !== other.length) return Infinity;
+  return Array.from(one).filter((letter, index) => letter !== other[index]).length;
+}

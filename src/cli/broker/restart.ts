@@ -1,0 +1,65 @@
+/**
+ * Stops the broker that runs, and starts another in the background.
+ *
+ * Invariant: the next one is started only when the process of the last is gone, and with it the
+ * home's lock; what that owed is in the vault by then.
+ */
+import { existsSync } from 'node:fs';
+import type { Connection } from '../../client/connection.ts';
+import { ownerKeyFile } from '../../client/key-file.ts';
+import { reasonOf } from '../../base/errors.ts';
+import { homePaths } from '../../base/paths.ts';
+import type { HomePaths } from '../../base/paths.ts';
+import { startBroker } from './auto-start.ts';
+import { brokerEnded, ended, isAlive } from './broker-end.ts';
+import { connectIfRunning } from './connection.ts';
+import { lockHolder } from './lock-holder.ts';
+import { say } from '../terminal/output.ts';
+
+/** False where none ran. Of any version: nothing is needed of the answer but that it came. */
+export async function stopBroker(): Promise<boolean> {
+  const connection = await ownConnection();
+  if (typeof connection === 'boolean') return connection;
+  try {
+    const pid = pidIn(await connection.request('daemon.stop'));
+    await ended(() => (pid === undefined ? !connection.isOpen : !isAlive(pid)));
+  } finally {
+    connection.close();
+  }
+  return true;
+}
+
+/**
+ * True where a broker that can't be asked was ended; false where none runs. A broker of this home that doesn't prove
+ * itself (home.json or owner.key was exchanged or deleted) gets no request, but a signal: it ends as after `daemon.stop`.
+ */
+async function ownConnection(): Promise<Connection | boolean> {
+  const paths = homePaths();
+  try {
+    const connection = await connectIfRunning();
+    return connection ?? (!existsSync(ownerKeyFile(paths)) && (await endHolder(paths)));
+  } catch (error) {
+    if (reasonOf(error) === 'handshake_failed' && (await endHolder(paths))) return true;
+    throw error;
+  }
+}
+
+async function endHolder({ state }: HomePaths): Promise<boolean> {
+  const pid = lockHolder(state);
+  if (pid === undefined) return false;
+  say(`keyturn: the broker of this home (process ${pid}) takes no request of ours; it is ended by a signal.`);
+  process.kill(pid, 'SIGTERM');
+  return brokerEnded(pid);
+}
+
+/** Version 0.1 answered nothing. */
+function pidIn(answer: unknown): number | undefined {
+  const pid: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'pid') : undefined;
+  return typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0 ? pid : undefined;
+}
+
+export async function restartBroker(): Promise<void> {
+  await stopBroker();
+  const connection = await startBroker();
+  connection.close();
+}

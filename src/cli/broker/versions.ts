@@ -1,0 +1,58 @@
+/**
+ * Broker and command of different versions: says so, and how to mend it.
+ *
+ * Invariant: a difference alone refuses nothing; it is told to a person at a terminal, and wherever
+ * it is the likely reason of a failure. Loads no package: the lean `keyturn token` comes here too.
+ */
+import { createInterface } from 'node:readline/promises';
+import type { Connection } from '../../client/connection.ts';
+import { version } from '../../daemon/system/version.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
+import type { Reason } from '../../base/errors.ts';
+import { versionCapability, versionIn } from '../../ipc/wire/wire.ts';
+import { say } from '../terminal/output.ts';
+
+/** A request failed, and the broker is of another version. */
+export class VersionDifference extends KeyturnError {}
+
+const mend = 'keyturn daemon --restart';
+
+/** What a newer or older broker answers to a request that it knows otherwise, or not at all. */
+const symptoms: readonly Reason[] = ['method_not_found', 'frame_invalid'];
+
+/** One sentence; undefined where both are of one version. */
+function difference({ capabilities }: Pick<Connection, 'capabilities'>): string | undefined {
+  const broker = versionIn(capabilities);
+  if (broker === versionIn(versionCapability(version))) return undefined;
+  return `The broker that runs is of ${broker === undefined ? 'an older version' : `version ${broker}`}, this command of ${version}.`;
+}
+
+/** One line for a person at a terminal. */
+export function tellDifference(connection: Connection): void {
+  const sentence = difference(connection);
+  if (sentence !== undefined) say(`keyturn: ${sentence} To start this one: ${mend}`);
+}
+
+/** The error, or one that names the versions where they are the likely reason of it. */
+export function explained(error: unknown, connection: Connection): unknown {
+  const sentence = symptoms.includes(reasonOf(error)) ? difference(connection) : undefined;
+  if (sentence === undefined || !(error instanceof Error)) return error;
+  return new VersionDifference(reasonOf(error), `${error.message.replace(/\.?$/, '.')} ${sentence}`, {
+    hint: `Restart the broker: ${mend}`,
+    cause: error,
+  });
+}
+
+/** Asks at a terminal; false everywhere else, and for any answer but yes. */
+export async function wantsRestart(): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return false;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await lines.question(
+      'keyturn: restart the broker now? Refreshes are finished first. [y/N] ',
+    );
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    lines.close();
+  }
+}

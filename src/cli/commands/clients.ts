@@ -1,0 +1,69 @@
+/** `keyturn clients`: the paired programs and their permissions. */
+import path from 'node:path';
+import { exitCodes } from '../../base/errors.ts';
+import { parse } from '../terminal/arguments.ts';
+import { ask } from '../broker/command.ts';
+import type { Command } from '../broker/command.ts';
+import { printJson, printTable, processName, say, when } from '../terminal/output.ts';
+
+const help = `Usage: keyturn clients [--json]
+Show the programs that are paired, and what each may reach.
+
+      --json  print them as JSON
+  -h, --help  show this
+
+Example:
+  keyturn clients --json
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values } = parse(args, { json: { type: 'boolean' } }, { names: [], command: 'clients' });
+    const { clients } = await ask('client.list', {});
+    if (values.json) printJson(clients);
+    else {
+      const refused = (await ask('status', {})).unreadable;
+      printTable(
+        ['CLIENT', 'ID', 'SERVER', 'DECISION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
+        clients.flatMap((client) => rows(client, new Set(refused.map(({ file }) => path.basename(file))))),
+      );
+      for (const { why } of refused.filter(isShownHere))
+        say(`keyturn: what is marked does not count: ${why}`);
+    }
+    return exitCodes.ok;
+  },
+};
+
+type Client = Awaited<ReturnType<typeof ask<'client.list'>>>['clients'][number];
+
+const files = { clients: 'clients.json', permissions: 'permissions.json' } as const;
+
+const isShownHere = ({ file }: { readonly file: string }): boolean =>
+  Object.values<string>(files).includes(path.basename(file));
+
+/** `refused`: names of files that count for nothing. What stands in them is listed all the same, and marked. */
+function rows(client: Client, refused: ReadonlySet<string>): string[][] {
+  const mark = (file: string): string => (refused.has(file) ? ' (does not count)' : '');
+  // The command line is in no file.
+  const name = `${client.name}${client.clientId === 'cli' ? '' : mark(files.clients)}`;
+  const used = client.lastUsedAt === undefined ? '-' : when(client.lastUsedAt);
+  if (client.permissions.length === 0) return [[name, client.clientId, '-', '-', '-', '-', '-', used]];
+  return client.permissions.map((permission) => [
+    name,
+    client.clientId,
+    permission.resource,
+    `${permission.decision}${permission.run === undefined ? mark(files.permissions) : ''}`,
+    permission.accounts?.join(', ') ?? '-',
+    permission.scope ?? 'any',
+    untilOf(permission),
+    used,
+  ]);
+}
+
+function untilOf({ until, run, once }: Client['permissions'][number]): string {
+  const time = until === undefined ? undefined : when(until);
+  if (run === undefined) return time ?? '-';
+  const end = time === undefined ? '' : `, until ${time}`;
+  return `${once ? 'once, by ' : ''}this run of ${processName(run)}${end}`;
+}

@@ -1,0 +1,116 @@
+/** `keyturn daemon`: the headless broker, in the foreground; stops, replaces or restarts the one that runs. */
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openBrowser } from '../../daemon/system/browser.ts';
+import { startDaemon } from '../../daemon/daemon.ts';
+import type { Daemon } from '../../daemon/daemon.ts';
+import { fileLog, terminalLog } from '../../daemon/system/log.ts';
+import { exitCodes, reasonOf } from '../../base/errors.ts';
+import { homePaths } from '../../base/paths.ts';
+import { refuseExposure, shieldProcess } from '../../base/shield.ts';
+import { parse, usage } from '../terminal/arguments.ts';
+import type { Command } from '../broker/command.ts';
+import { say } from '../terminal/output.ts';
+import { restartBroker, stopBroker } from '../broker/restart.ts';
+
+const help = `Usage: keyturn daemon [--stop|--replace|--restart]
+Run the broker in this terminal until it is interrupted. Other commands start
+one by themselves where none runs; it then writes its log to daemon.log in the
+state folder.
+
+      --stop     stop the broker of this home; finishes refreshes first
+      --replace  stop the one that runs, and run one in this terminal
+      --restart  stop the one that runs, and start one in the background
+  -h, --help     show this
+
+Programs that wait for you ask the next broker the same, if one comes soon.
+
+Environment (recorded when the home is created; docs/settings.md):
+  KEYTURN_HOME, KEYTURN_VAULT=keychain|sealed-file|memory,
+  KEYTURN_VAULT_KEY=passphrase|keychain, KEYTURN_BROWSER or BROWSER,
+  KEYTURN_CLIENT_METADATA_URL, NODE_EXTRA_CA_CERTS, HTTPS_PROXY, NO_PROXY,
+  KEYTURN_ALLOW_INSECURE_LOOPBACK=1 (http on loopback hosts, for development)
+
+Example:
+  keyturn daemon --restart
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values } = parse(
+      args,
+      {
+        stop: { type: 'boolean' },
+        replace: { type: 'boolean' },
+        restart: { type: 'boolean' },
+        'auto-started': { type: 'boolean' },
+      },
+      { names: [], command: 'daemon' },
+    );
+    const { stop, replace, restart, 'auto-started': autoStarted = false } = values;
+    if ([stop, replace, restart].filter(Boolean).length > 1) {
+      throw usage('--stop, --replace and --restart exclude each other', 'daemon');
+    }
+    if (stop) return stopped();
+    if (restart) return restarted();
+    return replace ? serve(await takeOver()) : serve(await start(autoStarted), autoStarted);
+  },
+};
+
+async function stopped(): Promise<number> {
+  if (!(await stopBroker())) say('keyturn: no broker runs for this home.');
+  return exitCodes.ok;
+}
+
+async function restarted(): Promise<number> {
+  await restartBroker();
+  return exitCodes.ok;
+}
+
+async function start(autoStarted: boolean): Promise<Daemon> {
+  refuseExposure();
+  // Files that we create are the user's alone.
+  process.umask(0o077);
+  const paths = homePaths();
+  const log = autoStarted
+    ? fileLog(path.join(paths.state, 'daemon.log'), () => Date.now())
+    : terminalLog((line) => say(`keyturn: ${line}`));
+  return startDaemon({
+    paths,
+    env: process.env,
+    autoStarted,
+    openBrowser: (url, browser) =>
+      openBrowser(url, { env: process.env, ...(browser === undefined ? {} : { command: browser }) }),
+    log,
+    shield: shieldProcess,
+  });
+}
+
+async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
+  // A package of ours (conf's) listens for these too, and would swallow the first: a watchdog's end must end us.
+  for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT'] as const) process.removeAllListeners(signal);
+  // More than once: a second signal must not end us in the middle of a rotation that the first one waits for.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void daemon.stop());
+  // The starter waits for this line; a person is told where the broker listens.
+  if (autoStarted) process.stdout.write('ready\n');
+  else say(`keyturn: the broker listens on ${daemon.socket}. Interrupt to stop it.`);
+  await daemon.stopped;
+  // What must last is on disk. A sign-in page that nobody finished would keep the process for minutes.
+  process.exit(exitCodes.ok);
+}
+
+/** Milliseconds in which other commands may start brokers of their own in between: each is stopped as well. */
+const takeoverPatience = 30_000;
+const lookEvery = 25;
+
+async function takeOver(): Promise<Daemon> {
+  for (const deadline = Date.now() + takeoverPatience; ; await sleep(lookEvery)) {
+    await stopBroker();
+    try {
+      return await start(false);
+    } catch (error) {
+      if (reasonOf(error) !== 'broker_running' || Date.now() > deadline) throw error;
+    }
+  }
+}

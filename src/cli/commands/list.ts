@@ -1,0 +1,65 @@
+/** `keyturn list`: the grants, each with its issuer. Never a token. */
+import { exitCodes } from '../../base/errors.ts';
+import { parse } from '../terminal/arguments.ts';
+import { ask } from '../broker/command.ts';
+import type { Command } from '../broker/command.ts';
+import { printJson, printTable, say, when } from '../terminal/output.ts';
+import { receiptNotes } from '../terminal/receipt.ts';
+
+const help = `Usage: keyturn list [--json]
+Show where you are signed in: each grant with its server, issuer, account,
+state, scopes and the programs that may use it.
+
+      --json  print the grants as JSON
+  -h, --help  show this
+
+States: active, refreshing, loginRequired (sign in again), revoked (with its
+receipt, and until when an access token that was handed out may work). Beside
+an active one: offline, its issuer gives no token; a refresh that was cut off,
+see keyturn explain; a token that names no server, or another one.
+
+Example:
+  keyturn list --json
+`;
+
+type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
+
+/** With what became of a revocation, what is in the way, and the rules that were waived for its server. */
+function shownState(grant: Grant): string {
+  const { state, trouble, attempt, audience, overrides } = grant;
+  const notes = [
+    ...receiptNotes(grant),
+    ...(trouble ? [`offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
+    ...(attempt ? [`refresh of ${when(attempt.startedAt)} cut off`] : []),
+    ...(audience === 'unbound' ? ['token bound to no server'] : []),
+    ...(audience === 'other' ? ['token for another server'] : []),
+    ...overrides.map((name) => `override ${name}`),
+  ];
+  return notes.length === 0 ? state : `${state} (${notes.join(', ')})`;
+}
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values } = parse(args, { json: { type: 'boolean' } }, { names: [], command: 'list' });
+    const { grants } = await ask('grant.list', {});
+    if (values.json) printJson(grants);
+    else if (grants.length === 0) say('No grants yet. Sign in with: keyturn login RESOURCE');
+    else {
+      printTable(
+        ['GRANT', 'SERVER', 'ISSUER', 'ACCOUNT', 'STATE', 'TOKEN UNTIL', 'SCOPES', 'PROGRAMS'],
+        grants.map((grant) => [
+          grant.id,
+          grant.endpoint,
+          grant.issuer,
+          grant.account ?? '',
+          shownState(grant),
+          grant.expires_at === undefined ? '-' : when(grant.expires_at),
+          grant.scope || '-',
+          grant.clients.join(', ') || '-',
+        ]),
+      );
+    }
+    return exitCodes.ok;
+  },
+};

@@ -1,0 +1,201 @@
+/** `keyturn pending`: the questions that wait for the user. */
+import { exitCodes, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
+import { parse } from '../terminal/arguments.ts';
+import { askWhere } from '../broker/command.ts';
+import type { Command } from '../broker/command.ts';
+import { hostOf, print, printJson, processName, say, when } from '../terminal/output.ts';
+
+const help = `Usage: keyturn pending [--json]
+Show the questions that wait for you, and how to answer each: with what to
+type, or in Keyturn's window where the app is the broker.
+
+      --json  print them as JSON
+  -h, --help  show this
+
+Example:
+  keyturn pending --json
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values } = parse(args, { json: { type: 'boolean' } }, { names: [], command: 'pending' });
+    const { answer, isDesk } = await askWhere('interaction.list', {});
+    const { interactions } = answer;
+    if (values.json) printJson(interactions);
+    else if (interactions.length === 0) say('Nothing waits for you.');
+    else for (const line of interactions.flatMap((question) => describe(question, isDesk))) print(line);
+    return exitCodes.ok;
+  },
+};
+
+type Question = Awaited<ReturnType<typeof askWhere<'interaction.list'>>>['answer']['interactions'][number];
+
+/** Lines: what is asked, and how to answer. At a desk a yes typed here would be refused, so none is offered. */
+function describe(question: Question, isDesk: boolean): string[] {
+  const { id, client, asker, resource, scope, code } = question;
+  const answer = isDesk
+    ? [
+        '  Answer in Keyturn’s window.',
+        `  keyturn answer ${shellWord(id)} no|later   refuses it, or puts it off`,
+      ]
+    : [`  keyturn answer ${shellWord(id)} yes|no|later`];
+  const end = `  keyturn answer ${shellWord(id)} no   calls it off`;
+  switch (question.kind) {
+    case 'allow':
+      return [
+        `${id}  May ${client} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
+        ...askerLines(asker),
+        ...answer,
+      ];
+    case 'pair':
+      return [
+        `${id}  ${client} wants to be paired. It must show the code ${code}.`,
+        ...askerLines(asker),
+        ...answer,
+      ];
+    case 'login':
+      return [...signInLines(question), ...errorPageLines(question, isDesk), end];
+    case 'device':
+      return [...signInLines(question), end];
+    case 'account':
+      return [`${id}  ${accountQuestion(question)}`, ...answer];
+    case 'settings':
+      return [
+        `${id}  Settings were written that nobody confirmed. Shall they count?`,
+        ...(question.settings ?? []).map((setting) => `  ${settingWords(setting)}`),
+        ...answer,
+      ];
+    case 'command':
+      return [
+        `${id}  May a command ${wishIn(question)}?`,
+        ...askerLines(asker),
+        '  Answer in Keyturn’s window.',
+        end,
+      ];
+  }
+}
+
+/** Without the address and the code at a desk: there they are told to the window, and to who started the sign-in. */
+function signInLines({ id, kind, resource, issuer, account, code, url }: Question): string[] {
+  const what = `${id}  Sign in at ${issuer} for ${resource}${accountWords(account)}`;
+  if (url === undefined) return [`${what}:`, '  Press it in Keyturn’s window.'];
+  return [kind === 'device' ? `${what}: enter ${code} at` : `${what}:`, `  ${url}`];
+}
+
+/** A server that has forgotten Keyturn shows an error and tells nobody else. */
+function errorPageLines(question: Question, isDesk: boolean): string[] {
+  const { resource, newClient, account, replacedByHand, issuer } = question;
+  if (isDesk || newClient) return [];
+  if (replacedByHand) {
+    return [
+      `  keyturn register ${shellWord(issuer ?? 'ISSUER')} --client-id ID   enters the client anew, if its page shows an error`,
+    ];
+  }
+  const option = account === undefined ? '' : ` --account ${shellQuoted(account)}`;
+  return [
+    `  keyturn login ${shellWord(resource ?? 'RESOURCE')}${option} --new-client   if its page shows an error`,
+  ];
+}
+
+const accountWords = (account: string | undefined): string =>
+  account === undefined ? '' : ` as ${quoted(account)}`;
+
+/** Whose tokens a program would get, and whose it may get there now. */
+function offeredWords({ issuer, account, accounts }: Question): string {
+  if (account === undefined) return '';
+  const now = accounts?.length ? `; it works there as ${accounts.map(quoted).join(', ')}` : '';
+  return `${accountWords(account)} at ${issuer}${now},`;
+}
+
+function accountQuestion({ resource, issuer, account, accounts = [] }: Question): string {
+  const who = account === undefined ? 'Somebody whom the server did not name' : quoted(account);
+  const known = accounts.map(quoted).join(', ');
+  return `${who} signed in at ${issuer} for ${resource}, where ${known} is signed in. Keep that as another account?`;
+}
+
+type Unconfirmed = NonNullable<Question['settings']>[number];
+
+function settingWords({ name, value, isContent }: Unconfirmed): string {
+  if (isContent) return `${name}: the file ${quoted(String(value))} has another content`;
+  return value === undefined ? `${name}: unset` : `${name}: ${quoted(String(value))}`;
+}
+
+/** What a command would do, as the end of a sentence. */
+function wishIn(question: Question): string {
+  const { client, resource, scope, until, issuer, registration, server, override, setting } = question;
+  const { account, accounts, method, newClient } = question;
+  switch (question.command) {
+    case 'allow': {
+      const end = until === undefined ? '' : ` until ${when(until)}`;
+      return `allow ${client} ${resource}${accountWords(account)}${scope ? ` with ${scope}` : ''}${end}`;
+    }
+    case 'endDenial':
+      return `end what you denied ${client} at ${resource}${accounts ? ` as ${accounts.map(quoted).join(', ')}` : ''}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
+    case 'register':
+      return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
+    case 'login':
+      return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}${newClient ? ', with Keyturn registered anew there' : ''}`;
+    case 'override':
+      return override === 'private-address'
+        ? `confirm the private host ${hostOf(server ?? '')}`
+        : `waive ${override} for ${server}`;
+    case 'settings':
+      return setting?.value === undefined
+        ? `unset ${setting?.name}`
+        : `set ${setting.name} to ${quoted(String(setting.value))}`;
+    case 'passphrase':
+      return 'change the vault’s passphrase';
+    default:
+      return 'unlock the vault';
+  }
+}
+
+/** What a client is entered for, and what ends by it. */
+function registrationWords({ grant, authMethod, redirectUri, idp, replaces }: Question): string {
+  const words = [
+    grant === undefined ? '' : `, grant ${grant}`,
+    authMethod === undefined ? '' : `, authenticated by ${authMethod}`,
+    redirectUri === undefined ? '' : `, redirected to ${quoted(redirectUri)}`,
+    idp === undefined ? '' : `, on the word of the identity provider ${quoted(idp)}`,
+    replaces === true ? ', in place of the client that was entered there before' : '',
+  ];
+  return words.join('');
+}
+
+/** What the kernel tells of who asks, and what the program claims. Names of programs prove nothing; these say a little more. */
+function askerLines(asker: Question['asker']): string[] {
+  if (!asker) return [];
+  if (!asker.verified) return ['  asked by an unverified process: this system does not tell which'];
+  const { parents = [], enclosures = [], changeableBy, claim } = asker;
+  const started = parents.length > 0 ? `, started by ${parents.join(' < ')}` : '';
+  return [
+    `  asked by ${processName(asker)}${started}`,
+    `    ${fileWords[asker.file ?? 'unreadable']}`,
+    ...(claim ? [`    it claims to run: ${claimed(claim)}`] : []),
+    ...enclosures.map(
+      ({ kind, name }) => `    in the ${kind} ${name}, a name that any program of yours can choose`,
+    ),
+    ...(changeableBy ? [`    ${changerWords[changeableBy]} can change this file`] : []),
+  ];
+}
+
+const fileWords = {
+  attested: 'the kernel says that this very file runs',
+  interpreter: 'an interpreter: the kernel does not tell which script it runs',
+  elsewhere:
+    'unverified: the file at this path is not the one that runs (it was replaced, or this is a container)',
+  unreadable: 'unverified: the kernel does not tell which file runs',
+};
+
+const changerWords = {
+  you: 'every program of yours',
+  group: 'other users, of a group,',
+  others: 'other users',
+};
+
+function claimed(claim: NonNullable<NonNullable<Question['asker']>['claim']>): string {
+  const { arguments: given, isCut, folder } = claim;
+  const line = [...given, ...(isCut ? ['…'] : [])].join(' ');
+  return `${line === '' ? 'nothing' : line}${folder === undefined ? '' : `, in ${folder}`}`;
+}

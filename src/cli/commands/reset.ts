@@ -1,0 +1,124 @@
+/**
+ * `keyturn reset`: the end of a home. Grants are revoked, the vault is emptied, the files go, and what is
+ * left is named.
+ *
+ * Invariant: nothing is ended or removed before the person said yes, on the terminal or by --yes.
+ */
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { takeLock } from '../../daemon/home/single-instance.ts';
+import { exitCodes, KeyturnError } from '../../base/errors.ts';
+import { homePaths } from '../../base/paths.ts';
+import type { HomePaths } from '../../base/paths.ts';
+import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { Connection } from '../../client/connection.ts';
+import { parse } from '../terminal/arguments.ts';
+import { brokerEnded } from '../broker/broker-end.ts';
+import { call } from '../broker/command.ts';
+import type { Command } from '../broker/command.ts';
+import { connect, connectIfRunning } from '../broker/connection.ts';
+import { isHome, removeHomeFiles } from '../broker/home-files.ts';
+import { print, printJson } from '../terminal/output.ts';
+import { sayIfSlow } from '../terminal/progress.ts';
+import { receiptLine } from '../terminal/receipt.ts';
+
+const help = `Usage: keyturn reset [OPTION]...
+End this home: revoke every grant, forget every program, permission and
+registration, empty the vault, stop the broker, and remove the files, the audit
+log too (keyturn audit export keeps a copy). Prints what is left. Asks first.
+
+      --yes   don't ask; and where the vault is locked or broken, go on without
+              it: then no issuer is told anything
+      --json  print what is left as JSON
+  -h, --help  show this
+
+After a crash run it again: it finishes.
+
+Examples:
+  keyturn audit export > keyturn-audit.jsonl
+  keyturn reset
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values } = parse(
+      args,
+      { yes: { type: 'boolean' }, json: { type: 'boolean' } },
+      { names: [], command: 'reset' },
+    );
+    const paths = homePaths();
+    const connection = (await connectIfRunning()) ?? (isHome(paths) ? await connect() : undefined);
+    const ended = connection ? await endHome(connection, paths, values.yes === true) : nothing;
+    const left = { ...ended, files: await removeFiles(paths, ended.unreadable) };
+    if (values.json) printJson(left);
+    else for (const line of linesAbout(left)) print(line);
+    return exitCodes.ok;
+  },
+};
+
+type Ended = ResultOf<'home.reset'>;
+type Left = Ended & { readonly files: readonly string[] };
+
+const nothing: Ended = { revoked: [], registrations: [], unreadable: [] };
+
+/** The broker's part. Resolves once its process is gone. */
+async function endHome(connection: Connection, paths: HomePaths, isSure: boolean): Promise<Ended> {
+  try {
+    const status = await call(connection, 'status', {});
+    if (!isSure) await confirm(paths, status);
+    const ended = await sayIfSlow(
+      'keyturn: telling the issuers to end the grants; one that does not answer takes half a minute…',
+      call(connection, 'home.reset', { withoutVault: isSure }),
+    );
+    const isGone = await sayIfSlow('keyturn: waiting for the broker to stop…', brokerEnded(status.pid));
+    if (isGone) return ended;
+    throw new KeyturnError('broker_running', `The broker (pid ${status.pid}) does not stop.`, {
+      hint: 'Every grant is ended and the vault is empty. End that process, then: keyturn reset --yes',
+    });
+  } finally {
+    connection.close();
+  }
+}
+
+async function confirm(paths: HomePaths, { grants, clients, vault }: ResultOf<'status'>): Promise<void> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw new KeyturnError(
+      'invalid_request',
+      'reset asks before it ends anything, and nobody is here to ask.',
+      {
+        hint: 'If it is meant: keyturn reset --yes',
+      },
+    );
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const question =
+    `This revokes the grants (${grants}), forgets the programs (${clients}), empties the vault (${vault}),\n` +
+    `and removes Keyturn's files in ${paths.state} and ${paths.config}.\n` +
+    'Nothing of it can be undone. Type yes to go on: ';
+  const answer = await terminal.question(question).finally(() => terminal.close());
+  if (answer.trim() === 'yes') return;
+  throw new KeyturnError('interrupted', 'Nothing was reset: you did not say yes.');
+}
+
+/** Throws `broker_running` where somebody has started another broker meanwhile. */
+async function removeFiles(paths: HomePaths, kept: readonly string[]): Promise<string[]> {
+  if (!existsSync(paths.state)) return removeHomeFiles(paths, kept);
+  const unlock = await takeLock(paths.state);
+  try {
+    return removeHomeFiles(paths, kept);
+  } finally {
+    unlock();
+  }
+}
+
+function linesAbout({ revoked, registrations, unreadable, vaultLeft, files }: Left): string[] {
+  const others = files.filter((file) => !unreadable.includes(file));
+  return [
+    ...revoked.map(receiptLine),
+    ...registrations.map(({ issuer, clientId }) => `the client ${clientId} stays registered at ${issuer}`),
+    ...unreadable.map((file) => `kept, since it can't be read: ${file} (move it away before you start anew)`),
+    ...(vaultLeft === undefined ? [] : [`left in the vault: ${vaultLeft}`]),
+    ...others.map((file) => `kept, since it is not Keyturn's: ${file}`),
+  ];
+}

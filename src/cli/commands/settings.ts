@@ -1,0 +1,118 @@
+/** `keyturn settings`: shows the settings, one of them, or changes one. */
+import { didYouMean } from '../../daemon/settings/near-name.ts';
+import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
+import { parse, usage } from '../terminal/arguments.ts';
+import { ask, askWhere } from '../broker/command.ts';
+import type { Command } from '../broker/command.ts';
+import { print, printJson, printTable, say } from '../terminal/output.ts';
+
+const help = `Usage: keyturn settings [NAME [VALUE]] [OPTION]...
+Show the settings, or one of them; with a VALUE, change it.
+
+      --unset NAME  back to what it is unless set
+      --json        print them as JSON
+  -h, --help        show this
+
+A line says when a change is in force, if that isn't at once. The list also says
+which settings were written outside Keyturn and do not count, and whether this is
+the home of a desk. Where you name another vault in a home that holds nothing yet,
+a broker that runs in the background is restarted.
+
+Examples:
+  keyturn settings logLevel debug
+  keyturn settings --unset browser
+`;
+
+type Detail = Awaited<ReturnType<typeof ask<'settings.get'>>>['details'][number];
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values, positionals } = parse(
+      args,
+      { unset: { type: 'string' }, json: { type: 'boolean' } },
+      { names: ['NAME', 'VALUE'], atLeast: 0, command: 'settings' },
+    );
+    const [name, value] = positionals;
+    if (values.unset !== undefined) {
+      if (name !== undefined) throw usage('--unset NAME goes without another operand', 'settings');
+      return change(values.unset, null);
+    }
+    if (name !== undefined && value !== undefined) return change(name, value);
+    const { details, desk } = await ask('settings.get', {});
+    if (name !== undefined) showOne(found(details, name), values.json === true);
+    else if (values.json) printJson(details);
+    else {
+      printTable(['SETTING', 'VALUE', 'UNLESS SET', 'FROM'], details.map(row));
+      for (const line of [...details.flatMap(unconfirmedLine), ...deskLines[desk]]) print(line);
+    }
+    return exitCodes.ok;
+  },
+};
+
+async function change(name: string, value: string | null): Promise<number> {
+  const { answer, isDesk } = await askWhere('settings.set', { name, value });
+  if (answer.inForce === 'now') return exitCodes.ok;
+  const isVaults = name === 'vault' || name === 'vaultKey';
+  if (isVaults && !isDesk && (await isInBackground())) return restartInto();
+  say(`keyturn: ${name} is in force from the broker's next start: keyturn daemon --restart`);
+  return exitCodes.ok;
+}
+
+/** One that somebody runs in a terminal is theirs to stop. */
+async function isInBackground(): Promise<boolean> {
+  const { log } = await ask('status', {});
+  return log.file !== undefined;
+}
+
+/** The former vault holds nothing, so nothing is lost. Until the restart the broker would go on with that vault. */
+async function restartInto(): Promise<number> {
+  const { restartBroker } = await import('../broker/restart.ts');
+  await restartBroker();
+  const { vault, vaultKey } = await ask('status', {});
+  const next =
+    vault === 'sealed-file' && vaultKey === 'passphrase' ? '; choose its passphrase: keyturn unlock' : '';
+  say(`keyturn: the broker was restarted, with the vault ${vault}${next}`);
+  return exitCodes.ok;
+}
+
+function found(details: readonly Detail[], name: string): Detail {
+  const detail = details.find((one) => one.name === name);
+  if (detail) return detail;
+  const names = details.map((one) => one.name);
+  throw new KeyturnError('not_found', `There is no setting ${quoted(name)}.`, {
+    hint: `${didYouMean(name, names)}\`keyturn settings\` lists them.`,
+  });
+}
+
+/** Nothing for one that has no value. */
+function showOne(detail: Detail, isJson: boolean): void {
+  if (isJson) printJson(detail);
+  else if (detail.value !== undefined) print(shown(detail.value));
+}
+
+type Desk = Awaited<ReturnType<typeof ask<'settings.get'>>>['desk'];
+
+/** What the home is to a broker without a window. */
+const deskLines: Readonly<Record<Desk, readonly string[]>> = {
+  unknown: ['Whether this is a desk’s home is not known yet: the vault was not needed since the start.'],
+  none: [],
+  here: [
+    'This is a desk’s home: a broker without a window widens nothing here. The app’s Settings can release it.',
+  ],
+  closed: ['This is a desk’s home, and its app does not run: nothing can be widened. Start the app.'],
+  released: ['This desk’s home is released: a broker without a window acts here as elsewhere.'],
+};
+
+function unconfirmedLine({ name, written, isUnconfirmed }: Detail): string[] {
+  if (!isUnconfirmed) return [];
+  return [`${name}: ${shown(written)} was written outside Keyturn and does not count.`];
+}
+
+function row(detail: Detail): string[] {
+  return [detail.name, shown(detail.value), shown(detail.default), detail.source];
+}
+
+function shown(value: Detail['value']): string {
+  return value === undefined || value === null ? '-' : String(value);
+}

@@ -1,0 +1,157 @@
+/** `keyturn status`: the broker of this home. Starts none. */
+import { exitCodes, Unreachable } from '../../base/errors.ts';
+import { homePaths } from '../../base/paths.ts';
+import { parse } from '../terminal/arguments.ts';
+import { call } from '../broker/command.ts';
+import type { Command } from '../broker/command.ts';
+import { connectIfRunning } from '../broker/connection.ts';
+import { hostOf, print, printJson, when } from '../terminal/output.ts';
+
+const help = `Usage: keyturn status [--json]
+Show the broker of this home: what runs, with which settings, what is wrong.
+Starts none; exits with 8 where none runs.
+
+      --json  print it as JSON
+  -h, --help  show this
+
+Example:
+  keyturn status --json
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values } = parse(args, { json: { type: 'boolean' } }, { names: [], command: 'status' });
+    const connection = await connectIfRunning();
+    if (!connection) {
+      throw new Unreachable('broker_unreachable', `No broker runs for the home in ${homePaths().state}.`, {
+        hint: 'The next `keyturn token` or `keyturn login` starts one.',
+      });
+    }
+    try {
+      const status = await call(connection, 'status', {});
+      if (values.json) printJson(status);
+      else for (const line of lines(status)) print(line);
+    } finally {
+      connection.close();
+    }
+    return exitCodes.ok;
+  },
+};
+
+type Status = Awaited<ReturnType<typeof call<'status'>>>;
+
+const auditStates: Readonly<Record<Status['audit']['state'], string>> = {
+  sealed: 'sealed with a key of the vault',
+  waiting: 'not sealed yet: the vault has not been needed',
+  plain: 'not sealed: the memory vault keeps no key',
+  failing: 'CAN NOT BE SEALED',
+};
+
+function lines(status: Status): string[] {
+  return [
+    `keyturn ${status.version}, pid ${status.pid}`,
+    `home       ${status.home}`,
+    `vault      ${status.vault}${vaultNote(status)}`,
+    ...vaultLines(status.vaultState),
+    `browser    ${status.browser ?? "the system's own"}`,
+    ...Object.entries(status.settings)
+      .filter(([name]) => !['vault', 'browser', 'insecureLoopback'].includes(name))
+      .map(([name, value]) => `setting    ${name} = ${String(value)}`),
+    ...homeLines(status.homeState),
+    ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
+    `grants     ${status.grants}`,
+    `index      ${indexNote(status)}`,
+    `programs   ${status.clients}`,
+    `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
+    `audit log  ${auditStates[status.audit.state]}${status.audit.reason === undefined ? '' : `: ${status.audit.reason}`}`,
+    `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
+    ...overrideLines(status),
+    ...status.clocks.map(
+      ({ issuer, ahead }) =>
+        `CLOCK      ${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine`,
+    ),
+    ...status.unshielded.map((fact) => `UNSHIELDED ${fact}`),
+    ...status.index.differences.map(({ grant, what }) => `INDEX      grant ${grant}: ${what}`),
+    ...(status.index.more > 0 ? [`INDEX      ${status.index.more} more; the audit log has them`] : []),
+    ...status.unreadable.flatMap(({ why, hint = 'It was left as it is.' }) => [
+      `UNREADABLE ${why}`,
+      `           hint: ${hint}`,
+    ]),
+  ];
+}
+
+/** A private address is confirmed for a host, whatever its port and path: its line shows the host as it is typed. */
+function overrideLines({ overrides }: Status): string[] {
+  return overrides.flatMap(({ server, names }) => {
+    const rules = names.filter((name) => name !== 'private-address');
+    return [
+      ...(rules.length > 0 ? [`OVERRIDE   ${server}: ${rules.join(', ')}`] : []),
+      ...(rules.length < names.length ? [`OVERRIDE   ${hostOf(server)}: private-address`] : []),
+    ];
+  });
+}
+
+/** `keyturn list` shows the index; what counts is what the vault says. */
+function indexNote({ grants, index }: Status): string {
+  if (index.checked === 0) return 'not checked yet: no grant was needed since the start';
+  return `${index.checked} of ${Math.max(grants, index.checked)} grants compared with the vault`;
+}
+
+const deskWords: Readonly<Record<Status['homeState']['desk'], readonly string[]>> = {
+  unknown: ['desk       not checked yet: the vault has not been needed'],
+  none: [],
+  here: [],
+  closed: ['DESK       its app does not run: what is allowed is served, and nothing is widened'],
+  released: ['desk       released for brokers without a window'],
+};
+
+function homeLines({ state, desk, isWaiting, why, differing }: Status['homeState']): string[] {
+  const counts = desk === 'here' || desk === 'closed';
+  return [
+    ...(state === 'strange' ? [`STRANGE    ${why ?? 'the files of this home do not belong together'}`] : []),
+    ...(state === 'strange' ? [] : deskWords[desk]),
+    ...(isWaiting ? ['WAITING    nothing goes out until you answer about the settings below'] : []),
+    ...differing.map(({ name, value, held, isContent }) => {
+      const what = isContent ? `the file ${String(value)} has another content` : `= ${plain(value)}`;
+      const outcome = counts
+        ? `does not count; ${plain(isContent ? undefined : held)} does`
+        : 'changed, and counts';
+      return `WRITTEN    ${name} ${what}: ${outcome}`;
+    }),
+  ];
+}
+
+type Written = Status['homeState']['differing'][number]['value'];
+
+const plain = (value: Written): string => (value === undefined ? '(unset)' : String(value));
+
+function vaultNote({ vault, vaultKey }: Status): string {
+  if (vault === 'memory') return ' (forgets everything when the broker stops)';
+  return vaultKey === undefined
+    ? ''
+    : ` (opened by ${vaultKey === 'keychain' ? 'the keychain' : 'a passphrase'})`;
+}
+
+/** What each state means, in a few words. */
+const states: Readonly<Record<Status['vaultState']['state'], string>> = {
+  unused: 'not asked yet',
+  new: 'new',
+  open: 'open',
+  slow: 'open, and slow',
+  locked: 'locked',
+  keychainLocked: 'the keychain is locked',
+  waiting: 'waiting for you',
+  absent: 'no keychain here',
+  crashed: 'the keychain helper failed',
+  full: 'nothing more can be stored',
+  damaged: 'damaged',
+};
+
+function vaultLines({ state, since, what, hint }: Status['vaultState']): string[] {
+  return [
+    `           ${states[state]}, since ${when(since)}`,
+    ...(what === undefined ? [] : [`           ${what}`]),
+    ...(hint === undefined ? [] : [`           hint: ${hint}`]),
+  ];
+}

@@ -1,0 +1,199 @@
+/**
+ * `keyturn token RESOURCE`: prints an access token. The lean path: loads the client library and no package.
+ *
+ * Invariant: stdout gets the token and a newline, or the JSON answer, and nothing else ever. A refused
+ * token comes in by standard input, never as an argument: argv is public.
+ */
+import type { Connection } from '../../client/connection.ts';
+import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
+import type { Challenge, TokenGetParams } from '../../ipc/wire/wire.ts';
+import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from '../terminal/arguments.ts';
+import { connect, throughRestart } from '../broker/connection.ts';
+import { print, printJson, refuse, say } from '../terminal/output.ts';
+
+export const help = `Usage: keyturn token RESOURCE [OPTION]...
+Print an access token for a protected server, named by its endpoint URL.
+
+      --scope "A B"          scopes the token must carry
+      --account ACCOUNT      which account, where you have several
+      --min-validity SECONDS the token must live at least this long
+      --status 401|403       the protected server answered this to the last token
+      --challenge TEXT       the WWW-Authenticate header of that answer
+      --rejected-stdin       read the refused token from standard input
+      --no-interaction       never ask, never open a browser
+      --timeout SECONDS      how long to wait for you (default 300)
+      --json                 print the whole answer
+  -h, --help                 show this
+
+The token goes to standard output, everything else to standard error.
+It needs a permission once:  keyturn allow cli RESOURCE
+
+Exit codes: 0 token, 1 internal, 2 usage, 3 you are needed, 4 denied, 5 sign-in
+failed or refused by a rule, 6 server unreachable, 7 locked, 8 no broker, 130 interrupted.
+
+Examples:
+  keyturn token https://notes.example/mcp
+  printf 'Authorization: Bearer %s' "$(keyturn token https://notes.example/mcp)" |
+    curl -H @- https://notes.example/mcp
+  keyturn token https://notes.example/mcp --status 403 --challenge "$header"
+`;
+
+const options = {
+  scope: { type: 'string' },
+  account: { type: 'string' },
+  'min-validity': { type: 'string' },
+  status: { type: 'string' },
+  challenge: { type: 'string' },
+  'rejected-stdin': { type: 'boolean' },
+  'no-interaction': { type: 'boolean' },
+  timeout: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+export async function run(args: string[]): Promise<number> {
+  try {
+    if (args.includes('--help') || args.includes('-h')) {
+      process.stdout.write(help);
+      return exitCodes.ok;
+    }
+    const { params, rejected, json } = await requestFrom(args);
+    // A broker that dies in the middle is started again, and asked the same.
+    return await throughRestart((reached) => ask(params, rejected, json, reached));
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+interface Asked {
+  readonly params: TokenGetParams;
+  readonly rejected: string | undefined;
+  readonly json: boolean;
+}
+
+async function requestFrom(args: string[]): Promise<Asked> {
+  const { values, positionals } = parse(args, options, { names: ['RESOURCE'], command: 'token' });
+  const [resource = ''] = positionals;
+  const minimumValidity = secondsFrom(values['min-validity'], '--min-validity', 'token');
+  const timeout = secondsFrom(values.timeout, '--timeout', 'token');
+  const isRejected = values['rejected-stdin'] === true;
+  if (values.status === '401' && values.challenge === undefined && !isRejected) throw whichToken();
+  const challenge = challengeFrom(values.status, values.challenge);
+  return {
+    params: {
+      resource: resourceFrom(resource),
+      ...scopeFrom(values.scope),
+      ...(values.account === undefined ? {} : { account: values.account }),
+      ...(minimumValidity === undefined ? {} : { minimumValidity }),
+      ...(timeout === undefined ? {} : { timeout }),
+      ...(challenge === undefined ? {} : { challenge }),
+      interaction: values['no-interaction'] === true ? 'never' : 'allow',
+    },
+    rejected: isRejected ? await tokenFromStdin() : undefined,
+    json: values.json === true,
+  };
+}
+
+/** The broker would answer with the token that was refused: nothing tells it which one that was. */
+function whichToken(): KeyturnError {
+  return new KeyturnError('invalid_request', '--status 401 does not say which token was refused.', {
+    rule: 'A token is replaced once it is known which one its server refused',
+    hint: 'Give that token on standard input: --rejected-stdin. Or name the answer: --challenge TEXT',
+  });
+}
+
+function challengeFrom(status: string | undefined, header: string | undefined): Challenge | undefined {
+  if (status !== undefined && status !== '401' && status !== '403') {
+    throw usage(`--status takes 401 or 403, not ${quoted(status)}`, 'token');
+  }
+  if (status === undefined && header === undefined) return undefined;
+  const assumed = header !== undefined && /insufficient_scope/i.test(header) ? '403' : '401';
+  return {
+    status: (status ?? assumed) === '403' ? 403 : 401,
+    ...(header === undefined ? {} : { wwwAuthenticate: header }),
+  };
+}
+
+async function tokenFromStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  const token = Buffer.concat(chunks).toString('utf8').trim();
+  if (token === '' || /\s/.test(token))
+    throw usage('--rejected-stdin wants one token on standard input', 'token');
+  return token;
+}
+
+async function ask(
+  params: TokenGetParams,
+  rejected: string | undefined,
+  json: boolean,
+  reached: () => void,
+): Promise<number> {
+  const connection = await connect();
+  reached();
+  const interrupted = (): void => {
+    // Closing the connection withdraws the question (DESIGN, wire contract).
+    connection.close();
+    process.exit(exitCodes.interrupted);
+  };
+  process.once('SIGINT', interrupted);
+  process.once('SIGTERM', interrupted);
+  let watching: NodeJS.Timeout | undefined;
+  let wanted = params;
+  try {
+    if (rejected !== undefined) {
+      const { challenge } = params;
+      const rejection = { access_token: rejected, status: challenge?.status ?? 401 };
+      const { retryAfter } = await connection.rejectToken(
+        challenge ? { ...rejection, challenge } : rejection,
+      );
+      // It is not replaced for now: asked with the refusal, the broker says why, and gives no token.
+      if (retryAfter !== undefined) wanted = { ...params, challenge: challenge ?? { status: 401 } };
+    }
+    const watch = (): void => {
+      clearTimeout(watching);
+      if (params.interaction === 'allow') watching = watchLater(connection, params);
+    };
+    watch();
+    const token = await connection.getToken(wanted, { onTakeover: watch });
+    if (json) printJson(token);
+    else print(token.access_token);
+    if (token.expires_in < (params.minimumValidity ?? 0)) sayShorter(token.expires_in);
+    return exitCodes.ok;
+  } catch (error) {
+    throw await withVersions(error, connection);
+  } finally {
+    clearTimeout(watching);
+    connection.close();
+    process.off('SIGINT', interrupted);
+    process.off('SIGTERM', interrupted);
+  }
+}
+
+/** `left` in seconds. The broker has fetched a new one where that would live longer. */
+function sayShorter(left: number): void {
+  say(
+    `keyturn: this token lives ${left} s more, less than --min-validity asks for. Keyturn has none that lives longer.`,
+  );
+}
+
+/** Loaded only where something is to be explained. */
+async function withVersions(error: unknown, connection: Connection): Promise<unknown> {
+  const { explained } = await import('../broker/versions.ts');
+  return explained(error, connection);
+}
+
+/** After a moment: a token that comes at once needs no words. Milliseconds. */
+const beforeWatching = 100;
+
+function watchLater(connection: Connection, params: TokenGetParams): NodeJS.Timeout {
+  const { resource, scope, challenge } = params;
+  return setTimeout(() => {
+    // What the person is told must not decide whether the token is had.
+    void import('../broker/watch.ts')
+      .then(({ watchQuestions }) =>
+        watchQuestions(connection, { resource, scope: challenge ? undefined : scope }),
+      )
+      .catch(() => undefined);
+  }, beforeWatching);
+}

@@ -1,0 +1,68 @@
+/** `keyturn unlock`: opens the vault, by its passphrase or by the keychain's own question. */
+import type { Connection } from '../../client/connection.ts';
+import { exitCodes } from '../../base/errors.ts';
+import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import { parse } from '../terminal/arguments.ts';
+import { call, interruptible } from '../broker/command.ts';
+import type { Command } from '../broker/command.ts';
+import { connect } from '../broker/connection.ts';
+import { desktopSession } from '../broker/desktop-session.ts';
+import { say } from '../terminal/output.ts';
+import { askPassphrase, choosePassphrase, linesFromStdin } from '../terminal/passphrase-prompt.ts';
+
+type Status = ResultOf<'status'>;
+
+const help = `Usage: keyturn unlock [--passphrase-stdin]
+Open the vault. A sealed file with a passphrase asks for it here, the first time
+twice, since you choose it then. A keychain asks by itself, and has two minutes.
+
+      --passphrase-stdin  read the passphrase from standard input
+  -h, --help              show this
+
+Examples:
+  keyturn unlock
+  pass show keyturn | keyturn unlock --passphrase-stdin
+`;
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values } = parse(
+      args,
+      { 'passphrase-stdin': { type: 'boolean' } },
+      { names: [], command: 'unlock' },
+    );
+    const given = values['passphrase-stdin'] ? (await linesFromStdin(1, 'unlock'))[0] : undefined;
+    const connection = await connect();
+    await interruptible(connection, () => open(connection, given));
+    return exitCodes.ok;
+  },
+};
+
+async function open(connection: Connection, given: string | undefined): Promise<void> {
+  const { vaultKey, vaultState } = await call(connection, 'status', {});
+  // Not said of a keychain: it may have been locked since it was last asked.
+  if (given === undefined && vaultKey === 'passphrase' && vaultState.state === 'open') {
+    return say('keyturn: the vault is open already.');
+  }
+  const passphrase = given ?? (await passphraseFor(vaultKey, vaultState.state));
+  const isChosen = vaultKey === 'passphrase' && vaultState.state === 'new';
+  const session = desktopSession(process.env);
+  await call(connection, 'vault.unlock', {
+    ...(passphrase === undefined ? {} : { passphrase }),
+    ...(session === undefined ? {} : { session }),
+  });
+  if (isChosen) say(chosen);
+}
+
+/** Said whoever chose it: a line of standard input may be mistyped, and is asked for once. */
+const chosen =
+  'keyturn: the vault is new, and opens by this passphrase from now on. Nobody can recover it: try it now (keyturn lock, keyturn unlock), while nothing rests in the vault.';
+
+/** Undefined for a vault that none opens. */
+async function passphraseFor(key: Status['vaultKey'], state: string): Promise<string | undefined> {
+  if (key === 'passphrase' && state === 'new') return choosePassphrase('choose a passphrase for the vault');
+  if (key === 'passphrase') return askPassphrase('passphrase of the vault');
+  say('keyturn: if your keychain asks for a password, answer there.');
+  return undefined;
+}

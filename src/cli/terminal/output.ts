@@ -1,0 +1,142 @@
+/**
+ * What goes where. stdout: the answer, and only that. stderr: everything meant for a person who
+ * watches: progress, questions, refusals. Silence on success where there is nothing to answer.
+ *
+ * Invariant: a refusal is printed as what happened, the rule it follows, and what to do; the exit
+ * code is the table's in errors.ts. A foreign error shows its name only: its text may hold anything.
+ * No server's text reaches the terminal as a command to it: control characters are shown as escapes.
+ */
+import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
+import { systemCode } from '../../base/private-file.ts';
+import { labelOf } from './rule-label.ts';
+
+/**
+ * Without it Node ends the process where an output can't be written. A reader that has enough (`| head`) closes
+ * the pipe: the command ends as it would have. Any other failure of stdout lost the answer, and is refused at the end.
+ */
+export function guardOutput(): void {
+  // There is nobody left to tell.
+  process.stderr.on('error', () => undefined);
+  let isTold = false;
+  process.stdout.on('error', (error) => {
+    if (isTold || systemCode(error) === 'EPIPE') return;
+    isTold = true;
+    const exitCode = refuse(lostAnswer(error));
+    process.once('exit', () => {
+      process.exitCode = exitCode;
+    });
+  });
+}
+
+function lostAnswer(error: Error): KeyturnError {
+  return new KeyturnError('file_unreadable', `Standard output can't be written (${systemCode(error)}).`, {
+    rule: 'A command whose answer was not written does not end with 0',
+    hint: 'See that the disk of the file it goes to has room, and run the command again. What it changed is changed.',
+  });
+}
+
+/** Prints a refusal and returns its exit code. */
+export function refuse(error: unknown): number {
+  if (!(error instanceof KeyturnError)) {
+    const what = error instanceof Error ? error.name : 'an unknown error';
+    say(`keyturn: internal error (${what}). This is a fault of Keyturn's; please report it.`);
+    if (process.env['KEYTURN_DEBUG'] === '1' && error instanceof Error) sayLines(error.stack ?? '');
+    return exitCodes.internal;
+  }
+  sayLines(`keyturn: ${error.message}`);
+  if (error.rule !== undefined) sayRule(error.rule);
+  if (error.hint !== undefined) say(`  hint: ${error.hint}`);
+  if (error.retryAfter !== undefined) say(`  again in: ${error.retryAfter} s`);
+  say(`  reason: ${error.reason}`);
+  return reasons[error.reason].exit;
+}
+
+function sayRule(rule: string): void {
+  const { text, readOn } = labelOf(rule);
+  say(`  rule: ${text}`);
+  if (readOn !== undefined) say(`  read on: ${readOn}`);
+}
+
+/** One line for the person who watches. */
+export function say(line: string): void {
+  process.stderr.write(`${visible(line)}\n`);
+}
+
+/** Several lines of ours: a complaint of the broker that could not be started, a stack. */
+function sayLines(text: string): void {
+  for (const line of text.split('\n')) say(line);
+}
+
+/** One line of the answer. */
+export function print(line: string): void {
+  process.stdout.write(`${visible(line)}\n`);
+}
+
+/** A piece of a long answer, as it is. Resolves when it was written, or can't be: `guardOutput` says so then. */
+export async function printPiece(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()));
+}
+
+/** Control characters, line breaks and direction overrides as escapes, which JSON takes too. */
+function visible(line: string): string {
+  return line.replace(
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+export function printJson(value: unknown): void {
+  const text = JSON.stringify(value, undefined, process.stdout.isTTY ? 2 : undefined);
+  for (const line of text.split('\n')) print(line);
+}
+
+/**
+ * Columns, two spaces apart, the last one open-ended. Nothing at all for no rows. Where the terminal is too narrow for
+ * that, each row stands as a block, a line for each column.
+ */
+export function printTable(header: readonly string[], rows: readonly (readonly string[])[]): void {
+  const lines = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
+  const total = widths.reduce((sum, width) => sum + width + 2, -2);
+  if (process.stdout.isTTY && total > process.stdout.columns) return printBlocks(header, rows);
+  for (const line of lines) {
+    print(
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
+  }
+}
+
+function printBlocks(header: readonly string[], rows: readonly (readonly string[])[]): void {
+  const width = Math.max(...header.map((name) => name.length));
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) print('');
+    for (const [column, name] of header.entries())
+      print(`${name.padEnd(width)}  ${row[column] ?? ''}`.trimEnd());
+  }
+}
+
+/** A point in time as a person reads it: local, to the minute. `seconds` since the epoch. */
+export function when(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  const two = (n: number): string => String(n).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** The host of a URL as it is typed: an address of IPv6 without its brackets. */
+export function hostOf(url: string): string {
+  return URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? url;
+}
+
+/** A process as a person recognises it: its executable, and its pid. */
+export function processName({
+  executable = 'an unknown program',
+  pid,
+}: {
+  readonly executable?: string | undefined;
+  readonly pid?: number | undefined;
+}): string {
+  return pid === undefined ? executable : `${executable} (pid ${pid})`;
+}

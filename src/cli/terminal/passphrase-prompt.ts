@@ -1,0 +1,74 @@
+/**
+ * A passphrase from the person at the terminal, or from standard input.
+ *
+ * Invariants: it is never shown, and never comes from an argument or the environment, which other
+ * programs can read. The terminal is put back as it was, however the asking ends.
+ */
+import { KeyturnError } from '../../base/errors.ts';
+import { usage } from './arguments.ts';
+
+/** What the keys send in raw mode. */
+const keys = { interrupt: '\u0003', end: '\u0004', backspace: /[\b\u007f]/, enter: /[\r\n]/ } as const;
+
+/** So many lines of standard input, without their ends. Throws `invalid_request` where there are fewer. */
+export async function linesFromStdin(count: number, command: string): Promise<string[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  const lines = Buffer.concat(chunks).toString('utf8').split(/\r?\n/).slice(0, count);
+  if (lines.length === count && lines.every((line) => line !== '')) return lines;
+  throw usage(
+    `--passphrase-stdin wants ${count === 1 ? 'one line' : `${count} lines`} on standard input`,
+    command,
+  );
+}
+
+/** Asks once. Throws `invalid_request` where standard input is no terminal. */
+export async function askPassphrase(question: string): Promise<string> {
+  const { stdin } = process;
+  if (!stdin.isTTY) {
+    throw new KeyturnError(
+      'invalid_request',
+      'A passphrase is asked for on the terminal, and there is none.',
+      {
+        hint: 'Give it on standard input with --passphrase-stdin.',
+      },
+    );
+  }
+  // Before the question: who types the moment it appears must not see an echo.
+  stdin.setRawMode(true);
+  process.stderr.write(`keyturn: ${question}: `);
+  stdin.setEncoding('utf8').resume();
+  try {
+    return await typed();
+  } finally {
+    stdin.setRawMode(false);
+    stdin.pause();
+    process.stderr.write('\n');
+  }
+}
+
+/** Asks twice, until both are the same. */
+export async function choosePassphrase(question: string): Promise<string> {
+  for (;;) {
+    const first = await askPassphrase(question);
+    if ((await askPassphrase('once more')) === first) return first;
+    process.stderr.write('keyturn: they differ; try again.\n');
+  }
+}
+
+/** The keys up to Enter, with backspace taken into account. */
+async function typed(): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let letters: string[] = [];
+  const onData = (text: string): void => {
+    for (const key of text) {
+      if (key === keys.interrupt || (key === keys.end && letters.length === 0)) {
+        reject(new KeyturnError('interrupted', 'No passphrase was given.'));
+      } else if (keys.enter.test(key)) resolve(letters.join(''));
+      else if (keys.backspace.test(key)) letters = letters.slice(0, -1);
+      else letters.push(key);
+    }
+  };
+  process.stdin.on('data', onData);
+  return promise.finally(() => process.stdin.off('data', onData));
+}

@@ -1,0 +1,73 @@
+/** The environment that a broker gets which nobody started on purpose (DESIGN, Storage). */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { environmentFor } from '../../../src/cli/broker/auto-start.ts';
+
+const bin = path.join(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'bin.ts');
+
+let home: string;
+
+beforeEach(() => {
+  home = mkdtempSync(path.join(tmpdir(), 'kt-'));
+});
+
+afterEach(() => rmSync(home, { recursive: true }));
+
+const always = {
+  PATH: '/bin',
+  LANG: 'C',
+  TZ: 'UTC',
+  XDG_RUNTIME_DIR: '/run/user/1',
+  WAYLAND_DISPLAY: 'wayland-0',
+};
+const atCreation = {
+  KEYTURN_VAULT: 'memory',
+  KEYTURN_BROWSER: 'firefox',
+  BROWSER: 'lynx',
+  NODE_EXTRA_CA_CERTS: '/etc/ca.pem',
+  HTTPS_PROXY: 'http://proxy.example',
+  NO_PROXY: 'intern.example',
+  KEYTURN_ALLOW_INSECURE_LOOPBACK: '1',
+};
+const never = {
+  NODE_OPTIONS: '--inspect',
+  NODE_TLS_REJECT_UNAUTHORIZED: '0',
+  SSLKEYLOGFILE: '/tmp/keys',
+  LD_PRELOAD: '/tmp/evil.so',
+  DYLD_INSERT_LIBRARIES: '/tmp/evil.dylib',
+  ELECTRON_RUN_AS_NODE: '1',
+  OPENSSL_CONF: '/tmp/openssl.cnf',
+  KEYTURN_DEBUG: '1',
+  GITHUB_TOKEN: 'not-ours',
+};
+
+describe('an auto-started broker', () => {
+  it('gets what is recorded at the making of a home only while there is none', () => {
+    const env = { ...always, ...atCreation, ...never, KEYTURN_HOME: home };
+    expect(environmentFor(env)).toEqual({ ...always, ...atCreation, KEYTURN_HOME: home });
+    mkdirSync(path.join(home, 'state'));
+    writeFileSync(path.join(home, 'state', 'home.json'), '{}');
+    expect(environmentFor(env)).toEqual({ ...always, KEYTURN_HOME: home });
+  });
+
+  it('has the home of the command that starts it, also where that one named it relative to its folder', () => {
+    expect(environmentFor({ KEYTURN_HOME: 'here' })).toEqual({ KEYTURN_HOME: path.resolve('here') });
+  });
+
+  it('starts where the folder that HOME names is missing', () => {
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: path.join(home, 'missing'),
+      KEYTURN_HOME: path.join(home, 'k'),
+      KEYTURN_VAULT: 'memory',
+    };
+    const keyturn = (...args: string[]): string =>
+      execFileSync(process.execPath, [bin, ...args], { encoding: 'utf8', env, stdio: 'pipe' });
+    expect(keyturn('list', '--json')).toBe('[]\n');
+    keyturn('daemon', '--stop');
+    expect(readdirSync(home)).toEqual(['k']);
+  });
+});

@@ -1,0 +1,43 @@
+/** Which process holds a home's lock: by the kernel's list alone. */
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { lockHolder } from '../../../src/cli/broker/lock-holder.ts';
+
+let folder: string;
+let state: string;
+let locks: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  [state, locks] = [path.join(folder, 'state'), path.join(folder, 'locks')];
+  mkdirSync(state);
+  writeFileSync(path.join(state, 'daemon.lock'), '99');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** As the kernel lists them: who locks which file. */
+function listed(...held: (readonly [pid: number, file: string])[]): void {
+  const lines = held.map(
+    ([pid, file], index) => `${index + 1}: FLOCK  ADVISORY  WRITE ${pid} fe:00:${statSync(file).ino} 0 EOF`,
+  );
+  writeFileSync(locks, `${lines.join('\n')}\n`);
+}
+
+describe('the holder of a lock', () => {
+  it('is the process that holds both the file and its folder', () => {
+    const file = path.join(state, 'daemon.lock');
+    listed([41, folder], [42, file], [43, file], [43, state], [44, state]);
+    expect(lockHolder(state, locks)).toBe(43);
+  });
+
+  it('is nobody where one of the two is free, this process holds them, or the system lists no locks', () => {
+    const file = path.join(state, 'daemon.lock');
+    listed([42, file]);
+    expect(lockHolder(state, locks)).toBeUndefined();
+    listed([process.pid, file], [process.pid, state], [0, file], [0, state]);
+    expect(lockHolder(state, locks)).toBeUndefined();
+    expect(lockHolder(state, path.join(folder, 'missing'))).toBeUndefined();
+    expect(lockHolder(path.join(folder, 'missing'), locks)).toBeUndefined();
+  });
+});

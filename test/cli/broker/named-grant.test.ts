@@ -1,0 +1,72 @@
+/** Grants that a mistyped name may have meant, and the account that a program works as. */
+import { describe, expect, it } from 'vitest';
+import { accountNote } from '../../../src/cli/terminal/account-note.ts';
+import { near } from '../../../src/cli/broker/named-grant.ts';
+
+const endpoint = 'https://notes.example/mcp';
+
+function grant(id: string, account: string, more: { endpoint?: string; state?: string } = {}) {
+  const issuer = 'https://login.example';
+  return {
+    id,
+    account,
+    endpoint,
+    resource: endpoint,
+    issuer,
+    scope: '',
+    state: 'active',
+    overrides: [],
+    clients: [],
+    ...more,
+  };
+}
+
+const anna = grant('0123456789abcdef', 'anna');
+const work = grant('fedcba9876543210', 'work');
+const other = grant('7777777777777777', 'anna', { endpoint: 'https://tasks.example/mcp' });
+const grants = [anna, work, other];
+
+describe('what is near a name', () => {
+  it.each([
+    ['a shortened id', '01234567', [anna]],
+    ['an id with a wrong digit', 'fedcba9876543211', [work]],
+    ['a part of an address', 'notes', [anna, work]],
+    ['an account', 'work', [work]],
+    ['another address of the same server', 'https://notes.example/other', [anna, work]],
+    ['an address elsewhere', 'https://nowhere.example', []],
+    ['nothing like it', 'abc', []],
+  ])('%s', (_what, text, expected) => {
+    expect(near(text, grants)).toEqual(expected);
+  });
+});
+
+describe('the account of an allowed program', () => {
+  const editor = (accounts?: string[]) => [
+    {
+      clientId: 'AbC',
+      name: 'editor',
+      pairedAt: 0,
+      permissions: [{ resource: endpoint, decision: 'allow' as const, ...(accounts ? { accounts } : {}) }],
+    },
+  ];
+  const allowed = { client: 'editor', resource: `${endpoint}/` };
+
+  it.each([
+    ['the one it works as', editor(['work']), grants, 'editor works there as "work".'],
+    ['the only one there is', editor(), [anna, other], 'editor will work there as "anna", the only account.'],
+    [
+      'that of the first sign-in',
+      editor(),
+      [other, { ...anna, state: 'revoked' }],
+      'Nobody is signed in there yet: editor will work as the account of the first sign-in.',
+    ],
+    [
+      'one of several',
+      editor(),
+      grants,
+      '"anna", "work" are signed in there: you will be asked which one editor works as, or say --account ACCOUNT.',
+    ],
+  ])('is said: %s', (_what, clients, all, said) => {
+    expect(accountNote(allowed, clients, all)).toBe(said);
+  });
+});

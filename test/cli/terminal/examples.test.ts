@@ -1,0 +1,98 @@
+/** The examples of the help texts and of refusals: a command must understand them as they stand. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { examples } from '../../../src/cli/terminal/examples.ts';
+import { grammar } from '../../../src/cli/terminal/grammar.ts';
+import { main } from '../../../src/cli/main.ts';
+import { run } from '../../../src/cli/commands/token.ts';
+
+let stdout = '';
+let stderr = '';
+
+/** A home whose owner key can't be read: a command that understood its arguments ends there, and starts nothing. */
+let home: string;
+beforeAll(() => {
+  home = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  mkdirSync(path.join(home, 'config'), { mode: 0o700 });
+  writeFileSync(path.join(home, 'config', 'owner.key'), 'no key', { mode: 0o600 });
+});
+afterAll(() => rmSync(home, { recursive: true }));
+
+beforeEach(() => {
+  vi.stubEnv('KEYTURN_HOME', home);
+  [stdout, stderr] = ['', ''];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text, ...more) => {
+    stdout += String(text);
+    for (const done of more) if (typeof done === 'function') done();
+    return true;
+  });
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text)));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+/** As bin.ts dispatches. */
+async function keyturn([name, ...args]: string[]): Promise<number> {
+  return name === 'token' ? run(args) : main(name, args);
+}
+
+/** The examples of a help text, without what a shell does before and after them. */
+async function examplesOf(name: string): Promise<string[]> {
+  await keyturn([name, '--help']);
+  const [, section = ''] = stdout.split(/^Examples?:$/m);
+  stdout = '';
+  return [...section.matchAll(/\bkeyturn ([a-z][^|>#)\n]*)/g)].map(([, line = '']) => line.trim());
+}
+
+/** The words of a line, as a shell splits it. */
+function words(line: string): string[] {
+  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, inQuotes, plain]) => inQuotes ?? plain ?? '');
+}
+
+/** What an example reads from standard input or a file, this test doesn't have. */
+const readsMore = /-stdin\b|--private-key\b/;
+
+describe.each(grammar.map(({ name }) => name))('keyturn %s --help', (name) => {
+  it('has examples that the command understands, and the one that a refusal shows', async () => {
+    const lines = await examplesOf(name);
+    expect(lines.map((line) => `keyturn ${line}`)).toContain(examples[name]);
+    for (const line of lines.filter((each) => !readsMore.test(each))) {
+      stderr = '';
+      expect([0, 7], line).toContain(await keyturn(words(line)));
+      if (stderr !== '') expect(stderr, line).toContain('does not hold a key');
+    }
+  });
+});
+
+describe('a refused command line', () => {
+  it.each([
+    ['a missing value', ['allow', 'cli', 'https://notes.example/mcp', '--for'], '--for needs a value.'],
+    ['a value too many', ['list', '--json=yes'], '--json takes no value.'],
+    ['an unknown flag', ['list', '--verbose'], 'There is no flag "--verbose" here.'],
+    ['a missing operand', ['allow', 'cli'], 'keyturn allow needs CLIENT RESOURCE; 1 given.'],
+    ['an operand too many', ['lock', 'now'], 'keyturn lock takes no operand; 1 given.'],
+    [
+      'operands of a list',
+      ['override', 'https://a.example'],
+      'keyturn override needs SERVER RULE on|off; 1 given.',
+    ],
+    [
+      'a word that none of a list is',
+      ['answer', '1a2b3c4d', 'maybe'],
+      'the answer is yes, no or later, not "maybe".',
+    ],
+    [
+      'a time that is over at once',
+      ['allow', 'cli', 'https://notes.example/mcp', '--for', '0'],
+      '--for takes a second at least, not "0".',
+    ],
+  ])('with %s says so, and shows one that is right', async (_what, line, said) => {
+    expect(await keyturn(line)).toBe(2);
+    expect(stderr).toContain(`keyturn: ${said}\n`);
+    expect(stderr).toContain(`For example: ${examples[line[0] ?? '']} `);
+  });
+});

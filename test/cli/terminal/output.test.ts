@@ -1,0 +1,105 @@
+/** What is printed where, and how a refusal reads. */
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { print, printJson, printTable, refuse, say, when } from '../../../src/cli/terminal/output.ts';
+import { KeyturnError, reasons, RuleRefusal } from '../../../src/base/errors.ts';
+
+let stdout: string;
+let stderr: string;
+
+beforeEach(() => {
+  [stdout, stderr] = ['', ''];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += text)));
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text)));
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('a refusal', () => {
+  it('says what happened, which rule, what to do, and its reason, on stderr', () => {
+    const refusal = new RuleRefusal('issuer_mismatch', 'Another issuer answered.', {
+      rule: 'RFC 9207 §2.4',
+      hint: 'Sign in again.',
+      retryAfter: 30,
+    });
+    expect(refuse(refusal)).toBe(5);
+    expect(stdout).toBe('');
+    expect(stderr).toBe(
+      'keyturn: Another issuer answered.\n  rule: RFC 9207 §2.4: an answer must name the issuer that was asked\n  read on: https://www.rfc-editor.org/rfc/rfc9207#section-2.4\n  hint: Sign in again.\n  again in: 30 s\n  reason: issuer_mismatch\n',
+    );
+  });
+
+  it.each(Object.entries(reasons))('with reason %s exits as the table says', (reason, { exit }) => {
+    expect(refuse(new KeyturnError(reason as keyof typeof reasons, 'no'))).toBe(exit);
+    expect([1, 2, 3, 4, 5, 6, 7, 8, 130]).toContain(exit);
+  });
+
+  it('that nobody meant shows the name of the error and none of its text', () => {
+    expect(refuse(new TypeError('token ey.secret is not iterable'))).toBe(1);
+    expect(stderr).toContain('internal error (TypeError)');
+    expect(stderr).not.toContain('secret');
+    expect(refuse('ey.secret')).toBe(1);
+    expect(stderr).not.toContain('secret');
+  });
+});
+
+describe('text of a server', () => {
+  const hostile = 'https://evil.example/\u001b[2J\nkeyturn: all is well\u202e';
+  const harmless = String.raw`https://evil.example/\u001b[2J\u000akeyturn: all is well\u202e`;
+
+  it('is shown with its control characters as escapes, wherever it is shown', () => {
+    say(hostile);
+    expect(stderr).toBe(`${harmless}\n`);
+    print(hostile);
+    printTable(['SERVER'], [[hostile]]);
+    expect(stdout).toBe(`${harmless}\nSERVER\n${harmless}\n`);
+  });
+
+  it('is the same again for a program that reads the JSON', () => {
+    printJson({ issuer: hostile });
+    expect(stdout).not.toMatch(/[^\x20-\x7e\n]/);
+    expect(JSON.parse(stdout)).toEqual({ issuer: hostile });
+  });
+});
+
+describe('an answer', () => {
+  it('is aligned for a person', () => {
+    printTable(
+      ['A', 'LONGER', 'C'],
+      [
+        ['1', '2', '3'],
+        ['wide cell', '', ''],
+      ],
+    );
+    expect(stdout).toBe('A          LONGER  C\n1          2       3\nwide cell\n');
+  });
+
+  it('is a block for each row where a narrow terminal would break the lines of a table', () => {
+    const { isTTY, columns } = process.stdout;
+    onTestFinished(() => void Object.assign(process.stdout, { isTTY, columns }));
+    const rows = [
+      ['0123456789abcdef', 'https://notes.example/a/long/path', ''],
+      ['fedcba9876543210', 'https://notes.example/mcp', 'active'],
+    ];
+    Object.assign(process.stdout, { isTTY: true, columns: 40 });
+    printTable(['GRANT', 'SERVER', 'STATE'], rows);
+    expect(stdout).toBe(
+      'GRANT   0123456789abcdef\nSERVER  https://notes.example/a/long/path\nSTATE\n\n' +
+        'GRANT   fedcba9876543210\nSERVER  https://notes.example/mcp\nSTATE   active\n',
+    );
+    stdout = '';
+    Object.assign(process.stdout, { columns: 80 });
+    printTable(['GRANT', 'SERVER', 'STATE'], rows);
+    expect(stdout.split('\n')).toHaveLength(4);
+  });
+
+  it('is one line of JSON for a program', () => {
+    printJson([{ a: 1 }]);
+    expect(stdout).toBe('[{"a":1}]\n');
+  });
+
+  it('shows a time to the minute', () => {
+    expect(when(0)).toMatch(/^19(69|70)-\d\d-\d\d \d\d:\d\d$/);
+  });
+});
