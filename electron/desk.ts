@@ -5,18 +5,18 @@
  */
 import { net } from 'electron';
 import type { DeskOwner } from '../src/daemon/desk-owner.ts';
-import type { Change } from './channels.ts';
-import type { LoginItem } from './login-item.ts';
-import type { Act } from './menu.ts';
-import { Notifications } from './notifications.ts';
-import type { PreferenceFile } from './preferences.ts';
-import type { ScreenChoice } from './screen-choice.ts';
-import type { ScreenLock } from './screen-lock.ts';
-import type { SignInPages } from './sign-in-pages.ts';
-import { isCard, newsSince, readSummary } from './summary.ts';
-import type { Summary } from './summary.ts';
-import { TrayIcon } from './tray.ts';
-import type { Windows } from './windows.ts';
+import type { Change } from './bridge/channels.ts';
+import type { LoginItem } from './system/login-item.ts';
+import type { Act } from './tray/menu.ts';
+import { Notifications } from './tray/notifications.ts';
+import type { PreferenceFile } from './system/preferences.ts';
+import type { ScreenChoice } from './system/screen-choice.ts';
+import type { ScreenLock } from './system/screen-lock.ts';
+import type { SignInPages } from './tray/sign-in-pages.ts';
+import { isCard, newsSince, readSummary } from './base/summary.ts';
+import type { Summary } from './base/summary.ts';
+import { TrayIcon } from './tray/tray.ts';
+import type { Windows } from './windows/windows.ts';
 
 export interface DeskParts {
   readonly owner: DeskOwner;

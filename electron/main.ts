@@ -1,6 +1,6 @@
 /** The desktop app's entry: nothing but the start, and the end that nobody meant. */
 import { startDesktop } from './desktop.ts';
-import { endAtFault, noteRejection } from './faults.ts';
+import { endAtFault, noteRejection } from './base/faults.ts';
 
 process.on('uncaughtException', endAtFault);
 process.on('unhandledRejection', noteRejection);

@@ -5,8 +5,8 @@
  * event of it. It checks nothing: what a page says is checked in the main process.
  */
 import { contextBridge, ipcRenderer } from 'electron';
-import type { Bridge, Change } from './channels.ts';
-import { callMessage, changeMessage } from './messages.ts';
+import type { Bridge, Change } from './bridge/channels.ts';
+import { callMessage, changeMessage } from './bridge/messages.ts';
 
 const bridge: Bridge = {
   call: (channel, params) => ipcRenderer.invoke(callMessage, channel, params),

@@ -3,7 +3,7 @@
  *
  * Invariant: a call never rejects. Whatever goes wrong on the way is a refusal as a value.
  */
-import type { Envelope } from '../electron/channels.ts';
+import type { Envelope } from '../electron/bridge/channels.ts';
 import { strings } from './strings.ts';
 import type { ChannelName, Host, ParamsOn, ResultOn } from './views.ts';
 import { hostGone } from './views.ts';

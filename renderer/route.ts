@@ -2,7 +2,7 @@
  * What a window shows, by the part of its address after `#`.
  *
  * `#servers`, `#programs`, `#activity`, `#settings` and `#welcome` are the main window; `#card` is the
- * card's window with the oldest open question, `#card/ID` with that one (`Place` of electron/channels.ts).
+ * card's window with the oldest open question, `#card/ID` with that one (`Place` of electron/bridge/channels.ts).
  */
 import { useEffect, useState } from 'preact/hooks';
 

@@ -3,7 +3,7 @@
  *
  * Invariant: every type here is a piece of the table's own; the page knows no field that it doesn't name.
  */
-import type { ChannelName, Envelope, ParamsOn, Refusal, ResultOn } from '../electron/channels.ts';
+import type { ChannelName, Envelope, ParamsOn, Refusal, ResultOn } from '../electron/bridge/channels.ts';
 
 export type {
   Change,
@@ -13,7 +13,7 @@ export type {
   Refusal,
   ResultOn,
   ShownPreferences,
-} from '../electron/channels.ts';
+} from '../electron/bridge/channels.ts';
 
 export type Grant = ResultOn<'grant.list'>['grants'][number];
 export type Trouble = NonNullable<Grant['trouble']>;

@@ -19,7 +19,7 @@ import { smallPng } from './small-png.ts';
 
 const [folder = path.join(import.meta.dirname, '..', 'docs', 'images'), width] = process.argv.slice(2);
 
-/** As electron/windows.ts opens them. */
+/** As electron/windows/windows.ts opens them. */
 const main = { width: 960, height: 720 };
 const card = { width: 480, height: 640 };
 

@@ -6,14 +6,14 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { applicationMenu } from '../../electron/application-menu.ts';
-import { callMessage } from '../../electron/messages.ts';
-import { windowOptions } from '../../electron/windows.ts';
+import { applicationMenu } from '../../electron/windows/application-menu.ts';
+import { callMessage } from '../../electron/bridge/messages.ts';
+import { windowOptions } from '../../electron/windows/windows.ts';
 import { app, double } from '../support/electron-double.ts';
 import { homeInBentWorld } from '../support/bent-home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
 import { ask, iconShows, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
-import { ScreenSaver } from '../../electron/screen-saver.ts';
+import { ScreenSaver } from '../../electron/system/screen-saver.ts';
 import { screenSession } from '../support/screen-saver.ts';
 
 /** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */

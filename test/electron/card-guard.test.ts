@@ -1,6 +1,6 @@
 /** When a yes from a window counts. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CardGuard, lookFor, pressLasts } from '../../electron/card-guard.ts';
+import { CardGuard, lookFor, pressLasts } from '../../electron/windows/card-guard.ts';
 
 let now: number;
 let guard: CardGuard;

@@ -1,10 +1,10 @@
 /** How much one window may ask at a time, however hostile its page. Its event stands for Electron's. */
 import type { IpcMain, IpcMainInvokeEvent } from 'electron';
 import { expect, it } from 'vitest';
-import type { Envelope } from '../../electron/channels.ts';
-import { answerWindows, mostUnderWay } from '../../electron/ipc.ts';
-import { entryPage, pageOrigin } from '../../electron/page.ts';
-import type { OurWindow } from '../../electron/windows.ts';
+import type { Envelope } from '../../electron/bridge/channels.ts';
+import { answerWindows, mostUnderWay } from '../../electron/windows/ipc.ts';
+import { entryPage, pageOrigin } from '../../electron/windows/page.ts';
+import type { OurWindow } from '../../electron/windows/windows.ts';
 
 /** Asks as a window's page does, `deed` doing what it asks for. */
 function windowAsking(deed: () => Promise<unknown>): () => Promise<Envelope<unknown>> {

@@ -1,13 +1,13 @@
 /** What the tray shows for each state, and the words in it. */
 import { describe, expect, it } from 'vitest';
 import { existsSync } from 'node:fs';
-import { trayIcon } from '../../electron/files.ts';
-import { Notifications } from '../../electron/notifications.ts';
-import { isPanelDark, TrayIcon } from '../../electron/tray.ts';
-import { inNotification } from '../../electron/words.ts';
+import { trayIcon } from '../../electron/base/files.ts';
+import { Notifications } from '../../electron/tray/notifications.ts';
+import { isPanelDark, TrayIcon } from '../../electron/tray/tray.ts';
+import { inNotification } from '../../electron/base/words.ts';
 import { double } from '../support/electron-double.ts';
-import { type MenuState, menuRows, type Row } from '../../electron/menu.ts';
-import { newsSince, type Question, type Server, trayState, trayStates } from '../../electron/summary.ts';
+import { type MenuState, menuRows, type Row } from '../../electron/tray/menu.ts';
+import { newsSince, type Question, type Server, trayState, trayStates } from '../../electron/base/summary.ts';
 
 const server = (state: string, endpoint = 'https://notes.example/mcp'): Server => ({
   id: endpoint,

@@ -157,7 +157,7 @@ describe('the packed app', () => {
     // A package's desktop file has the name of the program, and so has its icon.
     const program = path.join(packed, path.basename(desktopName, '.desktop'));
     expect(readFileSync(program).length).toBeGreaterThan(0);
-    const autostart = readFileSync(path.join(root, 'electron', 'login-item.ts'), 'utf8');
+    const autostart = readFileSync(path.join(root, 'electron', 'system', 'login-item.ts'), 'utf8');
     expect(autostart).toContain(`'Icon=${path.basename(program)}'`);
   });
 

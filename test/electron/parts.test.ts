@@ -3,13 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { pageFolder } from '../../electron/files.ts';
-import { loginItem } from '../../electron/login-item.ts';
-import { entryPage, isEntryPage, isOwnUrl, servePage } from '../../electron/page.ts';
-import { PreferenceFile } from '../../electron/preferences.ts';
-import { proxyFrom } from '../../electron/proxy.ts';
-import { SignInPages } from '../../electron/sign-in-pages.ts';
-import { endAtFault, noteRejection } from '../../electron/faults.ts';
+import { pageFolder } from '../../electron/base/files.ts';
+import { loginItem } from '../../electron/system/login-item.ts';
+import { entryPage, isEntryPage, isOwnUrl, servePage } from '../../electron/windows/page.ts';
+import { PreferenceFile } from '../../electron/system/preferences.ts';
+import { proxyFrom } from '../../electron/system/proxy.ts';
+import { SignInPages } from '../../electron/tray/sign-in-pages.ts';
+import { endAtFault, noteRejection } from '../../electron/base/faults.ts';
 import { app, double } from '../support/electron-double.ts';
 
 function folder(): string {

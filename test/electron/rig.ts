@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
-import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/channels.ts';
+import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
 import { startDesktop } from '../../electron/desktop.ts';
 import { app, double } from '../support/electron-double.ts';
 import { type TestHome, until } from '../support/home.ts';

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { PowerMonitor } from 'electron';
 import { expect, it, onTestFinished } from 'vitest';
-import { hearScreenLock } from '../../electron/screen-lock.ts';
-import type { ScreenLock } from '../../electron/screen-lock.ts';
+import { hearScreenLock } from '../../electron/system/screen-lock.ts';
+import type { ScreenLock } from '../../electron/system/screen-lock.ts';
 import { until } from '../support/home.ts';
 import { screenSession } from '../support/screen-saver.ts';
 

@@ -1,6 +1,6 @@
 /** A locked screen on Linux, as the session's bus tells of it: a real bus, real signals. */
 import { expect, it, onTestFinished } from 'vitest';
-import { ScreenSaver } from '../../electron/screen-saver.ts';
+import { ScreenSaver } from '../../electron/system/screen-saver.ts';
 import { until } from '../support/home.ts';
 import { screenSession } from '../support/screen-saver.ts';
 

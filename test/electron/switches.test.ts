@@ -1,6 +1,6 @@
 /** The switches the app refuses to start with. */
 import { describe, expect, it } from 'vitest';
-import { forbiddenSwitches } from '../../electron/switches.ts';
+import { forbiddenSwitches } from '../../electron/base/switches.ts';
 import { newHome } from '../support/home.ts';
 import { startInDouble } from './rig.ts';
 import { double } from '../support/electron-double.ts';

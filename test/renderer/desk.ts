@@ -2,7 +2,7 @@
  * A person's desk for the windows' page: a real broker over its socket, real servers to sign in at, and
  * programs that pair and ask.
  *
- * Invariant: the page's calls go the way they go in the app (electron/bridge.ts, then the owner's
+ * Invariant: the page's calls go the way they go in the app (electron/bridge/bridge.ts, then the owner's
  * methods), and everything that crosses is kept, for tests that look for what must not.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { answer } from '../../electron/bridge.ts';
-import type { Deed } from '../../electron/bridge.ts';
-import type { ShownPreferences } from '../../electron/channels.ts';
+import { answer } from '../../electron/bridge/bridge.ts';
+import type { Deed } from '../../electron/bridge/bridge.ts';
+import type { ShownPreferences } from '../../electron/bridge/channels.ts';
 import { grantVaultId } from '../../src/broker/records/grant.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';

@@ -5,7 +5,7 @@
  * through, and the page must stand by itself.
  */
 import { describe, expect, it } from 'vitest';
-import type { Envelope } from '../../electron/channels.ts';
+import type { Envelope } from '../../electron/bridge/channels.ts';
 import { attestedEditor, differingIndex, hostileAsker } from '../support/example-desk.ts';
 import { emptyStatus as status, examplePreferences } from '../support/example-desk.ts';
 import {

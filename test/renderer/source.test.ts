@@ -63,7 +63,7 @@ describe.each(sources)('renderer/%s', (name, text) => {
   it('imports its own files, preact, and of the app only the types of its channels', () => {
     const foreign = imports
       .filter(({ from }) => !/^\.\/[\w./-]+$/.test(from) && !/^preact(\/hooks)?$/.test(from))
-      .filter(({ from, isType }) => !(from === '../electron/channels.ts' && isType));
+      .filter(({ from, isType }) => !(from === '../electron/bridge/channels.ts' && isType));
     expect(foreign).toEqual([]);
   });
 
@@ -91,7 +91,7 @@ describe('the page and the windows it is shown in', () => {
     const grounds = /--ground: (#[0-9a-f]{6})/g;
     const style = readFileSync(path.join(folder, 'style', 'colours.css'), 'utf8');
     const [light, dark] = [...style.matchAll(grounds)].map(([, colour]) => colour);
-    const windows = readFileSync(path.join(root, 'electron', 'windows.ts'), 'utf8');
+    const windows = readFileSync(path.join(root, 'electron', 'windows', 'windows.ts'), 'utf8');
     expect(windows).toContain(`background = { light: '${light}', dark: '${dark}' }`);
   });
 });

@@ -4,8 +4,8 @@
  * Invariant: written down, not a broker's, and still true to the wire: every answer passes its channel's
  * schema. The moment is fixed, so that two pictures of it are the same.
  */
-import { channels, isChannel } from '../../electron/channels.ts';
-import type { ChannelName, ResultOn, ShownPreferences } from '../../electron/channels.ts';
+import { channels, isChannel } from '../../electron/bridge/channels.ts';
+import type { ChannelName, ResultOn, ShownPreferences } from '../../electron/bridge/channels.ts';
 import type { Answer } from './window-page.ts';
 
 /** Seconds since 1970 at which it is looked at: a Tuesday, at twenty-four minutes past ten (UTC). */

@@ -5,8 +5,8 @@
  */
 import { utilityProcess } from 'electron';
 import type { UtilityProcess } from 'electron';
-import type { KeychainWorker } from '../src/vault/keychain/keychain-process.ts';
-import { keychainWorkerFile } from '../src/vault/keychain/keychain-process.ts';
+import type { KeychainWorker } from '../../src/vault/keychain/keychain-process.ts';
+import { keychainWorkerFile } from '../../src/vault/keychain/keychain-process.ts';
 
 /** Only once the app is ready. */
 export function spawnKeychainChild(env: NodeJS.ProcessEnv = process.env): KeychainWorker {

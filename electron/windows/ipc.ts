@@ -6,10 +6,10 @@
  * requests under way, so that none keeps the broker from serving programs.
  */
 import type { IpcMain, IpcMainInvokeEvent } from 'electron';
-import { KeyturnError } from '../src/base/errors.ts';
-import { answer } from './bridge.ts';
-import type { Deed } from './bridge.ts';
-import { callMessage } from './messages.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
+import { answer } from '../bridge/bridge.ts';
+import type { Deed } from '../bridge/bridge.ts';
+import { callMessage } from '../bridge/messages.ts';
 import { isEntryPage, isOwnUrl } from './page.ts';
 import type { OurWindow, Windows } from './windows.ts';
 

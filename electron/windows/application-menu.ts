@@ -6,7 +6,7 @@
  */
 import { Menu } from 'electron';
 import type { MenuItemConstructorOptions } from 'electron';
-import { words } from './words.ts';
+import { words } from '../base/words.ts';
 
 export function applicationMenu(platform: NodeJS.Platform = process.platform): Menu {
   const view: MenuItemConstructorOptions = {

@@ -6,8 +6,8 @@
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { replaceFile } from '../src/base/private-file.ts';
-import { hiddenSwitch } from './switches.ts';
+import { replaceFile } from '../../src/base/private-file.ts';
+import { hiddenSwitch } from '../base/switches.ts';
 
 export interface LoginItem {
   isOn(): Promise<boolean>;

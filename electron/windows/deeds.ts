@@ -4,17 +4,17 @@
  * Invariant: whatever gives somebody more than they had passes the window's guard first. Params have
  * passed the channel's schema.
  */
-import type { DeskOwner } from '../src/daemon/desk-owner.ts';
-import { methods } from '../src/ipc/protocol/protocol.ts';
-import type { ChannelName, ShownPreferences } from './channels.ts';
-import { channels } from './channels.ts';
+import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
+import { methods } from '../../src/ipc/protocol/protocol.ts';
+import type { ChannelName, ShownPreferences } from '../bridge/channels.ts';
+import { channels } from '../bridge/channels.ts';
 import type { WindowDeeds } from './ipc.ts';
-import type { LoginItem } from './login-item.ts';
-import type { PreferenceFile } from './preferences.ts';
-import type { ScreenChoice } from './screen-choice.ts';
-import type { ScreenLock } from './screen-lock.ts';
-import type { SignInPages } from './sign-in-pages.ts';
-import type { Question } from './summary.ts';
+import type { LoginItem } from '../system/login-item.ts';
+import type { PreferenceFile } from '../system/preferences.ts';
+import type { ScreenChoice } from '../system/screen-choice.ts';
+import type { ScreenLock } from '../system/screen-lock.ts';
+import type { SignInPages } from '../tray/sign-in-pages.ts';
+import type { Question } from '../base/summary.ts';
 import type { OurWindow, Windows } from './windows.ts';
 
 export interface DeedParts {

@@ -5,8 +5,8 @@
  * looks but to compare them.
  */
 import type * as z from 'zod';
-import type { DeskOwner } from '../src/daemon/desk-owner.ts';
-import { methods } from '../src/ipc/protocol/protocol.ts';
+import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
+import { methods } from '../../src/ipc/protocol/protocol.ts';
 
 const grants = methods['grant.list'].result;
 const interactions = methods['interaction.list'].result;

@@ -7,11 +7,11 @@
 import { BrowserWindow, nativeTheme } from 'electron';
 import type { BrowserWindowConstructorOptions, WebContents } from 'electron';
 import { CardGuard } from './card-guard.ts';
-import type { Change, Place } from './channels.ts';
-import { windowIcon } from './files.ts';
-import { changeMessage } from './messages.ts';
+import type { Change, Place } from '../bridge/channels.ts';
+import { windowIcon } from '../base/files.ts';
+import { changeMessage } from '../bridge/messages.ts';
 import { entryPage } from './page.ts';
-import type { PreferenceFile, Size } from './preferences.ts';
+import type { PreferenceFile, Size } from '../system/preferences.ts';
 
 type Name = 'main' | 'card';
 

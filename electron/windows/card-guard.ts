@@ -7,7 +7,7 @@
  * main process sees; that a card is on the screen is what the page says, which only makes it stricter. Time is
  * passed in.
  */
-import { KeyturnError } from '../src/base/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 
 /** Milliseconds. Shorter than anybody reads; longer than a click that was meant for something else. */
 export const lookFor = 500;

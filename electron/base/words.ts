@@ -4,7 +4,7 @@
  * Invariant: text from servers and programs is quoted and bounded before it stands in a sentence, a menu
  * never takes a character of it for a mnemonic, and a notification none for markup.
  */
-import { quoted } from '../src/base/errors.ts';
+import { quoted } from '../../src/base/errors.ts';
 import type { Question, Server, TrayState } from './summary.ts';
 
 /** A menu is read at a glance: longer names are cut in the middle of nowhere, with an ellipsis. */

@@ -9,9 +9,9 @@ import type { TrayState } from './summary.ts';
 
 const here = import.meta.dirname;
 
-/** From the source tree: electron/. Built: dist/app/electron/. */
+/** From the source tree: electron/base/. Built: dist/app/electron/base/. */
 const isBuilt = import.meta.filename.endsWith('.js');
-const root = path.join(here, ...(isBuilt ? ['..', '..', '..'] : ['..']));
+const root = path.join(here, ...(isBuilt ? ['..', '..', '..', '..'] : ['..', '..']));
 
 /** The folder that vite writes. */
 export const pageFolder = path.join(root, 'dist', 'renderer');

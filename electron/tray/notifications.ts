@@ -5,8 +5,8 @@
  */
 import { Notification } from 'electron';
 import type { Act } from './menu.ts';
-import type { News, Question, Server } from './summary.ts';
-import { inNotification, questionWords, words } from './words.ts';
+import type { News, Question, Server } from '../base/summary.ts';
+import { inNotification, questionWords, words } from '../base/words.ts';
 
 /** No id of a question begins so. */
 const signedOutPrefix = 'signed out: ';

@@ -4,9 +4,9 @@
  * Invariant: a function of what is so now; it does nothing. Questions come first, and no row allows
  * anything: it leads to the card that does.
  */
-import { isCard, isSignedOut } from './summary.ts';
-import type { Question, Server, Summary } from './summary.ts';
-import { inMenu, questionWords, serverName, serverState, words } from './words.ts';
+import { isCard, isSignedOut } from '../base/summary.ts';
+import type { Question, Server, Summary } from '../base/summary.ts';
+import { inMenu, questionWords, serverName, serverState, words } from '../base/words.ts';
 
 export type Act =
   | { readonly does: 'card'; readonly id: string }

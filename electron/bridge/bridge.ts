@@ -5,7 +5,7 @@
  * field that the table doesn't know never reaches a window), and a refusal travels as a value. Who may
  * ask at all (frame, origin) is checked before this, in ipc.ts.
  */
-import { KeyturnError, quoted } from '../src/base/errors.ts';
+import { KeyturnError, quoted } from '../../src/base/errors.ts';
 import type { Envelope, Refusal } from './channels.ts';
 import { channels, isChannel } from './channels.ts';
 import type { ChannelName } from './channels.ts';

@@ -6,7 +6,7 @@
  */
 import Store from 'electron-store';
 import * as z from 'zod';
-import { KeyturnError } from '../src/base/errors.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
 
 const choicesSchema = z.object({
   notifications: z.boolean().default(true),

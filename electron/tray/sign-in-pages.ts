@@ -5,10 +5,10 @@
  * that led here by another way (an approval, "Sign in again") opens one page, of that very server. Only
  * https, and http on this machine, is ever opened.
  */
-import { canonicalResource } from '../src/oauth/base/resource.ts';
-import { isLoopbackHost } from '../src/oauth/base/secure-url.ts';
-import { KeyturnError } from '../src/base/errors.ts';
-import type { Question } from './summary.ts';
+import { canonicalResource } from '../../src/oauth/base/resource.ts';
+import { isLoopbackHost } from '../../src/oauth/base/secure-url.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
+import type { Question } from '../base/summary.ts';
 
 /** Milliseconds between an approval and the page that it leads to: discovery and registration take part of it. */
 const clickLasts = 60_000;

@@ -8,10 +8,10 @@ import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { app, dialog } from 'electron';
 import type { BrowserWindow } from 'electron';
-import { exportTrail } from '../src/daemon/vault/audit-trail.ts';
-import { KeyturnError } from '../src/base/errors.ts';
-import type { HomePaths } from '../src/base/paths.ts';
-import { words } from './words.ts';
+import { exportTrail } from '../../src/daemon/vault/audit-trail.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
+import type { HomePaths } from '../../src/base/paths.ts';
+import { words } from '../base/words.ts';
 
 /** `rows` is absent where the person cancelled. Throws `file_unreadable`. */
 export async function exportByDialog(

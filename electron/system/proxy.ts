@@ -4,7 +4,7 @@
  * Invariant: the first entry that we can use counts; where there is none, nothing is sent past a proxy
  * that the system asks for. SOCKS is none that we can use: undici's way through it is experimental.
  */
-import { Unreachable } from '../src/base/errors.ts';
+import { Unreachable } from '../../src/base/errors.ts';
 
 /** `DIRECT`, `PROXY host:port`, `HTTPS host:port`, parted by semicolons. Answers a URL, or undefined for direct. */
 export function proxyFrom(answer: string): string | undefined {

@@ -5,11 +5,11 @@
  */
 import { Menu, nativeTheme, Tray } from 'electron';
 import type { MenuItemConstructorOptions, NativeTheme } from 'electron';
-import { trayIcon } from './files.ts';
+import { trayIcon } from '../base/files.ts';
 import { menuRows } from './menu.ts';
 import type { Act, MenuState, Row } from './menu.ts';
-import { trayState } from './summary.ts';
-import { trayWords } from './words.ts';
+import { trayState } from '../base/summary.ts';
+import { trayWords } from '../base/words.ts';
 
 /** Desktops whose panel is dark whatever the windows' theme is. */
 const darkPanels = /(?:^|:)(?:GNOME|Unity|Pantheon)(?:$|:)/i;

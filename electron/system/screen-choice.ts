@@ -4,8 +4,8 @@
  * Invariant: a choice that can't be read counts as on. An earlier version kept the choice in preferences.json: on
  * there counts too, until the person chooses anew.
  */
-import type { DeskOwner } from '../src/daemon/desk-owner.ts';
-import { methods } from '../src/ipc/protocol/protocol.ts';
+import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
+import { methods } from '../../src/ipc/protocol/protocol.ts';
 import type { PreferenceFile } from './preferences.ts';
 
 export class ScreenChoice {

@@ -5,8 +5,8 @@
  * (a client secret, a passphrase, a pasted address) goes to the main process and never comes back.
  */
 import * as z from 'zod';
-import { methods } from '../src/ipc/protocol/protocol.ts';
-import { longest } from '../src/ipc/wire/wire.ts';
+import { methods } from '../../src/ipc/protocol/protocol.ts';
+import { longest } from '../../src/ipc/wire/wire.ts';
 
 const empty = z.object({});
 

@@ -5,10 +5,10 @@
  * lock says when it is done. Two brokers never run for one home.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectAsOwner } from '../src/client/connect.ts';
-import { startDaemon } from '../src/daemon/daemon.ts';
-import type { Daemon, DaemonOptions } from '../src/daemon/daemon.ts';
-import { reasonOf } from '../src/base/errors.ts';
+import { connectAsOwner } from '../../src/client/connect.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
+import { reasonOf } from '../../src/base/errors.ts';
 
 /** Milliseconds: a refresh under way in the other broker has this long. */
 const patience = 30_000;
