@@ -1,20 +1,20 @@
 /** Which of the windows this is: the card's, the welcome, or the main one with its tabs. */
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { Activity } from './activity.tsx';
-import { announce, useAnnouncement } from './announcement.ts';
-import { Programs } from './programs.tsx';
-import { CardWindow } from './card-window.tsx';
-import { goTo, useRoute } from './route.ts';
-import type { Route, Tab } from './route.ts';
-import { Servers } from './servers.tsx';
-import { Settings } from './settings.tsx';
-import { useList } from './store.ts';
-import { strings } from './strings.ts';
-import { TabBar } from './tab-bar.tsx';
-import { VaultBanner } from './vault-banner.tsx';
-import { Waiting } from './waiting.tsx';
-import { Welcome } from './welcome.tsx';
+import { Activity } from './views/activity/activity.tsx';
+import { announce, useAnnouncement } from './state/announcement.ts';
+import { Programs } from './views/programs/programs.tsx';
+import { CardWindow } from './cards/card-window.tsx';
+import { goTo, useRoute } from './state/route.ts';
+import type { Route, Tab } from './state/route.ts';
+import { Servers } from './views/servers/servers.tsx';
+import { Settings } from './views/settings/settings.tsx';
+import { useList } from './state/store.ts';
+import { strings } from './base/strings.ts';
+import { TabBar } from './views/tab-bar.tsx';
+import { VaultBanner } from './views/vault/vault-banner.tsx';
+import { Waiting } from './views/waiting.tsx';
+import { Welcome } from './views/welcome.tsx';
 
 export function App() {
   const route = useRoute();

@@ -1,10 +1,10 @@
 /** The page of every window: one bundle, told by its address what to show. */
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { keepFocus } from './focus.ts';
-import { startClock } from './now.ts';
-import { startStore } from './store.ts';
-import { locale, strings } from './strings.ts';
+import { keepFocus } from './state/focus.ts';
+import { startClock } from './state/now.ts';
+import { startStore } from './state/store.ts';
+import { locale, strings } from './base/strings.ts';
 import './style/colours.css';
 import './style/page.css';
 import './style/parts.css';

@@ -7,7 +7,8 @@ import { describe, expect, it } from 'vitest';
 const root = path.join(import.meta.dirname, '..', '..');
 const folder = path.join(root, 'renderer');
 
-const sources: [string, string][] = readdirSync(folder)
+const sources: [string, string][] = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .map((name) => name.replaceAll(path.sep, '/'))
   .filter((name) => /\.tsx?$/.test(name) && name !== 'vite.config.ts')
   .map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]);
 
@@ -62,8 +63,12 @@ describe.each(sources)('renderer/%s', (name, text) => {
 
   it('imports its own files, preact, and of the app only the types of its channels', () => {
     const foreign = imports
-      .filter(({ from }) => !/^\.\/[\w./-]+$/.test(from) && !/^preact(\/hooks)?$/.test(from))
-      .filter(({ from, isType }) => !(from === '../electron/bridge/channels.ts' && isType));
+      .map(({ from, isType }) => ({
+        from: from.startsWith('.') ? path.posix.join(path.posix.dirname(`renderer/${name}`), from) : from,
+        isType,
+      }))
+      .filter(({ from }) => !/^renderer\/[\w./-]+$/.test(from) && !/^preact(\/hooks)?$/.test(from))
+      .filter(({ from, isType }) => !(from === 'electron/bridge/channels.ts' && isType));
     expect(foreign).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 /** How the windows' page tells times: the nearest whole number of the unit that a person would use. */
 import { describe, expect, it } from 'vitest';
-import { duration, fromNow } from '../../renderer/words.ts';
+import { duration, fromNow } from '../../renderer/base/words.ts';
 
 const now = 1_800_000_000;
 const minute = 60;

@@ -1,0 +1,47 @@
+/**
+ * What the page shows, named by the table of channels.
+ *
+ * Invariant: every type here is a piece of the table's own; the page knows no field that it doesn't name.
+ */
+import type { ChannelName, Envelope, ParamsOn, Refusal, ResultOn } from '../../electron/bridge/channels.ts';
+
+export type {
+  Change,
+  ChannelName,
+  ParamsOn,
+  Preferences,
+  Refusal,
+  ResultOn,
+  ShownPreferences,
+} from '../../electron/bridge/channels.ts';
+
+export type Grant = ResultOn<'grant.list'>['grants'][number];
+export type Trouble = NonNullable<Grant['trouble']>;
+export type Receipt = ResultOn<'grant.revoke'>['revoked'][number];
+export type LocalClient = ResultOn<'client.list'>['clients'][number];
+export type Permission = LocalClient['permissions'][number];
+export type Question = ResultOn<'interaction.list'>['interactions'][number];
+export type Asker = NonNullable<Question['asker']>;
+export type Registered = ResultOn<'registration.list'>['registrations'][number];
+export type Status = ResultOn<'status'>;
+export type VaultState = Status['vaultState'];
+export type AuditRow = ResultOn<'audit.tail'>['rows'][number];
+export type Settings = ResultOn<'settings.get'>['settings'];
+/** What the window may set. */
+export type SettableName = ParamsOn<'settings.set'>['name'];
+export type SettingDetail = ResultOn<'settings.get'>['details'][number];
+export type Explanation = ResultOn<'grant.explain'>['grants'][number];
+export type SettingValue = Settings[string];
+export type OverrideName = ParamsOn<'override.set'>['name'];
+
+/** `window.keyturn`, as preload makes it. */
+export interface Host {
+  call<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<Envelope<ResultOn<C>>>;
+  onChange(listener: () => void): () => void;
+}
+
+/** The answer of a host that doesn't answer at all. */
+export const hostGone = (message: string): { readonly ok: false; readonly refusal: Refusal } => ({
+  ok: false,
+  refusal: { reason: 'internal', message },
+});

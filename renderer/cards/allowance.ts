@@ -1,0 +1,70 @@
+/**
+ * How long a person may allow a program something, and which lease each choice asks of the broker.
+ *
+ * Invariant: a choice is offered only where the wire carries exactly that; nothing is allowed for
+ * longer or wider than the choice says. "As before" is only where something was before.
+ */
+import { scopeNames } from '../parts/scopes.tsx';
+import type { LocalClient, ParamsOn, Permission, Question, SettingValue } from '../base/views.ts';
+
+/** The name under which the keyturn command asks; any program of the person's can. */
+export const commandName = 'cli';
+
+/** Seconds. */
+const hour = 3600;
+
+const spans = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
+export type Span = (typeof spans)[number];
+
+/** The choices for a card, the shortest first. `had`: what the program may do there already. */
+export function spansFor({ client, asker }: Question, had: Permission | undefined): readonly Span[] {
+  const isCommand = client === commandName;
+  return [
+    // Once is for one token of the run that asked.
+    ...(asker === undefined ? [] : (['once'] as const)),
+    'hour',
+    // The command's session is one command: over before the next one asks.
+    ...(isCommand || asker === undefined ? [] : (['run'] as const)),
+    // What the command may do always ends.
+    ...(had ? (['asBefore'] as const) : isCommand ? [] : (['untilRevoked'] as const)),
+  ];
+}
+
+/** What is chosen before the person chose: their own setting, as far as this card has it. */
+export function proposed(choices: readonly Span[], setting: SettingValue | undefined): Span {
+  const wanted = spans.find((span) => span === setting) ?? 'untilRevoked';
+  if (choices.includes(wanted)) return wanted;
+  return choices.includes('asBefore') && wanted === 'untilRevoked' ? 'asBefore' : 'hour';
+}
+
+/** What the asking program may do at that server already, beyond a session. */
+export function standing({ resource }: Question, asker: LocalClient | undefined): Permission | undefined {
+  return asker?.permissions.find(
+    (p) => p.resource === resource && p.decision === 'allow' && p.run === undefined,
+  );
+}
+
+/** Which of the scopes it asks for are new to it. */
+export function freshScopes({ scope }: Question, had: Permission | undefined): readonly string[] {
+  const known = scopeNames(had?.scope);
+  return had?.scope === undefined ? [] : scopeNames(scope).filter((name) => !known.includes(name));
+}
+
+type Terms = Pick<ParamsOn<'interaction.answer'>, 'lease'>;
+
+/** Without a lease the broker allows it until the person ends it. Undefined where the choice means nothing: then nothing may be sent. */
+export function termsOf(span: Span, had: Permission | undefined): Terms | undefined {
+  switch (span) {
+    case 'once':
+      return { lease: { once: true } };
+    case 'hour':
+      return { lease: { seconds: hour } };
+    case 'run':
+      return { lease: { run: true } };
+    case 'untilRevoked':
+      return {};
+    case 'asBefore':
+      // What stands is the broker's to say, at the answer: it may have ended since the card was read.
+      return had === undefined ? undefined : { lease: { asBefore: true } };
+  }
+}

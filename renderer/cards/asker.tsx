@@ -1,0 +1,174 @@
+/**
+ * Who asks: the program's name, its file, its process and what started it, and how far that is known.
+ *
+ * Invariant: a mark of attestation stands beside a path only, never beside a name. Names, arguments, folders and what
+ * holds the process are the program's own choice, and are said to be.
+ */
+import { Fact, Facts } from '../parts/facts.tsx';
+import { Foreign } from '../parts/foreign.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Notice } from '../parts/notice.tsx';
+import { ScrollBox } from '../parts/scroll-box.tsx';
+import { strings } from '../base/strings.ts';
+import type { Asker as AskerFacts, LocalClient, Question } from '../base/views.ts';
+
+const words = strings.card;
+
+/** Characters of a path. */
+export const longestPath = 300;
+
+interface AskerProps {
+  readonly question: Question;
+  /** What stands as the name; of a command, that it is one. */
+  readonly name: string;
+  /** What is to be known of that name. */
+  readonly note: string;
+  /** The paired program of that name. */
+  readonly paired?: Pick<LocalClient, 'executable'> | undefined;
+  /** Whether the paired programs are known yet. */
+  readonly isRead: boolean;
+}
+
+export function Asker({ question, name, note, paired, isRead }: AskerProps) {
+  const asker: AskerFacts = question.asker ?? { verified: false };
+  const { executable, pid, parents = [] } = asker;
+  return (
+    <div class="party">
+      <Icon name="program" />
+      <div>
+        <p class="party-name">
+          <strong>
+            <Foreign text={name} />
+          </strong>
+        </p>
+        <p class="dim small">{note}</p>
+        <File asker={asker} paired={paired} />
+        {isRead && <p class="dim small">{standingOf(asker).what}</p>}
+        <Claimed claim={asker.claim} />
+        {pid !== undefined && (
+          <p class="dim small">
+            {words.process(String(pid))}
+            <Parents names={parents} />
+          </p>
+        )}
+        <Enclosures enclosures={asker.enclosures} />
+        {asker.changeableBy !== undefined && <p class="dim small">{words.changeable[asker.changeableBy]}</p>}
+        <OtherFile now={executable} before={paired?.executable} />
+      </div>
+    </div>
+  );
+}
+
+/** The path with its mark; without a path, the mark alone. */
+function File({ asker, paired }: { readonly asker: AskerFacts; readonly paired: AskerProps['paired'] }) {
+  const { executable } = asker;
+  const file = executable ?? paired?.executable;
+  const mark = <FileMark standing={standingOf(asker)} />;
+  if (file === undefined) return <p>{mark}</p>;
+  return (
+    <ScrollBox label={words.file}>
+      <p class="path">
+        <Foreign text={file} bound={longestPath} />
+        {executable === undefined && <span class="dim"> {words.seenAtPairing}</span>} {mark}
+      </p>
+    </ScrollBox>
+  );
+}
+
+/** What is known of the file; nothing where the broker says nothing. */
+function standingOf({ verified, file = 'unreadable' }: AskerFacts): Standing {
+  return words.files[verified ? file : 'unreadable'];
+}
+
+interface Standing {
+  readonly isGood: boolean;
+  readonly mark: string;
+  readonly what: string;
+}
+
+export function FileMark({ standing: { isGood, mark, what } }: { readonly standing: Standing }) {
+  return (
+    <span class={`tag ${isGood ? 'good' : 'warn'}`} title={what}>
+      <Icon name={isGood ? 'shield' : 'ask'} /> {mark}
+    </span>
+  );
+}
+
+/** What an interpreter says that it runs: any process can write that of itself. */
+function Claimed({ claim }: { readonly claim: AskerFacts['claim'] }) {
+  if (claim === undefined) return null;
+  const { script, arguments: given, isCut, folder } = claim;
+  return (
+    <div class="small">
+      <p class="dim">{words.claims}</p>
+      <Facts>
+        {script !== undefined && <ClaimedFact name={words.script} text={script} />}
+        {folder !== undefined && <ClaimedFact name={words.folder} text={folder} />}
+        {given.length > 0 && (
+          <ClaimedFact name={words.arguments} text={[...given, ...(isCut ? ['…'] : [])].join(' ')} />
+        )}
+      </Facts>
+    </div>
+  );
+}
+
+function ClaimedFact({ name, text }: { readonly name: string; readonly text: string }) {
+  return (
+    <Fact name={name}>
+      <span class="path">
+        <Foreign text={text} />
+      </span>
+    </Fact>
+  );
+}
+
+function Enclosures({ enclosures = [] }: Pick<AskerFacts, 'enclosures'>) {
+  if (enclosures.length === 0) return null;
+  return (
+    <p class="dim small">
+      {words.runsIn}{' '}
+      {enclosures.map(({ kind, name }, at) => (
+        <span key={`${kind} ${name}`}>
+          {at > 0 && ', '}
+          {words.enclosures[kind]} <Foreign text={name} />
+        </span>
+      ))}{' '}
+      {words.chosenName}
+    </p>
+  );
+}
+
+function Parents({ names }: { readonly names: readonly string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <>
+      {', '}
+      {words.startedBy}{' '}
+      {names.map((name, at) => (
+        <span key={`${at} ${name}`}>
+          {at > 0 && ' ← '}
+          <Foreign text={name} />
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** The same name from another file: an update, or something else by that name. */
+function OtherFile({
+  now,
+  before,
+}: {
+  readonly now: string | undefined;
+  readonly before: string | undefined;
+}) {
+  if (now === undefined || before === undefined || now === before) return null;
+  return (
+    <Notice kind="warn">
+      {words.otherFile}{' '}
+      <span class="path">
+        <Foreign text={before} bound={longestPath} />
+      </span>
+    </Notice>
+  );
+}

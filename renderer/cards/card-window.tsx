@@ -1,0 +1,30 @@
+/** The card's window: one question at a time, the named one or the oldest. */
+import { useEffect } from 'preact/hooks';
+import { announce } from '../state/announcement.ts';
+import { Empty, ListFrame } from '../lists/list-frame.tsx';
+import { QuestionCard } from './question-card.tsx';
+import { useList } from '../state/store.ts';
+import { strings } from '../base/strings.ts';
+import type { Question } from '../base/views.ts';
+
+export function CardWindow({ id }: { readonly id?: string }) {
+  const loaded = useList('interaction.list');
+  const questions: readonly Question[] = loaded.value?.interactions ?? [];
+  const question = questions.find((open) => id === undefined || open.id === id);
+  const shownId = question?.id;
+  // What was said of the last answer must not lie over the buttons of the next question.
+  useEffect(() => {
+    if (shownId !== undefined) announce('');
+  }, [shownId]);
+  return (
+    <main class="card-window" tabIndex={-1}>
+      <h1 class="visually-hidden">{strings.waiting.dialog}</h1>
+      <h2 class="visually-hidden">{strings.waiting.title}</h2>
+      {/* Keyed: a card that takes another's place starts anew, unarmed. */}
+      {question && <QuestionCard key={question.id} question={question} onDone={() => undefined} />}
+      <ListFrame loaded={loaded} isEmpty={false} emptyTitle="" empty="">
+        {question === undefined && <Empty title={strings.waiting.none} text={strings.waiting.noneHint} />}
+      </ListFrame>
+    </main>
+  );
+}

@@ -1,0 +1,200 @@
+/**
+ * The card of a command of the person's that wants to widen something: what would change, and who asks.
+ *
+ * Invariant: whatever the broker names of the change stands on the card, under a name of its own; a
+ * kind of change that this page doesn't know is said to be unknown.
+ */
+import { commandName } from './allowance.ts';
+import { Asker } from './asker.tsx';
+import { ConsentForm } from './consent-form.tsx';
+import type { CardProps } from './consent-form.tsx';
+import { Fact, Facts } from '../parts/facts.tsx';
+import { overriddenPlace } from '../base/foreign-text.ts';
+import { Address, Foreign } from '../parts/foreign.tsx';
+import { Notice } from '../parts/notice.tsx';
+import { scopeNames, Scopes } from '../parts/scopes.tsx';
+import { strings } from '../base/strings.ts';
+import type { Question, SettingValue } from '../base/views.ts';
+import { WhenExactly } from '../parts/when.tsx';
+
+const words = strings.command;
+
+export function CommandCard({ question, onDone }: CardProps) {
+  const { command = 'other' } = question;
+  return (
+    <ConsentForm
+      question={question}
+      onDone={onDone}
+      title={words.titles[command]}
+      help={strings.card.helpCommand}
+      approval={words.confirm}
+      said={JSON.stringify(question)}
+      sentences={{ yes: words.done, no: words.denied, later: strings.card.postponed }}
+    >
+      <div class="parties">
+        <Asker question={question} name={words.who} note={words.whoWhat} isRead />
+        <Change question={question} />
+      </div>
+      <Notice kind="warn">
+        <p>{words.whats[command]}</p>
+        {asksNobody(question) && <p>{words.unasked}</p>}
+        {question.replaces === true && <p>{words.replaces}</p>}
+        {question.client === commandName && <p>{strings.card.cliWarning}</p>}
+      </Notice>
+    </ConsentForm>
+  );
+}
+
+function Change({ question }: { readonly question: Question }) {
+  const { client, resource, account, server, issuer, registration, override, until } = question;
+  const isPermission = question.command === 'allow';
+  const isDenial = question.command === 'endDenial';
+  return (
+    <Facts>
+      {client !== undefined && (
+        <Fact name={words.client}>
+          <strong>
+            <Foreign text={client} />
+          </strong>
+        </Fact>
+      )}
+      {[resource, server && overriddenPlace(server, override ?? '')].map(
+        (url) =>
+          url !== undefined && (
+            <Fact key={url} name={strings.card.server}>
+              <Address url={url} />
+            </Fact>
+          ),
+      )}
+      {issuer !== undefined && (
+        <Fact name={strings.card.issuer}>
+          <Address url={issuer} />
+        </Fact>
+      )}
+      {question.command === 'login' && <SignInFacts question={question} />}
+      {registration !== undefined && (
+        <Fact name={words.registration}>
+          <Foreign text={registration} />
+        </Fact>
+      )}
+      <ClientFacts question={question} />
+      {override !== undefined && (
+        <Fact name={words.rule}>
+          {strings.settings.overrideNames[override] ?? override}
+          <p class="small">{strings.settings.overrideDangers[override]}</p>
+        </Fact>
+      )}
+      {isPermission && account !== undefined && (
+        <Fact name={words.account}>
+          <Foreign text={account} />
+        </Fact>
+      )}
+      {isDenial && <DeniedAccounts accounts={question.accounts} />}
+      {isPermission && <Reach question={question} />}
+      {isDenial && question.scope !== undefined && (
+        <Fact name={strings.servers.scopes}>
+          <Scopes names={scopeNames(question.scope)} />
+        </Fact>
+      )}
+      {until !== undefined && (
+        <Fact name={words.until}>
+          <WhenExactly at={until} />
+        </Fact>
+      )}
+      <NewSetting question={question} />
+    </Facts>
+  );
+}
+
+/** For which account, by which way, and which scopes it asks for besides those that the server names. */
+function SignInFacts({ question: { account, method, scope, newClient } }: { readonly question: Question }) {
+  return (
+    <>
+      {account !== undefined && (
+        <Fact name={strings.servers.account}>
+          <Foreign text={account} />
+        </Fact>
+      )}
+      {method !== undefined && <Fact name={words.method}>{words.methods[method]}</Fact>}
+      {scope !== undefined && (
+        <Fact name={strings.servers.scopes}>
+          <Scopes names={scopeNames(scope)} />
+        </Fact>
+      )}
+      {newClient && <Fact name={words.newClient}>{words.registersAnew}</Fact>}
+    </>
+  );
+}
+
+/** Kinds of clients that get tokens without a sign-in on a page. */
+const asksNobody = ({ grant }: Question): boolean => grant === 'client_credentials' || grant === 'id-jag';
+
+/** What kind of client would be entered, and how it proves itself. */
+function ClientFacts({ question: { grant, authMethod, redirectUri, idp } }: { readonly question: Question }) {
+  return (
+    <>
+      {grant !== undefined && <Fact name={words.grant}>{words.grants[grant]}</Fact>}
+      {authMethod !== undefined && (
+        <Fact name={words.authMethod}>{strings.registration.proofs[authMethod]}</Fact>
+      )}
+      {redirectUri !== undefined && (
+        <Fact name={words.redirectUri}>
+          <Address url={redirectUri} />
+        </Fact>
+      )}
+      {idp !== undefined && (
+        <Fact name={words.idp}>
+          <Address url={idp} />
+        </Fact>
+      )}
+    </>
+  );
+}
+
+/** Which scopes, and until when where it names no end. */
+function Reach({ question: { scope, until } }: { readonly question: Question }) {
+  return (
+    <>
+      <Fact name={strings.servers.scopes}>
+        {scope === undefined ? words.anyScope : <Scopes names={scopeNames(scope)} />}
+      </Fact>
+      {until === undefined && <Fact name={words.until}>{strings.programs.untilRevoked}</Fact>}
+    </>
+  );
+}
+
+function DeniedAccounts({ accounts = [] }: Pick<Question, 'accounts'>) {
+  return accounts.map((account) => (
+    <Fact key={account} name={words.account}>
+      <Foreign text={account} />
+    </Fact>
+  ));
+}
+
+function NewSetting({ question: { setting } }: { readonly question: Question }) {
+  if (setting === undefined) return null;
+  return (
+    <>
+      <Fact name={words.setting}>
+        <Foreign text={setting.name} />
+      </Fact>
+      <Fact name={words.value}>
+        {setting.value === undefined || setting.value === null ? words.unset : <Value of={setting.value} />}
+      </Fact>
+    </>
+  );
+}
+
+/** A line for each of several: a space within one of them could pass for the end of it. */
+function Value({ of }: { readonly of: SettingValue }) {
+  if (!Array.isArray(of)) return <Foreign text={String(of)} />;
+  return (
+    <ul>
+      {of.map((text) => (
+        <li key={text}>
+          <Foreign text={text} />
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,68 @@
+/**
+ * The card about settings that were written outside Keyturn: each with its value, and what counts until a yes.
+ *
+ * Invariant: every setting that a yes would confirm stands on the card, with the value as the broker names it.
+ */
+import { ConsentForm } from './consent-form.tsx';
+import type { CardProps } from './consent-form.tsx';
+import { Fact, Facts } from '../parts/facts.tsx';
+import { Foreign } from '../parts/foreign.tsx';
+import { longestPath } from './asker.tsx';
+import { Notice } from '../parts/notice.tsx';
+import { strings } from '../base/strings.ts';
+import type { Question } from '../base/views.ts';
+import { settingText } from '../base/words.ts';
+
+const words = strings.unconfirmed;
+
+type Unconfirmed = NonNullable<Question['settings']>[number];
+
+export function SettingsCard({ question, onDone }: CardProps) {
+  const { settings = [] } = question;
+  return (
+    <ConsentForm
+      question={question}
+      onDone={onDone}
+      title={words.title}
+      help={words.help}
+      approval={words.confirm}
+      said={JSON.stringify(question)}
+      sentences={{ yes: words.done, no: words.refused, later: strings.card.postponed }}
+    >
+      <div class="parties">
+        <UnconfirmedFacts settings={settings} />
+      </div>
+      <Notice kind="warn">
+        <p>{words.what}</p>
+        <p>{words.danger}</p>
+      </Notice>
+    </ConsentForm>
+  );
+}
+
+/** Each with what was written, and what counts. */
+export function UnconfirmedFacts({ settings }: { readonly settings: readonly Unconfirmed[] }) {
+  return (
+    <Facts>
+      {settings.map(({ name, value, held, isContent }) => (
+        <Fact key={name} name={name}>
+          <Text of={value} />
+          <p class="dim small">
+            {isContent === true ? words.content : words.counts}
+            {isContent !== true && (
+              <>
+                {' '}
+                <Text of={held} />
+              </>
+            )}
+          </p>
+        </Fact>
+      ))}
+    </Facts>
+  );
+}
+
+function Text({ of }: { readonly of: Unconfirmed['value'] }) {
+  if (of === undefined || of === null) return <>{words.unset}</>;
+  return <Foreign text={settingText(of)} bound={longestPath} />;
+}

@@ -1,0 +1,153 @@
+/**
+ * The card of a sign-in under way: which server and issuer, the code of another device, the address
+ * that is pasted back.
+ *
+ * Invariant: the pasted address holds a code: it leaves the field with the call and is never shown again.
+ */
+import { useState } from 'preact/hooks';
+import { announce } from '../state/announcement.ts';
+import { useArmed } from './armed.ts';
+import { ChangedNotice } from './changed-notice.tsx';
+import { useDeed } from '../state/deed.ts';
+import { Fact, Facts } from '../parts/facts.tsx';
+import { Field } from '../parts/field.tsx';
+import { Address, Foreign } from '../parts/foreign.tsx';
+import { Notice } from '../parts/notice.tsx';
+import { Refused } from '../parts/refused.tsx';
+import { strings } from '../base/strings.ts';
+import type { Question } from '../base/views.ts';
+
+const words = strings.signIn;
+
+interface SignInCardProps {
+  readonly question: Question;
+  readonly onDone: () => void;
+}
+
+export function SignInCard({ question, onDone }: SignInCardProps) {
+  const { id, kind, formerIssuer, code, newClient } = question;
+  const isDevice = kind === 'device';
+  const deed = useDeed();
+  const said = JSON.stringify(question);
+  const isArmed = useArmed(id, said);
+  const openPage = async (): Promise<void> => {
+    // The main process opens it; the question stays until the sign-in ends.
+    if (await deed.run('interaction.answer', { id, answer: 'yes' })) announce(words.opened);
+  };
+  const callOff = async (): Promise<void> => {
+    if (!(await deed.run('interaction.answer', { id, answer: 'no' }))) return;
+    announce(words.cancelled);
+    onDone();
+  };
+  const tellError = async (): Promise<void> => {
+    if (await deed.run('login.answer', { id, isErrorPage: true })) announce(words.errorPageTold);
+  };
+  return (
+    <div class="question">
+      <h3>{isDevice ? words.titleDevice : words.titlePage}</h3>
+      <ChangedNotice said={said} />
+      {isDevice && <Code text={code ?? ''} />}
+      <Destination question={question} />
+      {formerIssuer !== undefined && (
+        <Notice kind="warn">
+          {words.former} <Address url={formerIssuer} /> {words.formerWhat}
+        </Notice>
+      )}
+      {newClient && <Notice kind="info">{words.newClient}</Notice>}
+      <PageAddress url={question.url ?? ''} />
+      {!isDevice && <Paste id={id} onDone={onDone} />}
+      <Refused refusal={deed.refusal} />
+      <footer>
+        <div class="actions">
+          <button type="button" class="danger" onClick={() => void callOff()}>
+            {words.cancel}
+          </button>
+          {!isDevice && (
+            <button type="button" onClick={() => void tellError()}>
+              {words.errorPage}
+            </button>
+          )}
+          <button
+            type="button"
+            class="primary"
+            disabled={!isArmed}
+            onClick={(event) => {
+              if (event.isTrusted && isArmed) void openPage();
+            }}
+          >
+            {words.open}
+          </button>
+        </div>
+      </footer>
+    </div>
+  );
+}
+
+function Destination({
+  question: { resource = '', issuer = '', account },
+}: Pick<SignInCardProps, 'question'>) {
+  return (
+    <div class="parties">
+      <Facts>
+        <Fact name={words.server}>
+          <Address url={resource} />
+        </Fact>
+        <Fact name={words.issuer}>
+          <Address url={issuer} />
+        </Fact>
+        {account !== undefined && (
+          <Fact name={words.account}>
+            <Foreign text={account} />
+          </Fact>
+        )}
+      </Facts>
+    </div>
+  );
+}
+
+function Code({ text }: { readonly text: string }) {
+  return (
+    <div class="digits">
+      <p>{words.codeHint}</p>
+      <p class="code">
+        <Foreign text={text} />
+      </p>
+    </div>
+  );
+}
+
+/** To copy by hand: a window opens no pages. Only http and https are addresses of pages. */
+function PageAddress({ url }: { readonly url: string }) {
+  const { protocol } = URL.parse(url) ?? {};
+  if (protocol !== 'https:' && protocol !== 'http:') return null;
+  return (
+    <label class="field">
+      <span>{words.page}</span>
+      <input readOnly value={url} onFocus={(event) => event.currentTarget.select()} />
+    </label>
+  );
+}
+
+function Paste({ id, onDone }: { readonly id: string; readonly onDone: () => void }) {
+  const [address, set] = useState('');
+  const deed = useDeed();
+  const submit = async (): Promise<void> => {
+    const redirect = address.trim();
+    set('');
+    if (redirect === '' || !(await deed.run('login.answer', { id, redirect }))) return;
+    announce(words.pasted);
+    onDone();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <Field label={words.paste} type="password" value={address} onInput={set} />
+      <Refused refusal={deed.refusal} />
+      <button type="submit">{words.pasteSubmit}</button>
+    </form>
+  );
+}

@@ -1,0 +1,43 @@
+/**
+ * Foreign text and addresses on the screen.
+ *
+ * Invariants: always a text node, in an element of its own direction; never markup, never a link. On a
+ * card nothing is cut: a yes allows what stood there, and no more than that.
+ */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { fit } from '../base/foreign-text.ts';
+
+/** Around a card: whatever it says is shown whole, however long. */
+export const OnCard = createContext(false);
+
+/** Characters of one text on a card: more than any field of the wire has. The channel's schema refuses longer ones. */
+const longestOnCard = 8192;
+
+/** How much of a text is shown here; undefined for as much as is usual. */
+function useBound(bound?: number): number | undefined {
+  return useContext(OnCard) ? longestOnCard : bound;
+}
+
+export function Foreign({ text, bound }: { readonly text: string; readonly bound?: number }) {
+  const { text: shown, isOdd } = fit(text, useBound(bound));
+  return <bdi class="foreign">{isOdd ? `“${shown}”` : shown}</bdi>;
+}
+
+/** An address with its host set off, since that is the part that says whose it is. */
+export function Address({ url }: { readonly url: string }) {
+  const parsed = URL.parse(url);
+  const { isOdd } = fit(url, useBound());
+  if (parsed === null || parsed.host === '' || parsed.username !== '' || isOdd) {
+    return <Foreign text={url} />;
+  }
+  const at = url.indexOf(parsed.host);
+  if (at < 0) return <Foreign text={url} />;
+  return (
+    <bdi class="foreign address">
+      <span class="dim">{url.slice(0, at)}</span>
+      <strong>{parsed.host}</strong>
+      <span class="dim">{url.slice(at + parsed.host.length)}</span>
+    </bdi>
+  );
+}

@@ -1,0 +1,43 @@
+/** How something stands: a picture, a word and a colour, never the colour alone. */
+import type { ComponentChildren } from 'preact';
+import { Foreign } from './foreign.tsx';
+import { Icon } from './icon.tsx';
+import type { IconName } from './icon.tsx';
+import { strings } from '../base/strings.ts';
+
+export type Tone = 'good' | 'warn' | 'bad' | 'calm';
+
+interface MarkProps {
+  readonly tone: Tone;
+  readonly icon: IconName;
+  readonly title?: string;
+  readonly children: ComponentChildren;
+}
+
+export function Mark({ tone, icon, title, children }: MarkProps) {
+  return (
+    <span class={`mark ${tone}`} {...(title === undefined ? {} : { title })}>
+      <Icon name={icon} />
+      <span>{children}</span>
+    </span>
+  );
+}
+
+const grantStates: Readonly<Record<string, readonly [Tone, IconName] | undefined>> = {
+  active: ['good', 'check'],
+  refreshing: ['good', 'refresh'],
+  expired: ['warn', 'clock'],
+  loginRequired: ['warn', 'user'],
+  revoked: ['calm', 'ended'],
+};
+
+/** A state that this page doesn't know is shown as the broker names it. */
+export function GrantState({ state }: { readonly state: string }) {
+  const known = Object.hasOwn(grantStates, state) ? grantStates[state] : undefined;
+  const [tone, icon] = known ?? ['calm', 'ask'];
+  return (
+    <Mark tone={tone} icon={icon}>
+      {known === undefined ? <Foreign text={state} bound={40} /> : strings.state[state]}
+    </Mark>
+  );
+}

@@ -1,0 +1,32 @@
+/**
+ * Something the person does: a call whose refusal is shown where it was done.
+ *
+ * Invariant: one at a time for each place; after every deed the lists are read again.
+ */
+import { useState } from 'preact/hooks';
+import { call } from './host.ts';
+import { rereadAll } from './store.ts';
+import type { ChannelName, ParamsOn, Refusal, ResultOn } from '../base/views.ts';
+
+export interface Deed {
+  readonly isBusy: boolean;
+  readonly refusal: Refusal | undefined;
+  /** Undefined where it was refused. */
+  run<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<ResultOn<C> | undefined>;
+}
+
+export function useDeed(): Deed {
+  const [{ isBusy, refusal }, set] = useState<{ isBusy: boolean; refusal?: Refusal }>({ isBusy: false });
+  return {
+    isBusy,
+    refusal,
+    async run(channel, params) {
+      if (isBusy) return undefined;
+      set({ isBusy: true });
+      const answer = await call(channel, params);
+      set(answer.ok ? { isBusy: false } : { isBusy: false, refusal: answer.refusal });
+      rereadAll();
+      return answer.ok ? answer.value : undefined;
+    },
+  };
+}

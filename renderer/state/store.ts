@@ -1,0 +1,105 @@
+/**
+ * The lists that the page shows: read when somebody shows them, and again after every change.
+ *
+ * Invariant: what was read stays until something newer was read; a read that failed says so beside it.
+ * One read of a list at a time: changes meanwhile lead to one more. Rows that are as before stay the same
+ * objects (steady.ts).
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { call, onChange } from './host.ts';
+import { steady } from './steady.ts';
+import type { Refusal, ResultOn } from '../base/views.ts';
+
+/** The lists, with what each is asked. */
+const questions = {
+  'grant.list': {},
+  'client.list': {},
+  'interaction.list': {},
+  'audit.tail': { count: 1000 },
+  'registration.list': {},
+  'settings.get': {},
+  'preferences.get': {},
+  status: {},
+} as const;
+
+export type ListName = keyof typeof questions;
+
+export interface Loaded<T> {
+  /** Undefined until it was read once. */
+  readonly value?: T;
+  /** Of the last read. */
+  readonly refusal?: Refusal;
+}
+
+interface Entry {
+  state: Loaded<ResultOn<ListName>>;
+  reading: boolean;
+  isOutdated: boolean;
+  readonly watchers: Set<() => void>;
+}
+
+const entries = new Map<ListName, Entry>();
+
+/** How often what is on the screen is read again though nothing told of a change, in milliseconds: times of last use. */
+const rereadEvery = 60_000;
+
+export function startStore(): void {
+  onChange(rereadAll);
+  document.addEventListener('visibilitychange', rereadWhenVisible);
+  window.addEventListener('focus', rereadAll);
+  setInterval(rereadWhenVisible, rereadEvery);
+}
+
+function rereadWhenVisible(): void {
+  if (document.visibilityState === 'visible') rereadAll();
+}
+
+/** Reads again whatever is shown. */
+export function rereadAll(): void {
+  for (const [name, entry] of entries) {
+    if (entry.watchers.size > 0) void read(name, entry);
+    else entry.isOutdated = true;
+  }
+}
+
+async function read(name: ListName, entry: Entry): Promise<void> {
+  entry.isOutdated = entry.reading;
+  if (entry.reading) return;
+  entry.reading = true;
+  const answer = await call(name, questions[name]);
+  entry.reading = false;
+  const { value } = entry.state;
+  const state = answer.ok
+    ? { value: steady(value, answer.value) }
+    : { refusal: answer.refusal, ...(value === undefined ? {} : { value }) };
+  // Nothing new, nothing to draw: a list is read far more often than it changes.
+  if (steady<Entry['state']>(entry.state, state) !== entry.state) {
+    entry.state = state;
+    for (const watcher of entry.watchers) watcher();
+  }
+  if (entry.isOutdated) await read(name, entry);
+}
+
+function entryOf(name: ListName): Entry {
+  const known = entries.get(name);
+  if (known) return known;
+  const entry: Entry = { state: {}, reading: false, isOutdated: true, watchers: new Set() };
+  entries.set(name, entry);
+  return entry;
+}
+
+export function useList<N extends ListName>(name: N): Loaded<ResultOn<N>> {
+  const entry = entryOf(name);
+  const [, rerender] = useState(0);
+  const drawn = entry.state;
+  useEffect(() => {
+    const watcher = (): void => rerender((turn) => turn + 1);
+    entry.watchers.add(watcher);
+    // Between the drawing and this effect an answer may have come, of which nobody has told.
+    if (entry.state !== drawn) watcher();
+    if (entry.isOutdated) void read(name, entry);
+    return () => void entry.watchers.delete(watcher);
+  }, [entry, name]);
+  // An entry holds only answers to its own name; the map can't say so.
+  return entry.state as Loaded<ResultOn<N>>;
+}

@@ -1,0 +1,81 @@
+/** Which rows of the audit trail are shown: by server, program and kind. */
+import { Choice } from '../../parts/field.tsx';
+import { fitLabel } from '../../base/foreign-text.ts';
+import { strings } from '../../base/strings.ts';
+import type { AuditRow } from '../../base/views.ts';
+
+const words = strings.activity;
+
+/** Empty: all. */
+export interface Shown {
+  readonly kind: string;
+  readonly server: string;
+  readonly program: string;
+}
+
+export const noFilter: Shown = { kind: '', server: '', program: '' };
+
+/** What the rows name: each value once. */
+export type Choices = Readonly<Record<keyof Shown, readonly string[]>>;
+
+/** The server of a row: its endpoint, or the issuer where there is no endpoint. */
+export const serverOf = ({ endpoint, issuer }: AuditRow): string => endpoint ?? issuer ?? '';
+
+export const kindWords = (event: string): string =>
+  (Object.hasOwn(words.kinds, event) ? words.kinds[event] : undefined) ?? fitLabel(event);
+
+export function choicesOf(rows: readonly AuditRow[]): Choices {
+  return {
+    kind: distinct(rows.map(({ event }) => event)),
+    server: distinct(rows.map(serverOf)),
+    program: distinct(rows.map(({ client = '' }) => client)),
+  };
+}
+
+function distinct(values: readonly string[]): string[] {
+  return [...new Set(values)].filter((value) => value !== '').toSorted();
+}
+
+export function isShown(row: AuditRow, { kind, server, program }: Shown): boolean {
+  const fits = (wanted: string, value: string): boolean => wanted === '' || wanted === value;
+  return fits(kind, row.event) && fits(server, serverOf(row)) && fits(program, row.client ?? '');
+}
+
+interface ActivityFilterProps {
+  readonly choices: Choices;
+  readonly filter: Shown;
+  readonly onFilter: (filter: Shown) => void;
+}
+
+const filters = [
+  ['kind', kindWords],
+  ['server', short],
+  ['program', short],
+] as const;
+
+export function ActivityFilter({ choices, filter, onFilter }: ActivityFilterProps) {
+  return (
+    <div class="filters" role="group" aria-label={words.filters}>
+      {filters.map(([name, labelOf]) => {
+        const values = ['', ...choices[name]];
+        return (
+          <Choice
+            key={name}
+            label={words[name]}
+            // By number: the values are foreign text, which stands in no attribute as it is.
+            value={String(Math.max(0, values.indexOf(filter[name])))}
+            options={values.map((value, at) => ({
+              value: String(at),
+              label: value === '' ? words.all : labelOf(value),
+            }))}
+            onChoose={(at) => onFilter({ ...filter, [name]: values[Number(at)] ?? '' })}
+          />
+        );
+      })}
+    </div>
+  );
+}
+
+function short(value: string): string {
+  return fitLabel(value, 60);
+}

@@ -1,0 +1,103 @@
+/** The audit trail: filtered, drawn, exported, checked. */
+import { useMemo, useState } from 'preact/hooks';
+import { ActivityChart } from './activity-chart.tsx';
+import { ActivityFilter, choicesOf, isShown, noFilter } from './activity-filter.tsx';
+import type { Shown } from './activity-filter.tsx';
+import { announce } from '../../state/announcement.ts';
+import { AuditEntry } from './audit-entry.tsx';
+import { useDeed } from '../../state/deed.ts';
+import { fitLabel } from '../../base/foreign-text.ts';
+import { ListFrame } from '../../lists/list-frame.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { ShowMore } from '../../lists/show-more.tsx';
+import { useList } from '../../state/store.ts';
+import { strings } from '../../base/strings.ts';
+import type { AuditRow } from '../../base/views.ts';
+import { ViewHead } from '../../parts/view-head.tsx';
+import { counted, number } from '../../base/words.ts';
+
+const words = strings.activity;
+
+/** Rows at first and with each further step: several windows full. */
+const pageSize = 60;
+
+export function Activity() {
+  const loaded = useList('audit.tail');
+  const [filter, setFilter] = useState<Shown>(noFilter);
+  const read = loaded.value?.rows;
+  const rows = useMemo(() => read?.toReversed() ?? [], [read]);
+  const choices = useMemo(() => choicesOf(rows), [rows]);
+  const fitting = useMemo(() => rows.filter((row) => isShown(row, filter)), [rows, filter]);
+  return (
+    <>
+      <ViewHead title={words.title} lead={words.lead} />
+      <ListFrame
+        loaded={loaded}
+        isEmpty={rows.length === 0}
+        emptyTitle={words.emptyTitle}
+        empty={words.empty}
+      >
+        <ActivityChart rows={rows} />
+        <ActivityFilter choices={choices} filter={filter} onFilter={setFilter} />
+        <div class="rows-head">
+          <p class="dim small" role="status">
+            {words.newest(counted(fitting.length, 'rows'))}
+          </p>
+          <Export />
+        </div>
+        <Rows rows={fitting} />
+      </ListFrame>
+    </>
+  );
+}
+
+function Rows({ rows }: { readonly rows: readonly AuditRow[] }) {
+  const [count, setCount] = useState(pageSize);
+  if (rows.length === 0) return <p class="empty dim">{strings.noMatch}</p>;
+  return (
+    <>
+      <ul class="rows">
+        {rows.slice(0, count).map((row, index) => (
+          <li key={row.sequence ?? -index}>
+            <AuditEntry row={row} />
+          </li>
+        ))}
+      </ul>
+      {rows.length > count && <ShowMore onMore={() => setCount((shown) => shown + pageSize)} />}
+    </>
+  );
+}
+
+function Export() {
+  const deed = useDeed();
+  const save = async (format: 'csv' | 'jsonl'): Promise<void> => {
+    const rows = (await deed.run('audit.export', { format }))?.rows;
+    if (rows !== undefined) announce(words.exported(counted(rows, 'rows')));
+  };
+  const verify = async (): Promise<void> => {
+    const verdict = await deed.run('audit.verify', {});
+    if (!verdict) return;
+    const { firstProblem: problem, rows } = verdict;
+    announce(
+      problem === undefined
+        ? words.verified(counted(rows, 'rows'))
+        : words.broken(number(problem.sequence), fitLabel(problem.what)),
+    );
+  };
+  return (
+    <>
+      <div class="actions" role="group" aria-label={words.export}>
+        <button type="button" onClick={() => void save('csv')}>
+          {words.exportCsv}
+        </button>
+        <button type="button" onClick={() => void save('jsonl')}>
+          {words.exportJsonl}
+        </button>
+        <button type="button" onClick={() => void verify()}>
+          {words.verify}
+        </button>
+      </div>
+      <Refused refusal={deed.refusal} />
+    </>
+  );
+}

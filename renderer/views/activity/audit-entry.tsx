@@ -1,0 +1,65 @@
+/** One row of the audit trail in words. Times in the log are milliseconds. */
+import { kindWords } from './activity-filter.tsx';
+import { Address, Foreign } from '../../parts/foreign.tsx';
+import { strings } from '../../base/strings.ts';
+import type { AuditRow } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
+import { number } from '../../base/words.ts';
+
+const words = strings.activity;
+
+/** What goes without saying. */
+const plainOutcome = 'ok';
+
+/** Scopes of one row; the export has all. */
+const mostScopes = 12;
+
+export function AuditEntry({ row }: { readonly row: AuditRow }) {
+  const { event, outcome = plainOutcome, client, endpoint, issuer, scope = [], count = 1, time } = row;
+  return (
+    <div class="entry">
+      <p class="entry-head">
+        <strong>{kindWords(event)}</strong>
+        <Outcome outcome={outcome} />
+        {count > 1 && <span class="dim">{words.times(number(count))}</span>}
+      </p>
+      <span class="entry-time dim">
+        <When at={Math.floor(time / 1000)} />
+      </span>
+      {(client ?? endpoint ?? issuer) !== undefined && (
+        <p class="entry-what">
+          {client !== undefined && <Foreign text={client} />}
+          {client !== undefined && endpoint !== undefined && <span class="dim"> → </span>}
+          {endpoint !== undefined && <Address url={endpoint} />}
+          {issuer !== undefined && (
+            <span class="dim">
+              {' '}
+              {words.issuer} <Address url={issuer} />
+            </span>
+          )}
+        </p>
+      )}
+      {scope.length > 0 && (
+        <p class="entry-scopes small">
+          {scope.slice(0, mostScopes).map((name) => (
+            <code key={name}>
+              <Foreign text={name} bound={80} />
+            </code>
+          ))}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** In words where it is a word of ours; a reason stands as scripts know it; what went well needs none. */
+export function Outcome({ outcome }: { readonly outcome: string }) {
+  if (outcome === plainOutcome) return null;
+  const known = Object.hasOwn(words.outcomes, outcome) ? words.outcomes[outcome] : undefined;
+  if (known !== undefined) return <span>{known}</span>;
+  return (
+    <code>
+      <Foreign text={outcome} />
+    </code>
+  );
+}

@@ -1,0 +1,84 @@
+/**
+ * Takes scopes away from a permission.
+ *
+ * Invariant: it only narrows: at least one scope fewer, at least one left, and never a later end.
+ */
+import { useState } from 'preact/hooks';
+import { announce } from '../../state/announcement.ts';
+import { useDeed } from '../../state/deed.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Address, Foreign } from '../../parts/foreign.tsx';
+import { fitLabel } from '../../base/foreign-text.ts';
+import { Refused } from '../../parts/refused.tsx';
+import { Scope } from '../../parts/scopes.tsx';
+import { strings } from '../../base/strings.ts';
+import type { LocalClient, Permission } from '../../base/views.ts';
+
+const words = strings.programs;
+
+interface NarrowDialogProps {
+  readonly program: LocalClient;
+  readonly permission: Permission;
+  /** What it may do now. */
+  readonly names: readonly string[];
+  readonly onClose: () => void;
+}
+
+export function NarrowDialog({ program, permission, names, onClose }: NarrowDialogProps) {
+  const [kept, setKept] = useState(names);
+  const deed = useDeed();
+  const { resource, until } = permission;
+  const canSave = kept.length > 0 && kept.length < names.length;
+  const save = async (): Promise<void> => {
+    if (!canSave) return;
+    const lasting = until === undefined ? {} : { until };
+    const scope = kept.join(' ');
+    const { clientId: client, name } = program;
+    if (!(await deed.run('permission.set', { client, resource, scope, decision: 'allow', ...lasting })))
+      return;
+    announce(words.narrowed(fitLabel(name), fitLabel(resource)));
+    onClose();
+  };
+  return (
+    <Dialog title={words.narrowTitle} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <p>
+          <strong>
+            <Foreign text={program.name} />
+          </strong>{' '}
+          <Address url={resource} />
+        </p>
+        <p class="dim">{words.narrowHint}</p>
+        {names.map((name) => (
+          <label class="switch" key={name}>
+            <input
+              type="checkbox"
+              checked={kept.includes(name)}
+              onChange={(event) => {
+                const isOn = event.currentTarget.checked;
+                setKept(names.filter((other) => (other === name ? isOn : kept.includes(other))));
+              }}
+            />
+            <span>
+              <Scope name={name} />
+            </span>
+          </label>
+        ))}
+        <Refused refusal={deed.refusal} />
+        <div class="actions">
+          <button type="button" onClick={onClose}>
+            {strings.cancel}
+          </button>
+          <button type="submit" class="primary" disabled={!canSave}>
+            {strings.save}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,142 @@
+/** One permission or denial of a program: what, until when; narrow it, end it, undo it. */
+import { useState } from 'preact/hooks';
+import { announce } from '../../state/announcement.ts';
+import { useDeed } from '../../state/deed.ts';
+import { Address, Foreign } from '../../parts/foreign.tsx';
+import { fitLabel } from '../../base/foreign-text.ts';
+import { NarrowDialog } from './narrow-dialog.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { scopeNames, Scopes } from '../../parts/scopes.tsx';
+import { Mark } from '../../parts/state-mark.tsx';
+import { useList } from '../../state/store.ts';
+import { strings } from '../../base/strings.ts';
+import type { Grant, LocalClient, Permission } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
+
+const words = strings.programs;
+
+interface PermissionRowProps {
+  readonly program: LocalClient;
+  readonly permission: Permission;
+}
+
+export function PermissionRow({ program, permission }: PermissionRowProps) {
+  const { resource, decision, scope } = permission;
+  const isDenied = decision === 'deny';
+  return (
+    <div class="permission">
+      <div class="permission-what">
+        <p class="permission-head">
+          <Address url={resource} />
+          <Mark tone={isDenied ? 'bad' : 'good'} icon={isDenied ? 'no' : 'check'}>
+            {isDenied ? words.denied : words.allowed}
+          </Mark>
+        </p>
+        <Accounts names={permission.accounts} />
+        {isDenied && <p class="dim small">{words.deniedWhat}</p>}
+        {!isDenied &&
+          (scope === undefined ? <p class="dim">{words.anyScope}</p> : <Scopes names={scopeNames(scope)} />)}
+        {!isDenied && (
+          <p class="dim small">
+            <Until permission={permission} />
+          </p>
+        )}
+      </div>
+      <PermissionActions program={program} permission={permission} />
+    </div>
+  );
+}
+
+/** Whose tokens the program gets there. */
+function Accounts({ names = [] }: { readonly names?: Permission['accounts'] }) {
+  if (names.length === 0) return null;
+  return (
+    <p class="dim small">
+      {words.account}{' '}
+      {names.map((name, at) => (
+        <span key={name}>
+          {at > 0 && ', '}
+          <Foreign text={name} />
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function Until({ permission: { until, run } }: { readonly permission: Permission }) {
+  if (run === undefined) {
+    return until === undefined ? (
+      words.untilRevoked
+    ) : (
+      <>
+        {words.ends} <When at={until} />
+      </>
+    );
+  }
+  return (
+    <>
+      {run.pid === undefined ? words.thisRun : words.thisRunOf(String(run.pid))}
+      {until !== undefined && (
+        <>
+          , {words.atLatest} <When at={until} />
+        </>
+      )}
+    </>
+  );
+}
+
+function PermissionActions({ program, permission }: PermissionRowProps) {
+  const [isNarrowing, setNarrowing] = useState(false);
+  const deed = useDeed();
+  const name = fitLabel(program.name);
+  const server = fitLabel(permission.resource);
+  const isDenied = permission.decision === 'deny';
+  const names = useNarrowable(permission);
+  const end = async (): Promise<void> => {
+    const { clientId: client } = program;
+    if (!(await deed.run('permission.end', { client, resource: permission.resource }))) return;
+    announce(isDenied ? words.undone(name, server) : words.ended(name, server));
+  };
+  return (
+    <>
+      <div class="actions">
+        {names.length > 1 && (
+          <button type="button" aria-label={words.narrowAt(name, server)} onClick={() => setNarrowing(true)}>
+            {words.narrow}
+          </button>
+        )}
+        <button
+          type="button"
+          class={isDenied ? '' : 'danger'}
+          aria-label={isDenied ? words.undoAt(name, server) : words.endAt(name, server)}
+          onClick={() => void end()}
+        >
+          {isDenied ? words.undo : words.end}
+        </button>
+      </div>
+      <Refused refusal={deed.refusal} />
+      {isNarrowing && (
+        <NarrowDialog
+          program={program}
+          permission={permission}
+          names={names}
+          onClose={() => setNarrowing(false)}
+        />
+      )}
+    </>
+  );
+}
+
+/** The scopes that can be taken away. A permission for any scope reaches what was granted there. */
+function useNarrowable({ resource, decision, scope, run }: Permission): string[] {
+  const grants: readonly Grant[] = useList('grant.list').value?.grants ?? [];
+  // A permission for one run has no other form on the wire: setting it would make it a lasting one.
+  if (decision === 'deny' || run !== undefined) return [];
+  if (scope !== undefined) return scopeNames(scope);
+  return scopeNames(
+    grants
+      .filter((grant) => grant.endpoint === resource && grant.state !== 'revoked')
+      .map((grant) => grant.scope)
+      .join(' '),
+  );
+}

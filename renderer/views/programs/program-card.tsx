@@ -1,0 +1,142 @@
+/** One local client: what is known of it, when it was used, what it may reach. */
+import { useMemo, useState } from 'preact/hooks';
+import { commandName } from '../../cards/allowance.ts';
+import { announce } from '../../state/announcement.ts';
+import { FileMark, longestPath } from '../../cards/asker.tsx';
+import { useDeed } from '../../state/deed.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Foreign } from '../../parts/foreign.tsx';
+import { fitLabel } from '../../base/foreign-text.ts';
+import { useMoment } from '../../state/now.ts';
+import { PermissionRow } from './permission-row.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { Mark } from '../../parts/state-mark.tsx';
+import { strings } from '../../base/strings.ts';
+import type { LocalClient } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
+
+const words = strings.programs;
+
+/** Seconds without use after which a person should look whether a program is still needed (90 days). */
+const reviewAfter = 90 * 86_400;
+
+/** Drawn anew only for another program: a list of hundreds is read at every change. */
+export function ProgramCard({ program }: { readonly program: LocalClient }) {
+  return useMemo(() => <Card program={program} />, [program]);
+}
+
+function Card({ program }: { readonly program: LocalClient }) {
+  const { name, permissions } = program;
+  const isCommand = name === commandName;
+  return (
+    <article class="card">
+      <header>
+        <div class="card-title">
+          <h3>
+            <Foreign text={name} />
+          </h3>
+          {isCommand ? <p class="dim">{words.cli}</p> : <File program={program} />}
+          {!isCommand && <Times program={program} />}
+        </div>
+        <ReviewMark program={program} />
+        {!isCommand && <Removal program={program} />}
+      </header>
+      <h4>{words.mayReach}</h4>
+      {permissions.length === 0 ? (
+        <p class="dim">{words.nothing}</p>
+      ) : (
+        <ul class="permissions">
+          {permissions.map((permission, at) => (
+            // One server may stand there twice: for good, and for a session.
+            <li key={`${permission.resource} ${at}`}>
+              <PermissionRow program={program} permission={permission} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </article>
+  );
+}
+
+function ReviewMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
+  // The command was never paired, so nothing tells since when it lies idle.
+  const isIdle = useMoment((now) => {
+    const since = lastUsedAt ?? (name === commandName ? now : pairedAt);
+    return now - since > reviewAfter;
+  });
+  if (!isIdle) return null;
+  return (
+    <Mark tone="warn" icon="clock" title={words.reviewWhat}>
+      {words.review}
+      <span class="visually-hidden">: {words.reviewWhat}</span>
+    </Mark>
+  );
+}
+
+function File({ program: { executable, file } }: { readonly program: LocalClient }) {
+  const standing = words.files[executable === undefined ? 'unverified' : (file ?? 'unverified')];
+  return (
+    <>
+      <p class="path">
+        {executable !== undefined && (
+          <>
+            <span class="visually-hidden">{words.file}: </span>
+            <Foreign text={executable} bound={longestPath} />{' '}
+          </>
+        )}
+        <FileMark standing={standing} />
+      </p>
+      {!standing.isGood && <p class="dim small">{standing.what}</p>}
+    </>
+  );
+}
+
+function Times({ program: { pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
+  return (
+    <p class="times dim small">
+      <span>
+        {words.lastUsed} {lastUsedAt === undefined ? strings.never : <When at={lastUsedAt} />}
+      </span>
+      <span>
+        {words.paired} <When at={pairedAt} />
+      </span>
+    </p>
+  );
+}
+
+function Removal({ program: { clientId, name } }: { readonly program: LocalClient }) {
+  const [isAsking, ask] = useState(false);
+  const deed = useDeed();
+  const label = fitLabel(name);
+  const remove = async (): Promise<void> => {
+    if (!(await deed.run('client.remove', { client: clientId }))) return;
+    ask(false);
+    announce(words.removed(label));
+  };
+  return (
+    <>
+      <button type="button" class="danger" aria-label={words.removeProgram(label)} onClick={() => ask(true)}>
+        {words.remove}
+      </button>
+      {isAsking && (
+        <Dialog title={words.removeTitle} onClose={() => ask(false)}>
+          <p>
+            <strong>
+              <Foreign text={name} />
+            </strong>
+          </p>
+          <p>{words.removeWhat}</p>
+          <Refused refusal={deed.refusal} />
+          <div class="actions">
+            <button type="button" onClick={() => ask(false)}>
+              {strings.cancel}
+            </button>
+            <button type="button" class="danger filled" onClick={() => void remove()}>
+              {words.removeConfirm}
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,154 @@
+/** How a grant stands, what happens next, and what happened: the broker's facts and the log's rows. */
+import { useEffect, useState } from 'preact/hooks';
+import { kindWords } from '../activity/activity-filter.tsx';
+import { Outcome } from '../activity/audit-entry.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Expiry } from './expiry.tsx';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { fit } from '../../base/foreign-text.ts';
+import { Address, Foreign } from '../../parts/foreign.tsx';
+import { GrantNotices } from './grant-notices.tsx';
+import { call } from '../../state/host.ts';
+import { useMoment } from '../../state/now.ts';
+import { Refused } from '../../parts/refused.tsx';
+import { GrantState } from '../../parts/state-mark.tsx';
+import { strings } from '../../base/strings.ts';
+import type { Explanation, Grant, Refusal } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
+import { number } from '../../base/words.ts';
+
+const words = strings.explain;
+
+/** Characters: a sentence of the broker's. */
+const longestSentence = 600;
+
+interface ExplainDialogProps {
+  readonly grant: Grant;
+  readonly onClose: () => void;
+}
+
+export function ExplainDialog({ grant: { id, endpoint, issuer }, onClose }: ExplainDialogProps) {
+  const { explanation, refusal } = useExplanation(id);
+  return (
+    <Dialog title={words.title} onClose={onClose}>
+      <p>
+        <Address url={endpoint} />
+        <br />
+        <span class="dim small">
+          {strings.servers.issuer} <Address url={issuer} />
+        </span>
+      </p>
+      {explanation === undefined && refusal === undefined && <p class="dim">{strings.loading}</p>}
+      <Refused refusal={refusal} />
+      {explanation && <Standing explanation={explanation} />}
+      {explanation && <Timeline rows={explanation.timeline} />}
+      <div class="actions">
+        <button type="button" class="primary" onClick={onClose}>
+          {strings.done}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+interface Asked {
+  readonly explanation?: Explanation | undefined;
+  readonly refusal?: Refusal;
+}
+
+function useExplanation(grant: string): Asked {
+  const [asked, set] = useState<Asked>({});
+  useEffect(() => {
+    const over = new AbortController();
+    const ask = async (): Promise<void> => {
+      const answer = await call('grant.explain', { grant });
+      if (over.signal.aborted) return;
+      set(answer.ok ? { explanation: answer.value.grants[0] } : { refusal: answer.refusal });
+    };
+    void ask();
+    return () => over.abort();
+  }, [grant]);
+  return asked;
+}
+
+function Standing({ explanation }: { readonly explanation: Explanation }) {
+  const { grant, signedInAt, refresh, clock, refusals = [] } = explanation;
+  return (
+    <>
+      <GrantNotices grant={grant} />
+      <Facts>
+        <Fact name={words.now}>
+          <GrantState state={grant.state} />
+        </Fact>
+        {refresh && (
+          <Fact name={words.expires}>
+            <Expiry at={grant.expires_at} />
+          </Fact>
+        )}
+        <Fact name={words.next}>{refresh ? <Next {...refresh} /> : words.nextBy.over}</Fact>
+        {clock !== undefined && <Fact name={words.clock}>{fit(clock, longestSentence).text}</Fact>}
+        {refusals.length > 0 && (
+          <Fact name={words.refused}>
+            {refusals.map((refusal) => (
+              <Refusals key={`${refusal.client} ${refusal.operation ?? ''}`} {...refusal} />
+            ))}
+          </Fact>
+        )}
+        <Fact name={words.signedIn}>
+          <When at={signedInAt} />
+        </Fact>
+      </Facts>
+    </>
+  );
+}
+
+type RefusalsProps = NonNullable<Explanation['refusals']>[number];
+
+/** A program whose refused tokens are not replaced for now. */
+function Refusals({ client, operation, until }: RefusalsProps) {
+  return (
+    <p>
+      {words.refusedOf} <Foreign text={client} bound={60} />
+      {operation !== undefined && (
+        <>
+          {' ('}
+          <Foreign text={operation} bound={120} />)
+        </>
+      )}
+      {'. '}
+      {words.refusedUntil} <When at={until} />.
+    </p>
+  );
+}
+
+function Next({ by, after }: NonNullable<Explanation['refresh']>) {
+  const isAhead = useMoment((now) => after !== undefined && after > now);
+  if (after === undefined || !isAhead) return <>{words.nextBy[by === 'itself' ? 'request' : by]}</>;
+  return (
+    <>
+      {by === 'request' ? words.nextBy.requestAfter : words.nextBy[by]} <When at={after} />
+    </>
+  );
+}
+
+/** The newest first, as the activity is. */
+function Timeline({ rows }: { readonly rows: Explanation['timeline'] }) {
+  return (
+    <>
+      <h3>{words.timeline}</h3>
+      {rows.length === 0 && <p class="dim">{words.timelineEmpty}</p>}
+      <ol class="timeline">
+        {rows.toReversed().map(({ at, event, outcome, client, count = 1 }, index) => (
+          <li key={`${at} ${index}`}>
+            <strong>{kindWords(event)}</strong> <Outcome outcome={outcome} />
+            {client !== undefined && <Foreign text={client} bound={60} />}
+            {count > 1 && <span class="dim">{strings.activity.times(number(count))}</span>}
+            <span class="dim small">
+              <When at={at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}

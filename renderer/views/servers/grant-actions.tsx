@@ -1,0 +1,73 @@
+/** What can be done about a grant: have it explained, sign in again, revoke. */
+import { useState } from 'preact/hooks';
+import { announce } from '../../state/announcement.ts';
+import { useDeed } from '../../state/deed.ts';
+import { ExplainDialog } from './explain-dialog.tsx';
+import { fitLabel } from '../../base/foreign-text.ts';
+import { Refused } from '../../parts/refused.tsx';
+import { RevokeDialog } from './revoke-dialog.tsx';
+import { strings } from '../../base/strings.ts';
+import type { Grant } from '../../base/views.ts';
+
+const words = strings.servers;
+
+/** The broker's word for an account that nobody named. */
+export const unnamed = 'default';
+
+export function GrantActions({ grant }: { readonly grant: Grant }) {
+  const { endpoint, account, scope, state } = grant;
+  const deed = useDeed();
+  const [isExplaining, explain] = useState(false);
+  const server = fitLabel(endpoint);
+  const signIn = async (): Promise<void> => {
+    const named = account === undefined || account === unnamed ? {} : { account };
+    // As much as before: without scopes the server would choose, and programs could lose what they have.
+    const asked = scope === '' ? {} : { scope };
+    if (await deed.run('login.start', { resource: endpoint, ...named, ...asked }))
+      announce(words.signedIn(server));
+  };
+  return (
+    <>
+      <Refused refusal={deed.refusal} />
+      <div class="actions">
+        <button
+          type="button"
+          class={state === 'loginRequired' ? 'primary' : ''}
+          aria-label={deed.isBusy ? undefined : words.signInAgainAt(server)}
+          aria-disabled={deed.isBusy}
+          onClick={() => void signIn()}
+        >
+          {deed.isBusy ? words.signingIn : words.signInAgain}
+        </button>
+        <button type="button" aria-label={words.explainAt(server)} onClick={() => explain(true)}>
+          {words.explain}
+        </button>
+        <Revocation grant={grant} />
+      </div>
+      {isExplaining && <ExplainDialog grant={grant} onClose={() => explain(false)} />}
+    </>
+  );
+}
+
+/** To revoke once more is to tell the issuer now, where it was not told yet. */
+function Revocation({ grant }: { readonly grant: Grant }) {
+  const { endpoint, state, receipt } = grant;
+  const [isRevoking, revoke] = useState(false);
+  const isPending = receipt === 'pending';
+  const isOver = state === 'revoked' && !isPending;
+  return (
+    <>
+      {!isOver && (
+        <button
+          type="button"
+          class={isPending ? 'last' : 'danger last'}
+          aria-label={isPending ? undefined : words.revokeAt(fitLabel(endpoint))}
+          onClick={() => revoke(true)}
+        >
+          {isPending ? words.tellAgain : words.revoke}
+        </button>
+      )}
+      {isRevoking && <RevokeDialog grant={grant} onClose={() => revoke(false)} />}
+    </>
+  );
+}

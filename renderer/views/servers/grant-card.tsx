@@ -1,0 +1,106 @@
+/**
+ * One grant: server and issuer side by side, who is signed in, what was granted, how it stands.
+ *
+ * Invariant: the issuer always stands with the server.
+ */
+import { useMemo } from 'preact/hooks';
+import { Expiry } from './expiry.tsx';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { fitLabel } from '../../base/foreign-text.ts';
+import { Address, Foreign } from '../../parts/foreign.tsx';
+import { GrantActions, unnamed } from './grant-actions.tsx';
+import { GrantNotices } from './grant-notices.tsx';
+import { scopeNames, Scopes } from '../../parts/scopes.tsx';
+import { GrantState } from '../../parts/state-mark.tsx';
+import { strings } from '../../base/strings.ts';
+import type { Grant } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
+import { listed, number } from '../../base/words.ts';
+
+const words = strings.servers;
+
+/** Programs named of one grant; the rest is a number. */
+const mostNamed = 8;
+
+/** Drawn anew only for another grant: a list of hundreds is read at every change. */
+export function GrantCard({ grant }: { readonly grant: Grant }) {
+  return useMemo(() => <Card grant={grant} />, [grant]);
+}
+
+function Card({ grant }: { readonly grant: Grant }) {
+  const { endpoint, resource, issuer, scope, state } = grant;
+  return (
+    <article class={state === 'revoked' ? 'card over' : 'card'}>
+      <header>
+        <div class="card-title">
+          <h3>
+            <Address url={endpoint} />
+          </h3>
+          <p class="dim">
+            {words.issuer} <Address url={issuer} />
+          </p>
+          {resource !== endpoint && (
+            <p class="dim small">
+              <Foreign text={resource} />
+            </p>
+          )}
+        </div>
+        <GrantState state={state} />
+      </header>
+      <GrantNotices grant={grant} />
+      <Facts isGrid>
+        <Fact name={words.scopes} isWide>
+          <Scopes names={scopeNames(scope)} />
+        </Fact>
+        <Standing grant={grant} />
+      </Facts>
+      <GrantActions grant={grant} />
+    </article>
+  );
+}
+
+function Standing({ grant }: { readonly grant: Grant }) {
+  const { state, account, expires_at, lastRefreshedAt, clients, audience, overrides } = grant;
+  return (
+    <>
+      <Fact name={words.account}>
+        {account === undefined || account === unnamed ? (
+          <span class="dim">{words.accountDefault}</span>
+        ) : (
+          <Foreign text={account} />
+        )}
+      </Fact>
+      {state !== 'revoked' && (
+        <Fact name={words.expires}>
+          <Expiry at={expires_at} />
+        </Fact>
+      )}
+      <Fact name={words.refreshed}>
+        {lastRefreshedAt === undefined ? (
+          <span class="dim">{strings.never}</span>
+        ) : (
+          <When at={lastRefreshedAt} />
+        )}
+      </Fact>
+      <Fact name={words.usedBy}>
+        {clients.length === 0 ? <span class="dim">{words.usedByNobody}</span> : usedBy(clients)}
+      </Fact>
+      {audience !== undefined && audience !== 'resource' && (
+        <Fact name={words.audience} isWide>
+          {words.audiences[audience]}
+        </Fact>
+      )}
+      {overrides.length > 0 && (
+        <Fact name={words.waived} isWide>
+          {listed(overrides.map((name) => strings.settings.overrideNames[name] ?? name))}
+        </Fact>
+      )}
+    </>
+  );
+}
+
+function usedBy(clients: readonly string[]): string {
+  const more = clients.length - mostNamed;
+  const names = clients.slice(0, mostNamed).map((name) => fitLabel(name));
+  return listed(more > 0 ? [...names, words.more(number(more))] : names);
+}

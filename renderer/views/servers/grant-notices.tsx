@@ -1,0 +1,46 @@
+/** What is out of the ordinary about a grant: a sign-in is needed, no new token comes, a refresh is unsettled, it is over. */
+import { fit, fitLabel } from '../../base/foreign-text.ts';
+import { Notice } from '../../parts/notice.tsx';
+import { ReceiptText } from './receipt.tsx';
+import { strings } from '../../base/strings.ts';
+import type { Grant, Trouble } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
+
+const words = strings.servers;
+
+/** Characters: a sentence of the broker's. */
+const longestSentence = 400;
+
+export function GrantNotices({ grant }: { readonly grant: Grant }) {
+  const { why, trouble, attempt, receipt } = grant;
+  return (
+    <>
+      {why !== undefined && (
+        <Notice kind="warn" icon="user">
+          {words.why} {fit(why, longestSentence).text}
+        </Notice>
+      )}
+      {trouble && <TroubleNotice trouble={trouble} />}
+      {attempt && (
+        <Notice kind="warn" icon="refresh">
+          {words.attempt[attempt.lost]} {words.attemptStarted} <When at={attempt.startedAt} />.
+        </Notice>
+      )}
+      {receipt !== undefined && (
+        <Notice kind="info" icon={receipt === 'confirmed' ? 'check' : 'clock'}>
+          <ReceiptText {...grant} receipt={receipt} />
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function TroubleNotice({ trouble: { reason, since, nextTryAt } }: { readonly trouble: Trouble }) {
+  const known = Object.hasOwn(words.troubles, reason) ? words.troubles[reason] : undefined;
+  return (
+    <Notice kind="warn">
+      {words.trouble(known ?? fitLabel(reason))} {words.troubleSince} <When at={since} />, {words.nextTry}{' '}
+      <When at={nextTryAt} />.
+    </Notice>
+  );
+}

@@ -1,0 +1,75 @@
+/** Revoking a grant: a step to confirm, then the receipt. */
+import { useState } from 'preact/hooks';
+import { announce } from '../../state/announcement.ts';
+import { useDeed } from '../../state/deed.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { Address } from '../../parts/foreign.tsx';
+import { fitLabel } from '../../base/foreign-text.ts';
+import { ReceiptText, receiptWords } from './receipt.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { strings } from '../../base/strings.ts';
+import type { Grant, Receipt } from '../../base/views.ts';
+
+const words = strings.revoke;
+
+interface RevokeDialogProps {
+  readonly grant: Grant;
+  readonly onClose: () => void;
+}
+
+export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
+  const { id, endpoint, issuer } = grant;
+  const [receipts, setReceipts] = useState<readonly Receipt[]>();
+  const deed = useDeed();
+  const revoke = async (): Promise<void> => {
+    const answer = await deed.run('grant.revoke', { grant: id });
+    if (!answer) return;
+    setReceipts(answer.revoked);
+    const told = answer.revoked.map(({ receipt }) => receiptWords(receipt)).join(' ');
+    announce(words.announced(fitLabel(endpoint), told === '' ? words.none : told));
+  };
+  return (
+    <Dialog title={receipts === undefined ? words.title : words.doneTitle} onClose={onClose}>
+      <Facts>
+        <Fact name={strings.card.server}>
+          <Address url={endpoint} />
+        </Fact>
+        <Fact name={strings.servers.issuer}>
+          <Address url={issuer} />
+        </Fact>
+        {receipts !== undefined && (
+          <Fact name={strings.servers.receipt}>
+            {receipts.length === 0 && words.none}
+            {receipts.map((receipt) => (
+              <ReceiptText key={receipt.id} {...receipt} />
+            ))}
+          </Fact>
+        )}
+      </Facts>
+      {receipts === undefined && <p>{words.what}</p>}
+      <Refused refusal={deed.refusal} />
+      <div class="actions">
+        {receipts === undefined ? (
+          <>
+            <button type="button" onClick={onClose}>
+              {strings.cancel}
+            </button>
+            <button
+              type="button"
+              class="danger filled"
+              aria-disabled={deed.isBusy}
+              onClick={() => void revoke()}
+            >
+              {words.confirm}
+            </button>
+          </>
+        ) : (
+          <button type="button" class="primary" onClick={onClose}>
+            {strings.done}
+          </button>
+        )}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,101 @@
+/** Every grant, with what can be done about it; and a first sign-in. */
+import { useMemo, useState } from 'preact/hooks';
+import { announce } from '../../state/announcement.ts';
+import { CardList } from '../../lists/card-list.tsx';
+import { useDeed } from '../../state/deed.ts';
+import { Field } from '../../parts/field.tsx';
+import { FilterField } from '../../lists/filter-field.tsx';
+import { fitLabel } from '../../base/foreign-text.ts';
+import { GrantCard } from './grant-card.tsx';
+import { ListFrame } from '../../lists/list-frame.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { useList } from '../../state/store.ts';
+import { strings } from '../../base/strings.ts';
+import type { Grant } from '../../base/views.ts';
+import { ViewHead } from '../../parts/view-head.tsx';
+import { counted } from '../../base/words.ts';
+
+const words = strings.servers;
+
+export function Servers() {
+  const loaded = useList('grant.list');
+  const [filter, setFilter] = useState('');
+  const [isAdding, add] = useState(false);
+  const grants = loaded.value?.grants;
+  const fitting = useMemo(
+    () => sorted(grants ?? []).filter((grant) => matches(grant, filter)),
+    [grants, filter],
+  );
+  return (
+    <>
+      <ViewHead title={words.title} lead={words.lead}>
+        <button type="button" aria-expanded={isAdding} onClick={() => add(!isAdding)}>
+          {words.add}
+        </button>
+      </ViewHead>
+      {isAdding && <SignInForm onDone={() => add(false)} />}
+      <ListFrame
+        loaded={loaded}
+        isEmpty={grants?.length === 0}
+        emptyTitle={words.emptyTitle}
+        empty={words.empty}
+      >
+        <FilterField
+          label={words.filter}
+          value={filter}
+          onInput={setFilter}
+          count={counted(fitting.length, 'grants')}
+        />
+        <CardList items={fitting} keyOf={(grant) => grant.id} show={(grant) => <GrantCard grant={grant} />} />
+      </ListFrame>
+    </>
+  );
+}
+
+/** Those that need the person first, those that are over last; else by name, so that nothing jumps. */
+function sorted(grants: readonly Grant[]): Grant[] {
+  const rank = ({ state }: Grant): number => (state === 'loginRequired' ? 0 : state === 'revoked' ? 2 : 1);
+  return grants.toSorted((a, b) => rank(a) - rank(b) || (a.endpoint < b.endpoint ? -1 : 1));
+}
+
+function matches(grant: Grant, filter: string): boolean {
+  const { endpoint, issuer, account = '', scope, clients } = grant;
+  const text = [endpoint, issuer, account, scope, ...clients].join(' ').toLowerCase();
+  return text.includes(filter.trim().toLowerCase());
+}
+
+function SignInForm({ onDone }: { readonly onDone: () => void }) {
+  const [resource, set] = useState('');
+  const deed = useDeed();
+  const submit = async (): Promise<void> => {
+    if (!(await deed.run('login.start', { resource: resource.trim() }))) return;
+    announce(words.signedIn(fitLabel(resource.trim())));
+    onDone();
+  };
+  return (
+    <section class="card" aria-label={words.add}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <div class="row">
+          <Field
+            label={words.addLabel}
+            type="url"
+            hint={words.addHint}
+            value={resource}
+            onInput={set}
+            isRequired
+            isFirst
+          />
+          <button type="submit" class="primary" aria-disabled={deed.isBusy}>
+            {deed.isBusy ? words.signingIn : words.signIn}
+          </button>
+        </div>
+        <Refused refusal={deed.refusal} />
+      </form>
+    </section>
+  );
+}

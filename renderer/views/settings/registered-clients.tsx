@@ -1,0 +1,139 @@
+/**
+ * The clients of ours at issuers: those that the person entered, and apart from them what was registered by
+ * itself. Each can be removed while no grant needs it; the broker says when one does.
+ */
+import { useState } from 'preact/hooks';
+import { announce } from '../../state/announcement.ts';
+import { CardList } from '../../lists/card-list.tsx';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { useDeed } from '../../state/deed.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { Address, Foreign } from '../../parts/foreign.tsx';
+import { fit, fitLabel } from '../../base/foreign-text.ts';
+import { Refused } from '../../parts/refused.tsx';
+import { useList } from '../../state/store.ts';
+import { strings } from '../../base/strings.ts';
+import type { Registered } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
+import { number } from '../../base/words.ts';
+
+const words = strings.registered;
+
+export function RegisteredClients() {
+  const { value, refusal } = useList('registration.list');
+  const all = value?.registrations ?? [];
+  const entered = all.filter(({ source }) => source === 'preregistered');
+  const automatic = all.filter(({ source }) => source !== 'preregistered');
+  return (
+    <section class="card" aria-labelledby="registered-title">
+      <h3 id="registered-title">{words.title}</h3>
+      <p class="dim small">{words.hint}</p>
+      <Refused refusal={refusal} />
+      {entered.length > 0 && <Clients clients={entered} />}
+      {value !== undefined && entered.length === 0 && <p class="dim">{words.none}</p>}
+      {automatic.length > 0 && (
+        <details class="disclosure">
+          <summary>{words.automatic(number(automatic.length))}</summary>
+          <Clients clients={automatic} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Clients({ clients }: { readonly clients: readonly Registered[] }) {
+  return (
+    <CardList
+      kind="permissions"
+      items={clients}
+      // Of one id at one issuer there may be an older one, of another time.
+      keyOf={({ issuer, clientId, registeredAt }) => `${issuer} ${clientId} ${registeredAt}`}
+      show={(client) => <Client client={client} />}
+    />
+  );
+}
+
+function Client({ client }: { readonly client: Registered }) {
+  const { issuer, clientId, redirectUri, registeredAt, source } = client;
+  return (
+    <div class="permission">
+      <div class="permission-what">
+        <p class="permission-head">
+          <Address url={issuer} />
+        </p>
+        <Facts>
+          <Fact name={words.clientId}>
+            <Foreign text={clientId} />
+          </Fact>
+          <Fact name={words.proof}>{strings.registration.proofs[client.authMethod]}</Fact>
+          <Fact name={words.use}>{words.uses[client.grant ?? 'signIns']}</Fact>
+          {redirectUri !== undefined && (
+            <Fact name={words.redirectUri}>
+              <CopyText text={fit(redirectUri).text} />
+            </Fact>
+          )}
+          <Fact name={source === 'preregistered' ? words.entered : words.registered}>
+            <When at={registeredAt} /> {source === 'metadata_document' && words.byDocument}
+          </Fact>
+        </Facts>
+      </div>
+      <Removal client={client} />
+    </div>
+  );
+}
+
+function Removal({ client: { issuer, clientId } }: { readonly client: Registered }) {
+  const [isAsking, ask] = useState(false);
+  return (
+    <div class="actions">
+      <button
+        type="button"
+        class="danger"
+        aria-label={words.removeAt(fitLabel(clientId), fitLabel(issuer))}
+        onClick={() => ask(true)}
+      >
+        {words.remove}
+      </button>
+      {isAsking && <RemovalDialog issuer={issuer} clientId={clientId} onClose={() => ask(false)} />}
+    </div>
+  );
+}
+
+interface RemovalDialogProps {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly onClose: () => void;
+}
+
+/** Mounted anew each time it opens, so that no earlier refusal stands in it. */
+function RemovalDialog({ issuer, clientId, onClose }: RemovalDialogProps) {
+  const deed = useDeed();
+  const remove = async (): Promise<void> => {
+    if (!(await deed.run('registration.remove', { issuer, clientId }))) return;
+    onClose();
+    announce(words.removed(fitLabel(issuer)));
+  };
+  return (
+    <Dialog title={words.removeTitle} onClose={onClose}>
+      <Facts>
+        <Fact name={strings.servers.issuer}>
+          <Address url={issuer} />
+        </Fact>
+        <Fact name={words.clientId}>
+          <Foreign text={clientId} />
+        </Fact>
+      </Facts>
+      <p>{words.removeWhat}</p>
+      <Refused refusal={deed.refusal} />
+      <div class="actions">
+        <button type="button" onClick={onClose}>
+          {strings.cancel}
+        </button>
+        <button type="button" class="danger filled" aria-disabled={deed.isBusy} onClick={() => void remove()}>
+          {words.removeConfirm}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

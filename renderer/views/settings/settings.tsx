@@ -1,0 +1,104 @@
+/** What can be set, each where it belongs: the app, the vault, the cards, clients, waived rules, the broker. */
+import { announce } from '../../state/announcement.ts';
+import { BrokerFacts } from './broker-facts.tsx';
+import { ClientSettings } from './client-settings.tsx';
+import { useDeed } from '../../state/deed.ts';
+import { Switch } from '../../parts/field.tsx';
+import { ListFrame } from '../../lists/list-frame.tsx';
+import { OverrideSettings } from './override-settings.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { ReleaseSettings } from './release-settings.tsx';
+import { SettingChoice } from './setting-choice.tsx';
+import { useList } from '../../state/store.ts';
+import { strings } from '../../base/strings.ts';
+import { VaultSettings } from './vault-settings.tsx';
+import { ViewHead } from '../../parts/view-head.tsx';
+import type { Preferences, SettingDetail, ShownPreferences } from '../../base/views.ts';
+
+const words = strings.settings;
+const noDetails: readonly SettingDetail[] = [];
+
+export function Settings() {
+  const status = useList('status');
+  const settings = useList('settings.get');
+  const details = settings.value?.details ?? noDetails;
+  return (
+    <>
+      <ViewHead title={words.title} lead={words.lead} />
+      <AppSettings />
+      <ListFrame loaded={status} isEmpty={false} emptyTitle="" empty="">
+        <Refused refusal={settings.refusal} />
+        {status.value && (
+          <>
+            <VaultSettings status={status.value} details={details} />
+            <QuestionSettings details={details} />
+            <ClientSettings details={details} />
+            <OverrideSettings status={status.value} />
+            <ReleaseSettings home={status.value.homeState} />
+            <BrokerFacts status={status.value} details={details} />
+          </>
+        )}
+      </ListFrame>
+    </>
+  );
+}
+
+const switches = ['openAtLogin', 'notifications', 'lockWithScreen'] as const;
+
+/** What the system can't do is not offered, but what is on stays there: it says why it doesn't work. */
+const isOffered = (name: (typeof switches)[number], shown: ShownPreferences | undefined): boolean =>
+  name !== 'lockWithScreen' || shown?.screenLock === 'listening' || shown?.lockWithScreen === true;
+
+function hintOf(name: (typeof switches)[number], shown: ShownPreferences | undefined): string {
+  const what = words[`${name}What`];
+  if (name !== 'lockWithScreen' || shown === undefined || shown.screenLock === 'listening') return what;
+  return `${what} ${words.notListening[shown.screenLock]}`;
+}
+
+function AppSettings() {
+  const { value, refusal } = useList('preferences.get');
+  const deed = useDeed();
+  const change = async (changed: Partial<Preferences>): Promise<boolean> => {
+    const isDone = (await deed.run('preferences.set', changed)) !== undefined;
+    if (isDone) announce(words.saved);
+    return isDone;
+  };
+  return (
+    <section class="card" aria-labelledby="app-title">
+      <h3 id="app-title">{words.app}</h3>
+      <Refused refusal={refusal} />
+      {switches
+        .filter((name) => isOffered(name, value))
+        .map((name) => (
+          <Switch
+            key={name}
+            label={words[name]}
+            hint={hintOf(name, value)}
+            isOn={value?.[name] ?? false}
+            onSwitch={(isOn) => change({ [name]: isOn })}
+          />
+        ))}
+      <Refused refusal={deed.refusal} />
+    </section>
+  );
+}
+
+const spans = ['once', 'hour', 'run', 'untilRevoked'] as const;
+
+/** Nothing where the broker doesn't know the setting. */
+function QuestionSettings({ details }: { readonly details: readonly SettingDetail[] }) {
+  if (details.every(({ name }) => name !== 'defaultLease')) return null;
+  return (
+    <section class="card" aria-labelledby="asking-title">
+      <h3 id="asking-title">{words.asking}</h3>
+      <SettingChoice
+        name="defaultLease"
+        details={details}
+        label={words.defaultLease}
+        hint={words.defaultLeaseWhat}
+        options={spans.map((value) => ({ value, label: strings.card.spans[value] }))}
+        valueOf={(option) => option}
+      />
+    </section>
+  );
+}

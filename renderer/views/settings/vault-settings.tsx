@@ -1,0 +1,100 @@
+/** Where secrets rest, how that stands and what to do about it; lock, unlock, lock after idle. */
+import { announce } from '../../state/announcement.ts';
+import { useDeed } from '../../state/deed.ts';
+import { fit } from '../../base/foreign-text.ts';
+import { Foreign } from '../../parts/foreign.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { PassphraseForm } from '../vault/passphrase-form.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { SettingChoice } from './setting-choice.tsx';
+import { Mark } from '../../parts/state-mark.tsx';
+import { strings } from '../../base/strings.ts';
+import { UnlockButton } from '../vault/unlock.tsx';
+import { lockedStates } from '../vault/vault-banner.tsx';
+import type { SettingDetail, Status } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
+import { duration } from '../../base/words.ts';
+
+const words = strings.settings;
+
+/** Seconds without a request: from a short absence to a working day. */
+const idleTimes = [300, 900, 3600, 28_800];
+
+/** Characters of one of the broker's sentences. */
+const longestSentence = 600;
+
+/** States in which the vault does what is asked of it. */
+const fineStates: ReadonlySet<string> = new Set(['unused', 'open', 'slow']);
+
+interface VaultSettingsProps {
+  readonly status: Status;
+  readonly details: readonly SettingDetail[];
+}
+
+export function VaultSettings({ status, details }: VaultSettingsProps) {
+  const { vaultKey, vaultState } = status;
+  return (
+    <section class="card" aria-labelledby="vault-title">
+      <h3 id="vault-title">{words.vault}</h3>
+      <Standing status={status} />
+      {(vaultState.hint ?? vaultState.what) !== undefined && (
+        <Notice kind="warn">
+          {vaultState.what !== undefined && <p>{fit(vaultState.what, longestSentence).text}</p>}
+          {vaultState.hint !== undefined && <p>{fit(vaultState.hint, longestSentence).text}</p>}
+        </Notice>
+      )}
+      <SettingChoice
+        name="lockAfter"
+        details={details}
+        label={words.lockAfter}
+        hint={words.lockAfterWhat}
+        options={[
+          { value: '', label: words.lockAfterNever },
+          ...idleTimes.map((seconds) => ({ value: String(seconds), label: duration(seconds) })),
+        ]}
+        valueOf={(option) => (option === '' ? null : Number(option))}
+      />
+      {vaultKey === 'passphrase' && vaultState.state !== 'new' && <PassphraseForm />}
+    </section>
+  );
+}
+
+function Standing({ status }: { readonly status: Status }) {
+  const { vault, vaultKey, vaultState } = status;
+  const { state, since } = vaultState;
+  const isLocked = lockedStates.has(state);
+  const isFine = fineStates.has(state);
+  return (
+    <div class="setting">
+      <div>
+        <p>
+          {words.vaultKind} {words.vaultKinds[vault] ?? <Foreign text={vault} />}
+          {vaultKey !== undefined && `, ${words.vaultKeys[vaultKey] ?? ''}`}
+        </p>
+        <p class="dim small">
+          <Mark tone={isFine ? 'good' : 'warn'} icon={isFine ? 'check' : isLocked ? 'lock' : 'warn'}>
+            {words.vaultStates[state] ?? <Foreign text={state} />}
+          </Mark>{' '}
+          {words.changed} <When at={since} />
+        </p>
+      </div>
+      {isLocked && <UnlockButton status={status} />}
+      {isFine && <LockButton />}
+    </div>
+  );
+}
+
+function LockButton() {
+  const deed = useDeed();
+  const lock = async (): Promise<void> => {
+    if (await deed.run('vault.lock', {})) announce(words.locked);
+  };
+  return (
+    <>
+      <button type="button" onClick={() => void lock()}>
+        {words.lock}
+      </button>
+      <Refused refusal={deed.refusal} />
+    </>
+  );
+}

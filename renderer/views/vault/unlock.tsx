@@ -1,0 +1,94 @@
+/**
+ * Unlocks the vault: at once where the keychain opens it, after a passphrase where that does. One that never
+ * had a passphrase gets its first here.
+ *
+ * Invariant: the passphrase leaves its field with the call, whatever comes of it, and nothing ever
+ * fills it in.
+ */
+import { useState } from 'preact/hooks';
+import { announce } from '../../state/announcement.ts';
+import { useDeed } from '../../state/deed.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { strings } from '../../base/strings.ts';
+import type { Status } from '../../base/views.ts';
+
+const words = strings.settings;
+
+export function UnlockButton({ status: { vaultKey, vaultState } }: { readonly status: Status }) {
+  const deed = useDeed();
+  const [isAsking, ask] = useState(false);
+  const isNew = vaultState.state === 'new';
+  const unlock = async (): Promise<void> => {
+    if (await deed.run('vault.unlock', {})) announce(words.unlocked);
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="primary"
+        aria-disabled={deed.isBusy}
+        onClick={() => (vaultKey === 'passphrase' ? ask(true) : void unlock())}
+      >
+        {deed.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
+      </button>
+      <Refused refusal={deed.refusal} />
+      {isAsking && <UnlockDialog isNew={isNew} onClose={() => ask(false)} />}
+    </>
+  );
+}
+
+interface UnlockDialogProps {
+  /** It is chosen now, and so typed twice. */
+  readonly isNew: boolean;
+  readonly onClose: () => void;
+}
+
+function UnlockDialog({ isNew, onClose }: UnlockDialogProps) {
+  const [passphrase, set] = useState('');
+  const [again, setAgain] = useState('');
+  const [differs, setDiffers] = useState(false);
+  const deed = useDeed();
+  const unlock = async (): Promise<void> => {
+    const typed = passphrase;
+    set('');
+    setAgain('');
+    setDiffers(isNew && typed !== again);
+    if (isNew && typed !== again) return;
+    if (!(await deed.run('vault.unlock', { passphrase: typed }))) return;
+    announce(words.unlocked);
+    onClose();
+  };
+  return (
+    <Dialog title={isNew ? words.choose : words.unlockTitle} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void unlock();
+        }}
+      >
+        <Field
+          label={words.passphrase}
+          hint={isNew ? words.chooseHint : words.passphraseHint}
+          type="password"
+          value={passphrase}
+          onInput={set}
+          isRequired
+          isFirst
+        />
+        {isNew && <Field label={words.repeat} type="password" value={again} onInput={setAgain} isRequired />}
+        {differs && <p role="alert">{words.differs}</p>}
+        <Refused refusal={deed.refusal} />
+        <div class="actions">
+          <button type="button" onClick={onClose}>
+            {strings.cancel}
+          </button>
+          <button type="submit" class="primary" aria-disabled={deed.isBusy}>
+            {deed.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,29 @@
+/** Above every view: that the vault keeps programs from their tokens, and the way out of it. */
+import { fit } from '../../base/foreign-text.ts';
+import { Notice } from '../../parts/notice.tsx';
+import { useList } from '../../state/store.ts';
+import { strings } from '../../base/strings.ts';
+import { UnlockButton } from './unlock.tsx';
+
+/** States in which an unlock is what helps. */
+export const lockedStates: ReadonlySet<string> = new Set(['new', 'locked', 'keychainLocked', 'waiting']);
+
+export function VaultBanner() {
+  const { value: status } = useList('status');
+  const { state = '', hint } = status?.vaultState ?? {};
+  const sentence = Object.hasOwn(strings.vaultBanner, state) ? strings.vaultBanner[state] : undefined;
+  if (status === undefined || sentence === undefined) return null;
+  return (
+    <div class="banner">
+      <Notice kind="warn" icon="lock">
+        <p>
+          <strong>{sentence}</strong>
+        </p>
+        {hint !== undefined && state !== 'locked' && state !== 'new' && (
+          <p class="small">{fit(hint, 600).text}</p>
+        )}
+      </Notice>
+      {lockedStates.has(state) && <UnlockButton status={status} />}
+    </div>
+  );
+}

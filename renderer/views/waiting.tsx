@@ -1,0 +1,64 @@
+/** The open questions, above whatever the main window shows; each opens its card. */
+import { useState } from 'preact/hooks';
+import { Dialog } from '../parts/dialog.tsx';
+import { fitLabel } from '../base/foreign-text.ts';
+import { Icon } from '../parts/icon.tsx';
+import { QuestionCard } from '../cards/question-card.tsx';
+import { useList } from '../state/store.ts';
+import { strings } from '../base/strings.ts';
+import type { Question } from '../base/views.ts';
+
+export function Waiting() {
+  const { value } = useList('interaction.list');
+  const [openId, open] = useState<string>();
+  const questions: readonly Question[] = value?.interactions ?? [];
+  const shown = questions.find(({ id }) => id === openId);
+  if (questions.length === 0) return null;
+  return (
+    <section class="waiting" aria-labelledby="waiting-title">
+      <h2 id="waiting-title">
+        <Icon name="ask" /> {strings.waiting.title}
+      </h2>
+      <ul>
+        {questions.map((question) => (
+          <li key={question.id}>
+            <span class="foreign">{summary(question)}</span>
+            <button
+              type="button"
+              class="primary"
+              aria-label={`${strings.waiting.answer} ${summary(question)}`}
+              onClick={() => open(question.id)}
+            >
+              {strings.waiting.answer}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {shown && (
+        <Dialog title={strings.waiting.dialog} onClose={() => open(undefined)}>
+          <QuestionCard key={shown.id} question={shown} onDone={() => open(undefined)} />
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+function summary({ kind, client = '', resource = '' }: Question): string {
+  const server = fitLabel(resource);
+  switch (kind) {
+    case 'allow':
+      return strings.waiting.allow(fitLabel(client), server);
+    case 'pair':
+      return strings.waiting.pair(fitLabel(client));
+    case 'login':
+      return strings.waiting.login(server);
+    case 'device':
+      return strings.waiting.device(server);
+    case 'account':
+      return strings.waiting.account(server);
+    case 'settings':
+      return strings.waiting.settings;
+    case 'command':
+      return strings.waiting.command;
+  }
+}
