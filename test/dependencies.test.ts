@@ -2,9 +2,12 @@
  * The layers (DESIGN, Layers): who may import whom, and why. A rule that no file could break would
  * prove nothing, so the checker itself is tried on trees that break each one.
  */
+import { readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { base, type Layer, layers } from './support/layers.ts';
+import { roomFaults, rooms } from './support/rooms.ts';
 import {
   importCycles,
   parseTree,
@@ -17,103 +20,21 @@ import {
 const root = path.join(import.meta.dirname, '..');
 const tree = readTree(path.join(root, 'src'));
 
-/** The desktop app: its two folders beside src/, with paths from the root. */
-const desktop = parseTree(
-  Object.fromEntries(
-    ['electron', 'renderer'].flatMap((folder) =>
-      [...readTree(path.join(root, folder), ['.ts', '.tsx'])].map(([file, { text }]) => [
-        `${folder}/${file}`,
-        text,
-      ]),
+/** The files of some folders of the project, with paths from its root. */
+const below = (...folders: readonly string[]): Tree =>
+  parseTree(
+    Object.fromEntries(
+      folders.flatMap((folder) =>
+        [...readTree(path.join(root, folder), ['.ts', '.tsx'])].map(([file, { text }]) => [
+          `${folder}/${file}`,
+          text,
+        ]),
+      ),
     ),
-  ),
-);
+  );
 
-interface Layer {
-  /** Beginnings of the paths in src/ that this layer may import, besides itself. */
-  readonly mayImport: readonly string[];
-  /** Packages it may import; `undefined`: any. */
-  readonly packages?: readonly string[];
-  readonly why: string;
-}
-
-/** The wire's own files, which both ends load. */
-const wire = ['ipc/wire/wire.ts', 'ipc/wire/framing.ts', 'ipc/wire/handshake.ts', 'ipc/wire/endpoint.ts'];
-const base = ['errors.ts', 'paths.ts', 'private-file.ts'];
-
-/** By folder or single file; a file belongs to the longest name that fits. */
-const layers: Readonly<Record<string, Layer>> = {
-  'errors.ts': { mayImport: [], packages: [], why: 'everything imports it, so it imports nothing' },
-  'paths.ts': {
-    mayImport: ['errors.ts'],
-    packages: [],
-    why: 'a function of the environment, for both ends of the socket',
-  },
-  'private-file.ts': {
-    mayImport: ['errors.ts'],
-    packages: [],
-    why: 'the one check of modes: both ends of the socket and every keeper of files use it',
-  },
-  'shield.ts': {
-    mayImport: ['errors.ts'],
-    packages: ['koffi'],
-    why: 'what broker and keychain worker do to their own process, each of them alike',
-  },
-  'addresses.ts': {
-    mayImport: ['errors.ts'],
-    packages: ['ipaddr.js'],
-    why: 'the one check of addresses, for the broker’s connections and for the server roles',
-  },
-  'oauth/': {
-    mayImport: ['errors.ts'],
-    packages: ['openid-client', 'zod'],
-    why: 'the protocol is pure: fetch and clock are passed in',
-  },
-  'vault/': {
-    mayImport: ['errors.ts', 'private-file.ts', 'shield.ts'],
-    packages: ['zod', 'keytar'],
-    why: 'keeps secrets and knows not what they are',
-  },
-  'broker/': {
-    mayImport: ['errors.ts', 'private-file.ts', 'oauth/', 'vault/'],
-    packages: ['zod'],
-    why: 'joins oauth and vault; who asks through which socket is not its business',
-  },
-  ...Object.fromEntries(
-    wire.map((file): [string, Layer] => [
-      file,
-      {
-        mayImport: [...base, ...wire],
-        packages: [],
-        why: 'loaded by every local client: no schema library, no native code',
-      },
-    ]),
-  ),
-  'ipc/': {
-    mayImport: base,
-    packages: ['zod', 'koffi'],
-    why: 'carries requests and knows nothing of grants',
-  },
-  'client/': {
-    mayImport: [...base, ...wire],
-    packages: [],
-    why: 'other programs load it: it brings nothing of the broker along',
-  },
-  'daemon/': {
-    mayImport: [...base, 'addresses.ts', 'oauth/', 'vault/', 'broker/', 'ipc/'],
-    packages: ['zod', 'conf', 'koffi', 'undici'],
-    why: 'the composition root; hosts import it, it imports no host',
-  },
-  'cli/': {
-    mayImport: [...base, 'shield.ts', 'oauth/', 'ipc/', 'client/', 'daemon/'],
-    packages: ['zod'],
-    why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',
-  },
-  'server/': {
-    mayImport: ['errors.ts', 'addresses.ts', 'oauth/'],
-    why: 'the server roles owe nothing to the broker, and are not in the package',
-  },
-};
+/** What stands beside src/: the desktop app in its two folders, and the demo. */
+const besides = below('electron', 'renderer', 'demo');
 
 interface Confined {
   readonly names: (target: string) => boolean;
@@ -135,7 +56,7 @@ const confined: Readonly<Record<string, Confined>> = {
   },
   koffi: {
     names: (target) => target === 'koffi',
-    only: (file) => ['ipc/peer/peer.ts', 'daemon/home/single-instance.ts', 'shield.ts'].includes(file),
+    only: (file) => ['ipc/peer/peer.ts', 'daemon/home/single-instance.ts', 'base/shield.ts'].includes(file),
     why: 'native calls: for the peer, for the lock, for the shield of a process',
   },
   'the world outside': {
@@ -189,7 +110,7 @@ describe('the layers', () => {
     expect(violations(tree)).toEqual([]);
   });
 
-  it('have no cycle, not even of types', () => {
+  it('have no cycle, not even of types or of what is loaded later', () => {
     expect(importCycles(tree)).toEqual([]);
   });
 
@@ -211,27 +132,18 @@ describe('the layers', () => {
 
   it('keep the broker, its schemas and the daemon out of the client library', () => {
     const loaded = [...staticClosure(tree, 'client/index.ts')].filter((file) => tree.has(file));
-    const allowed = [...base, ...wire];
-    expect(loaded.filter((file) => !file.startsWith('client/') && !allowed.includes(file))).toEqual([]);
+    expect(loaded.filter((file) => !/^(client|ipc\/wire)\//.test(file) && !base.includes(file))).toEqual([]);
     expect(loaded).toContain('ipc/wire/wire.ts');
     expect(loaded).not.toContain('ipc/protocol/protocol.ts');
   });
-
-  it('let nobody import the server roles', () => {
-    const importing = [...tree].filter(
-      ([file, { imports }]) =>
-        !file.startsWith('server/') && imports.some(({ target }) => target.startsWith('server/')),
-    );
-    expect(importing.map(([file]) => file)).toEqual([]);
-  });
 });
 
-/** Of the app: what each part may import. By the longest beginning that fits. */
-const desktopLayers: Readonly<Record<string, Layer & { readonly typesOnly?: readonly string[] }>> = {
+/** What each part beside src/ may import. By the longest beginning that fits. */
+const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: readonly string[] }>> = {
   'electron/': {
     mayImport: [
       'electron/',
-      ...[...base, 'shield.ts', 'oauth/', 'vault/', 'ipc/', 'client/', 'daemon/'].map(
+      ...[...base, 'base/shield.ts', 'oauth/', 'vault/', 'ipc/', 'client/', 'daemon/'].map(
         (name) => `src/${name}`,
       ),
     ],
@@ -251,18 +163,36 @@ const desktopLayers: Readonly<Record<string, Layer & { readonly typesOnly?: read
     packages: ['preact', 'vite'],
     why: 'the page knows what it may ask and nothing else; no schema library is bundled with it',
   },
+  'demo/': {
+    mayImport: ['demo/', 'src/base/errors.ts'],
+    packages: ['keyturn', '@modelcontextprotocol/sdk', 'undici', 'zod'],
+    why: 'runs the program as it is delivered: its command, and its client library by name',
+  },
+  'demo/servers/': {
+    mayImport: ['demo/servers/', 'src/base/errors.ts', 'src/base/addresses.ts', 'src/oauth/'],
+    packages: [
+      '@modelcontextprotocol/sdk',
+      'express',
+      'oidc-provider',
+      'openid-client',
+      'selfsigned',
+      'undici',
+      'zod',
+    ],
+    why: 'the server roles owe nothing to the broker, and are not in the package',
+  },
 };
 
-function desktopViolations(files: Tree): string[] {
+function besideViolations(files: Tree): string[] {
   return [...files].flatMap(([file, { imports }]) => {
     const [, layer] =
-      Object.entries(desktopLayers)
+      Object.entries(besideLayers)
         .filter(([name]) => file.startsWith(name))
         .toSorted(([a], [b]) => b.length - a.length)[0] ?? [];
     if (!layer) return [`${file} belongs to no layer`];
     const { mayImport, typesOnly = [], packages = [], why } = layer;
     const isFine = ({ target, kind }: (typeof imports)[number]): boolean => {
-      if (isBuiltin(target)) return file.startsWith('electron/') || file === 'renderer/vite.config.ts';
+      if (isBuiltin(target)) return !file.startsWith('renderer/') || file === 'renderer/vite.config.ts';
       if (/\.(tsx?|css)$/.test(target)) {
         const all = [...mayImport, ...(kind === 'type' ? typesOnly : [])];
         return all.some((start) => target.startsWith(start));
@@ -273,16 +203,18 @@ function desktopViolations(files: Tree): string[] {
   });
 }
 
-describe('the desktop app', () => {
-  it('keeps its layers', () => {
-    expect(desktop.size).toBeGreaterThan(20);
-    expect(desktopViolations(desktop)).toEqual([]);
-    expect(importCycles(desktop)).toEqual([]);
+describe('the desktop app and the demo', () => {
+  it('keep their layers', () => {
+    expect(besides.size).toBeGreaterThan(20);
+    expect(besideViolations(besides)).toEqual([]);
+    expect(importCycles(besides)).toEqual([]);
   });
 
-  it('is imported by nobody in src/', () => {
+  it('are imported by nobody in src/', () => {
     const importing = [...tree].filter(([, { imports }]) =>
-      imports.some(({ target }) => target === 'electron' || /^(\.\.\/)+(electron|renderer)\//.test(target)),
+      imports.some(
+        ({ target }) => target === 'electron' || /^(\.\.\/)+(electron|renderer|demo)\//.test(target),
+      ),
     );
     expect(importing.map(([file]) => file)).toEqual([]);
   });
@@ -291,13 +223,27 @@ describe('the desktop app', () => {
     [
       'the page reaching into the main process',
       'renderer/a.ts',
-      "import { answer } from '../electron/bridge.ts';",
+      "import { answer } from '../electron/bridge/bridge.ts';",
     ],
-    ['the page loading the schemas', 'renderer/a.ts', "import { channels } from '../electron/channels.ts';"],
+    [
+      'the page loading the schemas',
+      'renderer/a.ts',
+      "import { channels } from '../electron/bridge/channels.ts';",
+    ],
     ['the page reaching for the system', 'renderer/a.ts', "import { readFile } from 'node:fs/promises';"],
-    ['preload loading the schemas', 'electron/preload.ts', "import { channels } from './channels.ts';"],
-    ['the app loading the demo’s servers', 'electron/a.ts', "await import('../src/server/demo-world.ts');"],
-    ['the app running commands', 'electron/a.ts', "import { command } from '../src/cli/list.ts';"],
+    [
+      'preload loading the schemas',
+      'electron/preload.ts',
+      "import { channels } from './bridge/channels.ts';",
+    ],
+    ['the app loading the demo’s servers', 'electron/a.ts', "await import('../demo/servers/demo-world.ts');"],
+    [
+      'the demo’s servers asking the broker',
+      'demo/servers/a.ts',
+      "import { connect } from '../../src/client/connect.ts';",
+    ],
+    ['the demo reaching past the socket', 'demo/a.ts', "import { start } from '../src/daemon/daemon.ts';"],
+    ['the app running commands', 'electron/a.ts', "import { command } from '../src/cli/commands/list.ts';"],
     [
       'the app reaching past the daemon',
       'electron/a.ts',
@@ -305,7 +251,58 @@ describe('the desktop app', () => {
     ],
     ['a package that it has no need of', 'electron/a.ts', "import { fetch } from 'undici';"],
   ])('refuses %s', (_what, file, text) => {
-    expect(desktopViolations(parseTree({ [file]: text }))).not.toEqual([]);
+    expect(besideViolations(parseTree({ [file]: text }))).not.toEqual([]);
+  });
+});
+
+describe('the rooms', () => {
+  const house = below(...new Set(Object.keys(rooms).map((room) => room.split('/', 1).join())));
+
+  it('are kept: each import leads down, no circle is left, and each file has a room that is not too full', () => {
+    expect(roomFaults(house)).toEqual([]);
+  });
+
+  it('are shown by ARCHITECTURE.md, in the same order', () => {
+    const page = readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8');
+    const [, section = ''] = page.split(/^## Rooms$/m);
+    const shown = [...(section.split(/^## /m)[0] ?? '').matchAll(/^\| `([\w/-]+)\/` \| .*\. \|$/gm)];
+    expect(shown.map(([, name]) => name)).toEqual(Object.keys(rooms));
+  });
+
+  it.each([
+    [
+      'an import that leads up',
+      { 'src/oauth/base/a.ts': "import { b } from '../grants/b.ts';", 'src/oauth/grants/b.ts': '' },
+    ],
+    [
+      'a type that leads up',
+      { 'src/broker/tokens/a.ts': "import type { B } from '../broker.ts';", 'src/broker/broker.ts': '' },
+    ],
+    [
+      'a circle of two rooms',
+      {
+        'src/cli/broker/a.ts': "void import('../terminal/b.ts');",
+        'src/cli/terminal/b.ts': "void import('../broker/a.ts');",
+      },
+    ],
+    [
+      'a circle in one room, closed by what is loaded later',
+      {
+        'src/cli/broker/a.ts': "void import('./b.ts');",
+        'src/cli/broker/b.ts': "import { a } from './a.ts';",
+      },
+    ],
+    [
+      'a view that a part of the page knows',
+      { 'renderer/parts/a.tsx': "import { B } from '../views/b.tsx';", 'renderer/views/b.tsx': '' },
+    ],
+    ['a folder without a room', { 'src/broker/helpers/a.ts': '' }],
+    [
+      'a room of twenty files',
+      Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`src/audit/${n}.ts`, ''])),
+    ],
+  ])('refuse %s', (_what, files: Readonly<Record<string, string>>) => {
+    expect(roomFaults(parseTree(files))).not.toEqual([]);
   });
 });
 
@@ -327,19 +324,21 @@ describe('every source file', () => {
 });
 
 describe('the checker', () => {
-  const errors = { 'errors.ts': '/** */ export const x = 1;' };
+  const errors = { 'base/errors.ts': '/** */ export const x = 1;' };
 
   it.each([
     ['a static import against the order', 'oauth/a.ts', "import { b } from '../broker/b.ts';"],
     ['an import of a type against the order', 'oauth/a.ts', "import type { B } from '../broker/b.ts';"],
     ['a type named in place', 'oauth/a.ts', "let b: import('../broker/b.ts').B;"],
-    ['a dynamic import against the order', 'client/a.ts', "await import('../ipc/protocol.ts');"],
-    ['a re-export against the order', 'client/a.ts', "export { b } from '../ipc/protocol.ts';"],
+    ['a dynamic import against the order', 'client/a.ts', "await import('../ipc/protocol/protocol.ts');"],
+    ['a re-export against the order', 'client/a.ts', "export { b } from '../ipc/protocol/protocol.ts';"],
     ['a re-export of everything', 'client/a.ts', "export * from '../daemon/b.ts';"],
-    ['the wire reaching for a schema', 'ipc/wire/wire.ts', "import { b } from './protocol.ts';"],
+    ['the wire reaching for a schema', 'ipc/wire/wire.ts', "import { b } from '../protocol/protocol.ts';"],
     ['the wire reaching for a package', 'ipc/wire/framing.ts', "import { z } from 'zod';"],
     ['a package in the client library', 'client/a.ts', "import { z } from 'zod/mini';"],
-    ['a server role in the daemon', 'daemon/a.ts', "await import('../server/b.ts');"],
+    ['a server role in the daemon', 'daemon/a.ts', "await import('../../demo/servers/b.ts');"],
+    ['a clock in the protocol', 'oauth/a.ts', "import type { Clock } from '../base/clock.ts';"],
+    ['the audit log asking the broker', 'audit/a.ts', "import { b } from '../broker/broker.ts';"],
     ['a file opened by the protocol', 'oauth/a.ts', "import { readFile } from 'node:fs/promises';"],
     ['a keychain in the broker process', 'vault/keychain/keychain.ts', "import keytar from 'keytar';"],
     ['a module chosen at run time', 'vault/keychain/keychain.ts', 'await import(name);'],
@@ -351,9 +350,9 @@ describe('the checker', () => {
   it('accepts what the order allows', () => {
     const allowed = parseTree({
       ...errors,
-      'oauth/a.ts': "import { x } from '../errors.ts'; import { z } from 'zod';",
+      'oauth/a.ts': "import { x } from '../base/errors.ts'; import { z } from 'zod';",
       'daemon/b.ts': "import { a } from '../oauth/a.ts'; import { open } from 'node:fs/promises';",
-      'client/c.ts': "import { w } from '../ipc/wire.ts'; import type { P } from '../paths.ts';",
+      'client/c.ts': "import { w } from '../ipc/wire/wire.ts'; import type { P } from '../base/paths.ts';",
     });
     expect(violations(allowed)).toEqual([]);
   });

@@ -77,7 +77,9 @@ describe.each(all)('%s', (_name, here) => {
 
   it('names source files, test files and scripts that exist', () => {
     const named = [
-      ...here.text.matchAll(/`((?:src|electron|assets|test|scripts|docs|\.ci)\/[\w./-]*\w\/?)`/g),
+      ...here.text.matchAll(
+        /`((?:src|electron|renderer|demo|assets|test|scripts|docs|\.ci)\/[\w./-]*\w\/?)`/g,
+      ),
     ].map(([, file = '']) => file);
     expect(named.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
   });
@@ -107,7 +109,7 @@ describe('ARCHITECTURE.md', () => {
   it('names files of the layers that exist', () => {
     const named = [
       ...page('ARCHITECTURE.md').text.matchAll(
-        /`((?:oauth|vault|broker|ipc|client|daemon|cli|server)\/[\w-]+\.ts)`/g,
+        /`((?:base|oauth|vault|store|audit|broker|ipc|client|daemon|cli)\/[\w/-]+\.ts)`/g,
       ),
     ].map(([, file = '']) => file);
     expect(named.length).toBeGreaterThan(10);

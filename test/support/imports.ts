@@ -51,7 +51,7 @@ export function staticClosure(tree: Tree, file: string): Set<string> {
   return reached;
 }
 
-/** The first cycle of static imports that a walk from each file finds, as `a → b → a`. */
+/** The first cycle of imports that a walk from each file finds, as `a → b → a`. */
 export function importCycles(tree: Tree): string[] {
   const done = new Set<string>();
   const cycles: string[] = [];
@@ -59,10 +59,8 @@ export function importCycles(tree: Tree): string[] {
     const start = way.indexOf(file);
     if (start >= 0) cycles.push([...way.slice(start), file].join(' → '));
     if (start >= 0 || done.has(file)) return;
-    for (const { target, kind } of tree.get(file)?.imports ?? []) {
-      // A type-only cycle loads nothing, but is as hard to read as any other.
-      if (kind !== 'dynamic') walk(target, [...way, file]);
-    }
+    // A cycle of types loads nothing, and one closed by `import()` not at once; both are as hard to read as any other.
+    for (const { target } of tree.get(file)?.imports ?? []) walk(target, [...way, file]);
     done.add(file);
   };
   for (const file of tree.keys()) walk(file, []);

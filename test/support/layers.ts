@@ -1,0 +1,107 @@
+/**
+ * The layers of src/ (DESIGN, Layers): who may import whom, and why. Paths go from src/.
+ *
+ * Invariant: a table and nothing else; test/dependencies.test.ts reads it.
+ */
+export interface Layer {
+  /** Beginnings of the paths in src/ that this layer may import, besides itself. */
+  readonly mayImport: readonly string[];
+  /** Packages it may import; `undefined`: any. */
+  readonly packages?: readonly string[];
+  readonly why: string;
+}
+
+/** What both ends of the socket stand on. */
+export const base = ['base/errors.ts', 'base/paths.ts', 'base/private-file.ts'];
+/** Time, and work that waits: functions of a clock that is passed in. */
+const waiting = ['clock', 'backoff', 'shared-work', 'patience', 'every'].map((name) => `base/${name}.ts`);
+
+/** By folder or single file; a file belongs to the longest name that fits. */
+export const layers: Readonly<Record<string, Layer>> = {
+  'base/': {
+    mayImport: [],
+    packages: [],
+    why: 'everything stands on it, so it stands on nothing else',
+  },
+  'base/errors.ts': { mayImport: [], packages: [], why: 'everything imports it, so it imports nothing' },
+  'base/paths.ts': {
+    mayImport: ['base/errors.ts'],
+    packages: [],
+    why: 'a function of the environment, for both ends of the socket',
+  },
+  'base/private-file.ts': {
+    mayImport: ['base/errors.ts'],
+    packages: [],
+    why: 'the one check of modes: both ends of the socket and every keeper of files use it',
+  },
+  'base/shield.ts': {
+    mayImport: ['base/errors.ts'],
+    packages: ['koffi'],
+    why: 'what broker and keychain worker do to their own process, each of them alike',
+  },
+  'base/addresses.ts': {
+    mayImport: ['base/errors.ts'],
+    packages: ['ipaddr.js'],
+    why: 'the one check of addresses, for the broker’s connections and for the server roles',
+  },
+  'oauth/': {
+    mayImport: ['base/errors.ts'],
+    packages: ['openid-client', 'zod'],
+    why: 'the protocol is pure: fetch and clock are passed in',
+  },
+  'vault/': {
+    mayImport: ['base/errors.ts', 'base/private-file.ts', 'base/shield.ts'],
+    packages: ['zod', 'keytar'],
+    why: 'keeps secrets and knows not what they are',
+  },
+  'store/': {
+    mayImport: ['base/errors.ts', 'base/private-file.ts', 'vault/'],
+    packages: ['zod'],
+    why: 'keeps records and knows not what they say',
+  },
+  'audit/': {
+    mayImport: ['base/errors.ts', 'base/private-file.ts', 'vault/', 'store/'],
+    packages: ['zod'],
+    why: 'writes down what others did, and asks none of them',
+  },
+  'broker/': {
+    mayImport: ['base/errors.ts', 'base/private-file.ts', ...waiting, 'oauth/', 'vault/', 'store/', 'audit/'],
+    packages: ['zod'],
+    why: 'joins oauth and vault; who asks through which socket is not its business',
+  },
+  'ipc/wire/': {
+    mayImport: base,
+    packages: [],
+    why: 'loaded by every local client: no schema library, no native code',
+  },
+  'ipc/': {
+    mayImport: base,
+    packages: ['zod', 'koffi'],
+    why: 'carries requests and knows nothing of grants',
+  },
+  'client/': {
+    mayImport: [...base, 'ipc/wire/'],
+    packages: [],
+    why: 'other programs load it: it brings nothing of the broker along',
+  },
+  'daemon/': {
+    mayImport: [
+      ...base,
+      'base/addresses.ts',
+      ...waiting,
+      'oauth/',
+      'vault/',
+      'store/',
+      'audit/',
+      'broker/',
+      'ipc/',
+    ],
+    packages: ['zod', 'conf', 'koffi', 'undici'],
+    why: 'the composition root; hosts import it, it imports no host',
+  },
+  'cli/': {
+    mayImport: [...base, 'base/shield.ts', 'oauth/', 'ipc/', 'client/', 'daemon/'],
+    packages: ['zod'],
+    why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',
+  },
+};

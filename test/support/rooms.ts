@@ -1,0 +1,97 @@
+/**
+ * The rooms of the house: every folder with source files, from the ground up, and why it stands where it stands.
+ *
+ * Invariant: a file imports from its own room and from those before it. So no two rooms need each other, and a reader who
+ * goes down the list meets nothing that wasn't explained.
+ */
+import { importCycles, type Tree } from './imports.ts';
+
+export const rooms: Readonly<Record<string, string>> = {
+  'src/base': 'all the others stand on it',
+  'src/oauth/base': 'each request and each document keeps to these bounds',
+  'src/oauth/discovery': 'what a server says of itself doesn’t depend on who asks',
+  'src/oauth/client': 'a registration is made by what the server said of itself',
+  'src/oauth/grants': 'a token is asked for as a client, of a server that was found',
+  'src/vault/base': 'the kinds keep one contract and don’t know each other',
+  'src/vault/keychain': 'a kind of vault; the key of a sealed file may lie in it',
+  'src/vault/sealed': 'a kind of vault; opening and locking are not its business',
+  'src/vault': 'chooses a kind, so it knows them all',
+  'src/store': 'keeps records whatever they say; the vault proves them',
+  'src/audit': 'writes down what is handed to it',
+  'src/broker/records': 'facts alone: no rule and no request',
+  'src/broker/questions': 'a question shows facts, and knows nothing of what an answer leads to',
+  'src/broker/refusals': 'says why from facts and questions, for all who refuse',
+  'src/broker/grants': 'holds vault and index together before anything uses a grant',
+  'src/broker/tokens': 'a token needs a grant and asks nobody',
+  'src/broker/consent': 'which grant may serve is decided on what the vault says of it',
+  'src/broker/revocation': 'ends tokens and grants, whoever allowed them',
+  'src/broker/loopback': 'hears the browser, and doesn’t know what for',
+  'src/broker/sign-in': 'joins discovery, loopback, consent and grants',
+  'src/broker': 'the whole way of a request in one place',
+  'src/ipc/wire': 'every local client loads it',
+  'src/ipc/protocol': 'schemas of what the wire carries',
+  'src/ipc/peer': 'reads what the system says of a process, for the server and for cards',
+  'src/ipc/server': 'joins wire, schemas and peers, and is handed what answers',
+  'src/client': 'beside the server: both stand on the wire',
+  'src/daemon/system': 'the machine is there before any home',
+  'src/daemon/home': 'a home is a place before it has settings',
+  'src/daemon/clients': 'tells programs apart, without a setting or a key',
+  'src/daemon/settings': 'what is written in a home counts as its vault says',
+  'src/daemon/vault': 'settings say which vault it is and when it locks',
+  'src/daemon/methods': 'joins wire and broker, and is handed home, vault and settings',
+  'src/daemon': 'puts all of it together',
+  'src/cli/terminal': 'reads and prints without a broker',
+  'src/cli/broker': 'reaches the broker, for every command',
+  'src/cli/commands': 'each stands alone on the two rooms before',
+  'src/cli': 'chooses the command that is loaded',
+  'demo/servers': 'knows the protocol and nothing of Keyturn',
+  demo: 'plays with the servers and the delivered program',
+  'electron/base': 'words and files, for every part of the app',
+  'electron/system': 'the machine, without a window',
+  'electron/tray': 'shows what is so, without a window',
+  'electron/bridge': 'one table for both ends, the page’s and the app’s',
+  'electron/windows': 'answers by the table, for its own pages only',
+  electron: 'puts daemon, tray and windows together',
+  'renderer/base': 'words and types, for every part of the page',
+  'renderer/state': 'knows what is so and draws nothing',
+  'renderer/parts': 'draws what it is handed, wherever it stands',
+  'renderer/lists': 'made of parts, for rows of any kind',
+  'renderer/cards': 'a card stands in a window of its own too, without any view',
+  'renderer/views/vault': 'the other views can’t do without it, since a locked vault stops them all',
+  'renderer/views/activity': 'its rows are shown for one server as well',
+  'renderer/views/servers': 'a view; of others it shows the rows of activity',
+  'renderer/views/programs': 'a view; it needs no other',
+  'renderer/views/settings': 'a view; it locks and opens the vault',
+  'renderer/views': 'stands around the others',
+  renderer: 'chooses what a window shows',
+};
+
+/** How many files a reader still takes in at a glance; a few more are no fault yet. */
+const mostFiles = 16;
+
+/** One file a command: there are as many as there are commands. */
+const unbounded = ['src/cli/commands'];
+
+/** Everything a tree breaks of this order, as sentences. Its paths go from the project's root. */
+export function roomFaults(tree: Tree): string[] {
+  const order = Object.keys(rooms);
+  const files = Map.groupBy(tree.keys(), roomOf);
+  const homeless = [...files.keys()].filter((room) => !order.includes(room));
+  const full = [...files].filter(([room, { length }]) => length > mostFiles && !unbounded.includes(room));
+  const upward = [...tree].flatMap(([file, { imports }]) =>
+    imports
+      .map(({ target }) => target)
+      .filter((target) => order.indexOf(roomOf(target)) > order.indexOf(roomOf(file)))
+      .map((target) => `${file} imports ${target}: ${rooms[roomOf(file)]}`),
+  );
+  return [
+    ...homeless.map((room) => `${room}/ is no room: give it a row`),
+    ...full.map(([room, { length }]) => `${room}/ has ${length} files: which questions does it answer?`),
+    ...upward,
+    ...importCycles(tree),
+  ];
+}
+
+function roomOf(file: string): string {
+  return file.slice(0, file.lastIndexOf('/'));
+}
