@@ -36,7 +36,7 @@ export interface LoopbackAnswer {
 }
 
 /** A whole sign-in takes seven requests; more than three times that is a loop. */
-const mostSteps = 20;
+const maxSteps = 20;
 
 /** What browsers say of a page in a tab. */
 const navigation = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' } as const;
@@ -53,14 +53,14 @@ export async function signInAt(url: string | URL, options: UserAgentOptions): Pr
   try {
     const jar = options.jar ?? new CookieJar();
     let next: Step = { url: new URL(url) };
-    for (let step = 0; step < mostSteps; step += 1) {
+    for (let step = 0; step < maxSteps; step += 1) {
       const response = await request(next, jar, browser);
       if (next.url.protocol === 'http:' && !isRedirect(response)) {
         return { status: response.status, page: await response.text() };
       }
       next = await nextStep(next.url, response, options);
     }
-    throw new KeyturnError('login_failed', `The sign-in did not end within ${mostSteps} pages.`);
+    throw new KeyturnError('login_failed', `The sign-in did not end within ${maxSteps} pages.`);
   } finally {
     await agent.destroy();
   }

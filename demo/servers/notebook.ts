@@ -20,7 +20,7 @@ export const toolScopes: ReadonlyMap<string, readonly string[]> = new Map([
 export const notebookScopes: readonly string[] = [...new Set([...toolScopes.values()].flat())];
 
 /** Longest note, in characters: this is a demo, not a store. */
-const longestNote = 1000;
+const maxNoteLength = 1000;
 
 const subject = z.object({ sub: z.string() });
 
@@ -35,7 +35,7 @@ export function notebookServer(notebooks: Notebooks): McpServer {
     'add-note',
     {
       description: 'Adds a note for the signed-in account.',
-      inputSchema: { note: z.string().max(longestNote) },
+      inputSchema: { note: z.string().max(maxNoteLength) },
     },
     ({ note }, extra) => {
       const account = accountOf(extra.authInfo);

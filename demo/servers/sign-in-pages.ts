@@ -26,7 +26,7 @@ const requestParameters = z.object({
 const form = z.object({ login: z.string().optional(), decision: z.enum(['allow', 'deny']).optional() });
 
 /** A form of ours holds one short field; anything longer isn't one of ours. In bytes. */
-const longestForm = 4096;
+const maxFormLength = 4096;
 
 /** Serves `/interaction/…`; a request that belongs to no waiting authorization gets an error page. */
 export function signInPages(provider: Provider, options: SignInOptions) {
@@ -113,7 +113,7 @@ async function readForm(request: IncomingMessage): Promise<Record<string, string
   for await (const chunk of request) {
     if (!(chunk instanceof Uint8Array)) throw new TypeError('a request is read as bytes');
     length += chunk.length;
-    if (length > longestForm) throw new RangeError('the form is too long');
+    if (length > maxFormLength) throw new RangeError('the form is too long');
     chunks.push(chunk);
   }
   return Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString('utf8')));

@@ -29,7 +29,7 @@ export interface MenuState extends Summary {
 const line: Row = { kind: 'line' };
 
 /** More than a screen's height helps nobody: the window shows all. */
-const mostServers = 20;
+const maxServers = 20;
 
 export function menuRows(state: MenuState): readonly Row[] {
   const questions = state.questions.map(questionRow);
@@ -56,7 +56,7 @@ function questionRow(question: Question): Row {
 function serverRows(servers: readonly Server[]): readonly Row[] {
   if (servers.length === 0) return [{ kind: 'text', label: words.noServers }];
   const pressing = servers.toSorted((a, b) => Number(isSignedOut(b)) - Number(isSignedOut(a)));
-  return pressing.slice(0, mostServers).map((server) => ({
+  return pressing.slice(0, maxServers).map((server) => ({
     kind: 'group',
     label: inMenu(`${serverName(server.endpoint)}: ${serverState(server)}`),
     rows: [

@@ -17,7 +17,7 @@ import type { OurWindow, Windows } from './windows.ts';
 export type WindowDeeds = (window: OurWindow) => Deed;
 
 /** Requests of one window. Our page has a handful at a time: its lists, and what was pressed. */
-export const mostUnderWay = 32;
+export const maxConcurrent = 32;
 
 export function answerWindows(ipcMain: IpcMain, windows: Pick<Windows, 'of'>, deeds: WindowDeeds): void {
   const underWay = new WeakMap<OurWindow, number>();
@@ -25,7 +25,7 @@ export function answerWindows(ipcMain: IpcMain, windows: Pick<Windows, 'of'>, de
   ipcMain.handle(callMessage, async (event, channel: unknown, params: unknown) => {
     const window = senderOf(event, windows);
     if (!window) return answer(foreign, channel, params);
-    if (count(window) >= mostUnderWay) return answer(tooMany, channel, params);
+    if (count(window) >= maxConcurrent) return answer(tooMany, channel, params);
     underWay.set(window, count(window) + 1);
     try {
       return await answer(deeds(window), channel, params);
@@ -57,7 +57,7 @@ const foreign: Deed = () =>
 const tooMany: Deed = () =>
   Promise.reject(
     new KeyturnError('rate_limited', 'This window asks too much at once.', {
-      rule: `at most ${mostUnderWay} requests of a window are under way`,
+      rule: `at most ${maxConcurrent} requests of a window are under way`,
       hint: 'Wait a moment. If it goes on, close the window and open Keyturn from its icon.',
       retryAfter: 1,
     }),

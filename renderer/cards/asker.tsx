@@ -15,7 +15,7 @@ import type { Asker as AskerFacts, LocalClient, Question } from '../base/views.t
 const words = strings.card;
 
 /** Characters of a path. */
-export const longestPath = 300;
+export const maxPathLength = 300;
 
 interface AskerProps {
   readonly question: Question;
@@ -68,7 +68,7 @@ function File({ asker, paired }: { readonly asker: AskerFacts; readonly paired: 
   return (
     <ScrollBox label={words.file}>
       <p class="path">
-        <Foreign text={file} bound={longestPath} />
+        <Foreign text={file} bound={maxPathLength} />
         {executable === undefined && <span class="dim"> {words.seenAtPairing}</span>} {mark}
       </p>
     </ScrollBox>
@@ -167,7 +167,7 @@ function OtherFile({
     <Notice kind="warn">
       {words.otherFile}{' '}
       <span class="path">
-        <Foreign text={before} bound={longestPath} />
+        <Foreign text={before} bound={maxPathLength} />
       </span>
     </Notice>
   );

@@ -7,7 +7,7 @@ import { ConsentForm } from './consent-form.tsx';
 import type { CardProps } from './consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { Foreign } from '../parts/foreign.tsx';
-import { longestPath } from './asker.tsx';
+import { maxPathLength } from './asker.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
@@ -64,5 +64,5 @@ export function UnconfirmedFacts({ settings }: { readonly settings: readonly Unc
 
 function Text({ of }: { readonly of: Unconfirmed['value'] }) {
   if (of === undefined || of === null) return <>{words.unset}</>;
-  return <Foreign text={settingText(of)} bound={longestPath} />;
+  return <Foreign text={settingText(of)} bound={maxPathLength} />;
 }

@@ -12,11 +12,11 @@ import { fit } from '../base/foreign-text.ts';
 export const OnCard = createContext(false);
 
 /** Characters of one text on a card: more than any field of the wire has. The channel's schema refuses longer ones. */
-const longestOnCard = 8192;
+const maxLengthOnCard = 8192;
 
 /** How much of a text is shown here; undefined for as much as is usual. */
 function useBound(bound?: number): number | undefined {
-  return useContext(OnCard) ? longestOnCard : bound;
+  return useContext(OnCard) ? maxLengthOnCard : bound;
 }
 
 export function Foreign({ text, bound }: { readonly text: string; readonly bound?: number }) {

@@ -6,10 +6,10 @@ import type { Refusal } from '../base/views.ts';
 import { fromNow } from '../base/words.ts';
 
 /** Characters: a sentence of the broker's with a quotation in it is shorter. */
-const longestSentence = 600;
+const maxSentenceLength = 600;
 
 /** The broker's sentences hold foreign text that is quoted already; fit again, since a window trusts nobody. */
-const sentence = (text: string): string => fit(text, longestSentence).text;
+const sentence = (text: string): string => fit(text, maxSentenceLength).text;
 
 export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) {
   if (refusal === undefined) return null;

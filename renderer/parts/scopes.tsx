@@ -10,7 +10,7 @@ export function scopeNames(scope: string | undefined): string[] {
 }
 
 /** Names shown of one grant in a list; more are summed up, so that one row stays a row. A card has them all. */
-const mostShown = 40;
+const maxShown = 40;
 
 interface ScopesProps {
   readonly names: readonly string[];
@@ -19,7 +19,7 @@ interface ScopesProps {
 }
 
 export function Scopes({ names, fresh = [] }: ScopesProps) {
-  const most = useContext(OnCard) ? names.length : mostShown;
+  const most = useContext(OnCard) ? names.length : maxShown;
   if (names.length === 0) return <span class="dim">{strings.servers.noScopes}</span>;
   const more = names.length - most;
   return (

@@ -66,16 +66,16 @@ function linkOver(previous: string, open: string | Buffer, key: KeyObject | unde
 /** 43 characters of base64url are 32 bytes. */
 const linkEnding = /,"(mac|hash)":"([\w-]{43})"\}$/;
 /** Bytes of the longer of the two endings. */
-const longestEnding = ',"hash":""}'.length + 43;
+const maxEndingLength = ',"hash":""}'.length + 43;
 /** 15 digits stay a safe integer. A line that claims more was not written by us. */
 const sequenceStart = /^\{"sequence":([1-9]\d{0,14}),/;
 /** Bytes that hold the start above. */
-const longestStart = '{"sequence":,'.length + 15;
+const maxStartLength = '{"sequence":,'.length + 15;
 
 /** The link of a line, without reading the row; undefined where the line carries none. */
 export function peekLink(line: Buffer): ChainLink | undefined {
-  const ending = linkEnding.exec(line.toString('latin1', Math.max(0, line.length - longestEnding)));
-  const start = sequenceStart.exec(line.toString('latin1', 0, longestStart));
+  const ending = linkEnding.exec(line.toString('latin1', Math.max(0, line.length - maxEndingLength)));
+  const start = sequenceStart.exec(line.toString('latin1', 0, maxStartLength));
   if (ending?.[2] === undefined || start === null) return undefined;
   return { sequence: Number(start[1]), head: ending[2], keyed: ending[1] === 'mac' };
 }

@@ -8,7 +8,7 @@ import { readRow } from './audit-row.ts';
 import type { StoredRow } from './audit-row.ts';
 
 /** Rows that `tailAudit` gives at most: some hundred kilobytes, well within one frame of the socket. */
-export const longestTail = 1000;
+export const maxTail = 1000;
 
 /**
  * The last `count` rows, oldest first; lines that hold no row are left out. With `about`, an id, only
@@ -19,7 +19,7 @@ export async function tailAudit(
   count: number,
   about?: string,
 ): Promise<readonly StoredRow[]> {
-  const wanted = Math.min(count, longestTail);
+  const wanted = Math.min(count, maxTail);
   let rows: StoredRow[] = [];
   const snapshot = await openSnapshot(auditFile(folder));
   try {

@@ -124,7 +124,7 @@ async function openFile(file: string): Promise<OpenFile | undefined> {
 /** Bytes of a read: large enough that reads are few, small beside the log. */
 const chunkSize = 64 * 1024;
 /** Bytes of a line. Ours stay far below; a longer one is foreign and is taken in pieces. */
-const longestLine = 1024 * 1024;
+const maxLineLength = 1024 * 1024;
 
 async function* linesOf({ handle, path: file, size }: OpenFile): AsyncGenerator<LogLine, void, undefined> {
   let rest: Buffer = Buffer.alloc(0);
@@ -143,7 +143,7 @@ async function* linesOf({ handle, path: file, size }: OpenFile): AsyncGenerator<
       start = end + 1;
     }
     rest = data.subarray(start);
-    if (rest.length > longestLine) {
+    if (rest.length > maxLineLength) {
       yield { bytes: rest, isWhole: true };
       rest = Buffer.alloc(0);
     }

@@ -9,7 +9,7 @@ import type { AuditRow, Entry } from './audit-row.ts';
 /** Milliseconds that one row may stand for. A minute is as exact as a person reads a log. */
 export const repeatWindow = 60_000;
 /** Different answers gathered at once. Far above a desk's; it bounds memory and what a flood can write. */
-const mostGroups = 1000;
+const maxGroups = 1000;
 
 interface Group {
   readonly row: AuditRow;
@@ -36,8 +36,8 @@ export class Repeats {
       group.last = now;
       return [];
     }
-    const ended = group || this.#groups.size >= mostGroups ? this.end(now) : [];
-    if (this.#groups.size >= mostGroups) return undefined; // none had ended
+    const ended = group || this.#groups.size >= maxGroups ? this.end(now) : [];
+    if (this.#groups.size >= maxGroups) return undefined; // none had ended
     this.#groups.set(key, { row, since: now, count: 0, first: now, last: now });
     return [...ended, { time: now, row }];
   }

@@ -128,9 +128,9 @@ export function readRow(line: Buffer): StoredRow | undefined {
 }
 
 /** Characters of one text. Real endpoints and names are far shorter; more would only fill the log. */
-const longestText = 1024;
+const maxTextLength = 1024;
 /** Scope names of one row. Grants seldom have ten; a hostile request may name thousands. */
-const mostScopes = 64;
+const maxScopes = 64;
 
 /** What is written of an entry, in the order of the file. */
 export function bodyOf(sequence: number, { time, row, repeats }: Entry): Record<string, unknown> {
@@ -152,13 +152,13 @@ export function bodyOf(sequence: number, { time, row, repeats }: Entry): Record<
 }
 
 function text(value: string | undefined): string | undefined {
-  return value === undefined || value.length <= longestText ? value : `${value.slice(0, longestText)}…`;
+  return value === undefined || value.length <= maxTextLength ? value : `${value.slice(0, maxTextLength)}…`;
 }
 
 function scopeOf(scope: readonly string[] | undefined): readonly (string | undefined)[] | undefined {
   if (scope === undefined) return undefined;
-  const names = scope.slice(0, mostScopes).map(text);
-  return scope.length > mostScopes ? [...names, '…'] : names;
+  const names = scope.slice(0, maxScopes).map(text);
+  return scope.length > maxScopes ? [...names, '…'] : names;
 }
 
 function withoutSecrets(url: string | undefined): string | undefined {

@@ -70,7 +70,7 @@ export interface AuditState {
 /** How long a row about a token may wait in memory, in milliseconds. */
 const noteDelay = 1000;
 /** Rows held in memory at most; beyond it a row says how many were lost. */
-const mostBuffered = 10_000;
+const maxBuffered = 10_000;
 /** Rows linked and written in one go: 2 or 3 ms of work, so that a token request never waits longer. */
 const batchSize = 250;
 
@@ -165,14 +165,14 @@ export class AuditFile implements Audit {
 
   async #record(row: AuditRow | OwnRow): Promise<void> {
     // Rows of earlier failures fill the buffer: they must go first, or this one is refused with their error.
-    if (this.#buffer.length >= mostBuffered) await this.#drain();
+    if (this.#buffer.length >= maxBuffered) await this.#drain();
     this.#buffer.push({ time: this.#now(), row });
     this.#isUrgent = true;
     await this.#drain();
   }
 
   #push(entries: readonly Entry[]): void {
-    const room = mostBuffered - this.#buffer.length;
+    const room = maxBuffered - this.#buffer.length;
     for (const entry of entries.slice(0, room)) this.#buffer.push(entry);
     for (const { repeats } of entries.slice(room)) this.#lose(repeats?.count ?? 1);
     this.#timer ??= setTimeout(() => void this.#drain().catch(() => undefined), noteDelay).unref();

@@ -7,7 +7,7 @@
 
 /** DESIGN, Numbers: 1 s doubling to 5 min. In milliseconds. */
 export const firstWait = 1000;
-export const longestWait = 300_000;
+export const maxWait = 300_000;
 /** The part of a wait that is left to chance, so that many machines don't come back in one moment. */
 const jitter = 0.25;
 
@@ -52,7 +52,7 @@ export class Backoff {
     const now = this.#now();
     const before = this.#failures.get(key);
     const inARow = (before?.inARow ?? 0) + 1;
-    const wait = pause(inARow, firstWait, longestWait);
+    const wait = pause(inARow, firstWait, maxWait);
     const askedUntil = now + retryAfter * 1000;
     const nextTryAt = Math.max(now + wait, askedUntil);
     this.#failures.set(key, { inARow, since: before?.since ?? now, nextTryAt, askedUntil });

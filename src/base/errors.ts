@@ -131,14 +131,14 @@ export function isReason(value: unknown): value is Reason {
 }
 
 /** Longest piece of foreign text that a message repeats, in characters: a sentence, not a page. */
-const longestQuote = 200;
+const maxQuoteLength = 200;
 
 /**
  * Foreign text made fit to show: bounded, in quotation marks, with control characters, line breaks
  * and direction overrides written as escapes. For text from servers, local clients and files.
  */
 export function quoted(text: string): string {
-  const bounded = text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text;
+  const bounded = text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength)}…` : text;
   return JSON.stringify(bounded).replace(
     /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -41,7 +41,7 @@ import type { Token, TokenRequest } from './questions/token-request.ts';
 import { tokenOf } from './tokens/token-source.ts';
 
 /** A request looks at its grant anew after each sign-in, card or lost race; more rounds mean something flaps. */
-const mostRounds = 6;
+const maxRounds = 6;
 
 export interface LoginRequest {
   readonly resource: string;
@@ -158,7 +158,7 @@ export class Broker {
   }
 
   async #walk(asked: Asked): Promise<Token> {
-    for (let round = 0; round < mostRounds; round += 1) {
+    for (let round = 0; round < maxRounds; round += 1) {
       try {
         const token = await this.#round(asked);
         if (token) return token;

@@ -26,7 +26,7 @@ export interface FetchOptions {
 }
 
 /** The Fetch standard follows 20; within one endpoint more than 5 is a loop. */
-const mostRedirects = 5;
+const maxRedirects = 5;
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
@@ -49,12 +49,12 @@ interface Replayable {
 export function createFetch(connection: Connection, options: FetchOptions): typeof globalThis.fetch {
   const endpoint = endpointUrl(options.resource);
   const send = options.fetch ?? globalThis.fetch;
-  const mostAttempts = Math.min(5, Math.max(1, options.maxAttempts ?? 3));
+  const maxAttempts = Math.min(5, Math.max(1, options.maxAttempts ?? 3));
   const worked = new WorkedTokens();
   return async (input, init) => {
     if (!isWithin(endpoint, new URL(input instanceof Request ? input.url : input))) return send(input, init);
     const request = await replayable(input, init);
-    return new AuthorizedRequest({ connection, options, endpoint, send, worked }).run(request, mostAttempts);
+    return new AuthorizedRequest({ connection, options, endpoint, send, worked }).run(request, maxAttempts);
   };
 }
 
@@ -128,7 +128,7 @@ class AuthorizedRequest {
     this.#worked = worked;
   }
 
-  async run(first: Replayable, mostAttempts: number): Promise<Response> {
+  async run(first: Replayable, maxAttempts: number): Promise<Response> {
     let request = first;
     let token = await this.#getToken(request, {});
     let attempts = 1;
@@ -136,13 +136,13 @@ class AuthorizedRequest {
     for (;;) {
       const response = await this.#send(request, token);
       this.#worked.note(token, response);
-      const moved = redirects < mostRedirects ? this.#redirected(request, response) : undefined;
+      const moved = redirects < maxRedirects ? this.#redirected(request, response) : undefined;
       if (moved) {
         redirects += 1;
         request = moved;
       } else {
         const next =
-          attempts < mostAttempts ? await this.#afterChallenge(request, response, token) : undefined;
+          attempts < maxAttempts ? await this.#afterChallenge(request, response, token) : undefined;
         if (!next) return response;
         attempts += 1;
         token = next;

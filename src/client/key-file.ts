@@ -14,7 +14,7 @@ import type { HomePaths } from '../base/paths.ts';
 import { checkPrivate } from '../base/private-file.ts';
 
 /** Bytes of a key file: an identity takes 150. */
-const longestKeyFile = 4096;
+const maxKeyFileLength = 4096;
 
 /** A name that can stand in a file's name on every system; starts with a letter or digit. */
 const fileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -41,7 +41,7 @@ export function readKeyFile(file: string): Identity {
   try {
     const found = fs.fstatSync(fd, { bigint: true });
     checkPrivate(found, file, 'file');
-    const identity = found.size > longestKeyFile ? undefined : parse(fs.readFileSync(fd, 'utf8'));
+    const identity = found.size > maxKeyFileLength ? undefined : parse(fs.readFileSync(fd, 'utf8'));
     if (isIdentity(identity)) return identity;
   } finally {
     fs.closeSync(fd);

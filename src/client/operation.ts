@@ -15,15 +15,15 @@ export interface OperationRequest {
 }
 
 /** Characters that the message's own words may take; the path keeps as many. Tools have names far shorter than this. */
-const longestCall = 128;
+const maxCallLength = 128;
 
 /** Bytes. A message beyond that carries data along, and is named by its path and headers alone. */
-const largestMessage = 256 * 1024;
+const maxMessage = 256 * 1024;
 
 /** `POST /mcp tools/call search`; `GET /reports` where the request is no message of the protocol. */
 export function operationOf(request: OperationRequest): string {
-  const call = (callInHeaders(request.headers) ?? callInBody(request.body) ?? '').slice(0, longestCall);
-  const path = `${request.method} ${request.url.pathname}`.slice(0, longest.operation - longestCall - 1);
+  const call = (callInHeaders(request.headers) ?? callInBody(request.body) ?? '').slice(0, maxCallLength);
+  const path = `${request.method} ${request.url.pathname}`.slice(0, longest.operation - maxCallLength - 1);
   return call === '' ? path : `${path} ${call}`;
 }
 
@@ -35,7 +35,7 @@ function callInHeaders(headers: Headers): string | undefined {
 
 /** Earlier revisions say it in the JSON-RPC message alone, or in several messages that are sent as one. */
 function callInBody(body: Uint8Array | undefined): string | undefined {
-  if (body === undefined || body.byteLength > largestMessage) return undefined;
+  if (body === undefined || body.byteLength > maxMessage) return undefined;
   const calls = [messageIn(body)].flat().flatMap((message) => {
     const method = field(message, 'method');
     const params = field(message, 'params');

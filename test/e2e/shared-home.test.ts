@@ -13,7 +13,7 @@ const isSoak = process.env['KEYTURN_SOAK'] === '1';
 const { duration, lifetime } = isSoak ? { duration: 60, lifetime: 10 } : { duration: 12, lifetime: 3 };
 
 /** As many as expire in that time, less the first and the last. */
-const fewestTokens = Math.floor(duration / lifetime) - 1;
+const minTokens = Math.floor(duration / lifetime) - 1;
 
 const processes = 5;
 
@@ -77,7 +77,7 @@ it(
     const end = start + duration * 1000;
     const process = async (): Promise<void> => {
       // A busy machine gets the time it needs to see as many tokens.
-      while (performance.now() < end || different() < fewestTokens) {
+      while (performance.now() < end || different() < minTokens) {
         calls.push(await call());
         await sleep(pause);
       }
@@ -95,7 +95,7 @@ it(
     });
     // Each token was replaced once, when a fifth of its life was left: not once for each process.
     const most = Math.ceil((performance.now() - start) / due);
-    expect(counts.refreshes).toBeGreaterThanOrEqual(fewestTokens - 1);
+    expect(counts.refreshes).toBeGreaterThanOrEqual(minTokens - 1);
     expect(counts.refreshes).toBeLessThanOrEqual(most);
   },
 );

@@ -2,7 +2,7 @@
 import type { IpcMain, IpcMainInvokeEvent } from 'electron';
 import { expect, it } from 'vitest';
 import type { Envelope } from '../../electron/bridge/channels.ts';
-import { answerWindows, mostUnderWay } from '../../electron/windows/ipc.ts';
+import { answerWindows, maxConcurrent } from '../../electron/windows/ipc.ts';
 import { entryPage, pageOrigin } from '../../electron/windows/page.ts';
 import type { OurWindow } from '../../electron/windows/windows.ts';
 
@@ -21,7 +21,7 @@ function windowAsking(deed: () => Promise<unknown>): () => Promise<Envelope<unkn
 it('is so many requests under way; the next is refused, until one is answered', async () => {
   const held = Promise.withResolvers<unknown>();
   const asks = windowAsking(() => held.promise);
-  const underWay = Array.from({ length: mostUnderWay }, asks);
+  const underWay = Array.from({ length: maxConcurrent }, asks);
   expect(await asks()).toMatchObject({ ok: false, refusal: { reason: 'rate_limited', retryAfter: 1 } });
   held.resolve({});
   for (const envelope of await Promise.all(underWay)) expect(envelope).toMatchObject({ ok: true });
@@ -30,7 +30,7 @@ it('is so many requests under way; the next is refused, until one is answered', 
 
 it('counts what was refused as answered too', async () => {
   const asks = windowAsking(() => Promise.reject(new Error('out of order')));
-  for (let left = mostUnderWay * 2; left > 0; left -= 1) {
+  for (let left = maxConcurrent * 2; left > 0; left -= 1) {
     expect(await asks()).toMatchObject({ refusal: { reason: 'internal' } });
   }
 });

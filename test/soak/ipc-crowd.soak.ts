@@ -12,7 +12,7 @@ import { numberFrom, report } from './report.ts';
 const perClient = 1000;
 
 /** Bytes a connection may leave behind. A leaked session alone would hold several thousand. */
-const mostLeft = 2000;
+const maxLeft = 2000;
 
 test('a crowd is held and served, an honest client beside it too, and nothing is left behind', async () => {
   const connections = numberFrom('KEYTURN_SOAK_CONNECTIONS', 10_000);
@@ -41,5 +41,5 @@ test('a crowd is held and served, an honest client beside it too, and nothing is
   report('ipc-crowd', { connections, answered, memoryHeld, memoryLeft, descriptorsLeft });
   expect(answered).toBe(connections);
   expect(descriptorsLeft).toBeLessThanOrEqual(0);
-  expect(memoryLeft).toBeLessThan(connections * mostLeft);
+  expect(memoryLeft).toBeLessThan(connections * maxLeft);
 });

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../broker/rig.ts';
 /** How many writers are killed. */
 const kills = 8;
 /** Milliseconds of writing, at most, before the kill: some dozen changes. */
-const longestLife = 150;
+const maxLife = 150;
 
 const script = path.join(import.meta.dirname, '..', 'support', 'authority-writer.ts');
 
@@ -31,7 +31,7 @@ test(`a change that was answered counts when its broker is killed, ${kills} time
   const folder = temporaryFolder();
   let [decisions, from]: [Decisions, number] = [{}, 1];
   for (let round = 0; round < kills; round++) {
-    const answered = await killedWriter({ script, place: folder, from, longestLife });
+    const answered = await killedWriter({ script, place: folder, from, maxLife });
     expect(answered).toBeGreaterThanOrEqual(from);
     const vault = await vaultIn(folder);
     const survivor = await startOn(folder, vault);

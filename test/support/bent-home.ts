@@ -86,7 +86,7 @@ export interface Called {
 }
 
 /** A program gives up after so many refusals of one call: more than Keyturn itself allows. */
-const mostTries = 6;
+const maxTries = 6;
 
 const noRun: Run = { code: 0, stdout: '', stderr: '' };
 
@@ -106,7 +106,7 @@ export class LocalProgram {
   /** Calls the protected server until it answers otherwise than 401 and 403, or `keyturn token` refuses. */
   async call(): Promise<Called> {
     const runs: Run[] = [];
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < maxTries; tries += 1) {
       const { status, challenge } = await this.#request();
       const isRefused = status === 401 || status === 403;
       const end = { status, runs, run: runs.at(-1) ?? noRun };

@@ -122,18 +122,18 @@ async function keyPin(origin: string, ca: string): Promise<string> {
 }
 
 /** Sign-in, its complaint, consent: more pages than that are a loop. */
-const mostPages = 6;
+const maxPages = 6;
 
 async function goThrough(page: Page, url: string, person: Person): Promise<LastPage> {
   let last: Response | null = await page.goto(url);
-  for (let step = 0; step < mostPages; step += 1) {
+  for (let step = 0; step < maxPages; step += 1) {
     const act = await actionOf(page, person);
     if (act === undefined) {
       return { status: last?.status() ?? 0, url: page.url(), text: await page.locator('body').innerText() };
     }
     [last] = await Promise.all([pageAfter(page), page.waitForEvent('load'), act()]);
   }
-  throw new Error(`the sign-in did not end within ${mostPages} pages`);
+  throw new Error(`the sign-in did not end within ${maxPages} pages`);
 }
 
 /** The next page's response; rejects at once where nobody answers, since a browser shows a page of its own then. */

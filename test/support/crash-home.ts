@@ -225,10 +225,10 @@ export interface CrashRun {
 }
 
 /** Milliseconds from the start of the load to the kill, at most: less than a token lives. */
-const longestLoad = 250;
+const maxLoad = 250;
 
 /** Milliseconds that the answer to a refresh is under way, at most, so that kills fall into some. */
-const longestHold = 60;
+const maxHold = 60;
 
 /** Kills the broker so often, at moments that `seed` decides as far as a machine lets it. */
 export async function crashRun(world: TestWorld, { kills, seed }: CrashRun): Promise<CrashNumbers> {
@@ -236,11 +236,11 @@ export async function crashRun(world: TestWorld, { kills, seed }: CrashRun): Pro
   const crash = new CrashHome(world);
   try {
     await crash.open();
-    world.authorizationServer.setTokenGate(() => ({ answerAfter: sleep(longestHold * chance()) }));
+    world.authorizationServer.setTokenGate(() => ({ answerAfter: sleep(maxHold * chance()) }));
     for (let kill = 0; kill < kills; kill += 1) {
       const grants = await crash.grants();
       const ended = await crash.load();
-      await sleep(longestLoad * chance());
+      await sleep(maxLoad * chance());
       await crash.kill();
       await ended();
       await crash.judge(await crash.honoured(grants));

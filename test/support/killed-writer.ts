@@ -9,17 +9,17 @@ export interface Writing {
   readonly place: string;
   readonly from: number;
   /** Milliseconds from its first word to the kill, at most. */
-  readonly longestLife: number;
+  readonly maxLife: number;
 }
 
 /** Kills it at a random moment; answers the last step that it said. */
-export async function killedWriter({ script, place, from, longestLife }: Writing): Promise<number> {
+export async function killedWriter({ script, place, from, maxLife }: Writing): Promise<number> {
   const child = spawn(process.execPath, [script, place, String(from)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (output === '') setTimeout(() => child.kill('SIGKILL'), randomInt(longestLife));
+    if (output === '') setTimeout(() => child.kill('SIGKILL'), randomInt(maxLife));
     output += text;
   });
   const signal = await new Promise((resolve) => {

@@ -18,7 +18,7 @@ export interface Exchange {
 }
 
 /** Bytes of a body that are kept: more than any real answer has, less than a hostile one without end. */
-const mostKept = 256 * 1024;
+const maxKept = 256 * 1024;
 
 /** Bytes as they go by, up to the bound. */
 class Kept {
@@ -26,7 +26,7 @@ class Kept {
   #size = 0;
 
   add(chunk: unknown): void {
-    if (this.#size >= mostKept) return;
+    if (this.#size >= maxKept) return;
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     if (!(bytes instanceof Uint8Array)) return;
     this.#pieces.push(Buffer.from(bytes));

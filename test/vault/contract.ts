@@ -6,7 +6,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Vault } from '../../src/vault/base/vault.ts';
-import { longestSecret } from '../../src/vault/base/vault.ts';
+import { maxSecretLength } from '../../src/vault/base/vault.ts';
 
 const id = 'grant.1';
 
@@ -109,7 +109,7 @@ export function vaultContract(name: string, open: () => Vault): void {
       ['an empty one', ''],
       ['one with NUL', 'hidden\0tail'],
       ['one with half a character', 'hidden\ud800'],
-      ['one beyond 1 MiB', 'hidden'.padEnd(longestSecret + 1, 'x')],
+      ['one beyond 1 MiB', 'hidden'.padEnd(maxSecretLength + 1, 'x')],
     ])('refuses a secret it could not keep, %s, without repeating it', async (_, secret) => {
       const error: unknown = await vault.write(id, secret).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ reason: 'invalid_request' });

@@ -12,7 +12,7 @@ const words = strings.activity;
 const plainOutcome = 'ok';
 
 /** Scopes of one row; the export has all. */
-const mostScopes = 12;
+const maxScopes = 12;
 
 export function AuditEntry({ row }: { readonly row: AuditRow }) {
   const { event, outcome = plainOutcome, client, endpoint, issuer, scope = [], count = 1, time } = row;
@@ -41,7 +41,7 @@ export function AuditEntry({ row }: { readonly row: AuditRow }) {
       )}
       {scope.length > 0 && (
         <p class="entry-scopes small">
-          {scope.slice(0, mostScopes).map((name) => (
+          {scope.slice(0, maxScopes).map((name) => (
             <code key={name}>
               <Foreign text={name} bound={80} />
             </code>

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { commandName } from '../../cards/allowance.ts';
 import { announce } from '../../state/announcement.ts';
-import { FileMark, longestPath } from '../../cards/asker.tsx';
+import { FileMark, maxPathLength } from '../../cards/asker.tsx';
 import { useDeed } from '../../state/deed.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Foreign } from '../../parts/foreign.tsx';
@@ -81,7 +81,7 @@ function File({ program: { executable, file } }: { readonly program: LocalClient
         {executable !== undefined && (
           <>
             <span class="visually-hidden">{words.file}: </span>
-            <Foreign text={executable} bound={longestPath} />{' '}
+            <Foreign text={executable} bound={maxPathLength} />{' '}
           </>
         )}
         <FileMark standing={standing} />

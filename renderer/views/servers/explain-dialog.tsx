@@ -20,7 +20,7 @@ import { number } from '../../base/words.ts';
 const words = strings.explain;
 
 /** Characters: a sentence of the broker's. */
-const longestSentence = 600;
+const maxSentenceLength = 600;
 
 interface ExplainDialogProps {
   readonly grant: Grant;
@@ -86,7 +86,7 @@ function Standing({ explanation }: { readonly explanation: Explanation }) {
           </Fact>
         )}
         <Fact name={words.next}>{refresh ? <Next {...refresh} /> : words.nextBy.over}</Fact>
-        {clock !== undefined && <Fact name={words.clock}>{fit(clock, longestSentence).text}</Fact>}
+        {clock !== undefined && <Fact name={words.clock}>{fit(clock, maxSentenceLength).text}</Fact>}
         {refusals.length > 0 && (
           <Fact name={words.refused}>
             {refusals.map((refusal) => (

@@ -20,7 +20,7 @@ import { listed, number } from '../../base/words.ts';
 const words = strings.servers;
 
 /** Programs named of one grant; the rest is a number. */
-const mostNamed = 8;
+const maxNamed = 8;
 
 /** Drawn anew only for another grant: a list of hundreds is read at every change. */
 export function GrantCard({ grant }: { readonly grant: Grant }) {
@@ -100,7 +100,7 @@ function Standing({ grant }: { readonly grant: Grant }) {
 }
 
 function usedBy(clients: readonly string[]): string {
-  const more = clients.length - mostNamed;
-  const names = clients.slice(0, mostNamed).map((name) => fitLabel(name));
+  const more = clients.length - maxNamed;
+  const names = clients.slice(0, maxNamed).map((name) => fitLabel(name));
   return listed(more > 0 ? [...names, words.more(number(more))] : names);
 }

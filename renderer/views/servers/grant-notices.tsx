@@ -9,7 +9,7 @@ import { When } from '../../parts/when.tsx';
 const words = strings.servers;
 
 /** Characters: a sentence of the broker's. */
-const longestSentence = 400;
+const maxSentenceLength = 400;
 
 export function GrantNotices({ grant }: { readonly grant: Grant }) {
   const { why, trouble, attempt, receipt } = grant;
@@ -17,7 +17,7 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
     <>
       {why !== undefined && (
         <Notice kind="warn" icon="user">
-          {words.why} {fit(why, longestSentence).text}
+          {words.why} {fit(why, maxSentenceLength).text}
         </Notice>
       )}
       {trouble && <TroubleNotice trouble={trouble} />}

@@ -1,6 +1,6 @@
 /** What there is to know of the running broker: version, log, shield, clocks, files, and every setting. */
 import type { ComponentChildren } from 'preact';
-import { longestPath } from '../../cards/asker.tsx';
+import { maxPathLength } from '../../cards/asker.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { fit } from '../../base/foreign-text.ts';
 import { Address, Foreign } from '../../parts/foreign.tsx';
@@ -41,7 +41,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
         </Fact>
         {status.clocks.length > 0 && <Clocks clocks={status.clocks} />}
         <Fact name={words.browser}>
-          {browser === undefined ? words.browserSystem : <Foreign text={browser} bound={longestPath} />}
+          {browser === undefined ? words.browserSystem : <Foreign text={browser} bound={maxPathLength} />}
         </Fact>
       </Facts>
       <details class="disclosure">
@@ -67,7 +67,7 @@ function HomeNotice({ home: { state, why = '', differing } }: { readonly home: S
         <Notice kind="bad">
           <p>{words.strange}</p>
           <p>
-            <Foreign text={why} bound={longestPath} />
+            <Foreign text={why} bound={maxPathLength} />
           </p>
         </Notice>
       )}
@@ -84,7 +84,7 @@ function HomeNotice({ home: { state, why = '', differing } }: { readonly home: S
 function Path({ text }: { readonly text: string }) {
   return (
     <span class="path">
-      <Foreign text={text} bound={longestPath} />
+      <Foreign text={text} bound={maxPathLength} />
     </span>
   );
 }
@@ -129,7 +129,7 @@ function Lines({ lines, none }: { readonly lines: readonly string[]; readonly no
   return (
     <ul>
       {lines.map((line) => (
-        <li key={line}>{fit(line, longestPath).text}</li>
+        <li key={line}>{fit(line, maxPathLength).text}</li>
       ))}
     </ul>
   );
@@ -156,7 +156,7 @@ function Unreadable({ files }: { readonly files: Status['unreadable'] }) {
       <ul>
         {files.map(({ file, why }) => (
           <li key={file}>
-            <Foreign text={file} bound={longestPath} />: <Foreign text={why} bound={longestPath} />
+            <Foreign text={file} bound={maxPathLength} />: <Foreign text={why} bound={maxPathLength} />
           </li>
         ))}
       </ul>
@@ -171,7 +171,7 @@ function Differences({ index: { differences, more } }: { readonly index: Status[
       <ul>
         {differences.map(({ grant, what }) => (
           <li key={grant}>
-            <Foreign text={grant} />: <Foreign text={what} bound={longestPath} />
+            <Foreign text={grant} />: <Foreign text={what} bound={maxPathLength} />
           </li>
         ))}
       </ul>

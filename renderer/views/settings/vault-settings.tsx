@@ -21,7 +21,7 @@ const words = strings.settings;
 const idleTimes = [300, 900, 3600, 28_800];
 
 /** Characters of one of the broker's sentences. */
-const longestSentence = 600;
+const maxSentenceLength = 600;
 
 /** States in which the vault does what is asked of it. */
 const fineStates: ReadonlySet<string> = new Set(['unused', 'open', 'slow']);
@@ -39,8 +39,8 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
       <Standing status={status} />
       {(vaultState.hint ?? vaultState.what) !== undefined && (
         <Notice kind="warn">
-          {vaultState.what !== undefined && <p>{fit(vaultState.what, longestSentence).text}</p>}
-          {vaultState.hint !== undefined && <p>{fit(vaultState.hint, longestSentence).text}</p>}
+          {vaultState.what !== undefined && <p>{fit(vaultState.what, maxSentenceLength).text}</p>}
+          {vaultState.hint !== undefined && <p>{fit(vaultState.hint, maxSentenceLength).text}</p>}
         </Notice>
       )}
       <SettingChoice

@@ -66,13 +66,13 @@ type Item = z.infer<typeof schema>;
 export type GrantSecret = Omit<Item, 'binding'> & { readonly binding: Binding };
 
 /** Earlier sign-ins remembered for revocation; servers end older ones by themselves long before. As many access tokens as are ever in use. */
-const mostSuperseded = 8;
+const maxSuperseded = 8;
 
 /** Those worth keeping at `now` (milliseconds): the newest of each kind, and no access token that is over. */
 export function keptSuperseded(tokens: readonly Superseded[], now: number): Superseded[] {
   const alive = tokens.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
   return (['refresh_token', 'access_token'] as const).flatMap((hint) =>
-    alive.filter((token) => token.hint === hint).slice(-mostSuperseded),
+    alive.filter((token) => token.hint === hint).slice(-maxSuperseded),
   );
 }
 

@@ -29,7 +29,7 @@ export interface Difference {
 type Standing = 'held' | 'absent' | 'strange';
 
 /** As many as a person reads; more are counted only. Somebody may write thousands of lines. */
-const mostTold = 50;
+const maxTold = 50;
 
 export class Vouching {
   readonly #parts: VouchingParts;
@@ -113,7 +113,7 @@ export class Vouching {
 
   #tell(grantId: string, outcome: string, what: string): void {
     const { audit, report } = this.#parts;
-    if (this.#told.has(grantId) || this.#told.size < mostTold) this.#told.set(grantId, what);
+    if (this.#told.has(grantId) || this.#told.size < maxTold) this.#told.set(grantId, what);
     else this.#untold += 1;
     audit.note({ event: 'index', outcome, grant: grantId });
     report?.(`grant ${quoted(grantId)}: ${what}`);

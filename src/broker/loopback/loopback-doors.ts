@@ -39,7 +39,7 @@ const requestTime = 10_000;
 /** Milliseconds between looks for those that take longer; Node's own 30 s would hold their places for long. */
 const checkingInterval = 2000;
 /** A browser opens a handful; more would only help somebody who means to fill the door. */
-const mostConnections = 32;
+const maxConnections = 32;
 /** Milliseconds that an answer has to leave once the listener closes. */
 const closingGrace = 2000;
 
@@ -88,7 +88,7 @@ function listen(host: string, port: number): Promise<Door> {
     connectionsCheckingInterval: checkingInterval,
     keepAlive: false,
   });
-  server.maxConnections = mostConnections;
+  server.maxConnections = maxConnections;
   const silent = new Set<Socket>();
   server.on('connection', (socket) => {
     silent.add(socket);

@@ -35,7 +35,7 @@ const unguessable = (): string => randomBytes(pathBytes).toString('base64url');
 export const freshRedirect = (): string => `http://127.0.0.1:${anyPort()}${ownPath()}`;
 
 /** Longest request target we look at: a code and a state are far shorter. */
-const longestTarget = 8192;
+const maxTargetLength = 8192;
 
 export interface Reply {
   /** The redirect, as the browser brought it. Holds the authorization code: never log it. */
@@ -229,7 +229,7 @@ function expectedState(
   expected: ReadonlyMap<string, Expected>,
 ): string | undefined {
   const start = url.indexOf('?');
-  if (start < 0 || url.length > longestTarget) return undefined;
+  if (start < 0 || url.length > maxTargetLength) return undefined;
   const [given, ...more] = new URLSearchParams(url.slice(start)).getAll('state');
   if (given === undefined || more.length > 0) return undefined;
   return [...expected.keys()].find((state) => isSame(given, state));

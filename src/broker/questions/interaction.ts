@@ -29,9 +29,9 @@ interface Open extends Interaction {
  * More open questions than a person can mean; a further one is refused rather than queued. Sign-ins are counted
  * apart from cards, and sign-ins of commands, windows and programs each by themselves: none crowds out another.
  */
-const mostOpen = { cards: 64, 'sign-ins': 32 } as const;
+const maxOpen = { cards: 64, 'sign-ins': 32 } as const;
 /** One asker's part of them: a day's work touches fewer servers, and nobody else is crowded out. The command line counts as one. */
-const mostOfOne = 8;
+const maxPerClient = 8;
 
 /** Milliseconds that a question stays open, so that an answer that comes late still counts. */
 export const questionPatience = 600_000;
@@ -109,10 +109,10 @@ export class Interactions {
     const shares = [...this.#open.values()].map((open) => shareOf(open.question));
     const all = shares.filter((share) => share.counted === counted);
     const own = all.filter((share) => whose !== undefined && share.whose === whose);
-    const most = mostOpen[what];
-    if (all.length < most && own.length < mostOfOne) return;
+    const most = maxOpen[what];
+    if (all.length < most && own.length < maxPerClient) return;
     throw new KeyturnError('rate_limited', `${all.length} questions are open already.`, {
-      rule: `At most ${most} open ${what}, ${mostOfOne} of one program or one command`,
+      rule: `At most ${most} open ${what}, ${maxPerClient} of one program or one command`,
       hint: 'Answer some, or call them off: `keyturn pending` lists them.',
     });
   }
@@ -140,7 +140,7 @@ export class Interactions {
 }
 
 interface Share {
-  readonly what: keyof typeof mostOpen;
+  readonly what: keyof typeof maxOpen;
   /** Questions of the same word count together. */
   readonly counted: string;
   /** Undefined for who has no name that counts: a program that isn't paired yet, the windows, the broker itself. */

@@ -8,21 +8,21 @@
  */
 
 /** DESIGN, Numbers: at most 3 tries in 10 minutes (milliseconds). */
-const mostTries = 3;
+const maxTries = 3;
 const within = 600_000;
 
 /** Three operations' worth: a person who signs in for nine step-ups of one program in 10 minutes can sign in for all of them at once. */
-const mostInAll = 9;
+const maxInAll = 9;
 
 /** What a caller calls its operations is kept: more than a person at a sign-in page can have answered. */
-const mostKeys = 1000;
+const maxKeys = 1000;
 
 export class TryLimit {
   readonly #tries = new Map<string, number[]>();
   readonly #now: () => number;
   readonly #most: number;
 
-  constructor(now: () => number, most = mostTries) {
+  constructor(now: () => number, most = maxTries) {
     this.#now = now;
     this.#most = most;
   }
@@ -40,7 +40,7 @@ export class TryLimit {
     this.#tries.delete(key);
     this.#tries.set(key, [...recent, this.#now()]);
     const [oldest] = this.#tries.keys();
-    if (this.#tries.size > mostKeys && oldest !== undefined) this.#tries.delete(oldest);
+    if (this.#tries.size > maxKeys && oldest !== undefined) this.#tries.delete(oldest);
   }
 
   /** The user acted (signed in, allowed): keys that contain `part` start anew. */
@@ -63,7 +63,7 @@ export class StepUpLimit {
 
   constructor(now: () => number) {
     this.#perOperation = new TryLimit(now);
-    this.#inAll = new TryLimit(now, mostInAll);
+    this.#inAll = new TryLimit(now, maxInAll);
   }
 
   /** True when no further try is allowed. Stays so until `clear`. */

@@ -13,7 +13,7 @@ import { ClientRejected } from '../../oauth/grants/token-failure.ts';
 import type { GrantState } from '../records/grant.ts';
 
 /** As for a step-up (DESIGN, Numbers): the first may be an accident, the third is a habit. */
-const mostInARow = 3;
+const maxInARow = 3;
 
 const refusals = new Set<Reason>([
   'client_rejected',
@@ -42,7 +42,7 @@ export class RefreshRefusals {
   add(key: string, error: KeyturnError): boolean {
     const inARow = (this.#standing.get(key)?.inARow ?? 0) + 1;
     this.#standing.set(key, { error, inARow });
-    return inARow >= mostInARow;
+    return inARow >= maxInARow;
   }
 
   last(key: string): KeyturnError | undefined {
@@ -72,7 +72,7 @@ export function refusedUntil({ reason, message, hint, rule }: KeyturnError, left
 
 /** Of a grant whose server refused it too often. Its refresh token stays in the vault. */
 export function endedByRefusals(error: KeyturnError): GrantState {
-  const why = `its server refused ${mostInARow} refreshes in a row: ${kindOf(error)}`;
+  const why = `its server refused ${maxInARow} refreshes in a row: ${kindOf(error)}`;
   return { kind: 'loginRequired', why, isRefused: true };
 }
 

@@ -8,7 +8,7 @@
  */
 import { Unreachable } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
-import { firstWait, longestWait, pause } from '../../base/backoff.ts';
+import { firstWait, maxWait, pause } from '../../base/backoff.ts';
 import { resting, unreachableUntil } from './refusals.ts';
 
 /** What is asked: a step of one server, such as `registration https://issuer.example`. */
@@ -39,10 +39,10 @@ const outages: readonly Reason[] = ['authorization_server_unreachable', 'protect
 const personsPause = 10_000;
 
 /** Milliseconds after the end of a rest. Failures further apart are not in a row: twice the longest pause. */
-const longestMemory = 2 * longestWait;
+const maxMemory = 2 * maxWait;
 
 /** More than the servers of one desk. The oldest is forgotten then. */
-const mostRemembered = 256;
+const maxRemembered = 256;
 
 export class ServerRests {
   readonly #now: () => number;
@@ -89,7 +89,7 @@ export class ServerRests {
     // A step within this one rests already: it says how long, and for whose sake.
     const { rest: inner, failure = error } = error instanceof AtRest ? error : {};
     const askedUntil = inner?.askedUntil ?? now + (error.retryAfter ?? 0) * 1000;
-    const ownEnd = now + pause(inARow, firstWait, longestWait);
+    const ownEnd = now + pause(inARow, firstWait, maxWait);
     const rest = { until: Math.max(ownEnd, askedUntil, inner?.until ?? 0), askedUntil };
     this.#failures.delete(what);
     this.#failures.set(what, { ...rest, error: failure, at: now, inARow });
@@ -99,10 +99,10 @@ export class ServerRests {
   #prune(): void {
     const now = this.#now();
     for (const [what, { until }] of this.#failures) {
-      if (until + longestMemory < now) this.#failures.delete(what);
+      if (until + maxMemory < now) this.#failures.delete(what);
     }
     const [oldest] = this.#failures.keys();
-    if (oldest !== undefined && this.#failures.size >= mostRemembered) this.#failures.delete(oldest);
+    if (oldest !== undefined && this.#failures.size >= maxRemembered) this.#failures.delete(oldest);
   }
 }
 

@@ -17,7 +17,7 @@ const maxOfProgram = 10;
 
 /** Milliseconds: a server that restarts is back within a minute; six tries an hour cost nobody anything. */
 const firstPause = 60_000;
-const longestPause = 600_000;
+const maxPause = 600_000;
 
 /** Operations counted apart for one program and grant; a program that names more has the rest counted as one. */
 const maxOperations = 64;
@@ -79,7 +79,7 @@ class Bound {
     if (isQuiet) this.#pauses = 0;
     this.#times = [...this.#times.filter((time) => time > now - countedFor), now].slice(-this.#max);
     if (this.#times.length < this.#max) return;
-    this.until = now + Math.min(firstPause * 2 ** this.#pauses, longestPause);
+    this.until = now + Math.min(firstPause * 2 ** this.#pauses, maxPause);
     this.#pauses += 1;
   }
 }

@@ -33,7 +33,7 @@ export type Receipt = Revoked['receipt'];
 
 /** Milliseconds: 1 min doubling to 6 h. A laptop that comes back online soon is told of soon; a server that is gone costs four requests a day. */
 const firstPause = 60_000;
-const longestPause = 6 * 60 * 60 * 1000;
+const maxPause = 6 * 60 * 60 * 1000;
 /** Milliseconds: 30 days (DESIGN). By then most servers have ended an unused refresh token themselves. */
 const patience = 30 * 24 * 60 * 60 * 1000;
 
@@ -277,7 +277,7 @@ async function later(
     receipt: 'pending',
     endedAt: endOf(grant, now),
     tries,
-    nextTry: Math.max(asked, now + pause(tries, firstPause, longestPause)),
+    nextTry: Math.max(asked, now + pause(tries, firstPause, maxPause)),
     ...(asked > now ? { notBefore: asked } : {}),
     ...(answer === undefined ? {} : { answer }),
   };

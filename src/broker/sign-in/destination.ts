@@ -150,7 +150,7 @@ function countingChallenge(
  * At most so many of the authorization servers that a protected server names are tried in one search: its list is a
  * stranger's, and may name somebody who has nothing to do with it.
  */
-const mostServersTried = 5;
+const maxServersTried = 5;
 
 /** RFC 9728 §7.6, the client chooses: the user's choice, else one we hold something of, else the first that qualifies. */
 async function chooseServer(
@@ -161,7 +161,7 @@ async function chooseServer(
   let refusal: unknown;
   let withDefaults: Pick<Destination, 'server' | 'place'> | undefined;
   const order = inOrder(parts, request, offered);
-  for (const identifier of order.slice(0, mostServersTried)) {
+  for (const identifier of order.slice(0, maxServersTried)) {
     try {
       const asked = {
         revision: mayUseDefaults(parts, identifier) ? 'default' : 'current',
@@ -178,13 +178,13 @@ async function chooseServer(
     }
   }
   if (withDefaults !== undefined) return withDefaults;
-  throw order.length > mostServersTried ? othersUntried(refusal, request.endpoint, order.length) : refusal;
+  throw order.length > maxServersTried ? othersUntried(refusal, request.endpoint, order.length) : refusal;
 }
 
 /** The same refusal, with how many were left alone. */
 function othersUntried(refusal: unknown, endpoint: string, named: number): unknown {
   if (!(refusal instanceof KeyturnError)) return refusal;
-  const others = `Keyturn tried ${mostServersTried} of the ${named} authorization servers that are named, and no more. To choose one: keyturn login ${shellWord(endpoint)} --issuer ISSUER`;
+  const others = `Keyturn tried ${maxServersTried} of the ${named} authorization servers that are named, and no more. To choose one: keyturn login ${shellWord(endpoint)} --issuer ISSUER`;
   const hint = refusal.hint === undefined ? others : `${refusal.hint} ${others}`;
   if (refusal instanceof Unreachable) return withHint(refusal, hint);
   const { reason, message, rule, cause } = refusal;

@@ -27,7 +27,7 @@ export interface PageOptions {
 export type Prompt = 'select_account' | 'consent';
 
 /** More than the issuers of one desk. The oldest is forgotten then. */
-const mostRemembered = 64;
+const maxRemembered = 64;
 
 /** Prompts that an issuer refused where the same page without them was taken. In memory: a server may learn them. */
 export class RefusedPrompts {
@@ -38,7 +38,7 @@ export class RefusedPrompts {
     this.#byIssuer.delete(issuer);
     this.#byIssuer.set(issuer, all);
     const [oldest] = this.#byIssuer.keys();
-    if (oldest !== undefined && this.#byIssuer.size > mostRemembered) this.#byIssuer.delete(oldest);
+    if (oldest !== undefined && this.#byIssuer.size > maxRemembered) this.#byIssuer.delete(oldest);
   }
 
   /** What is left of these prompts. */

@@ -22,9 +22,9 @@ export interface AccessToken {
 }
 
 /** More sets than that means a program that plays with scopes; the oldest makes room. */
-const mostSets = 8;
+const maxSets = 8;
 /** Refresh when less than this is left … in milliseconds. */
-const longestMargin = 300_000;
+const maxMargin = 300_000;
 /** … or less than this part of the lifetime, whichever is less: a 30-second token stays usable. */
 const marginPart = 1 / 5;
 
@@ -32,7 +32,7 @@ const marginPart = 1 / 5;
 const marginJitter = 0.1;
 
 /** A token younger than this (milliseconds) is just issued: it satisfies any minimum, so that no caller sets off a refresh with each request … */
-const longestJustIssued = 10_000;
+const maxJustIssued = 10_000;
 /** … or than this part of its lifetime, whichever is less: "just" is little of a short life. */
 const justIssuedPart = 1 / 5;
 
@@ -48,11 +48,11 @@ type Times = Pick<AccessToken, 'issuedAt' | 'expiresAt'>;
 
 const lifetimeOf = (token: Times): number => token.expiresAt - token.issuedAt;
 
-const justIssued = (token: Times): number => Math.min(longestJustIssued, lifetimeOf(token) * justIssuedPart);
+const justIssued = (token: Times): number => Math.min(maxJustIssued, lifetimeOf(token) * justIssuedPart);
 
 /** The margin of a token (ms), never less than the design's; `chance` from 0 to 1. */
 export function marginOf(token: Times, chance: number): number {
-  return Math.min(longestMargin, lifetimeOf(token) * marginPart) * (1 + marginJitter * chance);
+  return Math.min(maxMargin, lifetimeOf(token) * marginPart) * (1 + marginJitter * chance);
 }
 
 /** True while the token needs no refresh: enough is left for its margin and for what the caller asks (ms). */
@@ -113,7 +113,7 @@ export class TokenCache {
     sets.delete(key);
     sets.set(key, token);
     const oldest = sets.keys().next();
-    if (sets.size > mostSets && !oldest.done) sets.delete(oldest.value);
+    if (sets.size > maxSets && !oldest.done) sets.delete(oldest.value);
     return token;
   }
 

@@ -68,7 +68,7 @@ async function listed(): Promise<readonly Listed[]> {
 }
 
 /** As many as a person looks through. */
-const mostNamed = 5;
+const maxNamed = 5;
 
 /** Digits that an id has in common with a mistyped or shortened one. */
 const sharedStart = 4;
@@ -82,7 +82,7 @@ export function near(text: string, grants: readonly Listed[]): Listed[] {
     if (endpoint.includes(text) || account.includes(text)) return true;
     return id.startsWith(text.slice(0, sharedStart)) || differing(id, text) <= 2;
   };
-  return grants.filter(isNear).slice(0, mostNamed);
+  return grants.filter(isNear).slice(0, maxNamed);
 }
 
 function differing(one: string, other: string): number {

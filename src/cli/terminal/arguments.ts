@@ -91,17 +91,17 @@ export function scopeFrom(text: string | undefined): { readonly scope?: string }
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
 /** Seconds: what the wire takes (ipc/protocol/protocol.ts). Nobody waits longer than a day. */
-const longestWait = units.d;
+const maxWait = units.d;
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
-const longestLease = 36_500 * units.d;
+const maxLease = 36_500 * units.d;
 
 /** A whole number of seconds, a day at most. Throws `invalid_request`. */
 export function secondsFrom(text: string | undefined, flag: string, command: string): number | undefined {
   if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text) && Number(text) <= longestWait) return Number(text);
+  if (/^\d{1,9}$/.test(text) && Number(text) <= maxWait) return Number(text);
   throw usage(
-    `${flag} takes a whole number of seconds up to ${longestWait} (a day), not ${quoted(text)}`,
+    `${flag} takes a whole number of seconds up to ${maxWait} (a day), not ${quoted(text)}`,
     command,
   );
 }
@@ -111,7 +111,7 @@ export function durationFrom(text: string, flag: string, command: string): numbe
   const [, number, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
   const seconds = Number(number) * units[(unit || 's') as keyof typeof units];
   if (seconds === 0) throw usage(`${flag} takes a second at least, not ${quoted(text)}`, command);
-  if (seconds <= longestLease) return seconds;
+  if (seconds <= maxLease) return seconds;
   throw usage(`${flag} takes a duration such as 8h or 30m, not ${quoted(text)}`, command);
 }
 

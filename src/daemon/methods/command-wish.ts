@@ -133,13 +133,13 @@ function denialWish(
 }
 
 /** Characters that a card shows whole: the longest value that anybody could still read. */
-const longestShown = 1000;
+const maxShownLength = 1000;
 
 function refuseUnshowable(name: string, value: CheckedSetting['value']): void {
   const { length } = String(value);
-  if (length <= longestShown) return;
+  if (length <= maxShownLength) return;
   throw new KeyturnError('invalid_request', `${name}: ${length} characters are too many for a card.`, {
-    rule: `What a person says yes to is shown whole: at most ${longestShown} characters`,
+    rule: `What a person says yes to is shown whole: at most ${maxShownLength} characters`,
     hint: 'Give a shorter value.',
   });
 }

@@ -16,7 +16,7 @@ import { longest } from '../../ipc/wire/wire.ts';
 type Registered = ResultOf<'registration.list'>['registrations'][number];
 
 /** Grants named in a refusal; a person revokes a few by hand, and the rest is counted. */
-const mostNamed = 5;
+const maxNamed = 5;
 
 /** Verified or not: to list, never to act upon. */
 export function registeredAnswers({
@@ -84,7 +84,7 @@ function notFound(issuer: string, clientId: string): KeyturnError {
 
 function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next: string): KeyturnError {
   const { issuer } = record.registration;
-  const names = grants.slice(0, mostNamed).map(nameOf);
+  const names = grants.slice(0, maxNamed).map(nameOf);
   const rest = grants.length - names.length;
   const list = [...names, ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
   const first = grants.find((grant) => !isUntold(grant));

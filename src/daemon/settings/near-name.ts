@@ -5,13 +5,13 @@
  */
 
 /** Letters inserted, removed or replaced; two that changed places count as two. */
-const mostApart = 2;
+const maxDistance = 2;
 
 /** "Did you mean …? " for the one of `names` that is nearest to `text`; empty where none is near, or several are. */
 export function didYouMean(text: string, names: readonly string[]): string {
   const [nearest, next] = names
     .map((name) => ({ name, distance: editDistance(text, name) }))
-    .filter(({ name, distance }) => distance <= Math.min(mostApart, name.length / 2))
+    .filter(({ name, distance }) => distance <= Math.min(maxDistance, name.length / 2))
     .toSorted((one, other) => one.distance - other.distance);
   return nearest && nearest.distance !== next?.distance ? `Did you mean ${nearest.name}? ` : '';
 }

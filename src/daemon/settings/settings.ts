@@ -27,14 +27,14 @@ function isClientMetadataUrl(url: string): boolean {
 }
 
 /** Seconds: a month. Nobody means more, and Node's timers end soon after. */
-const longestIdle = 30 * 24 * 60 * 60;
+const maxIdle = 30 * 24 * 60 * 60;
 
 export const settingsSchema = z.object({
   vault: z.enum(['keychain', 'sealed-file', 'memory']).default('keychain'),
   /** What opens a `sealed-file` vault. */
   vaultKey: z.enum(['passphrase', 'keychain']).default('passphrase'),
   /** Seconds without a request by a local program after which the vault is locked; absent: never. */
-  lockAfter: z.int().min(1).max(longestIdle).optional(),
+  lockAfter: z.int().min(1).max(maxIdle).optional(),
   /** Whether the desktop app locks the vault when the screen is locked. */
   lockWithScreen: z.boolean().default(false),
   /** Command that gets the address to open as its last argument. */
@@ -126,7 +126,7 @@ export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free
 export const takes: Readonly<Record<SettingName, string>> = {
   vault: 'keychain, sealed-file or memory',
   vaultKey: 'passphrase or keychain',
-  lockAfter: `a whole number of seconds from 1 to ${longestIdle} (30 days)`,
+  lockAfter: `a whole number of seconds from 1 to ${maxIdle} (30 days)`,
   browser: 'a command that opens an address',
   extraAuthorities: 'the path of a PEM file',
   httpsProxy: 'the URL of an http or https proxy',

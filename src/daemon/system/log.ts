@@ -34,10 +34,10 @@ export interface Log {
 }
 
 /** Bytes of one file: some weeks of a quiet broker, minutes to read through. */
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 /** Full files kept beside the growing one, as daemon.log.1 (the newest) to .3. */
-const mostFiles = 3;
+const maxFiles = 3;
 
 function isWritten(level: Level, least: Level): boolean {
   return levels.indexOf(level) <= levels.indexOf(least);
@@ -96,7 +96,7 @@ class FileLog implements Log {
   /** In one call, so that a line is whole or absent, and in order whatever ends the process next. */
   #append(text: string): void {
     const bytes = Buffer.from(text);
-    if (this.#bytes > 0 && this.#bytes + bytes.length > mostBytes) this.#rotate();
+    if (this.#bytes > 0 && this.#bytes + bytes.length > maxBytes) this.#rotate();
     this.#bytes += writeSync((this.#descriptor ??= this.#open()), bytes);
   }
 
@@ -112,8 +112,8 @@ class FileLog implements Log {
 
   #rotate(): void {
     this.#close();
-    rmSync(`${this.file}.${mostFiles}`, { force: true });
-    for (let n = mostFiles - 1; n >= 0; n -= 1)
+    rmSync(`${this.file}.${maxFiles}`, { force: true });
+    for (let n = maxFiles - 1; n >= 0; n -= 1)
       renameIfThere(n === 0 ? this.file : `${this.file}.${n}`, `${this.file}.${n + 1}`);
     this.#bytes = 0;
   }

@@ -18,7 +18,7 @@ export interface Claim {
 }
 
 /** Arguments: a person reads no more of them. */
-const mostArguments = 24;
+const maxArguments = 24;
 
 /** Characters of one argument or of a folder. */
 const longest = 200;
@@ -41,14 +41,14 @@ export function claimIn(commandLine: string): Omit<Claim, 'folder'> {
   const script = scriptAt(given);
   // What follows the script is its own: a `-c` there need not be code.
   const code = given.findIndex((argument, at) => (script === -1 || at <= script) && isCode(argument));
-  const plain = (code === -1 ? given : given.slice(0, code)).slice(0, mostArguments);
+  const plain = (code === -1 ? given : given.slice(0, code)).slice(0, maxArguments);
   const shown = plain.map((argument, at) => bounded(mask(argument, plain[at - 1])));
   if (code !== -1) return { arguments: [...shown, flagOf(given[code] ?? '')], isCut: true };
   const name = shown[script];
   return {
     ...(name !== undefined && { script: name }),
     arguments: shown,
-    isCut: given.length > mostArguments,
+    isCut: given.length > maxArguments,
   };
 }
 

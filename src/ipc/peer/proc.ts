@@ -7,7 +7,7 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, statSync } from 'node:fs';
 
 /** Bytes. Two pages: longer than any path or cgroup, and most command lines. */
-const mostBytes = 8192;
+const maxBytes = 8192;
 
 /** The beginning of one of the kernel's own files about a process, e.g. `stat`. */
 export function procText(pid: number | string, name: string): string | undefined {
@@ -20,8 +20,8 @@ export function beginningOf(file: string): string | undefined {
     const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       if (!fstatSync(descriptor).isFile()) return undefined;
-      const bytes = Buffer.alloc(mostBytes);
-      return bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, mostBytes, 0));
+      const bytes = Buffer.alloc(maxBytes);
+      return bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, maxBytes, 0));
     } finally {
       closeSync(descriptor);
     }

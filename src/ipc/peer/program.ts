@@ -120,13 +120,13 @@ function changersOf(place: string): readonly Changer[] {
 }
 
 /** Shells within shells: from a program to the desktop there are rarely more than five. */
-const mostParents = 8;
+const maxParents = 8;
 
 /** Up to init, and to eight. A parent may end at any moment. */
 function parentsOf(pid: number): string[] {
   const names: string[] = [];
   let above = statFields(pid)?.[1];
-  while (above !== undefined && Number(above) > 1 && names.length < mostParents) {
+  while (above !== undefined && Number(above) > 1 && names.length < maxParents) {
     // 15 characters at most.
     const name = procText(above, 'comm')?.trimEnd();
     if (name === undefined) break;

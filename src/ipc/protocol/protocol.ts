@@ -118,7 +118,7 @@ const client = name;
 const overrides = z.array(z.object({ server: url, names: z.array(overrideName) }));
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
-const longestLease = 36_500 * day;
+const maxLease = 36_500 * day;
 
 const aloneOnly = 'once and asBefore each stand alone';
 
@@ -134,7 +134,7 @@ const interactionAnswer = z.object({
   lease: z
     .object({
       run: z.literal(true).optional(),
-      seconds: z.int().positive().max(longestLease).optional(),
+      seconds: z.int().positive().max(maxLease).optional(),
       once: z.literal(true).optional(),
       asBefore: z.literal(true).optional(),
     })

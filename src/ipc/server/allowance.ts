@@ -13,7 +13,7 @@ export interface Terms {
 }
 
 /** Askers remembered at once, each some 100 bytes: many more than one user runs programs. */
-const mostRemembered = 4096;
+const maxRemembered = 4096;
 
 /** One of what is allowed, in thousandths: a millisecond then refills a whole number of them. */
 const one = 1000;
@@ -78,7 +78,7 @@ export class Allowances {
   of(asker: string): Allowance {
     const known = this.#kept.get(asker);
     if (known) return known;
-    if (this.#kept.size >= mostRemembered) this.#forget();
+    if (this.#kept.size >= maxRemembered) this.#forget();
     const fresh = new Allowance(this.#terms, this.#now);
     this.#kept.set(asker, fresh);
     return fresh;
@@ -88,6 +88,6 @@ export class Allowances {
   #forget(): void {
     for (const [asker, allowance] of this.#kept) if (allowance.isFull) this.#kept.delete(asker);
     const oldest = this.#kept.keys().next();
-    if (this.#kept.size >= mostRemembered && !oldest.done) this.#kept.delete(oldest.value);
+    if (this.#kept.size >= maxRemembered && !oldest.done) this.#kept.delete(oldest.value);
   }
 }

@@ -35,7 +35,7 @@ export interface PairingDeps {
 }
 
 /** Cards waiting at once: more would be a nuisance, not a choice. */
-const mostWaiting = 3;
+const maxWaiting = 3;
 
 /** Milliseconds a card stays: time to find the window, compare six digits and decide. */
 const cardLifetime = 2 * 60_000;
@@ -44,7 +44,7 @@ const cardLifetime = 2 * 60_000;
 const firstPause = 1000;
 
 /** The longest pause, in milliseconds. Also: quiet for this long after a pause, and counting begins anew. */
-const longestPause = 5 * 60_000;
+const maxPause = 5 * 60_000;
 
 export class PairingDesk {
   readonly #deps: PairingDeps;
@@ -85,14 +85,14 @@ export class PairingDesk {
   #admit(): void {
     const now = this.#deps.now();
     if (now < this.#pausedUntil) throw tooMany(Math.ceil((this.#pausedUntil - now) / 1000));
-    if (this.#waiting >= mostWaiting) throw tooMany(cardLifetime / 1000);
+    if (this.#waiting >= maxWaiting) throw tooMany(cardLifetime / 1000);
   }
 
   /** A card that its asker withdrew counts as well: else cards could be made to flicker without end. */
   #pause(): void {
     const now = this.#deps.now();
-    if (now > this.#pausedUntil + longestPause) this.#refusals = 0;
-    this.#pausedUntil = now + Math.min(longestPause, firstPause * 2 ** this.#refusals);
+    if (now > this.#pausedUntil + maxPause) this.#refusals = 0;
+    this.#pausedUntil = now + Math.min(maxPause, firstPause * 2 ** this.#refusals);
     this.#refusals += 1;
   }
 }

@@ -85,7 +85,7 @@ const failedHandshakes = { burst: 50, perSecond: 1 };
 const requestTerms = { burst: 1000, perSecond: 1000 };
 
 /** Connections of one client: one a window or worker; a tenth of the descriptors that Linux gives a process. */
-const mostSeats = 1024;
+const maxConnectionsPerClient = 1024;
 
 /** Failures of a handshake that aren't the client's own. */
 const blameless: readonly Reason[] = [
@@ -227,7 +227,7 @@ class Reception {
 
   #seat(session: Session, clientId: string): Allowance {
     const taken = this.#seats.get(clientId) ?? 0;
-    if (taken >= mostSeats) throw tooManySeats();
+    if (taken >= maxConnectionsPerClient) throw tooManySeats();
     this.#seats.set(clientId, taken + 1);
     this.#seated.set(session, clientId);
     return this.#requests.of(clientId);
@@ -292,10 +292,14 @@ function tooManyFailures(wait: number): KeyturnError {
 }
 
 function tooManySeats(): KeyturnError {
-  return new KeyturnError('rate_limited', `one program may have ${mostSeats} connections open`, {
-    retryAfter: 1,
-    hint: 'Keep one connection and send its requests over it.',
-  });
+  return new KeyturnError(
+    'rate_limited',
+    `one program may have ${maxConnectionsPerClient} connections open`,
+    {
+      retryAfter: 1,
+      hint: 'Keep one connection and send its requests over it.',
+    },
+  );
 }
 
 function whoIs(session: Session): { clientId?: string; peer: PeerFacts } {

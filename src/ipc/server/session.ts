@@ -71,10 +71,10 @@ export interface SessionHost {
 }
 
 /** Requests in flight on one connection; the next ones wait in the socket. */
-const mostInFlight = 64;
+const maxInFlight = 64;
 
 /** Bytes of answers that a client may leave unread before it is disconnected: several of the largest. */
-const mostUnsent = 8 * frameLimit;
+const maxUnsent = 8 * frameLimit;
 
 /** Milliseconds in which what was written may still leave: the other end only has to read it. */
 const farewell = 1000;
@@ -183,7 +183,7 @@ export class Session {
     return (
       this.#phase.at !== 'closed' &&
       !this.#busy &&
-      this.#inFlight < mostInFlight &&
+      this.#inFlight < maxInFlight &&
       this.#pause() === 0 &&
       !this.#socket.writableNeedDrain
     );
@@ -351,7 +351,7 @@ export class Session {
   #write(message: object): void {
     if (this.#socket.destroyed || !this.#socket.writable) return;
     this.#socket.write(terminated(encodeFrame(message)));
-    if (this.#socket.writableLength <= mostUnsent) return;
+    if (this.#socket.writableLength <= maxUnsent) return;
     this.#host.onUnread(this);
     this.destroy();
   }

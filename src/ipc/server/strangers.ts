@@ -10,7 +10,7 @@ import type { Session } from './session.ts';
 import { type After, handshakeTimeout } from '../wire/wire.ts';
 
 /** Connections without a proof at once: a login that starts every program of a desk stays far below. */
-const mostUnproven = 64;
+const maxUnproven = 64;
 
 interface Place {
   readonly process: string;
@@ -29,7 +29,7 @@ export class Strangers {
   /** Gives the session a place and its five seconds; false where there is none. */
   admit(session: Session): boolean {
     const process = nameOf(session);
-    if (this.#places.size >= mostUnproven && !this.#makeRoomFor(process)) return false;
+    if (this.#places.size >= maxUnproven && !this.#makeRoomFor(process)) return false;
     const cancelTimeout = this.#after(handshakeTimeout, () => {
       session.refuse(new KeyturnError('handshake_failed', 'the handshake took longer than five seconds'));
       session.destroy();

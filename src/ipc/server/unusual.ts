@@ -27,7 +27,7 @@ const enough = 20;
 const minute = 60_000;
 
 /** Programs watched at once: more than one user runs; the one that was noticed first is forgotten. */
-const mostWatched = 256;
+const maxWatched = 256;
 
 interface Watched {
   since: number;
@@ -65,7 +65,7 @@ export class UnusualWatch {
     const known = this.#watched.get(program);
     if (known) return known;
     const oldest = this.#watched.keys().next();
-    if (this.#watched.size >= mostWatched && !oldest.done) this.#watched.delete(oldest.value);
+    if (this.#watched.size >= maxWatched && !oldest.done) this.#watched.delete(oldest.value);
     const watched = { since: now, reportedAt: Number.NEGATIVE_INFINITY, counts: new Map() };
     this.#watched.set(program, watched);
     return watched;

@@ -17,7 +17,7 @@ import type { HomePaths } from '../../base/paths.ts';
 import { checkPrivate, socketRule } from '../../base/private-file.ts';
 
 /** Bytes of a socket's path: macOS has room for 104 with the closing NUL, Linux for 108. */
-const longestSocketPath = 103;
+const maxSocketPathLength = 103;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -40,7 +40,7 @@ export function socketPath(paths: HomePaths, env: Environment = process.env): st
   if (found) return found;
   throw new KeyturnError(
     'socket_unsafe',
-    `the path of the socket is longer than ${longestSocketPath} bytes`,
+    `the path of the socket is longer than ${maxSocketPathLength} bytes`,
     {
       hint: 'Set KEYTURN_HOME to a folder with a shorter path.',
     },
@@ -48,7 +48,7 @@ export function socketPath(paths: HomePaths, env: Environment = process.env): st
 }
 
 function fits(socket: string): boolean {
-  return Buffer.byteLength(socket) <= longestSocketPath;
+  return Buffer.byteLength(socket) <= maxSocketPathLength;
 }
 
 /** Holds the socket's path where that isn't `<run>/broker.sock`: a client's environment may differ. */
@@ -174,7 +174,7 @@ export function endpointId(socket: string): string {
 }
 
 /** Connections that wait to be accepted: the most that Linux lets a process ask for by default. */
-const longestQueue = 4096;
+const maxQueue = 4096;
 
 /**
  * Starts listening, having removed a dead broker's socket. Throws `broker_running` where somebody
@@ -194,7 +194,7 @@ export async function listenAt(server: net.Server, socket: string): Promise<stri
   // Node binds within this call, and would create the file 0755.
   const mask = process.umask(0o177);
   try {
-    server.listen({ path: socket, backlog: longestQueue });
+    server.listen({ path: socket, backlog: maxQueue });
   } finally {
     process.umask(mask);
   }
@@ -300,11 +300,11 @@ async function connectCompared(socket: string): Promise<Connected> {
 }
 
 /** Tries for a place in the queue of a busy broker, and milliseconds between two: a second in all. */
-const mostTries = 40;
+const maxTries = 40;
 const tryAgainAfter = 25;
 
 async function dial(target: string, shownAs: string): Promise<net.Socket> {
-  for (let left = mostTries - 1; ; left -= 1) {
+  for (let left = maxTries - 1; ; left -= 1) {
     try {
       return await dialOnce(target, shownAs);
     } catch (error) {

@@ -15,7 +15,7 @@ const lineFeed = 0x0a;
  * frame sent byte by byte would take 200 times its size; joined less often than that, the copying
  * costs less than the reading did.
  */
-const mostPieces = 256;
+const maxPieces = 256;
 
 /** Splits a stream into frames. Pull-based: the limit may change between two frames of one chunk. */
 export class FrameReader {
@@ -72,7 +72,7 @@ export class FrameReader {
 
 function append(pieces: Buffer[], piece: Buffer): void {
   pieces.push(piece);
-  if (pieces.length >= mostPieces) pieces.splice(0, pieces.length, Buffer.concat(pieces));
+  if (pieces.length >= maxPieces) pieces.splice(0, pieces.length, Buffer.concat(pieces));
 }
 
 /** One message as bytes, without the line feed. Throws `frame_invalid` when it is too long to send. */

@@ -20,7 +20,7 @@ export const frameLimit = 1024 * 1024;
 export const handshakeTimeout = 5000;
 
 /** Characters of a program's name: what fits on one line of the card that shows it. */
-export const longestName = 64;
+export const maxNameLength = 64;
 
 /** The id under which the owner's key (owner.key) says hello; no local client is ever given it. */
 export const ownerId = 'owner';
@@ -222,22 +222,22 @@ export function isBase64url(value: unknown, bytes: number): value is string {
 }
 
 export function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= longestName && namePattern.test(value);
+  return typeof value === 'string' && value.length <= maxNameLength && namePattern.test(value);
 }
 
 /** Capabilities or versions beyond this many are a mistake, not a newer release. */
-const longestList = 32;
+const maxListLength = 32;
 
 function isCapabilities(value: unknown): value is string[] {
   return (
     Array.isArray(value) &&
-    value.length <= longestList &&
+    value.length <= maxListLength &&
     value.every((item) => typeof item === 'string' && capabilityPattern.test(item))
   );
 }
 
 function isVersions(value: unknown): value is number[] {
-  return Array.isArray(value) && value.length > 0 && value.length <= longestList && value.every(isCount);
+  return Array.isArray(value) && value.length > 0 && value.length <= maxListLength && value.every(isCount);
 }
 
 export function isHelloParams(value: unknown): value is HelloParams {

@@ -11,10 +11,10 @@ export interface HttpHeaders {
 }
 
 /** A day, in seconds: a server that asks for more shouldn't be able to switch itself off for good. */
-const longestRetryAfter = 24 * 60 * 60;
+const maxRetryAfter = 24 * 60 * 60;
 
 /** A day, in ms: an endpoint that moved, or a key that was taken away, is noticed a day later at worst. */
-const longestFreshness = 24 * 60 * 60 * 1000;
+const maxFreshness = 24 * 60 * 60 * 1000;
 
 /** An hour, in ms, where the server says nothing: metadata changes rarely, and a sign-in asks anew. */
 const usualFreshness = 60 * 60 * 1000;
@@ -29,7 +29,7 @@ export function httpDate(value: string | null): number | undefined {
 export function retryAfterSeconds(headers: HttpHeaders, now: number): number | undefined {
   const text = headers.get('retry-after')?.trim() ?? '';
   const seconds = /^\d+$/.test(text) ? Number(text) : secondsUntil(text, headers, now);
-  return seconds === undefined ? undefined : Math.min(Math.max(seconds, 0), longestRetryAfter);
+  return seconds === undefined ? undefined : Math.min(Math.max(seconds, 0), maxRetryAfter);
 }
 
 function secondsUntil(text: string, headers: HttpHeaders, now: number): number | undefined {
@@ -49,7 +49,7 @@ function millisecondsUntil(text: string | null, headers: HttpHeaders, now: numbe
  */
 export function freshUntil(headers: HttpHeaders, now: number, wall: number = now): number {
   const lifetime = freshness(headers, wall);
-  return now + Math.min(Math.max(lifetime, 0), longestFreshness);
+  return now + Math.min(Math.max(lifetime, 0), maxFreshness);
 }
 
 function freshness(headers: HttpHeaders, now: number): number {

@@ -248,12 +248,12 @@ function networkProblem(error: unknown): string {
 }
 
 /** 8: deeper chains of causes than fetch → socket → TLS don't occur; a cycle must end. */
-const longestChain = 8;
+const maxChain = 8;
 
 function causes(error: unknown): Error[] {
   const chain: Error[] = [];
   let at = error;
-  while (at instanceof Error && chain.length < longestChain) {
+  while (at instanceof Error && chain.length < maxChain) {
     chain.push(at);
     at = at.cause;
   }

@@ -26,7 +26,7 @@ export interface BearerChallenge {
 }
 
 /** 16 KiB, what common servers allow for all headers together; a longer one is ignored whole, not cut. */
-const longestHeader = 16 * 1024;
+const maxHeaderLength = 16 * 1024;
 
 const tokenPattern = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/y;
 const spacePattern = /[ \t]*/y;
@@ -55,7 +55,7 @@ export function parseChallenges(header: string): Challenge[] {
 }
 
 function readStrictly(header: string): Cursor {
-  const isTooLong = header.length > longestHeader;
+  const isTooLong = header.length > maxHeaderLength;
   const cursor: Cursor = { text: isTooLong ? '' : header, at: 0, challenges: [], isBroken: isTooLong };
   while (cursor.at < cursor.text.length) {
     readItem(cursor);

@@ -43,7 +43,7 @@ const absentStatuses: readonly number[] = [401, 403, 404];
 const timeLimit = 10_000;
 
 /** 3, the design's bound: enough for http caches and renamed paths, too few to wander. */
-const mostRedirects = 3;
+const maxRedirects = 3;
 
 /** 16 levels: the documents of RFC 8414, RFC 9728 and OpenID Connect need three; extensions may nest. */
 const deepestNesting = 16;
@@ -73,7 +73,7 @@ export async function fetchMetadata(
     );
     if (isTransient(reply.status)) throw unreachableReply(http, reply, outgoing, reason);
     if (isRedirect(reply.status)) {
-      if (redirects >= mostRedirects) throw invalid(at, `redirects more than ${mostRedirects} times`);
+      if (redirects >= maxRedirects) throw invalid(at, `redirects more than ${maxRedirects} times`);
       at = redirectTarget(at, reply, http);
       continue;
     }

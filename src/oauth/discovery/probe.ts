@@ -90,13 +90,13 @@ interface ProbeRequest {
 type Head = Omit<Reply, 'text'>;
 
 /** 3, as for metadata. */
-const mostRedirects = 3;
+const maxRedirects = 3;
 
 async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
   const signal = deadline(http, probeTimeLimit);
   const first = await headOf({ ...request, signal }, http);
   let [url, head]: [string, Head] = [request.url, first];
-  for (let redirects = 0; redirects < mostRedirects; redirects += 1) {
+  for (let redirects = 0; redirects < maxRedirects; redirects += 1) {
     const target = redirectTarget({ ...request, url }, head);
     if (target === undefined) break;
     [url, head] = [target, await headOf({ ...request, url: target, signal }, http)];

@@ -89,11 +89,11 @@ function shown(audiences: readonly string[], secrets: readonly string[]): string
   return audiences
     .map((audience) => shownText(audience, secrets))
     .join(', ')
-    .slice(0, mostShown);
+    .slice(0, maxShown);
 }
 
 /** 400 characters: two long audiences; the rest of a list helps nobody. */
-const mostShown = 400;
+const maxShown = 400;
 
 /** What could be another server. Names, numbers and `urn:`s of an authorization server's own are none. */
 function isUri(audience: string): boolean {

@@ -66,13 +66,13 @@ const usualInterval = 5;
 const slowDownStep = 5;
 
 /** 5 minutes, in seconds, as the longest backoff everywhere: longer, and a person who is done waits in vain. */
-const longestInterval = 300;
+const maxInterval = 300;
 
 /** 10 minutes, in seconds, for a server that names no lifetime: as long as a sign-in waits for a person. */
 const usualLifetime = 600;
 
 /** An hour, in seconds: nobody still means a sign-in that was asked for before that. */
-const longestLifetime = 3600;
+const maxLifetime = 3600;
 
 /** RFC 8628 §6.1 has 8 letters; 64 printable characters hold whatever a person would type. */
 const userCodeForm = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/;
@@ -144,14 +144,14 @@ function processAnswer(answer: Answer, http: Http): DeviceAuthorization {
     userCode: answer.user_code,
     verificationUri: answer.verification_uri,
     ...(complete ? { verificationUriComplete: complete } : {}),
-    expiresAt: http.now() + Math.min(answer.expires_in, longestLifetime) * 1000,
+    expiresAt: http.now() + Math.min(answer.expires_in, maxLifetime) * 1000,
     interval: bounded(answer.interval),
   };
 }
 
 /** At least a second: an interval of 0 would be a loop without a pause. */
 function bounded(interval: number): number {
-  return Math.min(Math.max(Math.ceil(interval), 1), longestInterval);
+  return Math.min(Math.max(Math.ceil(interval), 1), maxInterval);
 }
 
 /**

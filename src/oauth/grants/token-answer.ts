@@ -49,7 +49,7 @@ export interface Subject {
 export const assumedLifetime = 3600;
 
 /** One year, in seconds: keeps the sum with a time exact, whatever number a server writes. */
-const longestLifetime = 365 * 24 * 60 * 60;
+const maxLifetime = 365 * 24 * 60 * 60;
 
 /**
  * RFC 6749 §5.1. Some servers write null or "" where they mean "none". A field of a wrong type makes
@@ -144,7 +144,7 @@ export function statedLifetime(fields: TokenFields, expected: Pick<Expected, 'is
       'RFC 6749 §5.1 (expires_in)',
     );
   }
-  return Math.floor(Math.min(seconds, longestLifetime));
+  return Math.floor(Math.min(seconds, maxLifetime));
 }
 
 /** Number() alone would read "", "0x10" and "Infinity", and turn true and [] into numbers. */

@@ -65,7 +65,7 @@ export interface VaultCondition {
 const idPattern = /^[a-z0-9][a-z0-9.-]{0,127}$/;
 
 /** Bytes of UTF-8. A token response is bounded well below; more than this is a mistake, not a secret. */
-export const longestSecret = 1024 * 1024;
+export const maxSecretLength = 1024 * 1024;
 
 /** Throws `invalid_request` unless `id` may name a vault item. */
 export function checkId(id: string): void {
@@ -78,7 +78,7 @@ export function checkId(id: string): void {
 /** Throws `invalid_request` unless every vault keeps `secret` unchanged. The message never repeats it. */
 export function checkSecret(secret: string): void {
   const whole = secret !== '' && !secret.includes('\0') && secret.isWellFormed();
-  if (whole && Buffer.byteLength(secret) <= longestSecret) return;
+  if (whole && Buffer.byteLength(secret) <= maxSecretLength) return;
   throw new KeyturnError('invalid_request', "this value can't be kept in a vault", {
     rule: 'vault: a secret is non-empty, well-formed Unicode without NUL, at most 1 MiB of UTF-8',
   });

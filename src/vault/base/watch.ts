@@ -31,7 +31,7 @@ const slowCall = 3000;
 
 /** Milliseconds: 5 s lets a person type, and doubling to 5 min keeps a forgotten desk quiet. */
 const firstPause = 5000;
-const longestPause = 300_000;
+const maxPause = 300_000;
 
 /** Troubles that only a person ends, by answering what the keychain asks. */
 const asksPerson: readonly Trouble[] = ['keychainLocked', 'waiting'];
@@ -104,7 +104,7 @@ export class VaultWatch {
     if (!asksPerson.includes(error.trouble)) return;
     this.#trouble = error;
     this.#pauses += 1;
-    this.#pausedUntil = this.now() + Math.min(firstPause * 2 ** (this.#pauses - 1), longestPause);
+    this.#pausedUntil = this.now() + Math.min(firstPause * 2 ** (this.#pauses - 1), maxPause);
     this.#show();
   }
 
@@ -112,7 +112,7 @@ export class VaultWatch {
   mayAsk(): void {
     const left = this.#pausedUntil - this.now();
     // More than a whole pause: the machine's clock was put back.
-    if (!this.#trouble || left <= 0 || left > longestPause) return;
+    if (!this.#trouble || left <= 0 || left > maxPause) return;
     const { trouble, message } = this.#trouble;
     throw new VaultError(trouble, message, {
       rule: 'vault: what only a person can answer is not asked for again and again',

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { quoted } from '../../base/errors.ts';
 import { VaultError } from '../base/trouble.ts';
-import { longestSecret } from '../base/vault.ts';
+import { maxSecretLength } from '../base/vault.ts';
 
 /** The store below. `get` answers undefined for what it can't see, be it absent or locked. */
 export interface Items {
@@ -27,14 +27,14 @@ export interface Items {
 export const chunkLength = 1200;
 
 /** What the longest secret needs, in base64 (4 characters for 3 bytes); a head that says more is damaged. */
-const mostChunks = Math.ceil((longestSecret * 4) / 3 / chunkLength) + 1;
+const maxChunks = Math.ceil((maxSecretLength * 4) / 3 / chunkLength) + 1;
 
 const slotNames = ['a', 'b'] as const;
 type SlotName = (typeof slotNames)[number];
 
 const headSchema = z.object({
   generation: z.int().positive(),
-  chunks: z.int().positive().max(mostChunks),
+  chunks: z.int().positive().max(maxChunks),
   /** Bytes of UTF-8 of the secret. */
   length: z.int().positive(),
   /** Of those bytes, base64url. */

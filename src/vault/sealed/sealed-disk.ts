@@ -16,7 +16,7 @@ import { unreadable } from './sealed-header.ts';
 import { VaultError } from '../base/trouble.ts';
 
 /** Bytes. Ten thousand grants take 30 MB; far more isn't ours, and would be read into memory whole. */
-const longestFile = 1024 * 1024 * 1024;
+const maxFileLength = 1024 * 1024 * 1024;
 
 /** What `keepAside` ends a name with. */
 const tornSuffix = /^[0-9a-f]{8}$/;
@@ -33,7 +33,7 @@ export async function openSealed(file: string): Promise<FileHandle | undefined> 
   }
   try {
     const found = await handle.stat();
-    if (!found.isFile() || found.size > longestFile)
+    if (!found.isFile() || found.size > maxFileLength)
       throw unreadable(quoted(file), 'it is no plain file of a fitting size');
     checkMine(found, file, '600');
     return handle;

@@ -15,14 +15,14 @@ const format = 'keyturn-sealed-file/';
 const version = '1 ';
 
 /** Bytes. A header takes 330; what has no line end by here is no header. */
-const longestHeader = 4096;
+const maxHeaderLength = 4096;
 
 /**
  * Bounds of scrypt (RFC 7914 §2) in a header that somebody else may have written. Below 2^14 it no
  * longer slows a guess. 512 MiB (128·N·r bytes) and 2^22 blocks (N·r·p) are four times what we ask for
  * ourselves: a stronger choice of a later version passes, a stall or a full memory doesn't.
  */
-const scryptBounds = { leastN: 2 ** 14, mostMemory: 512 * 1024 * 1024, mostWork: 2 ** 22 } as const;
+const scryptBounds = { minN: 2 ** 14, maxMemory: 512 * 1024 * 1024, maxWork: 2 ** 22 } as const;
 
 /** Base64url of exactly this many bytes. */
 const bytes = (length: number): z.ZodString =>
@@ -32,10 +32,10 @@ export const scryptCostSchema = z
   .object({ N: z.int(), r: z.int().min(1), p: z.int().min(1) })
   .refine(
     ({ N, r, p }) =>
-      N >= scryptBounds.leastN &&
+      N >= scryptBounds.minN &&
       Number.isInteger(Math.log2(N)) &&
-      128 * N * r <= scryptBounds.mostMemory &&
-      N * r * p <= scryptBounds.mostWork,
+      128 * N * r <= scryptBounds.maxMemory &&
+      N * r * p <= scryptBounds.maxWork,
     'the work that it asks for is out of bounds',
   );
 /** `N` blocks of 128·`r` bytes, `p` times. */
@@ -69,7 +69,7 @@ export function encodeHeader(header: SealedHeader): Buffer {
  * is damaged, of another version, or asks for absurd work. `name` is the file's, for the message.
  */
 export function decodeHeader(file: Buffer, name: string): { header: SealedHeader; length: number } {
-  const line = file.subarray(0, longestHeader);
+  const line = file.subarray(0, maxHeaderLength);
   const end = line.indexOf('\n');
   const text = line.toString('latin1', 0, Math.max(end, 0));
   if (!text.startsWith(format)) throw unreadable(name, 'it does not begin as a sealed file does');

@@ -42,7 +42,7 @@ const nonceLength = 12;
 const tagLength = 16;
 
 /** Characters. Nobody types more; a bound keeps a whole file from passing as a passphrase. */
-const longestPassphrase = 1024;
+const maxPassphraseLength = 1024;
 
 /** The keychain's item. */
 export const keychainItem = 'sealed-file-key';
@@ -108,9 +108,9 @@ async function passphraseKey(
   cost: ScryptCost,
   salt: Buffer,
 ): Promise<KeyObject> {
-  if (!passphrase || passphrase.length > longestPassphrase)
+  if (!passphrase || passphrase.length > maxPassphraseLength)
     throw new KeyturnError('invalid_request', 'the vault opens with a passphrase', {
-      rule: `vault: a passphrase has 1 to ${longestPassphrase} characters`,
+      rule: `vault: a passphrase has 1 to ${maxPassphraseLength} characters`,
       hint: 'keyturn unlock',
     });
   // One form of letters that can be written in two ways (RFC 8265 §4.2.2), or another keyboard locks its owner out.

@@ -21,7 +21,7 @@ import {
 } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { LogKey } from './sealed-key.ts';
-import { longestSecret } from '../base/vault.ts';
+import { maxSecretLength } from '../base/vault.ts';
 
 export const recordMagic = Buffer.from('KTr1');
 export const segmentMagic = Buffer.from('KTs1');
@@ -118,7 +118,7 @@ export function headAt(bytes: Buffer, offset: number, segment: Segment): Head | 
   if (!hasTag(segment.heading, head, headTagAt)) return undefined;
   const body = head.readUInt32BE(magicLength);
   const kind = kindOf(head.readUInt8(magicLength + 12));
-  if (!kind || body < tagLength || body > longestSecret + tagLength) return undefined;
+  if (!kind || body < tagLength || body > maxSecretLength + tagLength) return undefined;
   const id = head.toString('latin1', magicLength + 13, headTagAt);
   return {
     kind,

@@ -25,7 +25,7 @@ import {
   tagOf,
 } from './sealed-record.ts';
 import type { Head, Segment } from './sealed-record.ts';
-import { longestSecret } from '../base/vault.ts';
+import { maxSecretLength } from '../base/vault.ts';
 
 /** Where a value lies. */
 export interface Place {
@@ -63,7 +63,7 @@ type Unit =
   | { readonly head: Head; readonly sequence: number; readonly length: number };
 
 /** Bytes of the longest write: a segment and a record. A tail of zeros beyond it is no torn write. */
-const longestWrite = segmentLength + headLength + longestSecret + tagLength;
+const maxWriteLength = segmentLength + headLength + maxSecretLength + tagLength;
 
 /** `bytes` is the whole file, `start` where its log begins; `sought` are tags that may be in it. */
 export function replay(bytes: Buffer, start: number, log: LogKey, sought: readonly string[] = []): Replayed {
@@ -186,7 +186,7 @@ function isTorn(rest: Buffer, segment: Segment): boolean {
   if (head) return rest.length < head.length;
   if (rest.length < headLength && beginsAs(rest, recordMagic)) return true;
   if (rest.length < segmentLength && beginsAs(rest, segmentMagic)) return true;
-  return rest.length <= longestWrite && endsUnwritten(rest);
+  return rest.length <= maxWriteLength && endsUnwritten(rest);
 }
 
 function beginsAs(rest: Buffer, magic: Buffer): boolean {

@@ -8,7 +8,7 @@ import { passphrase, step } from './sealed-writer.ts';
 /** How many writers are killed. */
 const kills = 20;
 /** Milliseconds of writing, at most, before the kill: some hundred writes and a few rewrites of the file. */
-const longestLife = 250;
+const maxLife = 250;
 
 const script = path.join(import.meta.dirname, 'sealed-writer.ts');
 
@@ -29,7 +29,7 @@ test(`loses nothing that it acknowledged when its writer is killed, ${kills} tim
   let state = new Map<string, string>();
   let from = 1;
   for (let round = 0; round < kills; round++) {
-    const acknowledged = await killedWriter({ script, place: file, from, longestLife });
+    const acknowledged = await killedWriter({ script, place: file, from, maxLife });
     expect(acknowledged).toBeGreaterThanOrEqual(from);
     const survivor = opened(file, byPassphrase);
     await survivor.unlock(passphrase);
