@@ -4,7 +4,7 @@
  * Invariant: shows what the broker says now; remembers nothing but the last look.
  */
 import { net } from 'electron';
-import type { DeskOwner } from '../src/daemon/desk-owner.ts';
+import type { InProcessOwner } from '../src/daemon/in-process-owner.ts';
 import type { Change } from './bridge/channels.ts';
 import type { LoginItem } from './system/login-item.ts';
 import type { Act } from './tray/menu.ts';
@@ -19,7 +19,7 @@ import { TrayIcon } from './tray/tray.ts';
 import type { Windows } from './windows/windows.ts';
 
 export interface DeskParts {
-  readonly owner: DeskOwner;
+  readonly owner: InProcessOwner;
   readonly windows: Windows;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { app, clipboard, dialog, ipcMain, Menu, powerMonitor, protocol, session, shell } from 'electron';
 import { openBrowser } from '../src/daemon/system/browser.ts';
 import type { Daemon } from '../src/daemon/daemon.ts';
-import type { DeskOwner } from '../src/daemon/desk-owner.ts';
+import type { InProcessOwner } from '../src/daemon/in-process-owner.ts';
 import { prepareFolders } from '../src/daemon/home/home.ts';
 import { fileLog } from '../src/daemon/system/log.ts';
 import type { Log } from '../src/daemon/system/log.ts';
@@ -150,7 +150,7 @@ interface DeskSetUp {
   readonly options: DesktopOptions;
   readonly paths: HomePaths;
   readonly daemon: Pick<Daemon, 'resumed'>;
-  readonly owner: DeskOwner;
+  readonly owner: InProcessOwner;
   readonly pages: SignInPages;
   readonly log: Log;
 }
@@ -205,7 +205,7 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
   return desk;
 }
 
-function signInPages(env: NodeJS.ProcessEnv, owner: () => DeskOwner): SignInPages {
+function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignInPages {
   const { result: status } = methods.status;
   return new SignInPages({
     now,

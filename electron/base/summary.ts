@@ -5,7 +5,7 @@
  * looks but to compare them.
  */
 import type * as z from 'zod';
-import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
+import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
 import { methods } from '../../src/ipc/protocol/protocol.ts';
 
 const grants = methods['grant.list'].result;
@@ -28,7 +28,7 @@ export interface Summary {
 }
 
 /** `isOnline`: what the system says of the network. Throws what the broker throws. */
-export async function readSummary(owner: Pick<DeskOwner, 'call'>, isOnline: boolean): Promise<Summary> {
+export async function readSummary(owner: Pick<InProcessOwner, 'call'>, isOnline: boolean): Promise<Summary> {
   const [listed, open, status] = await Promise.all([
     owner.call('grant.list', {}),
     owner.call('interaction.list', {}),

@@ -4,15 +4,15 @@
  * Invariant: a choice that can't be read counts as on. An earlier version kept the choice in preferences.json: on
  * there counts too, until the person chooses anew.
  */
-import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
+import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
 import { methods } from '../../src/ipc/protocol/protocol.ts';
 import type { PreferenceFile } from './preferences.ts';
 
 export class ScreenChoice {
-  readonly #owner: Pick<DeskOwner, 'call'>;
+  readonly #owner: Pick<InProcessOwner, 'call'>;
   readonly #preferences: PreferenceFile;
 
-  constructor(owner: Pick<DeskOwner, 'call'>, preferences: PreferenceFile) {
+  constructor(owner: Pick<InProcessOwner, 'call'>, preferences: PreferenceFile) {
     this.#owner = owner;
     this.#preferences = preferences;
   }

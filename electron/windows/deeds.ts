@@ -4,7 +4,7 @@
  * Invariant: whatever gives somebody more than they had passes the window's guard first. Params have
  * passed the channel's schema.
  */
-import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
+import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
 import { methods } from '../../src/ipc/protocol/protocol.ts';
 import type { ChannelName, ShownPreferences } from '../bridge/channels.ts';
 import { channels } from '../bridge/channels.ts';
@@ -18,7 +18,7 @@ import type { Question } from '../base/summary.ts';
 import type { OurWindow, Windows } from './windows.ts';
 
 export interface DeedParts {
-  readonly owner: Pick<DeskOwner, 'call' | 'release' | 'widens' | 'endsRefusal'>;
+  readonly owner: Pick<InProcessOwner, 'call' | 'release' | 'widens' | 'endsRefusal'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
   readonly screenChoice: ScreenChoice;
@@ -66,7 +66,7 @@ export function deedsOf(parts: DeedParts): WindowDeeds {
 
 function toBroker({ owner }: DeedParts, channel: ChannelName, params: unknown): Promise<unknown> {
   // Every channel without a deed of its own is a method of the owner's: ownDeeds has the others.
-  return owner.call(channel as Parameters<DeskOwner['call']>[0], params);
+  return owner.call(channel as Parameters<InProcessOwner['call']>[0], params);
 }
 
 /** What the broker knows nothing of. */

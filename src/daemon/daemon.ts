@@ -24,36 +24,36 @@ import type { VaultWatcher } from '../vault/first-use.ts';
 import type { SpawnWorker } from '../vault/keychain/keychain-process.ts';
 import { assemble, clock, openRecords } from './assembly.ts';
 import { Approvals } from './methods/approvals.ts';
-import { Askers } from './clients/askers.ts';
+import { ClientProcesses } from './clients/client-processes.ts';
 import type { Records } from './assembly.ts';
 import { widensHere } from './settings/closed-desk.ts';
-import { deskOwner } from './desk-owner.ts';
-import type { DeskOwner } from './desk-owner.ts';
-import { Ending } from './ending.ts';
+import { inProcessOwner } from './in-process-owner.ts';
+import type { InProcessOwner } from './in-process-owner.ts';
+import { Shutdown } from './shutdown.ts';
 import type { DaemonFetch, ProxyFor } from './system/fetch.ts';
 import { checkFiles, openHome, prepareFolders } from './home/home.ts';
 import type { Home } from './home/home.ts';
 import { fault } from './system/fault.ts';
 import { openGates } from './gates.ts';
 import type { Gates } from './gates.ts';
-import type { HomeWord } from './settings/home-word.ts';
+import type { HomeCheck } from './settings/home-check.ts';
 import { removeKeyFiles } from './home/key-files.ts';
 import { Keys } from './vault/keys.ts';
 import { clearLeftovers } from './home/leftovers.ts';
-import { LockDesk } from './vault/lock-desk.ts';
+import { VaultLock } from './vault/vault-lock.ts';
 import type { Level, Log, WriteLog } from './system/log.ts';
-import { dispatch } from './methods/methods.ts';
-import type { Host } from './methods/host.ts';
+import { dispatch } from './methods/dispatch.ts';
+import type { Services } from './methods/services.ts';
 import { enterRegistration } from './methods/registration-entry.ts';
 import { resetHome } from './reset.ts';
 import { openSecrets, serviceOf } from './vault/secrets.ts';
 import type { Secrets } from './vault/secrets.ts';
 import { changeSetting, checkSetting } from './settings/setting-change.ts';
 import { SettingsBook } from './settings/settings-book.ts';
-import { socketDoor, windowDoor } from './clients/starters.ts';
+import { socketAccess, windowAccess } from './clients/sign-in-access.ts';
 import { statusOf } from './status.ts';
 import { startRecords } from './start-records.ts';
-import { strangeness, wasOpened } from './settings/strange-home.ts';
+import { homeMismatch, wasOpened } from './settings/mismatched-home.ts';
 import { Subscribers } from './clients/subscribers.ts';
 import { takeLock } from './home/single-instance.ts';
 import { version } from './system/version.ts';
@@ -82,7 +82,7 @@ export interface Daemon {
   readonly socket: string;
   readonly broker: Broker;
   /** The host's own way in: the owner in this process. `heard` gets the notifications of docs/wire.md. */
-  owner(heard: (method: string) => void): DeskOwner;
+  owner(heard: (method: string) => void): InProcessOwner;
   /** The machine woke up, or its network is back: looks at clocks, tokens and what is pending now, not at the next tick. */
   resumed(): void;
   /** Stops it; resolves when the last rotation is in the vault, the socket is gone and the home is free. */
@@ -111,7 +111,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     });
     if (home.isNew) await syncFolder(paths.config);
     const isOpened = await wasOpened(home);
-    const strange = strangeness(home, book.written, isOpened);
+    const strange = homeMismatch(home, book.written, isOpened);
     if (strange) options.log.write(strange.message, 'error');
     return await run(options, { home, book, isOpened, strange, unlock, unshielded });
   } catch (error) {
@@ -153,7 +153,7 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   const subscribers = new Subscribers();
   const changed = (): void => subscribers.tell('status.changed');
   const stopping = new AbortController();
-  const { word, net, gates } = openGates({
+  const { homeCheck, net, gates } = openGates({
     ...opened,
     secrets,
     isDesk,
@@ -165,21 +165,21 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
     over: stopping.signal,
   });
   // First: where the home is a strange one, nothing else is verified.
-  authority.beside(() => word.verify());
-  authority.afterwards((renew) => word.mark(renew));
+  authority.beside(() => homeCheck.verify());
+  authority.afterwards((renew) => homeCheck.mark(renew));
   const assembled = partsOf({ options, opened, secrets, records, net, subscribers, gates });
   parts = assembled;
   authority.beside(() => assembled.refresher.secrets.open());
-  await startRecords(records, parts, { log: log.write, isStrange: opened.strange !== undefined });
+  await startRecords(records, parts, { log: log.write, isMismatched: opened.strange !== undefined });
   const broker = new Broker(parts);
   const revocations = new RevocationQueue(parts);
   const sweep = new IndexSweep(parts);
   queue = both({ answered: () => verifySoon(authority), failed: () => undefined }, sweep, revocations);
-  const desk = new LockDesk({ secrets, broker: parts, settings, changed, log: log.write });
-  book.whenKnown(() => desk.settingsKnown());
+  const vaultLock = new VaultLock({ secrets, broker: parts, settings, changed, log: log.write });
+  book.whenKnown(() => vaultLock.settingsKnown());
   const asked = { options, opened, broker, secrets, net, records, authority, subscribers };
-  word.begin();
-  const built = { ...asked, revocations, sweep, desk, word, stopping };
+  homeCheck.begin();
+  const built = { ...asked, revocations, sweep, vaultLock, homeCheck, stopping };
   return serve(built, new Keys({ home, master, ...parts }));
 }
 
@@ -220,54 +220,58 @@ interface Built {
   readonly subscribers: Subscribers;
   readonly revocations: RevocationQueue;
   readonly sweep: IndexSweep;
-  readonly desk: LockDesk;
-  readonly word: HomeWord;
+  readonly vaultLock: VaultLock;
+  readonly homeCheck: HomeCheck;
   /** Aborted when the broker stops. */
   readonly stopping: AbortController;
 }
 
 async function serve(built: Built, keys: Keys): Promise<Daemon> {
-  const { options, opened, broker, desk, revocations, sweep } = built;
+  const { options, opened, broker, vaultLock, revocations, sweep } = built;
   const { home, book } = opened;
   const { log } = options;
   const door: { server?: BrokerServer } = {};
   const upkeep = new Upkeep(broker.parts);
   const ticking = new AbortController();
-  const quiet = (): void => {
-    desk.stop();
+  const stopTimers = (): void => {
+    vaultLock.stop();
     upkeep.stop();
     void sweep.end();
     ticking.abort();
     built.stopping.abort();
   };
-  const ending = endingOf(built, () => door.server, quiet);
-  const host = hostOf(built, ending, () => door.server);
+  const shutdown = shutdownOf(built, () => door.server, stopTimers);
+  const services = servicesOf(built, shutdown, () => door.server);
   const socket = prepareSocket(home.paths, options.env);
   // The person's own windows are not asked: they have a guard of their own.
-  const answer = answering(log.write, { host: { ...host, signIns: windowDoor }, desk, ending });
+  const answer = answering(log.write, {
+    services: { ...services, signIns: windowAccess },
+    vaultLock,
+    shutdown,
+  });
   const answerCommands = answering(log.write, {
-    host: { ...host, ...approvalsOf(built, host) },
-    desk,
-    ending,
+    services: { ...services, ...approvalsOf(built, services) },
+    vaultLock,
+    shutdown,
   });
   const { homeId } = home;
-  door.server = await listen(options, { answer: answerCommands, keys, desk }, { socket, homeId });
+  door.server = await listen(options, { answer: answerCommands, keys, vaultLock }, { socket, homeId });
   void every(clock, lookPeriod, () => revocations.look(), ticking.signal);
   upkeep.start();
   log.write(`started: version ${version}, pid ${process.pid}, vault ${book.current.vault}`);
-  const release = (isReleased: boolean): Promise<void> => built.word.release(isReleased);
+  const release = (isReleased: boolean): Promise<void> => built.homeCheck.release(isReleased);
   const judging =
     <P>(judge: (broker: Broker, params: P) => boolean) =>
     async (params: P): Promise<boolean> => {
-      await host.verifyRecords();
+      await services.verifyRecords();
       return judge(broker, params);
     };
   const judges = { widens: judging(widens), endsRefusal: judging(endsRefusal) };
-  const owner = (heard: (method: string) => void): DeskOwner =>
-    deskOwner({ dispatch: answer, ...judges, release }, heard);
+  const owner = (heard: (method: string) => void): InProcessOwner =>
+    inProcessOwner({ dispatch: answer, ...judges, release }, heard);
   const resumed = (): void => {
     upkeep.resumed();
-    desk.resumed();
+    vaultLock.resumed();
     void revocations.lookAnew();
   };
   return {
@@ -276,42 +280,50 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
     broker,
     owner,
     resumed,
-    stop: () => ending.complete(),
-    stopped: ending.stopped,
+    stop: () => shutdown.finish(),
+    stopped: shutdown.stopped,
   };
 }
 
 type ServerNow = () => BrokerServer | undefined;
 
-function endingOf(built: Built, server: ServerNow, quiet: () => void): Ending {
+function shutdownOf(built: Built, server: ServerNow, stopTimers: () => void): Shutdown {
   const { options, opened, broker, secrets, net, revocations, sweep } = built;
   const close = async (): Promise<void> => {
     await Promise.all([revocations.settled(), sweep.end()]);
     await Promise.allSettled([secrets.vault.close(), net.close()]);
   };
-  return new Ending({ broker, server, quiet, close, unlock: opened.unlock, log: options.log.write, after });
+  return new Shutdown({
+    broker,
+    server,
+    stopTimers,
+    close,
+    unlock: opened.unlock,
+    log: options.log.write,
+    after,
+  });
 }
 
-function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
-  const { options, opened, broker, records, authority, subscribers, desk, word } = built;
+function servicesOf(built: Built, shutdown: Shutdown, server: ServerNow): Services {
+  const { options, opened, broker, records, authority, subscribers, vaultLock, homeCheck } = built;
   const { log } = options;
   const { home, book, unshielded } = opened;
   const { trail } = built.secrets;
   const { parts } = broker;
   return {
     broker,
-    desk,
+    vaultLock,
     trail,
     settings: book,
-    askers: new Askers((ended) => broker.consent.endRun(ended)),
-    signIns: socketDoor(() => parts.isDesk),
-    refuseStrange: () => word.refuseStrange(),
+    processes: new ClientProcesses((ended) => broker.consent.endRun(ended)),
+    signIns: socketAccess(() => parts.isDesk),
+    refuseMismatch: () => homeCheck.refuseMismatch(),
     ...openDeskOf(built),
     // A memory vault has no records of its own to verify.
-    verifyRecords: () => word.verify().then(() => authority.verify()),
-    status: () => statusOf({ home, book, parts, records, trail, log, desk, word, unshielded }),
+    verifyRecords: () => homeCheck.verify().then(() => authority.verify()),
+    status: () => statusOf({ home, book, parts, records, trail, log, vaultLock, homeCheck, unshielded }),
     changeSetting: async (name, value) => {
-      const change = await changeSetting({ home, book, parts, word }, name, value);
+      const change = await changeSetting({ home, book, parts, homeCheck }, name, value);
       log.level = book.current.logLevel;
       return change;
     },
@@ -322,55 +334,58 @@ function hostOf(built: Built, ending: Ending, server: ServerNow): Host {
     register: (params) => enterRegistration(parts, params),
     reset: (params) =>
       resetHome(
-        { broker, records, service: serviceOf(home), isStrange: opened.strange !== undefined },
+        { broker, records, service: serviceOf(home), isMismatched: opened.strange !== undefined },
         params,
       ),
     stop: async () => {
-      await ending.settle();
+      await shutdown.drain();
       // After the answer: it leaves with the connection's last bytes.
-      setImmediate(() => void ending.complete());
+      setImmediate(() => void shutdown.finish());
     },
   };
 }
 
 /** Nothing at a desk: there the person is asked. */
-function openDeskOf({ options, broker, word }: Built): Pick<Host, 'requireOpenDesk'> {
+function openDeskOf({ options, broker, homeCheck }: Built): Pick<Services, 'requireOpenDesk'> {
   if (options.desk) return {};
   return {
     requireOpenDesk: async (method, params) => {
-      if (widensHere(broker, method, params)) await word.requireOpen();
+      if (widensHere(broker, method, params)) await homeCheck.requireOpen();
     },
   };
 }
 
 /** Nothing for a host at which nobody sits: there commands act at once. */
-function approvalsOf({ options, opened, broker, word }: Built, { askers }: Host): Pick<Host, 'approve'> {
+function approvalsOf(
+  { options, opened, broker, homeCheck }: Built,
+  { processes }: Services,
+): Pick<Services, 'approve'> {
   if (!options.desk) return {};
-  const change = { ...opened, parts: broker.parts, word };
+  const change = { ...opened, parts: broker.parts, homeCheck };
   const approvals = new Approvals({
     broker,
-    askers,
+    processes,
     checkSetting: (name, value) => checkSetting(change, name, value),
   });
   return { approve: (caller, method, params) => approvals.require(caller, method, params) };
 }
 
 interface Answering {
-  readonly host: Host;
-  readonly desk: LockDesk;
-  readonly ending: Ending;
+  readonly services: Services;
+  readonly vaultLock: VaultLock;
+  readonly shutdown: Shutdown;
 }
 
 /** Whoever ends the broker waits for the other requests, and must not wait for itself. */
 const endsBroker: ReadonlySet<string> = new Set(['daemon.stop', 'home.reset']);
 
 /** Answers requests, whoever's they are, and notes a fault of ours in the log. */
-function answering(log: WriteLog, { host, desk, ending }: Answering): ServerDeps['dispatch'] {
+function answering(log: WriteLog, { services, vaultLock, shutdown }: Answering): ServerDeps['dispatch'] {
   return (caller, method, params) => {
-    const request = (): Promise<unknown> => dispatch(host, caller, method, params);
-    const answer = endsBroker.has(method) ? request() : ending.run(request);
+    const request = (): Promise<unknown> => dispatch(services, caller, method, params);
+    const answer = endsBroker.has(method) ? request() : shutdown.run(request);
     return answer.catch((error: unknown) => {
-      desk.noted(error);
+      vaultLock.noted(error);
       if (!(error instanceof KeyturnError)) log(fault(method, error), 'error');
       throw error;
     });
@@ -380,12 +395,12 @@ function answering(log: WriteLog, { host, desk, ending }: Answering): ServerDeps
 interface Served {
   readonly answer: ServerDeps['dispatch'];
   readonly keys: Keys;
-  readonly desk: LockDesk;
+  readonly vaultLock: VaultLock;
 }
 
 function listen(
   { desk: isAtDesk, log: { write: log } }: DaemonOptions,
-  { answer, keys, desk }: Served,
+  { answer, keys, vaultLock }: Served,
   { socket, homeId }: { readonly socket: string; readonly homeId: string },
 ): Promise<BrokerServer> {
   return startServer({
@@ -394,7 +409,7 @@ function listen(
     capabilities: [...versionCapability(version), ...(isAtDesk ? [deskCapability] : [])],
     keyFor: (clientId) => keys.keyFor(clientId),
     pair: async (request) => {
-      desk.refuseIfLocked();
+      vaultLock.refuseIfLocked();
       return keys.pair(request);
     },
     confirmPaired: (clientId) => keys.confirm(clientId),

@@ -9,12 +9,12 @@ import { readAuthorities } from './system/authorities.ts';
 import type { Difference } from './settings/confirmed-settings.ts';
 import { daemonFetch } from './system/fetch.ts';
 import type { DaemonFetch, ProxyFor } from './system/fetch.ts';
-import { HomeWord } from './settings/home-word.ts';
-import type { HomeWordParts, SettingsVerdict } from './settings/home-word.ts';
+import { HomeCheck } from './settings/home-check.ts';
+import type { HomeCheckParts, SettingsVerdict } from './settings/home-check.ts';
 import type { Secrets } from './vault/secrets.ts';
 import { askAboutSettings } from './settings/settings-question.ts';
 
-export interface GateParts extends Omit<HomeWordParts, 'vault' | 'master' | 'ask'> {
+export interface GateParts extends Omit<HomeCheckParts, 'vault' | 'master' | 'ask'> {
   readonly secrets: Pick<Secrets, 'vault' | 'master'>;
   readonly proxyFor: ProxyFor | undefined;
   /** What asks the person; there is nothing before the broker is put together. */
@@ -24,7 +24,7 @@ export interface GateParts extends Omit<HomeWordParts, 'vault' | 'master' | 'ask
 }
 
 export interface Gates {
-  readonly word: HomeWord;
+  readonly homeCheck: HomeCheck;
   readonly net: DaemonFetch;
   readonly gates: {
     readonly settled: () => Promise<void>;
@@ -43,13 +43,13 @@ export function openGates({ secrets, proxyFor, parts, over, ...rest }: GateParts
     const asking = parts();
     return asking ? askAboutSettings(asking, different, over, answered) : 'later';
   };
-  const word = new HomeWord({ ...rest, ask, vault, master: () => master.key() });
-  const settled = (): Promise<void> => word.settled();
+  const homeCheck = new HomeCheck({ ...rest, ask, vault, master: () => master.key() });
+  const settled = (): Promise<void> => homeCheck.settled();
   const net = daemonFetch(async () => {
     await settled();
     const { httpsProxy, noProxy } = book.current;
-    const ignoresEnvironment = isDesk || word.isClosed;
-    return { authorities: word.authorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
+    const ignoresEnvironment = isDesk || homeCheck.isClosed;
+    return { authorities: homeCheck.authorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
   });
-  return { word, net, gates: { settled, ...(isDesk ? {} : { mayAsk: () => word.requireOpen() }) } };
+  return { homeCheck, net, gates: { settled, ...(isDesk ? {} : { mayAsk: () => homeCheck.requireOpen() }) } };
 }

@@ -26,8 +26,8 @@ export interface ResetParts {
   readonly records: Records;
   /** What the home's items in the keychain are filed under. */
   readonly service: string;
-  /** The vault that is named isn't this home's own (strange-home.ts). */
-  readonly isStrange: boolean;
+  /** The vault that is named isn't this home's own (mismatched-home.ts). */
+  readonly isMismatched: boolean;
 }
 
 /** Issuers asked at the same time: enough that one which doesn't answer doesn't hold up the rest. */
@@ -106,7 +106,12 @@ async function endForGood(broker: Broker, grant: Grant): Promise<ResultOf<'home.
 }
 
 /** Undefined where nothing is left. */
-async function emptyVault({ broker, records, service, isStrange }: ResetParts): Promise<string | undefined> {
+async function emptyVault({
+  broker,
+  records,
+  service,
+  isMismatched,
+}: ResetParts): Promise<string | undefined> {
   const { vault } = broker.parts;
   const grants = records.grants.isLoaded ? records.grants.items : [];
   const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
@@ -122,7 +127,8 @@ async function emptyVault({ broker, records, service, isStrange }: ResetParts): 
   const unlisted = !records.grants.isLoaded || !records.registrations.isLoaded;
   try {
     await vault.destroy(ids);
-    if (isStrange) return `what this home's own vault holds (in the keychain it is filed under ${service})`;
+    if (isMismatched)
+      return `what this home's own vault holds (in the keychain it is filed under ${service})`;
     if (!unlisted || vault.kind !== 'keychain') return undefined;
     return `items that an unreadable file names, filed under ${service}`;
   } catch (error) {

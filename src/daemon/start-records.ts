@@ -14,11 +14,11 @@ import { storesOf } from './status.ts';
 export async function startRecords(
   records: Records,
   parts: BrokerParts,
-  { log, isStrange }: { readonly log: WriteLog; readonly isStrange: boolean },
+  { log, isMismatched }: { readonly log: WriteLog; readonly isMismatched: boolean },
 ): Promise<void> {
   await loadRecords(records, log);
   // A record of grants that can't be read stays as it is, and refuses its own requests only.
-  const isForgotten = parts.vault.kind === 'memory' && !isStrange;
+  const isForgotten = parts.vault.kind === 'memory' && !isMismatched;
   if (isForgotten && records.grants.isLoaded) await forgetMemoryVault(parts);
 }
 

@@ -6,8 +6,8 @@ import { clocksAnswer } from './methods/answers.ts';
 import type { Records } from './assembly.ts';
 import type { AuditTrail } from './vault/audit-trail.ts';
 import type { Home } from './home/home.ts';
-import type { HomeWord } from './settings/home-word.ts';
-import type { LockDesk } from './vault/lock-desk.ts';
+import type { HomeCheck } from './settings/home-check.ts';
+import type { VaultLock } from './vault/vault-lock.ts';
 import type { Log } from './system/log.ts';
 import type { SettingsBook } from './settings/settings-book.ts';
 import { shown } from './settings/settings-question.ts';
@@ -20,8 +20,8 @@ export interface StatusParts {
   readonly records: Records;
   readonly trail: AuditTrail;
   readonly log: Log;
-  readonly desk: LockDesk;
-  readonly word: Pick<HomeWord, 'state'>;
+  readonly vaultLock: VaultLock;
+  readonly homeCheck: Pick<HomeCheck, 'state'>;
   /** What the process could not be shielded from. */
   readonly unshielded: readonly string[];
 }
@@ -35,7 +35,7 @@ function indexAnswer({ refresher }: BrokerParts): ResultOf<'status'>['index'] {
 }
 
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
-  const { home, book, parts, records, trail, log, desk, word, unshielded } = reported;
+  const { home, book, parts, records, trail, log, vaultLock, homeCheck, unshielded } = reported;
   const settings = book.current;
   return {
     version,
@@ -43,7 +43,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     home: home.paths.state,
     vault: settings.vault,
     ...(settings.vault === 'sealed-file' ? { vaultKey: settings.vaultKey } : {}),
-    vaultState: desk.state(),
+    vaultState: vaultLock.state(),
     ...(settings.browser === undefined ? {} : { browser: settings.browser }),
     insecureLoopback: settings.insecureLoopback,
     grants: records.grants.isLoaded ? records.grants.items.length : 0,
@@ -52,7 +52,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
     index: indexAnswer(parts),
     unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
-    homeState: { ...word.state, differing: shown(word.state.differing) },
+    homeState: { ...homeCheck.state, differing: shown(homeCheck.state.differing) },
     settings: book.recorded(),
     log: { level: log.level, ...(log.file === undefined ? {} : { file: log.file }), ok: log.isOk },
     audit: trail.state,

@@ -6,7 +6,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AskerView } from '../../src/broker/questions/asker.ts';
-import { attested } from '../../src/daemon/clients/askers.ts';
+import { attested } from '../../src/daemon/clients/client-processes.ts';
 import { loadPeerReader } from '../../src/ipc/peer/peer.ts';
 import { temporaryFolder } from '../ipc/rig.ts';
 import { until } from '../support/home.ts';

@@ -5,13 +5,13 @@ import { Interactions, questionPatience } from '../../src/broker/questions/inter
 import type { Question } from '../../src/broker/questions/interaction.ts';
 import { signInPatience } from '../../src/broker/sign-in/page-sign-in.ts';
 import { Approvals } from '../../src/daemon/methods/approvals.ts';
-import type { Askers } from '../../src/daemon/clients/askers.ts';
+import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
 import type { Home } from '../../src/daemon/home/home.ts';
 import { Keys } from '../../src/daemon/vault/keys.ts';
 import type { Master } from '../../src/daemon/vault/master.ts';
 import { askAboutSettings } from '../../src/daemon/settings/settings-question.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { PairingDesk } from '../../src/ipc/server/pairing.ts';
+import { PairingQueue } from '../../src/ipc/server/pairing.ts';
 import { methods } from '../../src/ipc/protocol/protocol.ts';
 import type { Caller } from '../../src/ipc/server/server.ts';
 import type { BentAuthorizationServer } from '../support/bent-authorization-server.ts';
@@ -77,7 +77,7 @@ const cases: Readonly<Record<Kind, Case>> = {
   command: {
     start: (rig) => command(rig),
     patience: questionPatience,
-    question: { kind: 'command', wish: { command: 'unlock' }, asker: facts },
+    question: { kind: 'command', request: { command: 'unlock' }, asker: facts },
   },
 };
 
@@ -94,7 +94,7 @@ function pairing({ parts, clock }: Rig): Promise<unknown> {
   const home = { homeId: 'A'.repeat(22) } as Home;
   const master = { key: async () => createSecretKey(Buffer.alloc(32, 7)) } as Master;
   const keys = new Keys({ ...parts, home, master });
-  const desk = new PairingDesk({
+  const desk = new PairingQueue({
     pair: (request) => keys.pair(request),
     now: () => clock.now(),
     after: (milliseconds, work) => {
@@ -120,7 +120,7 @@ function command({ broker }: Rig): Promise<unknown> {
   const approvals = new Approvals({
     broker,
     // Who asks is told by the socket, and there is none here.
-    askers: { of: () => ({ run: 'r', look: () => facts }) } as unknown as Askers,
+    processes: { of: () => ({ run: 'r', look: () => facts }) } as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
   });
   return approvals.require({ signal: never } as Caller, 'settings.set', { name: 'logLevel', value: 'debug' });

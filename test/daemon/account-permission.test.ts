@@ -1,7 +1,7 @@
 /** A permission to which a command adds an account alone: its scopes and its end are those that the card showed. */
 import { describe, expect, it } from 'vitest';
 import { Approvals } from '../../src/daemon/methods/approvals.ts';
-import type { Askers } from '../../src/daemon/clients/askers.ts';
+import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
 import { brokerRig, refusal } from '../broker/rig.ts';
 import { asOwner } from '../rules/wire.ts';
 
@@ -39,7 +39,7 @@ async function ground() {
   const approvals = new Approvals({
     broker,
     // Who asks is told by the socket, and there is none here.
-    askers: { of: () => ({ run: 'r', look }) } as unknown as Askers,
+    processes: { of: () => ({ run: 'r', look }) } as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
   });
   const approve: Approvals['require'] = (...request) => approvals.require(...request);
@@ -53,7 +53,7 @@ async function asked() {
   const set = asOwner(rig, { approve: rig.approve })('permission.set', adding);
   set.catch(() => undefined);
   const { id, question } = await rig.question('command');
-  expect(question).toMatchObject({ wish: { scope: ['read'], until: rig.until, account: 'work' } });
+  expect(question).toMatchObject({ request: { scope: ['read'], until: rig.until, account: 'work' } });
   return { ...rig, set, yes: () => rig.parts.interactions.answer(id, 'yes') };
 }
 

@@ -3,25 +3,25 @@
  *
  * Invariant: what comes back has passed through JSON, so that it is what a socket would carry.
  */
-import { Askers } from '../../src/daemon/clients/askers.ts';
-import { dispatch } from '../../src/daemon/methods/methods.ts';
-import { socketDoor } from '../../src/daemon/clients/starters.ts';
-import type { Host } from '../../src/daemon/methods/host.ts';
+import { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
+import { dispatch } from '../../src/daemon/methods/dispatch.ts';
+import { socketAccess } from '../../src/daemon/clients/sign-in-access.ts';
+import type { Services } from '../../src/daemon/methods/services.ts';
 import type { Caller } from '../../src/ipc/server/server.ts';
 import type { Rig } from '../broker/rig.ts';
 
 type Call = (method: string, params?: unknown) => Promise<unknown>;
 
 /** `approve`: a person sits at this host. */
-export const asOwner = (rig: Pick<Rig, 'broker'>, desk: Pick<Host, 'approve'> = {}): Call =>
-  callAs(rig, { clientId: 'owner', role: 'owner' }, desk);
+export const asOwner = (rig: Pick<Rig, 'broker'>, person: Pick<Services, 'approve'> = {}): Call =>
+  callAs(rig, { clientId: 'owner', role: 'owner' }, person);
 
 export const asClient = (rig: Rig, clientId = 'editor'): Call => callAs(rig, { clientId, role: 'client' });
 
 function callAs(
   { broker }: Pick<Rig, 'broker'>,
   who: Pick<Caller, 'clientId' | 'role'>,
-  desk: Pick<Host, 'approve'> = {},
+  person: Pick<Services, 'approve'> = {},
 ): Call {
   const caller: Caller = {
     ...who,
@@ -33,26 +33,26 @@ function callAs(
     onClose: () => undefined,
   };
   return async (method, params) => {
-    const answer: unknown = await dispatch(hostOf(broker, desk), caller, method, params);
+    const answer: unknown = await dispatch(servicesOf(broker, person), caller, method, params);
     return JSON.parse(JSON.stringify(answer));
   };
 }
 
 /** A host for the methods that need no more than the broker. */
-function hostOf(broker: Host['broker'], desk: Pick<Host, 'approve'>): Host {
+function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'>): Services {
   const missing = (): never => {
     throw new Error('this host has a broker and nothing else');
   };
   return {
-    ...desk,
+    ...person,
     broker,
     get settings() {
       return missing();
     },
-    refuseStrange: () => undefined,
+    refuseMismatch: () => undefined,
     verifyRecords: () => broker.parts.registrations.verify(),
-    askers: new Askers(() => undefined),
-    signIns: socketDoor(() => broker.parts.isDesk),
+    processes: new ClientProcesses(() => undefined),
+    signIns: socketAccess(() => broker.parts.isDesk),
     status: missing,
     changeSetting: missing,
     subscribe: missing,
@@ -61,7 +61,7 @@ function hostOf(broker: Host['broker'], desk: Pick<Host, 'approve'>): Host {
     removeKeyOf: missing,
     register: missing,
     // Nothing is locked here: everybody is served.
-    desk: { admit: () => undefined, lock: missing, unlock: missing, changePassphrase: missing },
+    vaultLock: { admit: () => undefined, lock: missing, unlock: missing, changePassphrase: missing },
     reset: missing,
     trail: { tail: missing, about: missing, verify: missing },
     stop: missing,

@@ -7,7 +7,7 @@ import { connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import type { DeskOwner } from '../../src/daemon/desk-owner.ts';
+import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
 import { terminalLog } from '../../src/daemon/system/log.ts';
 import { methods, type ResultOf } from '../../src/ipc/protocol/protocol.ts';
 import { type TestHome, until } from './home.ts';
@@ -17,7 +17,7 @@ type Client = ResultOf<'client.list'>['clients'][number];
 
 export interface Desk {
   readonly home: TestHome;
-  readonly owner: DeskOwner;
+  readonly owner: InProcessOwner;
   /** The notifications that the windows would have got. */
   readonly heard: readonly string[];
   /** The owner's key, as the command line uses it. */

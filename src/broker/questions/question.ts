@@ -4,7 +4,7 @@ import type { OverrideName } from '../records/override.ts';
 import type { Asked, SignInMethod } from './starter.ts';
 
 /** What a command of the owner's would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
-export type CommandWish =
+export type ApprovalRequest =
   | {
       readonly command: 'allow';
       readonly clientName: string;
@@ -157,7 +157,7 @@ export type Question =
     }
   | {
       readonly kind: 'command';
-      readonly wish: CommandWish;
+      readonly request: ApprovalRequest;
       /** The process that runs the command, as it was when it asked. */
       readonly asker: AskerView;
     };

@@ -86,14 +86,14 @@ export function decisionOf(broker: Broker, params: PermissionParams): Permission
 }
 
 /** What a request sets, as it was at one moment: when its card was made, or, without a card, when it was carried out. */
-export interface Judged {
+export interface PermissionChange {
   readonly decided: Permission;
   /** It counts only while this stands; absent: whatever stands. */
   readonly from?: AsRead;
 }
 
 /** Throws what `decisionOf` throws. */
-export function judged(broker: Broker, params: PermissionParams): Judged {
+export function permissionChange(broker: Broker, params: PermissionParams): PermissionChange {
   const decided = decisionOf(broker, params);
   const addsAccount = params.account !== undefined && params.decision === 'allow';
   // What gives no more needs no yes, and must not undo what the person decides meanwhile.
@@ -102,7 +102,11 @@ export function judged(broker: Broker, params: PermissionParams): Judged {
 }
 
 /** What is set now, which is what was judged. Throws `conflict` where it would be something else by now. */
-export function asJudged(broker: Broker, params: PermissionParams, { decided }: Judged): Permission {
+export function requireUnchanged(
+  broker: Broker,
+  params: PermissionParams,
+  { decided }: PermissionChange,
+): Permission {
   const now = decisionOf(broker, params);
   if (isDeepStrictEqual({ ...now, createdAt: 0 }, { ...decided, createdAt: 0 })) return now;
   throw new KeyturnError('conflict', `The permission for ${now.endpoint} changed in the meantime.`, {

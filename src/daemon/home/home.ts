@@ -39,7 +39,7 @@ export interface Home {
   readonly isNew: boolean;
   /** True once the vault holds the master secret: from then on its absence is an error. */
   readonly hasMaster: boolean;
-  /** The vault that holds it, as strange-home.ts names it; undefined where no broker noted it yet. */
+  /** The vault that holds it, as mismatched-home.ts names it; undefined where no broker noted it yet. */
   readonly vault: string | undefined;
   /** Records that the vault holds the master secret now. */
   masterWritten(): Promise<void>;

@@ -13,7 +13,7 @@ import { reaches } from '../../broker/consent/grant-choice.ts';
 import { namesOfServers } from '../../broker/records/grant.ts';
 import type { Grant, Grants } from '../../broker/records/grant.ts';
 import type { Interaction } from '../../broker/questions/interaction.ts';
-import type { CommandWish, OfferedGrant, Question } from '../../broker/questions/question.ts';
+import type { ApprovalRequest, OfferedGrant, Question } from '../../broker/questions/question.ts';
 import type { Permission } from '../../broker/records/permission.ts';
 import { triedUntil } from '../../broker/revocation/revoker.ts';
 import type { Asked } from '../../broker/questions/starter.ts';
@@ -294,7 +294,7 @@ export function interactionAnswer(
     case 'settings':
       return { ...common, settings: question.settings.map((setting) => ({ ...setting })) };
     case 'command':
-      return { ...common, asker: askerAnswer(question.asker), ...wishAnswer(question.wish) };
+      return { ...common, asker: askerAnswer(question.asker), ...requestAnswer(question.request) };
   }
 }
 
@@ -334,43 +334,43 @@ function offeredAnswer(grant: OfferedGrant | undefined): Partial<InteractionAnsw
   return { issuer: spelled(issuer), account, ...(isAnother ? { accounts: [...held] } : {}) };
 }
 
-type PermissionWish = Extract<CommandWish, { readonly command: 'allow' | 'endDenial' }>;
+type PermissionRequest = Extract<ApprovalRequest, { readonly command: 'allow' | 'endDenial' }>;
 
 /** Which account a permission is for, or which ones a denial is about. */
-function whoseAnswer(wish: PermissionWish): Partial<InteractionAnswer> {
-  if (wish.command === 'allow') return wish.account === undefined ? {} : { account: wish.account };
-  return wish.accounts === undefined ? {} : { accounts: [...wish.accounts] };
+function whoseAnswer(request: PermissionRequest): Partial<InteractionAnswer> {
+  if (request.command === 'allow') return request.account === undefined ? {} : { account: request.account };
+  return request.accounts === undefined ? {} : { accounts: [...request.accounts] };
 }
 
-function wishAnswer(wish: CommandWish): Partial<InteractionAnswer> {
-  const { command } = wish;
+function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
+  const { command } = request;
   switch (command) {
     case 'allow':
     case 'endDenial':
       return {
         command,
-        client: wish.clientName,
-        resource: wish.endpoint,
-        ...(wish.scope === undefined ? {} : { scope: formatScope(wish.scope) }),
-        ...whoseAnswer(wish),
-        ...(wish.until === undefined ? {} : { until: seconds(wish.until) }),
+        client: request.clientName,
+        resource: request.endpoint,
+        ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
+        ...whoseAnswer(request),
+        ...(request.until === undefined ? {} : { until: seconds(request.until) }),
       };
     case 'register':
-      return wish;
+      return request;
     case 'login':
       return {
         command,
-        resource: wish.endpoint,
-        method: wish.method,
-        ...(wish.issuer === undefined ? {} : { issuer: wish.issuer }),
-        ...(wish.account === undefined ? {} : { account: wish.account }),
-        ...(wish.scope === undefined ? {} : { scope: formatScope(wish.scope) }),
-        ...(wish.isNewClient === undefined ? {} : { newClient: wish.isNewClient }),
+        resource: request.endpoint,
+        method: request.method,
+        ...(request.issuer === undefined ? {} : { issuer: request.issuer }),
+        ...(request.account === undefined ? {} : { account: request.account }),
+        ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
+        ...(request.isNewClient === undefined ? {} : { newClient: request.isNewClient }),
       };
     case 'override':
-      return { command, server: wish.server, override: wish.override };
+      return { command, server: request.server, override: request.override };
     case 'settings': {
-      const { name, value } = wish;
+      const { name, value } = request;
       return { command, setting: { name, ...(value === undefined ? {} : { value }) } };
     }
     case 'unlock':

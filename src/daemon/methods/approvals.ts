@@ -11,19 +11,19 @@ import { CardPauses } from '../../broker/consent/card-pauses.ts';
 import { questionPatience } from '../../broker/questions/interaction.ts';
 import { patience, TimeOver } from '../../base/patience.ts';
 import type { Broker } from '../../broker/broker.ts';
-import type { CommandWish } from '../../broker/questions/question.ts';
+import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { isWidening } from '../../ipc/protocol/effects.ts';
 import type { MethodName } from '../../ipc/protocol/protocol.ts';
 import type { Caller } from '../../ipc/server/server.ts';
-import type { Askers } from '../clients/askers.ts';
-import { wishOf } from './command-wish.ts';
-import type { WishParts } from './command-wish.ts';
-import { judged } from '../clients/widening.ts';
-import type { Judged, PermissionParams } from '../clients/widening.ts';
+import type { ClientProcesses } from '../clients/client-processes.ts';
+import { approvalRequestFor } from './approval-request.ts';
+import type { ApprovalRequestParts } from './approval-request.ts';
+import { permissionChange } from '../clients/widening.ts';
+import type { PermissionChange, PermissionParams } from '../clients/widening.ts';
 
-export interface ApprovalParts extends WishParts {
-  readonly askers: Askers;
+export interface ApprovalParts extends ApprovalRequestParts {
+  readonly processes: ClientProcesses;
 }
 
 /** One pause for all commands: they come and go, and their names prove nothing. */
@@ -44,32 +44,32 @@ export class Approvals {
    * Throws what the method would throw for them, `consent_denied`, `rate_limited`, and `interrupted` when the
    * command went away.
    */
-  async require(caller: Caller, method: MethodName, params: unknown): Promise<Judged | undefined> {
+  async require(caller: Caller, method: MethodName, params: unknown): Promise<PermissionChange | undefined> {
     if (!isWidening(method)) return undefined;
-    const wish = wishOf(this.#parts, method, params);
-    const judgement = judgementOf(this.#parts.broker, method, params);
-    if (!wish) return judgement;
+    const request = approvalRequestFor(this.#parts, method, params);
+    const change = permissionChangeOf(this.#parts.broker, method, params);
+    if (!request) return change;
     this.#refuseTooSoon();
-    const verdict = await this.#ask(caller, wish).catch((error: unknown) => {
+    const verdict = await this.#ask(caller, request).catch((error: unknown) => {
       this.#pauses.cameToNothing(pauseKey);
       throw error;
     });
-    await this.#record(wish, verdict);
+    await this.#record(request, verdict);
     if (verdict === 'yes') {
       this.#pauses.end(pauseKey);
-      return judgement;
+      return change;
     }
     this.#pauses.cameToNothing(pauseKey);
     throw refused(verdict);
   }
 
-  async #ask(caller: Caller, wish: CommandWish): Promise<Verdict> {
-    const { broker, askers } = this.#parts;
+  async #ask(caller: Caller, request: ApprovalRequest): Promise<Verdict> {
+    const { broker, processes } = this.#parts;
     const { clock, interactions } = broker.parts;
     const waiting = patience(clock, questionPatience, caller.signal);
-    const asker = askers.of(caller).look();
+    const asker = processes.of(caller).look();
     try {
-      return await interactions.ask({ kind: 'command', wish, asker }, waiting.signal);
+      return await interactions.ask({ kind: 'command', request, asker }, waiting.signal);
     } catch (error) {
       if (error instanceof TimeOver) return 'later';
       throw error;
@@ -79,9 +79,9 @@ export class Approvals {
   }
 
   /** What was allowed stands in the row of the deed as well; this one says that it came by a command. */
-  async #record(wish: CommandWish, verdict: Verdict): Promise<void> {
+  async #record(request: ApprovalRequest, verdict: Verdict): Promise<void> {
     const { audit } = this.#parts.broker.parts;
-    await audit.record({ event: 'command', outcome: `${wish.command}: ${verdict}`, ...placeOf(wish) });
+    await audit.record({ event: 'command', outcome: `${request.command}: ${verdict}`, ...placeOf(request) });
   }
 
   #refuseTooSoon(): void {
@@ -96,21 +96,28 @@ export class Approvals {
 }
 
 /** `params` have passed the method's schema. */
-function judgementOf(broker: Broker, method: MethodName, params: unknown): Judged | undefined {
-  return method === 'permission.set' ? judged(broker, params as PermissionParams) : undefined;
+function permissionChangeOf(
+  broker: Broker,
+  method: MethodName,
+  params: unknown,
+): PermissionChange | undefined {
+  return method === 'permission.set' ? permissionChange(broker, params as PermissionParams) : undefined;
 }
 
-function placeOf(wish: CommandWish): { client?: string; endpoint?: string; issuer?: string } {
-  switch (wish.command) {
+function placeOf(request: ApprovalRequest): { client?: string; endpoint?: string; issuer?: string } {
+  switch (request.command) {
     case 'allow':
     case 'endDenial':
-      return { client: wish.clientName, endpoint: wish.endpoint };
+      return { client: request.clientName, endpoint: request.endpoint };
     case 'login':
-      return { endpoint: wish.endpoint, ...(wish.issuer === undefined ? {} : { issuer: wish.issuer }) };
+      return {
+        endpoint: request.endpoint,
+        ...(request.issuer === undefined ? {} : { issuer: request.issuer }),
+      };
     case 'register':
-      return { issuer: wish.issuer };
+      return { issuer: request.issuer };
     case 'override':
-      return { endpoint: wish.server };
+      return { endpoint: request.server };
     default:
       return {};
   }

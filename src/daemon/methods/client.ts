@@ -3,8 +3,8 @@ import type { Broker } from '../../broker/broker.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { clientAnswers, interactionAnswer } from './answers.ts';
-import type { Handlers } from './host.ts';
-import { asJudged, judged, refusalOf } from '../clients/widening.ts';
+import type { Handlers } from './services.ts';
+import { requireUnchanged, permissionChange, refusalOf } from '../clients/widening.ts';
 
 export const clientMethods: Pick<
   Handlers,
@@ -17,23 +17,23 @@ export const clientMethods: Pick<
 > = {
   'client.list': ({ broker }) => ({ clients: clientAnswers(broker) }),
 
-  'client.remove': async (host, _caller, { client }) => {
-    const { clients, permissions, leases, audit } = host.broker.parts;
+  'client.remove': async (services, _caller, { client }) => {
+    const { clients, permissions, leases, audit } = services.broker.parts;
     const id = clients.resolve(client);
     const name = clients.nameOf(id);
     leases.endAllOf(id);
     await permissions.endAllOf(id);
     await clients.remove(id);
     await audit.record({ event: 'client', outcome: 'removed', client: name });
-    host.closeConnectionsOf(id);
-    await host.removeKeyOf(id);
+    services.closeConnectionsOf(id);
+    await services.removeKeyOf(id);
     return {};
   },
 
   'permission.set': async ({ broker }, _caller, params, approved) => {
-    const judgement = approved ?? judged(broker, params);
-    const decided = asJudged(broker, params, judgement);
-    await broker.consent.decide(decided, judgement.from);
+    const change = approved ?? permissionChange(broker, params);
+    const decided = requireUnchanged(broker, params, change);
+    await broker.consent.decide(decided, change.from);
     broker.userActed(decided.endpoint);
     return {};
   },

@@ -8,7 +8,7 @@ import type { ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { explanationAnswer, grantAnswer, receiptAnswer } from './answers.ts';
-import type { Handlers, Host } from './host.ts';
+import type { Handlers, Services } from './services.ts';
 
 /** How long `login.start` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 600;
@@ -24,11 +24,11 @@ export const grantMethods: Pick<
     grants: visibleGrants(broker, caller).map((grant) => grantAnswer(broker, grant, caller)),
   }),
 
-  'grant.explain': async (host, caller, params) => {
-    const { broker, trail } = host;
+  'grant.explain': async (services, caller, params) => {
+    const { broker, trail } = services;
     const grants: ResultOf<'grant.explain'>['grants'] = [];
     const named = namedGrants(broker, caller, params);
-    if (isVaultAtHand(host)) await broker.parts.refresher.vouch(named).catch(() => undefined);
+    if (isVaultAtHand(services)) await broker.parts.refresher.vouch(named).catch(() => undefined);
     for (const grant of named) {
       const rows = await trail.about(grant.id, timelineRows);
       // As it is now: reading the log took a while.
@@ -86,8 +86,8 @@ function startedElsewhere(): KeyturnError {
 const isOver = (grant: Grant): boolean => grant.state.kind === 'revoked' && grant.state.receipt !== 'pending';
 
 /** An explanation never makes a keychain ask: what the vault says is read only where it is open anyway. */
-function isVaultAtHand(host: Host): boolean {
-  const { vault, vaultState } = host.status();
+function isVaultAtHand(services: Services): boolean {
+  const { vault, vaultState } = services.status();
   return vault === 'memory' || vaultState.state === 'open' || vaultState.state === 'slow';
 }
 

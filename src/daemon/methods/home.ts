@@ -3,7 +3,7 @@ import type { Broker } from '../../broker/broker.ts';
 import { namesOfServers } from '../../broker/records/grant.ts';
 import { hostOrigin, privateAddress } from '../../broker/records/override.ts';
 import { settingAnswer } from './answers.ts';
-import type { Handlers } from './host.ts';
+import type { Handlers } from './services.ts';
 
 export const homeMethods: Pick<
   Handlers,
@@ -30,23 +30,23 @@ export const homeMethods: Pick<
     return {};
   },
 
-  'settings.get': (host) => settingAnswer(host.settings.details(), host.status().homeState.desk),
+  'settings.get': (services) => settingAnswer(services.settings.details(), services.status().homeState.desk),
 
-  'settings.set': (host, _caller, { name, value }) => host.changeSetting(name, value),
+  'settings.set': (services, _caller, { name, value }) => services.changeSetting(name, value),
 
   'audit.tail': ({ trail }, _caller, { count }) => trail.tail(count),
 
   'audit.verify': ({ trail }) => trail.verify(),
 
-  status: (host) => host.status(),
+  status: (services) => services.status(),
 
-  'daemon.stop': async (host) => {
-    await host.stop();
+  'daemon.stop': async (services) => {
+    await services.stop();
     return { pid: process.pid };
   },
 
-  subscribe: (host, caller) => {
-    host.subscribe(caller);
+  subscribe: (services, caller) => {
+    services.subscribe(caller);
     return {};
   },
 };

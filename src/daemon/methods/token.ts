@@ -5,8 +5,8 @@ import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { tokenAnswer } from './answers.ts';
-import { brokerClientId } from './host.ts';
-import type { Handlers } from './host.ts';
+import { brokerClientId } from './services.ts';
+import type { Handlers } from './services.ts';
 import { refusalOf } from '../clients/widening.ts';
 import { endPermission } from './client.ts';
 
@@ -14,10 +14,10 @@ import { endPermission } from './client.ts';
 const defaultTimeout = 300;
 
 export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permission.release'> = {
-  'token.get': async ({ broker, askers }, caller, params) => {
+  'token.get': async ({ broker, processes }, caller, params) => {
     const token = await broker.getToken({
       clientId: brokerClientId(caller),
-      asker: askers.of(caller),
+      asker: processes.of(caller),
       resource: params.resource,
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       ...(params.account === undefined ? {} : { account: params.account }),

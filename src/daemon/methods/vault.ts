@@ -1,19 +1,19 @@
 /** The owner's methods about the vault's lock. */
-import type { Handlers } from './host.ts';
+import type { Handlers } from './services.ts';
 
 export const vaultMethods: Pick<Handlers, 'vault.lock' | 'vault.unlock' | 'vault.passphrase'> = {
-  'vault.lock': async ({ desk }) => {
-    await desk.lock('locked');
+  'vault.lock': async ({ vaultLock }) => {
+    await vaultLock.lock('locked');
     return {};
   },
 
-  'vault.unlock': async ({ desk }, caller, params) => {
-    await desk.unlock(params, caller.signal);
+  'vault.unlock': async ({ vaultLock }, caller, params) => {
+    await vaultLock.unlock(params, caller.signal);
     return {};
   },
 
-  'vault.passphrase': async ({ desk }, _caller, { current, next }) => {
-    await desk.changePassphrase(current, next);
+  'vault.passphrase': async ({ vaultLock }, _caller, { current, next }) => {
+    await vaultLock.changePassphrase(current, next);
     return {};
   },
 };

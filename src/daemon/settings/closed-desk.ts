@@ -33,7 +33,7 @@ const table: Table = {
   'permission.end': (broker, params) => endsRefusal(broker, params),
   'registration.set': () => true,
   'override.set': (_broker, { on }) => on,
-  // Judged by the vault's word when that is known (home-word.ts). What is in force before then was written by anybody.
+  // Judged by the vault's word when that is known (home-check.ts). What is in force before then was written by anybody.
   'settings.set': () => false,
   'vault.passphrase': () => true,
   // It is needed to learn whose home this is.

@@ -8,7 +8,7 @@
 import type { BrokerParts } from '../../broker/parts.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/protocol.ts';
-import type { HomeWord } from './home-word.ts';
+import type { HomeCheck } from './home-check.ts';
 import type { Home } from '../home/home.ts';
 import type { CheckedSetting, SettingsBook } from './settings-book.ts';
 import { defaultSettings, standing } from './settings.ts';
@@ -18,7 +18,7 @@ export interface ChangeParts {
   readonly home: Home;
   readonly book: SettingsBook;
   readonly parts: BrokerParts;
-  readonly word: Pick<HomeWord, 'vouchFor'>;
+  readonly homeCheck: Pick<HomeCheck, 'vouchFor'>;
 }
 
 type CheckParts = Omit<ChangeParts, 'word'>;
@@ -42,10 +42,10 @@ export async function changeSetting(
   name: string,
   value: unknown,
 ): Promise<ResultOf<'settings.set'>> {
-  const { book, parts, word } = change;
+  const { book, parts, homeCheck } = change;
   const checked = checkSetting(change, name, value);
   if (standing[checked.name] === 'confirmed') {
-    await word.vouchFor(checked.name, checked.value ?? defaultSettings[checked.name]);
+    await homeCheck.vouchFor(checked.name, checked.value ?? defaultSettings[checked.name]);
   }
   const inForce = book.set(checked.name, checked.value);
   const outcome = `${checked.name} ${checked.value === undefined ? 'unset' : 'set'}`;

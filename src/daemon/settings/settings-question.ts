@@ -9,7 +9,7 @@ import { questionPatience } from '../../broker/questions/interaction.ts';
 import { patience } from '../../base/patience.ts';
 import type { WrittenSetting } from '../../broker/questions/question.ts';
 import type { Difference } from './confirmed-settings.ts';
-import type { SettingsVerdict } from './home-word.ts';
+import type { SettingsVerdict } from './home-check.ts';
 import { withoutPassword } from './settings-book.ts';
 
 type QuestionParts = Pick<BrokerParts, 'interactions' | 'audit' | 'clock'>;

@@ -92,9 +92,9 @@ export const live: Readonly<Record<SettingName, boolean>> = {
 /**
  * What a value counts for that was written into the file or the environment, at a desk and in a desk's home.
  *
- * `confirmed`: nothing, until the vault vouches for it (home-word.ts), because it decides where a secret goes, what
+ * `confirmed`: nothing, until the vault vouches for it (home-check.ts), because it decides where a secret goes, what
  * runs, or what a person is offered. `home`: it says which vault is asked, so that no vault can vouch for it; a
- * change makes a strange home (strange-home.ts). `free`: it counts, because it gives nobody anything.
+ * change makes a strange home (mismatched-home.ts). `free`: it counts, because it gives nobody anything.
  */
 export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {
   vault: 'home',

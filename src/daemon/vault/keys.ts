@@ -15,7 +15,7 @@ import { deriveClientKey } from '../../ipc/wire/handshake.ts';
 import type { Paired, PairRequest } from '../../ipc/server/server.ts';
 import { ownerId } from '../../ipc/wire/wire.ts';
 import type { Home } from '../home/home.ts';
-import { attested } from '../clients/askers.ts';
+import { attested } from '../clients/client-processes.ts';
 import type { Master } from './master.ts';
 
 export interface KeyParts {

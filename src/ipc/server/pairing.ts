@@ -46,7 +46,7 @@ const firstPause = 1000;
 /** The longest pause, in milliseconds. Also: quiet for this long after a pause, and counting begins anew. */
 const maxPause = 5 * 60_000;
 
-export class PairingDesk {
+export class PairingQueue {
   readonly #deps: PairingDeps;
   #waiting = 0;
   #refusals = 0;

@@ -9,18 +9,18 @@ import type { KeyObject } from 'node:crypto';
 import net, { type Socket } from 'node:net';
 
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
-import { type Allowance, Allowances } from './allowance.ts';
+import { type RateLimit, RateLimits } from './rate-limit.ts';
 import { listenAt } from '../wire/endpoint.ts';
-import { type Paired, PairingDesk, type PairRequest } from './pairing.ts';
+import { type Paired, PairingQueue, type PairRequest } from './pairing.ts';
 import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from '../peer/peer.ts';
 import { type Caller, Session, type SessionHost } from './session.ts';
-import { crowded, Strangers } from './strangers.ts';
-import { type UnusualReport, UnusualWatch } from './unusual.ts';
+import { crowded, PendingConnections } from './pending-connections.ts';
+import { type AbuseReport, AbuseWatch } from './abuse-watch.ts';
 import { type After, after as realAfter } from '../wire/wire.ts';
 
 export type { Caller } from './session.ts';
 export type { Paired, PairRequest } from './pairing.ts';
-export type { Misdeed } from './unusual.ts';
+export type { Abuse } from './abuse-watch.ts';
 
 /** For the log: never holds a key, a proof or what a request said. */
 export type ServerEvent =
@@ -33,7 +33,7 @@ export type ServerEvent =
     }
   | { readonly event: 'closed'; readonly clientId?: string; readonly peer: PeerFacts }
   /** At most once a minute for each executable. */
-  | ({ readonly event: 'unusual' } & UnusualReport);
+  | ({ readonly event: 'unusual' } & AbuseReport);
 
 export interface ServerDeps {
   /** From `prepareSocket`; its folder is checked again. */
@@ -76,13 +76,13 @@ export interface BrokerServer {
  * one that goes on with a broken key tries once a second, which neither loads the broker nor fills
  * its log. One that succeeds is not counted: it is bounded by its work.
  */
-const failedHandshakes = { burst: 50, perSecond: 1 };
+const failedHandshakeRate = { burst: 50, perSecond: 1 };
 
 /**
  * Requests of one client that the broker had to wait for, or that failed: ten times what a busy
  * agent asks, and a tenth of what would keep the broker busy.
  */
-const requestTerms = { burst: 1000, perSecond: 1000 };
+const requestRate = { burst: 1000, perSecond: 1000 };
 
 /** Connections of one client: one a window or worker; a tenth of the descriptors that Linux gives a process. */
 const maxConnectionsPerClient = 1024;
@@ -133,10 +133,10 @@ class Reception {
   readonly #readPeer: PeerReader;
   readonly #host: SessionHost;
   readonly #sessions = new Set<Session>();
-  readonly #strangers: Strangers;
-  readonly #unusual: UnusualWatch;
-  readonly #handshakes: Allowances;
-  readonly #requests: Allowances;
+  readonly #pending: PendingConnections;
+  readonly #abuse: AbuseWatch;
+  readonly #handshakes: RateLimits;
+  readonly #requests: RateLimits;
   /** Proven sessions, and how many each client has. */
   readonly #seated = new Map<Session, string>();
   readonly #seats = new Map<string, number>();
@@ -147,15 +147,15 @@ class Reception {
     this.#deps = deps;
     this.#readPeer = readPeer;
     const after = deps.after ?? realAfter;
-    this.#strangers = new Strangers(after);
-    this.#unusual = new UnusualWatch(deps.now, (report) => deps.log?.({ event: 'unusual', ...report }));
-    this.#handshakes = new Allowances(failedHandshakes, deps.now);
-    this.#requests = new Allowances(requestTerms, deps.now);
+    this.#pending = new PendingConnections(after);
+    this.#abuse = new AbuseWatch(deps.now, (report) => deps.log?.({ event: 'unusual', ...report }));
+    this.#handshakes = new RateLimits(failedHandshakeRate, deps.now);
+    this.#requests = new RateLimits(requestRate, deps.now);
     this.#host = {
       homeId: deps.homeId,
       endpoint,
       capabilities: deps.capabilities ?? [],
-      desk: new PairingDesk({ pair: deps.pair, now: deps.now, after }),
+      pairings: new PairingQueue({ pair: deps.pair, now: deps.now, after }),
       keyFor: deps.keyFor,
       confirmPaired: deps.confirmPaired,
       dispatch: deps.dispatch,
@@ -166,9 +166,9 @@ class Reception {
       onAdmitted: (session) => this.#admitted(session),
       onRefused: (session, reason) => this.#refused(session, reason),
       onRequestRefused: (session, reason) => {
-        if (faults.includes(reason)) this.#unusual.note('requests', session.peer);
+        if (faults.includes(reason)) this.#abuse.note('requests', session.peer);
       },
-      onUnread: (session) => this.#unusual.note('unread', session.peer),
+      onUnread: (session) => this.#abuse.note('unread', session.peer),
       onClosed: (session) => this.#closed(session),
     };
   }
@@ -182,12 +182,12 @@ class Reception {
     const session = new Session(socket, peer, this.#host);
     const wait = this.#failures(session)?.wait ?? 0;
     if (wait > 0) {
-      this.#unusual.note('handshakes', peer);
+      this.#abuse.note('handshakes', peer);
       session.refuse(tooManyFailures(wait));
       return;
     }
-    if (!this.#strangers.admit(session)) {
-      this.#unusual.note('connections', peer);
+    if (!this.#pending.admit(session)) {
+      this.#abuse.note('connections', peer);
       session.refuse(crowded());
       return;
     }
@@ -196,7 +196,7 @@ class Reception {
   }
 
   /** Where the kernel doesn't name the process, nobody is slowed: it would fall on all. */
-  #failures({ peer }: Session): Allowance | undefined {
+  #failures({ peer }: Session): RateLimit | undefined {
     const process = processOf(peer);
     return process === undefined ? undefined : this.#handshakes.of(process);
   }
@@ -225,7 +225,7 @@ class Reception {
     for (const session of this.#sessions) session.finish();
   }
 
-  #seat(session: Session, clientId: string): Allowance {
+  #seat(session: Session, clientId: string): RateLimit {
     const taken = this.#seats.get(clientId) ?? 0;
     if (taken >= maxConnectionsPerClient) throw tooManySeats();
     this.#seats.set(clientId, taken + 1);
@@ -234,7 +234,7 @@ class Reception {
   }
 
   #admitted(session: Session): void {
-    this.#strangers.leave(session);
+    this.#pending.leave(session);
     this.#unproven.delete(session);
     const { caller } = session;
     if (!caller) return;
@@ -242,18 +242,18 @@ class Reception {
   }
 
   #refused(session: Session, reason: Reason): void {
-    if (this.#seated.has(session)) this.#unusual.note('requests', session.peer);
+    if (this.#seated.has(session)) this.#abuse.note('requests', session.peer);
     if (blameless.includes(reason)) this.#unproven.delete(session);
     // Whoever was turned away at the door is not logged one by one: that would be a flood as well.
     if (this.#sessions.has(session)) this.#deps.log?.({ event: 'refused', reason, ...whoIs(session) });
   }
 
   #closed(session: Session): void {
-    this.#strangers.leave(session);
+    this.#pending.leave(session);
     this.#leaveSeat(session);
     if (this.#unproven.delete(session)) {
       this.#failures(session)?.take();
-      this.#unusual.note('handshakes', session.peer);
+      this.#abuse.note('handshakes', session.peer);
     }
     if (this.#sessions.delete(session)) this.#deps.log?.({ event: 'closed', ...whoIs(session) });
   }

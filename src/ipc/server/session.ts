@@ -8,10 +8,10 @@ import type { KeyObject } from 'node:crypto';
 import type { Socket } from 'node:net';
 
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
-import type { Allowance } from './allowance.ts';
+import type { RateLimit } from './rate-limit.ts';
 import { encodeFrame, FrameReader, terminated } from '../wire/framing.ts';
 import { brokerProof, clientProof, newNonce, sameProof, transcript } from '../wire/handshake.ts';
-import type { Paired, PairingDesk } from './pairing.ts';
+import type { Paired, PairingQueue } from './pairing.ts';
 import type { PeerFacts } from '../peer/peer.ts';
 import {
   type After,
@@ -50,7 +50,7 @@ export interface SessionHost {
   readonly endpoint: string;
   /** What the broker says of itself in the handshake. */
   readonly capabilities: readonly string[];
-  readonly desk: PairingDesk;
+  readonly pairings: PairingQueue;
   readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;
   readonly confirmPaired: (clientId: string) => Promise<void>;
   readonly dispatch: (caller: Caller, method: string, params: unknown) => Promise<unknown>;
@@ -59,7 +59,7 @@ export interface SessionHost {
   /** Changes whenever the event loop goes round: equal numbers mean that no I/O was waited for. */
   readonly turn: () => number;
   /** Counts a proven connection of this client, and gives its requests' allowance. Throws `rate_limited`. */
-  readonly seat: (session: Session, clientId: string) => Allowance;
+  readonly seat: (session: Session, clientId: string) => RateLimit;
   /** The connection no longer counts as unauthenticated: it is a client's, or waits for its card. */
   readonly onAdmitted: (session: Session) => void;
   readonly onRefused: (session: Session, reason: Reason) => void;
@@ -90,7 +90,7 @@ type Phase =
   | { readonly at: 'hello' }
   | { readonly at: 'prove'; readonly expected: Proven }
   | { readonly at: 'pairing' }
-  | { readonly at: 'ready'; readonly caller: Caller; readonly allowance: Allowance }
+  | { readonly at: 'ready'; readonly caller: Caller; readonly rateLimit: RateLimit }
   | { readonly at: 'closed' };
 
 type Ready = Phase & { readonly at: 'ready' };
@@ -191,7 +191,7 @@ export class Session {
 
   /** Milliseconds until the client's allowance lets it ask again. */
   #pause(): number {
-    return this.#phase.at === 'ready' ? this.#phase.allowance.wait : 0;
+    return this.#phase.at === 'ready' ? this.#phase.rateLimit.wait : 0;
   }
 
   /** Whoever asks too fast isn't refused: its next requests wait where they are, then in its own socket. */
@@ -277,9 +277,9 @@ export class Session {
     }
     if (expected.clientId !== ownerId) await this.#host.confirmPaired(expected.clientId);
     if (this.#phase.at !== 'prove') return;
-    const allowance = this.#host.seat(this, expected.clientId);
+    const rateLimit = this.#host.seat(this, expected.clientId);
     this.#reader.limit = frameLimit;
-    this.#phase = { at: 'ready', caller: this.#callerFor(expected.clientId), allowance };
+    this.#phase = { at: 'ready', caller: this.#callerFor(expected.clientId), rateLimit };
     this.#host.onAdmitted(this);
     this.#respond(id, {});
   }
@@ -288,7 +288,7 @@ export class Session {
     if (!isPairParams(params)) throw refusal('a pairing lacks a field, or one is malformed');
     this.#checkAddress(params.versions, params.endpoint);
     const asker = { name: params.name, peer: this.peer, peerNow: () => this.#peerNow() };
-    const paired = await this.#host.desk.ask(asker, this.#gone.signal, (code) => {
+    const paired = await this.#host.pairings.ask(asker, this.#gone.signal, (code) => {
       this.#phase = { at: 'pairing' };
       this.#host.onAdmitted(this);
       this.#write({ jsonrpc: '2.0', method: 'pair.code', params: { code } });
@@ -328,14 +328,14 @@ export class Session {
 
   /** A result for which nobody waited came from memory, as a cached token does, and costs nothing. */
   async #answer(ready: Ready, request: Message & { kind: 'request' }): Promise<void> {
-    const { caller, allowance } = ready;
+    const { caller, rateLimit } = ready;
     const turn = this.#host.turn();
     this.#inFlight += 1;
-    allowance.take();
+    rateLimit.take();
     try {
       const result = await this.#host.dispatch(caller, request.method, request.params);
       this.#respond(request.id, result ?? {});
-      if (this.#host.turn() === turn) allowance.giveBack();
+      if (this.#host.turn() === turn) rateLimit.giveBack();
     } catch (error) {
       this.#write({ jsonrpc: '2.0', id: request.id, error: errorBody(error) });
       this.#host.onRequestRefused(this, reasonOf(error));

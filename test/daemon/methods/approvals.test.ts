@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Standing } from '../../../src/broker/questions/asker.ts';
 import { questionPatience } from '../../../src/broker/questions/interaction.ts';
 import { Approvals } from '../../../src/daemon/methods/approvals.ts';
-import type { Askers } from '../../../src/daemon/clients/askers.ts';
+import type { ClientProcesses } from '../../../src/daemon/clients/client-processes.ts';
 import type { Caller } from '../../../src/ipc/server/server.ts';
 import { brokerRig, refusal, turnOfEvents } from '../../broker/rig.ts';
 
@@ -18,13 +18,13 @@ async function rig() {
   const { broker, parts, clock, texts, question } = await brokerRig(nowhere);
   const asker = { standing: 'same' as Standing };
   const facts = { verified: true, pid: 7, executable: '/usr/bin/node' };
-  const askers = {
+  const processes = {
     of: () => ({ run: 'r', look: () => ({ run: 'r', ...facts, standing: () => asker.standing }) }),
   };
   const approvals = new Approvals({
     broker,
     // Who asks is told by the socket, and there is none here.
-    askers: askers as unknown as Askers,
+    processes: processes as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
   });
   const command = () => {
@@ -48,7 +48,7 @@ describe('a private host that is confirmed', () => {
     const approved = approvals.require(caller, 'override.set', { ...params, on: true });
     approved.catch(() => undefined);
     expect((await question('command')).question).toMatchObject({
-      wish: { command: 'override', server: 'https://tools.intern.example', override: 'private-address' },
+      request: { command: 'override', server: 'https://tools.intern.example', override: 'private-address' },
     });
     gone.abort();
     await approvals.require(caller, 'override.set', { ...params, on: false });

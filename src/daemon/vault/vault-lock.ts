@@ -20,7 +20,7 @@ import type { Secrets } from './secrets.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** Milliseconds for a person to find the keychain's question and type a password. */
-const personsPatience = 120_000;
+const personTimeout = 120_000;
 
 /** What only looks: a tray that shows the state must not keep the vault open. */
 const looking: ReadonlySet<MethodName> = new Set([
@@ -37,7 +37,7 @@ const looking: ReadonlySet<MethodName> = new Set([
 /** A person acts, and waits: the keychain may ask at once. */
 const personal: ReadonlySet<MethodName> = new Set(['login.start', 'grant.revoke']);
 
-export interface DeskParts {
+export interface VaultLockParts {
   readonly secrets: Pick<Secrets, 'gate' | 'door' | 'watch' | 'bus' | 'master'>;
   readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'interactions' | 'audit' | 'clock'>;
   readonly settings: Pick<Settings, 'lockAfter'>;
@@ -48,8 +48,8 @@ export interface DeskParts {
 
 type Unlocking = ParamsOf<'vault.unlock'>;
 
-export class LockDesk {
-  readonly #parts: DeskParts;
+export class VaultLock {
+  readonly #parts: VaultLockParts;
   readonly #unlocking = new SharedWork<void>({ finishes: true });
   readonly #wrongPassphrases: Backoff;
   #idle: IdleLock | undefined;
@@ -60,7 +60,7 @@ export class LockDesk {
   /** How often it was locked: an unlock that a lock overtook opens nothing. */
   #locks = 0;
 
-  constructor(parts: DeskParts) {
+  constructor(parts: VaultLockParts) {
     this.#parts = parts;
     const { clock } = parts.broker;
     this.#isLocked = parts.secrets.door.hasPassphrase;
@@ -222,11 +222,11 @@ export class LockDesk {
     const { door, watch, bus } = this.#parts.secrets;
     watch.lift();
     try {
-      await door.unlock(personsPatience, passphrase);
+      await door.unlock(personTimeout, passphrase);
     } catch (error) {
       if (!session || !(error instanceof VaultError) || error.trouble !== 'absent') throw error;
       bus.adopt(session);
-      await door.unlock(personsPatience, passphrase).catch((second: unknown) => {
+      await door.unlock(personTimeout, passphrase).catch((second: unknown) => {
         bus.forget();
         throw second;
       });

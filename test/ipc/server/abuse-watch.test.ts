@@ -2,20 +2,20 @@
 import { expect, test } from 'vitest';
 
 import type { PeerFacts } from '../../../src/ipc/peer/peer.ts';
-import { type Misdeed, type UnusualReport, UnusualWatch } from '../../../src/ipc/server/unusual.ts';
+import { type Abuse, type AbuseReport, AbuseWatch } from '../../../src/ipc/server/abuse-watch.ts';
 
 function peer(pid: number, executable?: string): PeerFacts {
   return { kind: 'verified', uid: 1000, gid: 1000, pid, ...(executable ? { executable } : {}) };
 }
 
 function startWatch() {
-  const reports: UnusualReport[] = [];
+  const reports: AbuseReport[] = [];
   const clock = { now: 0 };
-  const watch = new UnusualWatch(
+  const watch = new AbuseWatch(
     () => clock.now,
     (report) => reports.push(report),
   );
-  const note = (times: number, who: PeerFacts, what: Misdeed = 'handshakes') => {
+  const note = (times: number, who: PeerFacts, what: Abuse = 'handshakes') => {
     for (let i = 0; i < times; i += 1) watch.note(what, who);
   };
   return { reports, clock, note };

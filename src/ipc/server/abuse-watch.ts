@@ -10,10 +10,10 @@ import type { PeerFacts } from '../peer/peer.ts';
  * `handshakes`: failed, or refused because too many had failed. `connections`: more at once than
  * there are places. `requests`: malformed or not permitted. `unread`: cut off for not reading.
  */
-export type Misdeed = 'handshakes' | 'connections' | 'requests' | 'unread';
+export type Abuse = 'handshakes' | 'connections' | 'requests' | 'unread';
 
-export interface UnusualReport {
-  readonly what: Misdeed;
+export interface AbuseReport {
+  readonly what: Abuse;
   /** The last one of that program. */
   readonly peer: PeerFacts;
   /** How often since counting began or the last report. */
@@ -32,21 +32,21 @@ const maxWatched = 256;
 interface Watched {
   since: number;
   reportedAt: number;
-  readonly counts: Map<Misdeed, number>;
+  readonly counts: Map<Abuse, number>;
 }
 
-export class UnusualWatch {
+export class AbuseWatch {
   readonly #now: () => number;
-  readonly #report: (report: UnusualReport) => void;
+  readonly #report: (report: AbuseReport) => void;
   readonly #watched = new Map<string, Watched>();
 
   /** `now`: milliseconds. */
-  constructor(now: () => number, report: (report: UnusualReport) => void) {
+  constructor(now: () => number, report: (report: AbuseReport) => void) {
     this.#now = now;
     this.#report = report;
   }
 
-  note(what: Misdeed, peer: PeerFacts): void {
+  note(what: Abuse, peer: PeerFacts): void {
     const now = this.#now();
     const watched = this.#watch(programOf(peer), now);
     // A clock that was set back must not silence the watch until it has caught up.

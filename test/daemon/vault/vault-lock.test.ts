@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
-import { LockDesk } from '../../../src/daemon/vault/lock-desk.ts';
+import { VaultLock } from '../../../src/daemon/vault/vault-lock.ts';
 import { Master } from '../../../src/daemon/vault/master.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { Gate } from '../../../src/vault/gate.ts';
@@ -25,7 +25,7 @@ afterAll(() => world.close());
 
 interface Place {
   readonly rig: Rig;
-  readonly desk: LockDesk;
+  readonly vaultLock: VaultLock;
   readonly watch: VaultWatch;
   readonly master: Master;
   readonly bus: SessionBus;
@@ -55,15 +55,15 @@ async function deskFor({
   const bus = new SessionBus({});
   const usual = { ...openVault('memory', { service: 'unused' }), vault: rig.vault };
   const settings = { lockAfter };
-  const desk = new LockDesk({
+  const vaultLock = new VaultLock({
     secrets: { gate, watch, master, bus, door: { ...usual, ...door } },
     broker: rig.parts,
     settings,
     changed: () => undefined,
     log: () => undefined,
   });
-  onTestFinished(() => desk.stop());
-  return { rig, desk, watch, master, bus, settings, rows: () => vaultRows(rig) };
+  onTestFinished(() => vaultLock.stop());
+  return { rig, vaultLock, watch, master, bus, settings, rows: () => vaultRows(rig) };
 }
 
 function vaultRows(rig: Rig): string[] {
@@ -78,18 +78,18 @@ const owner = { role: 'owner' } as const;
 
 describe('locking', () => {
   it('drops the master secret and the access tokens, and refuses what needs the vault', async () => {
-    const { rig, desk, watch, master, rows } = await deskFor();
+    const { rig, vaultLock, watch, master, rows } = await deskFor();
     await rig.allow();
     await rig.ask();
     const before = await master.key();
-    await desk.lock('locked');
+    await vaultLock.lock('locked');
     expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
     expect(await refusal(master.key())).toMatchObject({ reason: 'locked' });
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'locked', hint: 'keyturn unlock' });
     expect(watch.state.state).toBe('locked');
     expect(rows()).toEqual(['locked']);
 
-    await desk.unlock({}, here());
+    await vaultLock.unlock({}, here());
     expect((await master.key()).equals(before)).toBe(true);
     await rig.ask();
     expect(rows()).toEqual(['locked', 'unlocked']);
@@ -97,22 +97,22 @@ describe('locking', () => {
   });
 
   it('refuses every request of local programs, and of the owner those for tokens', async () => {
-    const { desk } = await deskFor();
-    await desk.lock('locked');
+    const { vaultLock } = await deskFor();
+    await vaultLock.lock('locked');
     for (const method of ['token.get', 'token.reject', 'grant.list', 'subscribe'] as const) {
-      expect(() => desk.admit(client, method)).toThrow(expect.objectContaining({ reason: 'locked' }));
+      expect(() => vaultLock.admit(client, method)).toThrow(expect.objectContaining({ reason: 'locked' }));
     }
-    expect(() => desk.admit(owner, 'token.get')).toThrow(expect.objectContaining({ reason: 'locked' }));
+    expect(() => vaultLock.admit(owner, 'token.get')).toThrow(expect.objectContaining({ reason: 'locked' }));
     for (const method of ['grant.list', 'status', 'grant.revoke', 'vault.unlock', 'daemon.stop'] as const) {
-      expect(() => desk.admit(owner, method)).not.toThrow();
+      expect(() => vaultLock.admit(owner, method)).not.toThrow();
     }
-    expect(() => desk.refuseIfLocked()).toThrow(expect.objectContaining({ reason: 'locked' }));
-    await desk.unlock({}, here());
-    expect(() => desk.admit(client, 'token.get')).not.toThrow();
+    expect(() => vaultLock.refuseIfLocked()).toThrow(expect.objectContaining({ reason: 'locked' }));
+    await vaultLock.unlock({}, here());
+    expect(() => vaultLock.admit(client, 'token.get')).not.toThrow();
   });
 
   it('waits for a refresh under way, whose rotated token is in the vault before it is locked', async () => {
-    const { rig, desk, rows } = await deskFor();
+    const { rig, vaultLock, rows } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
     rig.broker.rejectToken({ clientId: 'editor', token: { tokenId: old.tokenId } });
@@ -121,52 +121,52 @@ describe('locking', () => {
     await held.arrived;
     const writes = (): number => rig.vault.done.filter((call) => call.startsWith('write grant.')).length;
     const before = writes();
-    const locking = desk.lock('locked').then(writes);
+    const locking = vaultLock.lock('locked').then(writes);
     // All that a lock does besides: its row is on the disk.
     await rig.parts.audit.flush();
     await turnOfEvents();
     expect(rows()).toEqual(['locked']);
-    expect(() => desk.admit(client, 'token.get')).toThrow(expect.objectContaining({ reason: 'locked' }));
+    expect(() => vaultLock.admit(client, 'token.get')).toThrow(expect.objectContaining({ reason: 'locked' }));
     held.release();
     expect(await locking).toBe(before + 1);
     await asking.catch(() => undefined);
-    await desk.unlock({}, here());
+    await vaultLock.unlock({}, here());
     await rig.ask();
     expect(world.counts().authorizationServer.refreshReuses).toBe(0);
   });
 
   it('keeps a rotated token that the vault could not take, until it can', async () => {
-    const { rig, desk } = await deskFor();
+    const { rig, vaultLock } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
     rig.broker.rejectToken({ clientId: 'editor', token: { tokenId: old.tokenId } });
     rig.vault.failing.add('write');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
-    await desk.lock('locked');
+    await vaultLock.lock('locked');
     rig.vault.failing.clear();
-    await desk.unlock({}, here());
+    await vaultLock.unlock({}, here());
     await rig.ask();
     expect(world.counts().authorizationServer.refreshReuses).toBe(0);
     expect(rig.grant().state.kind).toBe('active');
   });
 
   it('ends a grant here while it is locked, and leaves its server for later', async () => {
-    const { rig, desk } = await deskFor();
+    const { rig, vaultLock } = await deskFor();
     await rig.allow();
     await rig.ask();
-    await desk.lock('locked');
+    await vaultLock.lock('locked');
     const { revokeGrant } = await import('../../../src/broker/revocation/revoker.ts');
     expect(await revokeGrant(rig.parts, rig.grant())).toMatchObject({ receipt: 'pending' });
     expect(rig.grant().state.kind).toBe('revoked');
   });
 
   it('calls off sign-ins that are open: their tokens could not be kept', async () => {
-    const { rig, desk } = await deskFor();
+    const { rig, vaultLock } = await deskFor();
     rig.person.isThere = false;
     const login = rig.login();
     login.catch(() => undefined);
     await rig.question('login');
-    await desk.lock('locked');
+    await vaultLock.lock('locked');
     expect(await refusal(login)).toMatchObject({ reason: 'login_failed' });
     expect(rig.parts.interactions.list()).toEqual([]);
   });
@@ -180,9 +180,9 @@ describe('unlocking', () => {
       asked += 1;
       await answered.promise;
     };
-    const { desk, rig } = await deskFor({ door: { unlock } });
-    await desk.lock('locked');
-    const all = Array.from({ length: 5 }, () => desk.unlock({}, here()));
+    const { vaultLock, rig } = await deskFor({ door: { unlock } });
+    await vaultLock.lock('locked');
+    const all = Array.from({ length: 5 }, () => vaultLock.unlock({}, here()));
     await turnOfEvents();
     expect(await refusal(rig.parts.vault.probe())).toMatchObject({ reason: 'locked', trouble: 'waiting' });
     answered.resolve();
@@ -195,12 +195,16 @@ describe('unlocking', () => {
     const unlock = async (_patience: number, passphrase?: string): Promise<void> => {
       if (passphrase !== 'right') throw new VaultError('locked', 'this passphrase does not open the vault');
     };
-    const { desk, rig, rows } = await deskFor({ door: { hasPassphrase: true, unlock } });
-    await desk.lock('locked');
+    const { vaultLock, rig, rows } = await deskFor({ door: { hasPassphrase: true, unlock } });
+    await vaultLock.lock('locked');
     const pauses: number[] = [];
     for (let wrong = 0; wrong < 11; wrong += 1) {
-      expect(await refusal(desk.unlock({ passphrase: 'wrong' }, here()))).toMatchObject({ reason: 'locked' });
-      const soon = (await refusal(desk.unlock({ passphrase: 'right' }, here()))) as { retryAfter: number };
+      expect(await refusal(vaultLock.unlock({ passphrase: 'wrong' }, here()))).toMatchObject({
+        reason: 'locked',
+      });
+      const soon = (await refusal(vaultLock.unlock({ passphrase: 'right' }, here()))) as {
+        retryAfter: number;
+      };
       expect(soon).toMatchObject({ reason: 'rate_limited' });
       pauses.push(soon.retryAfter);
       rig.clock.advance(soon.retryAfter * 1000);
@@ -210,21 +214,23 @@ describe('unlocking', () => {
       expect(pause).toBeLessThanOrEqual(Math.min(2 ** n, 300));
       expect(pause).toBeGreaterThanOrEqual(Math.min(2 ** n, 300) * 0.75);
     }
-    await desk.unlock({ passphrase: 'right' }, here());
+    await vaultLock.unlock({ passphrase: 'right' }, here());
     expect(rows().filter((outcome) => outcome === 'unlock: locked')).toHaveLength(11);
     expect(rows().at(-1)).toBe('unlocked');
-    await desk.lock('locked');
-    expect(await refusal(desk.unlock({ passphrase: 'wrong' }, here()))).toMatchObject({ reason: 'locked' });
+    await vaultLock.lock('locked');
+    expect(await refusal(vaultLock.unlock({ passphrase: 'wrong' }, here()))).toMatchObject({
+      reason: 'locked',
+    });
     rig.clock.advance(1000);
-    await desk.unlock({ passphrase: 'right' }, here());
+    await vaultLock.unlock({ passphrase: 'right' }, here());
   });
 
   it('that a lock overtakes opens nothing', async () => {
     const answered = Promise.withResolvers<void>();
-    const { desk, rig, watch } = await deskFor({ door: { unlock: () => answered.promise } });
-    const unlocking = desk.unlock({}, here());
+    const { vaultLock, rig, watch } = await deskFor({ door: { unlock: () => answered.promise } });
+    const unlocking = vaultLock.unlock({}, here());
     await turnOfEvents();
-    await desk.lock('locked');
+    await vaultLock.lock('locked');
     answered.resolve();
     expect(await refusal(unlocking)).toMatchObject({ reason: 'locked' });
     expect(watch.state.state).toBe('locked');
@@ -237,7 +243,7 @@ describe("a caller's desktop session", () => {
 
   it('is taken where the broker has no bus that works, for one more try', async () => {
     const buses: (string | undefined)[] = [];
-    const { desk, bus } = await deskFor({
+    const { vaultLock, bus } = await deskFor({
       door: {
         unlock: async () => {
           buses.push(bus.environment()['DBUS_SESSION_BUS_ADDRESS']);
@@ -245,19 +251,19 @@ describe("a caller's desktop session", () => {
         },
       },
     });
-    await desk.unlock({ session }, here());
+    await vaultLock.unlock({ session }, here());
     expect(buses.at(-1)).toBe(session.DBUS_SESSION_BUS_ADDRESS);
     expect(buses).toHaveLength(2);
   });
 
   it('is left alone where the broker has one, and forgotten where it does not help', async () => {
-    const { desk, bus } = await deskFor();
-    await desk.unlock({ session }, here());
+    const { vaultLock, bus } = await deskFor();
+    await vaultLock.unlock({ session }, here());
     expect(bus.environment()).not.toMatchObject(session);
     const other = await deskFor({
       door: { unlock: () => Promise.reject(new VaultError('absent', 'no keyring there either')) },
     });
-    expect(await refusal(other.desk.unlock({ session }, here()))).toMatchObject({
+    expect(await refusal(other.vaultLock.unlock({ session }, here()))).toMatchObject({
       reason: 'vault_unavailable',
     });
     expect(other.bus.environment()).not.toMatchObject(session);
@@ -266,33 +272,33 @@ describe("a caller's desktop session", () => {
 
 describe('the idle lock', () => {
   it('goes by the vault’s word once that is known, though the file named no time', async () => {
-    const { desk, rig, watch, settings } = await deskFor();
+    const { vaultLock, rig, watch, settings } = await deskFor();
     await rig.parts.vault.probe();
     settings.lockAfter = 60;
-    desk.settingsKnown();
+    vaultLock.settingsKnown();
     rig.clock.advance(60_000);
     await turnOfEvents();
-    await desk.lock('joins the one under way');
+    await vaultLock.lock('joins the one under way');
     expect(watch.state.state).toBe('locked');
   });
 
   it('locks when no program asks, and not while one does or for an owner who only looks', async () => {
-    const { desk, rig, watch, rows } = await deskFor({ lockAfter: 60 });
+    const { vaultLock, rig, watch, rows } = await deskFor({ lockAfter: 60 });
     const pass = async (seconds: number): Promise<void> => {
       rig.clock.advance(seconds * 1000);
       await turnOfEvents();
     };
     await rig.parts.vault.probe();
     await pass(50);
-    desk.admit(client, 'token.get');
+    vaultLock.admit(client, 'token.get');
     await pass(50);
     expect(watch.state.state).toBe('open');
     // What a window reads again and again.
     for (const list of ['status', 'grant.list', 'registration.list', 'settings.get'] as const) {
-      desk.admit(owner, list);
+      vaultLock.admit(owner, list);
     }
     await pass(10);
-    await desk.lock('joins the one under way');
+    await vaultLock.lock('joins the one under way');
     expect(watch.state.state).toBe('locked');
     expect(rows()).toEqual(['locked: idle']);
   });

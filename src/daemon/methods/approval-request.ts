@@ -7,7 +7,7 @@
  */
 import type { Broker } from '../../broker/broker.ts';
 import { hostOrigin, privateAddress } from '../../broker/records/override.ts';
-import type { CommandWish } from '../../broker/questions/question.ts';
+import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import type { WideningMethod } from '../../ipc/protocol/effects.ts';
 import type { ParamsOf } from '../../ipc/protocol/protocol.ts';
@@ -19,22 +19,25 @@ import { withoutPassword } from '../settings/settings-book.ts';
 import { spelled } from '../system/spelling.ts';
 import { decisionOf, refusalOf, widens } from '../clients/widening.ts';
 
-export interface WishParts {
+export interface ApprovalRequestParts {
   readonly broker: Broker;
   /** Throws what the change would throw. */
   readonly checkSetting: (name: string, value: unknown) => CheckedSetting;
 }
 
-type Wishes = {
-  readonly [M in WideningMethod]: (parts: WishParts, params: ParamsOf<M>) => CommandWish | undefined;
+type ApprovalRequests = {
+  readonly [M in WideningMethod]: (
+    parts: ApprovalRequestParts,
+    params: ParamsOf<M>,
+  ) => ApprovalRequest | undefined;
 };
 
 /** Undefined: the request widens nothing. Each throws what its method would throw for such params. */
-const wishes: Wishes = {
-  'permission.set': ({ broker }, params) => permissionWish(broker, params),
+const requests: ApprovalRequests = {
+  'permission.set': ({ broker }, params) => permissionRequest(broker, params),
 
   'permission.end': ({ broker }, { client, resource }) =>
-    denialWish(broker, broker.parts.clients.resolve(client), broker.canonical(resource)),
+    denialEndRequest(broker, broker.parts.clients.resolve(client), broker.canonical(resource)),
 
   'registration.set': ({ broker }, entry) => {
     checkRegistration(broker.parts, entry);
@@ -92,17 +95,24 @@ const wishes: Wishes = {
 };
 
 /** `params` have passed the method's schema. Throws as its method would. */
-export function wishOf(parts: WishParts, method: WideningMethod, params: unknown): CommandWish | undefined {
+export function approvalRequestFor(
+  parts: ApprovalRequestParts,
+  method: WideningMethod,
+  params: unknown,
+): ApprovalRequest | undefined {
   // The table binds each name to params of its own; the compiler can't follow the lookup.
-  const wish = wishes[method] as (parts: WishParts, params: unknown) => CommandWish | undefined;
-  return wish(parts, params);
+  const request = requests[method] as (
+    parts: ApprovalRequestParts,
+    params: unknown,
+  ) => ApprovalRequest | undefined;
+  return request(parts, params);
 }
 
-function permissionWish(broker: Broker, params: ParamsOf<'permission.set'>): CommandWish | undefined {
+function permissionRequest(broker: Broker, params: ParamsOf<'permission.set'>): ApprovalRequest | undefined {
   const { clients } = broker.parts;
   const { clientId, endpoint, scope, until } = decisionOf(broker, params);
   if (!widens(broker, params)) return undefined;
-  if (params.decision === 'deny') return denialWish(broker, clientId, endpoint, params.until);
+  if (params.decision === 'deny') return denialEndRequest(broker, clientId, endpoint, params.until);
   return {
     command: 'allow',
     clientName: clients.nameOf(clientId),
@@ -114,12 +124,12 @@ function permissionWish(broker: Broker, params: ParamsOf<'permission.set'>): Com
 }
 
 /** `until`, in seconds: the denial would end then; absent: now. */
-function denialWish(
+function denialEndRequest(
   broker: Broker,
   clientId: string,
   endpoint: string,
   until?: number,
-): CommandWish | undefined {
+): ApprovalRequest | undefined {
   const refused = refusalOf(broker, clientId, endpoint);
   if (!refused) return undefined;
   return {

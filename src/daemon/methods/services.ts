@@ -3,23 +3,23 @@ import type { Broker } from '../../broker/broker.ts';
 import { cliClientId } from '../../broker/records/local-client.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
 import type { Caller } from '../../ipc/server/server.ts';
-import type { Askers } from '../clients/askers.ts';
+import type { ClientProcesses } from '../clients/client-processes.ts';
 import type { AuditTrail } from '../vault/audit-trail.ts';
-import type { LockDesk } from '../vault/lock-desk.ts';
+import type { VaultLock } from '../vault/vault-lock.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
-import type { SignInDoor } from '../clients/starters.ts';
-import type { Judged } from '../clients/widening.ts';
+import type { SignInAccess } from '../clients/sign-in-access.ts';
+import type { PermissionChange } from '../clients/widening.ts';
 
 /** What the methods need of their host besides the broker. */
-export interface Host {
+export interface Services {
   readonly broker: Broker;
   readonly settings: SettingsBook;
-  readonly askers: Askers;
-  readonly signIns: SignInDoor;
-  readonly desk: Pick<LockDesk, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
+  readonly processes: ClientProcesses;
+  readonly signIns: SignInAccess;
+  readonly vaultLock: Pick<VaultLock, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
   readonly trail: Pick<AuditTrail, 'tail' | 'verify' | 'about'>;
-  /** Throws why nothing is served, where the home is a strange one (strange-home.ts). */
-  readonly refuseStrange: () => void;
+  /** Throws why nothing is served, where the home is a strange one (mismatched-home.ts). */
+  readonly refuseMismatch: () => void;
   /** Before records of the home confer anything. Throws what the vault throws; does nothing once it has succeeded. */
   verifyRecords(): Promise<void>;
   status(): ResultOf<'status'>;
@@ -37,7 +37,11 @@ export interface Host {
    * The person's word where one is needed; absent: none is. Rejects where there is none. Resolves for `permission.set`
    * with what it was about, card or not: nothing else may be set.
    */
-  readonly approve?: (caller: Caller, method: MethodName, params: unknown) => Promise<Judged | undefined>;
+  readonly approve?: (
+    caller: Caller,
+    method: MethodName,
+    params: unknown,
+  ) => Promise<PermissionChange | undefined>;
   /** Rejects what widens in the home of a desk whose app doesn't run (closed-desk.ts); absent at a desk. */
   readonly requireOpenDesk?: (method: MethodName, params: unknown) => Promise<void>;
   /** Resolves when every rotated token is in the vault; the socket closes once the answer has left. */
@@ -46,10 +50,10 @@ export interface Host {
 
 export type Handlers = {
   readonly [M in MethodName]: (
-    host: Host,
+    services: Services,
     caller: Caller,
     params: ParamsOf<M>,
-    approved?: Judged,
+    approved?: PermissionChange,
   ) => Promise<ResultOf<M>> | ResultOf<M>;
 };
 

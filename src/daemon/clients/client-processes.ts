@@ -15,7 +15,7 @@ import type { Caller, PairRequest } from '../../ipc/server/server.ts';
 /** What the socket tells of one connection. */
 export type Connected = Pick<Caller, 'clientId' | 'peer' | 'peerNow' | 'isOpen' | 'onClose'>;
 
-export class Askers {
+export class ClientProcesses {
   readonly #runs = new Map<string, Set<Connected>>();
   readonly #known = new WeakMap<Connected, Asker>();
   readonly #ended: (run: string) => void;

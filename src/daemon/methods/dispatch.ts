@@ -9,7 +9,7 @@ import { isChange } from '../../ipc/protocol/effects.ts';
 import { isMethod, methods } from '../../ipc/protocol/protocol.ts';
 import type { MethodName } from '../../ipc/protocol/protocol.ts';
 import type { Caller } from '../../ipc/server/server.ts';
-import type { Handlers, Host } from './host.ts';
+import type { Handlers, Services } from './services.ts';
 import { clientMethods } from './client.ts';
 import { grantMethods } from './grant.ts';
 import { homeMethods } from './home.ts';
@@ -17,8 +17,8 @@ import { registrationMethods } from './registration.ts';
 import { resetMethods } from './reset.ts';
 import { tokenMethods } from './token.ts';
 import { vaultMethods } from './vault.ts';
-import { servedAnyway } from '../settings/strange-home.ts';
-import type { Judged } from '../clients/widening.ts';
+import { servedAnyway } from '../settings/mismatched-home.ts';
+import type { PermissionChange } from '../clients/widening.ts';
 
 /**
  * What the owner does by records that count. The rest of the owner's methods list and end, and must work
@@ -54,7 +54,7 @@ const ownersHints: Partial<Record<MethodName, string>> = {
 
 /** Answers one authenticated request. Throws KeyturnError with a stable reason. */
 export async function dispatch(
-  host: Host,
+  services: Services,
   caller: Caller,
   method: string,
   params: unknown,
@@ -69,8 +69,8 @@ export async function dispatch(
       hint: ownersHints[method] ?? 'Use the keyturn command.',
     });
   }
-  if (!servedAnyway.has(method)) host.refuseStrange();
-  host.desk.admit(caller, method);
+  if (!servedAnyway.has(method)) services.refuseMismatch();
+  services.vaultLock.admit(caller, method);
   const parsed = methods[method].params.safeParse(params ?? {});
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -83,17 +83,17 @@ export async function dispatch(
     );
   }
   // A local client sees and gets by its permissions alone.
-  if (caller.role !== 'owner' || usingRecords.has(method)) await host.verifyRecords();
-  await host.requireOpenDesk?.(method, parsed.data);
-  const approved = await host.approve?.(caller, method, parsed.data);
+  if (caller.role !== 'owner' || usingRecords.has(method)) await services.verifyRecords();
+  await services.requireOpenDesk?.(method, parsed.data);
+  const approved = await services.approve?.(caller, method, parsed.data);
   // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
   const handler = handlers[method] as (
-    host: Host,
+    services: Services,
     caller: Caller,
     params: unknown,
-    approved: Judged | undefined,
+    approved: PermissionChange | undefined,
   ) => unknown;
-  const answer = await handler(host, caller, parsed.data, approved);
-  if (isChange(method)) host.changed();
+  const answer = await handler(services, caller, parsed.data, approved);
+  if (isChange(method)) services.changed();
   return answer;
 }

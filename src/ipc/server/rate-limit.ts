@@ -5,7 +5,7 @@
  * freezes one, and what has become full again is forgotten, so that a new asker costs no memory.
  */
 
-export interface Terms {
+export interface Rate {
   /** Most at once. */
   readonly burst: number;
   /** Refilled each second, up to `burst`. */
@@ -19,30 +19,30 @@ const maxRemembered = 4096;
 const one = 1000;
 
 /** What one asker has left. */
-export class Allowance {
-  readonly #terms: Terms;
+export class RateLimit {
+  readonly #rate: Rate;
   readonly #now: () => number;
   /** Thousandths. */
   #left: number;
   #asOf: number;
 
   /** `now`: milliseconds. */
-  constructor(terms: Terms, now: () => number) {
-    this.#terms = terms;
+  constructor(rate: Rate, now: () => number) {
+    this.#rate = rate;
     this.#now = now;
-    this.#left = terms.burst * one;
+    this.#left = rate.burst * one;
     this.#asOf = now();
   }
 
   /** Milliseconds until one more may be taken; 0: now. */
   get wait(): number {
     this.#refill();
-    return this.#left >= one ? 0 : Math.ceil((one - this.#left) / this.#terms.perSecond);
+    return this.#left >= one ? 0 : Math.ceil((one - this.#left) / this.#rate.perSecond);
   }
 
   get isFull(): boolean {
     this.#refill();
-    return this.#left >= this.#terms.burst * one;
+    return this.#left >= this.#rate.burst * one;
   }
 
   /** Uses one up. Never leaves a debt: what was begun before `wait` said so costs no more than all. */
@@ -53,40 +53,40 @@ export class Allowance {
 
   /** Returns what `take` used up. */
   giveBack(): void {
-    this.#left = Math.min(this.#terms.burst * one, this.#left + one);
+    this.#left = Math.min(this.#rate.burst * one, this.#left + one);
   }
 
   #refill(): void {
     const now = this.#now();
     const passed = Math.max(0, now - this.#asOf);
     this.#asOf = now;
-    this.#left = Math.min(this.#terms.burst * one, this.#left + passed * this.#terms.perSecond);
+    this.#left = Math.min(this.#rate.burst * one, this.#left + passed * this.#rate.perSecond);
   }
 }
 
 /** One allowance for each asker, on the same terms. */
-export class Allowances {
-  readonly #terms: Terms;
+export class RateLimits {
+  readonly #rate: Rate;
   readonly #now: () => number;
-  readonly #kept = new Map<string, Allowance>();
+  readonly #kept = new Map<string, RateLimit>();
 
-  constructor(terms: Terms, now: () => number) {
-    this.#terms = terms;
+  constructor(rate: Rate, now: () => number) {
+    this.#rate = rate;
     this.#now = now;
   }
 
-  of(asker: string): Allowance {
+  of(asker: string): RateLimit {
     const known = this.#kept.get(asker);
     if (known) return known;
     if (this.#kept.size >= maxRemembered) this.#forget();
-    const fresh = new Allowance(this.#terms, this.#now);
+    const fresh = new RateLimit(this.#rate, this.#now);
     this.#kept.set(asker, fresh);
     return fresh;
   }
 
   /** Drops those that are full again; where none is, the oldest. */
   #forget(): void {
-    for (const [asker, allowance] of this.#kept) if (allowance.isFull) this.#kept.delete(asker);
+    for (const [asker, rateLimit] of this.#kept) if (rateLimit.isFull) this.#kept.delete(asker);
     const oldest = this.#kept.keys().next();
     if (this.#kept.size >= maxRemembered && !oldest.done) this.#kept.delete(oldest.value);
   }

@@ -17,7 +17,7 @@ interface Place {
   readonly cancelTimeout: () => void;
 }
 
-export class Strangers {
+export class PendingConnections {
   readonly #after: After;
   /** Oldest first. */
   readonly #places = new Map<Session, Place>();

@@ -27,12 +27,12 @@ import type { Home } from '../home/home.ts';
 import type { WriteLog } from '../system/log.ts';
 import type { SettingsBook } from './settings-book.ts';
 import type { SettingName, Settings } from './settings.ts';
-import { otherHome, vaultName } from './strange-home.ts';
+import { otherHome, vaultName } from './mismatched-home.ts';
 
 /** `later`: nobody answered, or the person put it off. */
 export type SettingsVerdict = 'yes' | 'no' | 'later';
 
-export interface HomeWordParts {
+export interface HomeCheckParts {
   readonly home: Pick<Home, 'homeId' | 'isNew' | 'hasMaster' | 'vault' | 'keptIn'>;
   readonly book: SettingsBook;
   readonly vault: Vault;
@@ -64,8 +64,8 @@ export interface HomeState {
   readonly differing: readonly Difference[];
 }
 
-export class HomeWord {
-  readonly #parts: HomeWordParts;
+export class HomeCheck {
+  readonly #parts: HomeCheckParts;
   #strange: KeyturnError | undefined;
   #item: HomeItem | undefined;
   /** What the person answered before the vault was opened. */
@@ -77,7 +77,7 @@ export class HomeWord {
   /** From the person's answer until it counts: who comes in between waits. */
   #answering: Promise<void> | undefined;
 
-  constructor(parts: HomeWordParts) {
+  constructor(parts: HomeCheckParts) {
     this.#parts = parts;
     this.#strange = parts.strange;
   }
@@ -95,14 +95,14 @@ export class HomeWord {
 
   /** Resolves once the vault's word is known. Throws what the vault throws, and why a strange home serves nothing. */
   async verify(): Promise<void> {
-    this.refuseStrange();
+    this.refuseMismatch();
     if (this.#item) return;
     this.#learning ??= this.#learn().finally(() => (this.#learning = undefined));
     await this.#learning;
   }
 
   /** Throws why nothing is served, where the home is a strange one as far as it is known. */
-  refuseStrange(): void {
+  refuseMismatch(): void {
     if (this.#strange) throw this.#strange;
   }
 

@@ -11,19 +11,19 @@ import type { Starter } from '../../broker/questions/starter.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 
 /** Of one way in: the socket, or the windows. */
-export interface SignInDoor {
+export interface SignInAccess {
   starterOf(caller: Caller): Starter;
   /** Whether this caller is told how to finish the sign-in, and may finish it. True for what is no sign-in. */
   mayFinish(caller: Caller, question: Question): boolean;
 }
 
-export const windowDoor: SignInDoor = {
+export const windowAccess: SignInAccess = {
   starterOf: () => ({ by: 'window' }),
   mayFinish: () => true,
 };
 
 /** `isDesk`: whether a person sits at windows of the broker's own. */
-export function socketDoor(isDesk: () => boolean): SignInDoor {
+export function socketAccess(isDesk: () => boolean): SignInAccess {
   const numbers = new WeakMap<Caller, number>();
   let last = 0;
   const numberOf = (caller: Caller): number => {

@@ -1,6 +1,6 @@
 /** The end of a daemon comes to its end, whatever fails on the way. */
 import { describe, expect, it, vi } from 'vitest';
-import { Ending } from '../../src/daemon/ending.ts';
+import { Shutdown } from '../../src/daemon/shutdown.ts';
 import { after } from '../../src/ipc/wire/wire.ts';
 import { brokerRig } from '../broker/rig.ts';
 
@@ -27,7 +27,7 @@ async function endingThat(fails: readonly string[]) {
   vi.spyOn(broker.parts.audit, 'flush').mockImplementation(step('audit'));
   vi.spyOn(broker.parts.clients, 'flush').mockImplementation(step('clients'));
   vi.spyOn(broker.parts.refresher, 'settled').mockImplementation(step('refreshes'));
-  const ending = new Ending({
+  const shutdown = new Shutdown({
     broker,
     server: () => ({
       endpoint: 'unix:1:1',
@@ -35,23 +35,23 @@ async function endingThat(fails: readonly string[]) {
       closeConnectionsOf: () => undefined,
       close: step('socket'),
     }),
-    quiet: () => take('quiet'),
+    stopTimers: () => take('quiet'),
     close: step('close'),
     unlock: () => take('unlock'),
     log: (line) => void lines.push(line),
     after,
   });
-  return { ending, taken, lines, restore: () => vi.restoreAllMocks() };
+  return { shutdown, taken, lines, restore: () => vi.restoreAllMocks() };
 }
 
 describe('an end', () => {
   it.each([...steps.map((step) => [step, [step]] as const), ['every step', steps] as const])(
     'goes on to the last step where this fails: %s',
     async (_what, fails) => {
-      const { ending, taken, lines, restore } = await endingThat(fails);
+      const { shutdown, taken, lines, restore } = await endingThat(fails);
       try {
-        await ending.complete();
-        await ending.stopped;
+        await shutdown.finish();
+        await shutdown.stopped;
         expect(taken).toEqual(steps);
         expect(lines.filter((line) => line.includes('could not be brought to an end'))).toHaveLength(
           fails.length,

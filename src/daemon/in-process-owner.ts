@@ -16,7 +16,7 @@ export type OwnersMethod = {
   [M in MethodName]: (typeof methods)[M]['who'] extends 'client' ? never : M;
 }[MethodName];
 
-export interface DeskOwner {
+export interface InProcessOwner {
   /** Any of the owner's methods of docs/wire.md. Params and answer are not yet typed. Throws KeyturnError. */
   call(method: OwnersMethod, params: unknown): Promise<unknown>;
   /** Whether such a permission is more than what stands. Throws KeyturnError. */
@@ -30,14 +30,17 @@ export interface DeskOwner {
 }
 
 /** `heard` gets the names of the notifications. */
-export function deskOwner(
+export function inProcessOwner(
   {
     dispatch,
     release,
     ...judging
-  }: { readonly dispatch: ServerDeps['dispatch'] } & Pick<DeskOwner, 'widens' | 'endsRefusal' | 'release'>,
+  }: { readonly dispatch: ServerDeps['dispatch'] } & Pick<
+    InProcessOwner,
+    'widens' | 'endsRefusal' | 'release'
+  >,
   heard: (method: string) => void,
-): DeskOwner {
+): InProcessOwner {
   const over = new AbortController();
   const peer = { kind: 'unverified' } as const;
   const caller: Caller = {
@@ -57,7 +60,7 @@ export function deskOwner(
   return {
     call: async (method, params) => {
       // The type says so too; a name from a window is only as good as the table it was looked up in.
-      if ((methods[method].who as 'any' | 'owner' | 'client') === 'client') throw notAtTheDesk(method);
+      if ((methods[method].who as 'any' | 'owner' | 'client') === 'client') throw noTokensHere(method);
       return dispatch(caller, method, params);
     },
     ...judging,
@@ -66,7 +69,7 @@ export function deskOwner(
   };
 }
 
-function notAtTheDesk(method: string): KeyturnError {
+function noTokensHere(method: string): KeyturnError {
   return new KeyturnError('not_permitted', `${method} is for programs, not for the desk.`, {
     rule: 'no token ever reaches a window',
     hint: 'Use `keyturn token`.',

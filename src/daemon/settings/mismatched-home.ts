@@ -23,7 +23,7 @@ export async function wasOpened({ hasMaster, paths }: Pick<Home, 'hasMaster' | '
 }
 
 /** Undefined for a home whose files fit together, as far as they tell. */
-export function strangeness(
+export function homeMismatch(
   home: Pick<Home, 'vault'>,
   { vault, vaultKey }: Pick<Settings, 'vault' | 'vaultKey'>,
   isOpened: boolean,

@@ -12,11 +12,11 @@ import type { BrokerServer } from '../ipc/server/server.ts';
 import type { After } from '../ipc/wire/wire.ts';
 import type { WriteLog } from './system/log.ts';
 
-export interface EndingParts {
+export interface ShutdownParts {
   readonly broker: Broker;
   readonly server: () => BrokerServer | undefined;
   /** Stops what works by itself: what it began is finished, nothing new begins. */
-  readonly quiet: () => void;
+  readonly stopTimers: () => void;
   /** Vault and network. */
   readonly close: () => Promise<unknown>;
   readonly unlock: () => void;
@@ -25,16 +25,16 @@ export interface EndingParts {
 }
 
 /** Milliseconds for requests that are neither a refresh nor a sign-in, e.g. a revocation at a slow server. */
-const requestPatience = 5000;
+const requestTimeout = 5000;
 
-export class Ending {
-  readonly #parts: EndingParts;
+export class Shutdown {
+  readonly #parts: ShutdownParts;
   readonly #running = new Set<Promise<unknown>>();
   readonly #stopped = Promise.withResolvers<void>();
-  #settled: Promise<void> | undefined;
-  #completed: Promise<void> | undefined;
+  #drained: Promise<void> | undefined;
+  #finished: Promise<void> | undefined;
 
-  constructor(parts: EndingParts) {
+  constructor(parts: ShutdownParts) {
     this.#parts = parts;
   }
 
@@ -45,7 +45,7 @@ export class Ending {
 
   /** Runs a request, unless the end has begun. Throws `broker_stopping`. */
   async run<T>(request: () => Promise<T>): Promise<T> {
-    if (this.#settled) throw brokerStopping();
+    if (this.#drained) throw brokerStopping();
     const running = request();
     this.#running.add(running);
     try {
@@ -56,30 +56,30 @@ export class Ending {
   }
 
   /** Resolves when every rotated token is in the vault and whoever waited has been answered. */
-  async settle(): Promise<void> {
-    this.#settled ??= this.#settle();
-    await this.#settled;
+  async drain(): Promise<void> {
+    this.#drained ??= this.#drain();
+    await this.#drained;
   }
 
-  async #settle(): Promise<void> {
+  async #drain(): Promise<void> {
     this.#parts.log('stopping: refreshes are finished first');
-    const { quiet, broker } = this.#parts;
-    await this.#step('what works by itself', async () => quiet());
+    const { stopTimers, broker } = this.#parts;
+    await this.#step('what works by itself', async () => stopTimers());
     await this.#step('questions and refreshes', () => broker.end());
     const late = Promise.withResolvers<void>();
-    const cancel = this.#parts.after(requestPatience, late.resolve);
+    const cancel = this.#parts.after(requestTimeout, late.resolve);
     await Promise.race([Promise.allSettled(this.#running), late.promise]);
     cancel();
   }
 
   /** Closes the socket and gives the home up. */
-  async complete(): Promise<void> {
-    this.#completed ??= this.#complete();
-    await this.#completed;
+  async finish(): Promise<void> {
+    this.#finished ??= this.#finish();
+    await this.#finished;
   }
 
-  async #complete(): Promise<void> {
-    await this.settle();
+  async #finish(): Promise<void> {
+    await this.drain();
     const { broker, server, close, unlock, log } = this.#parts;
     const { audit, clients, refresher } = broker.parts;
     await this.#step('the socket', async () => server()?.close());

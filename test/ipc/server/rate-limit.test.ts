@@ -1,11 +1,11 @@
 /** How much an asker may have, and how it comes back. */
 import { expect, test } from 'vitest';
 
-import { Allowance, Allowances } from '../../../src/ipc/server/allowance.ts';
+import { RateLimit, RateLimits } from '../../../src/ipc/server/rate-limit.ts';
 
 test('an allowance is used up, and refills evenly to no more than its burst', () => {
   let now = 0;
-  const allowance = new Allowance({ burst: 2, perSecond: 4 }, () => now);
+  const allowance = new RateLimit({ burst: 2, perSecond: 4 }, () => now);
   expect([allowance.wait, allowance.isFull]).toEqual([0, true]);
   allowance.take();
   allowance.take();
@@ -25,7 +25,7 @@ test('an allowance is used up, and refills evenly to no more than its burst', ()
 
 test('an allowance leaves no debt, and is not frozen by a clock that is set back', () => {
   let now = 1_000_000;
-  const allowance = new Allowance({ burst: 1, perSecond: 1 }, () => now);
+  const allowance = new RateLimit({ burst: 1, perSecond: 1 }, () => now);
   for (let i = 0; i < 10; i += 1) allowance.take();
   expect(allowance.wait).toBe(1000);
   now -= 500_000;
@@ -35,14 +35,14 @@ test('an allowance leaves no debt, and is not frozen by a clock that is set back
 });
 
 test('each asker has its own, and one that was used is remembered among thousands that were not', () => {
-  const allowances = new Allowances({ burst: 1, perSecond: 1 }, () => 0);
+  const allowances = new RateLimits({ burst: 1, perSecond: 1 }, () => 0);
   allowances.of('busy').take();
   for (let i = 0; i < 10_000; i += 1) allowances.of(`other ${i}`);
   expect(allowances.of('busy').wait).toBe(1000);
 });
 
 test('askers that have all used theirs up are forgotten one by one, the oldest first', () => {
-  const allowances = new Allowances({ burst: 1, perSecond: 1 }, () => 0);
+  const allowances = new RateLimits({ burst: 1, perSecond: 1 }, () => 0);
   for (let i = 0; i <= 4096; i += 1) allowances.of(`asker ${i}`).take();
   expect(allowances.of('asker 4096').wait).toBe(1000);
   expect(allowances.of('asker 1').wait).toBe(1000);
