@@ -10,7 +10,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, KeyturnError } from 'keyturn/client';
-import { type KeptFile, takeFile } from './kept.ts';
+import { type EnvFile, takeEnvFile } from './env-file.ts';
 import { type Person, person } from './person.ts';
 import { pairProgram, type Program } from './program.ts';
 import { setStage, type Stage } from './stage.ts';
@@ -22,11 +22,11 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 
-const kept = args.includes('--keep') ? keptFile() : undefined;
+const envFile = args.includes('--keep') ? envFileOrExit() : undefined;
 
 /** Ends the process where another demo has it. */
-function keptFile(): KeptFile {
-  const taken = takeFile(process.cwd());
+function envFileOrExit(): EnvFile {
+  const taken = takeEnvFile(process.cwd());
   if (typeof taken !== 'string') return taken;
   process.stderr.write(`demo: ${taken}\n`);
   process.exit(2);
@@ -39,12 +39,12 @@ interface Fact {
 }
 
 /** SIGHUP: the terminal was closed. */
-const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 let step = 0;
 const facts: Fact[] = [];
 
-function tell(line: string): void {
+function printStep(line: string): void {
   step += 1;
   process.stdout.write(`${String(step).padStart(2)}. ${line}\n`);
 }
@@ -59,14 +59,14 @@ async function main(): Promise<boolean> {
     ['DISPLAY', 'WAYLAND_DISPLAY'].some((name) => process.env[name]) || process.platform !== 'linux';
   const stage = await setStage(isPresent && hasDisplay);
   const interrupted = (): void => {
-    kept?.remove();
+    envFile?.remove();
     void stage.close().finally(() => process.exit(130));
   };
-  for (const signal of endings) process.once(signal, interrupted);
+  for (const signal of endSignals) process.once(signal, interrupted);
   try {
-    await play(stage, person(stage, isPresent, tell));
+    await play(stage, person(stage, isPresent, printStep));
     const isGood = await summary(stage);
-    if (kept) await keep(stage, kept);
+    if (envFile) await keep(stage, envFile);
     return isGood;
   } finally {
     await stage.close();
@@ -75,10 +75,12 @@ async function main(): Promise<boolean> {
 
 async function play(stage: Stage, you: Person): Promise<void> {
   const { authorizationServer, protectedServer } = stage.world;
-  tell(
+  printStep(
     `started an authorization server at ${authorizationServer.issuer} and a protected server at ${protectedServer.url}`,
   );
-  tell(`started the broker, home ${stage.home}; tokens rest in ${stage.vault}; ${stage.browser} signs in`);
+  printStep(
+    `started the broker, home ${stage.home}; tokens rest in ${stage.vault}; ${stage.browser} signs in`,
+  );
   await unauthorized(stage);
   const reader = await paired(stage, you, 'notes-reader');
   await firstToken(stage, you, reader);
@@ -99,13 +101,15 @@ async function unauthorized(stage: Stage): Promise<void> {
     headers: { 'content-type': 'application/json' },
   });
   const challenge = response.headers.get('www-authenticate') ?? 'no challenge';
-  tell(`a program calls ${url} without a token: ${response.status}, ${challenge.split(' ')[0]} challenge`);
+  printStep(
+    `a program calls ${url} without a token: ${response.status}, ${challenge.split(' ')[0]} challenge`,
+  );
   expect('status without a token', 401, response.status);
 }
 
 async function paired(stage: Stage, you: Person, name: string): Promise<Program> {
   const program = pairProgram(stage, name, (code) =>
-    tell(`${name} asks the broker to be paired and shows the code ${code}`),
+    printStep(`${name} asks the broker to be paired and shows the code ${code}`),
   );
   // A refusal may come while the person's answer is still on its way; it is thrown below all the same.
   program.catch(() => undefined);
@@ -118,7 +122,7 @@ async function firstToken(stage: Stage, you: Person, reader: Program): Promise<v
   await Promise.race([you.answer('allow'), call]);
   await call;
   const { signIns } = stage.world.authorizationServer.counts;
-  tell(`signed in at ${stage.world.authorizationServer.issuer}; ${reader.name} called list-notes: 200`);
+  printStep(`signed in at ${stage.world.authorizationServer.issuer}; ${reader.name} called list-notes: 200`);
   expect('sign-ins for the first program', 1, signIns);
 }
 
@@ -127,7 +131,7 @@ async function sharedGrant(stage: Stage, you: Person, second: Program): Promise<
   const call = second.callTool('list-notes');
   await Promise.race([you.answer('allow'), call]);
   await call;
-  tell(`${second.name} shares the grant and called list-notes: 200, with no second sign-in`);
+  printStep(`${second.name} shares the grant and called list-notes: 200, with no second sign-in`);
   expect(
     'further sign-ins for the second program',
     0,
@@ -141,14 +145,16 @@ async function fiftyCallers(stage: Stage, reader: Program): Promise<void> {
   const connections = await Promise.all(
     Array.from({ length: 50 }, () => connect({ name: reader.name, env: stage.env })),
   );
-  tell(`waiting ${Math.max(0, Math.ceil(expiresAt - Date.now() / 1000))} s for the access token to expire …`);
+  printStep(
+    `waiting ${Math.max(0, Math.ceil(expiresAt - Date.now() / 1000))} s for the access token to expire …`,
+  );
   await sleep(Math.max(0, (expiresAt + 1) * 1000 - Date.now()));
   const before = stage.world.authorizationServer.counts.refreshes;
   const tokens = await Promise.all(connections.map((connection) => connection.getToken({ resource })));
   const refreshes = stage.world.authorizationServer.counts.refreshes - before;
   for (const connection of connections) connection.close();
   const distinct = new Set(tokens.map((token) => token.tokenId)).size;
-  tell(
+  printStep(
     `50 callers asked at once: ${refreshes} refresh at the authorization server, which rotated the refresh token`,
   );
   expect('refreshes for 50 callers', 1, refreshes);
@@ -162,7 +168,7 @@ async function stepUp(stage: Stage, you: Person, reader: Program): Promise<void>
   const call = reader.callTool('add-note', { text: 'from the demo' });
   await Promise.race([you.answer('allow'), call]);
   await call;
-  tell(
+  printStep(
     `${reader.name} called add-note: 403 insufficient_scope, so it was allowed more, signed in again (step-up), and got 200`,
   );
   expect('sign-ins for the step-up', 1, stage.world.authorizationServer.counts.signIns - before.signIns);
@@ -172,7 +178,7 @@ async function stepUp(stage: Stage, you: Person, reader: Program): Promise<void>
 async function narrowToken(stage: Stage, second: Program): Promise<void> {
   const resource = stage.world.protectedServer.url;
   const { scope } = await second.connection.getToken({ resource });
-  tell(`${second.name} may only read: its token carries "${scope}", although the grant has more`);
+  printStep(`${second.name} may only read: its token carries "${scope}", although the grant has more`);
   expect('scope of the narrow program', 'notes:read', scope);
 }
 
@@ -187,10 +193,10 @@ async function revoke(stage: Stage, reader: Program): Promise<void> {
     () => 'a token',
     (error: unknown) => (error instanceof KeyturnError ? error.reason : 'an unknown error'),
   );
-  tell(
+  printStep(
     `you revoked the grant: ${isConfirmed ? 'confirmed by the authorization server (RFC 7009)' : 'not confirmed'}`,
   );
-  tell(`the old token now gets ${after.status}, and the broker refuses the next request: ${reason}`);
+  printStep(`the old token now gets ${after.status}, and the broker refuses the next request: ${reason}`);
   expect('revocation', 'confirmed', isConfirmed ? 'confirmed' : 'not confirmed');
   expect('status of the revoked token', 401, after.status);
   expect("the broker's answer after revocation", 'login_required', reason);
@@ -219,7 +225,7 @@ async function summary(stage: Stage): Promise<boolean> {
 }
 
 /** Signs in once more, writes the lines for a second terminal, and waits for an interrupt. */
-async function keep(stage: Stage, file: KeptFile): Promise<void> {
+async function keep(stage: Stage, file: EnvFile): Promise<void> {
   const { url } = stage.world.protectedServer;
   await stage.keyturn('allow', 'cli', url);
   await stage.keyturn('login', url);
@@ -236,7 +242,7 @@ async function keep(stage: Stage, file: KeptFile): Promise<void> {
   );
   const wait = Promise.withResolvers<void>();
   const alive = setInterval(() => undefined, 60_000);
-  for (const signal of endings) {
+  for (const signal of endSignals) {
     process.removeAllListeners(signal);
     process.once(signal, () => wait.resolve());
   }
@@ -252,5 +258,5 @@ try {
   process.stderr.write(`demo: ${error.message}\n`);
   process.exitCode = 1;
 } finally {
-  kept?.remove();
+  envFile?.remove();
 }

@@ -27,7 +27,7 @@ export interface Person {
 }
 
 /** Milliseconds between two looks at `keyturn pending`. */
-const lookEvery = 100;
+const pollInterval = 100;
 
 export function person(stage: Stage, isPresent: boolean, say: (line: string) => void): Person {
   return {
@@ -47,7 +47,7 @@ async function nextQuestion(stage: Stage, kind: Question['kind']): Promise<Quest
     const { stdout } = await stage.keyturn('pending', '--json');
     const found = questions.parse(JSON.parse(stdout)).find((question) => question.kind === kind);
     if (found) return found;
-    await sleep(lookEvery);
+    await sleep(pollInterval);
   }
 }
 

@@ -160,16 +160,16 @@ function completeRequests(provider: Provider, resources: ReadonlyMap<string, Kno
   });
 }
 
-type Served = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** The provider answers every error itself; the promise it returns only tells when. */
-function answerByProvider(provider: Provider): Served {
+function answerByProvider(provider: Provider): RequestHandler {
   const answer = provider.callback();
   return async (request, response) => answer(request, response);
 }
 
-interface Dispatch {
-  readonly provider: Served;
+interface DispatcherParts {
+  readonly provider: RequestHandler;
   readonly pages: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly gate: () => Promise<TokenVerdict>;
   readonly counts: Counts;
@@ -177,7 +177,7 @@ interface Dispatch {
   readonly serving: Set<unknown>;
 }
 
-function dispatcher({ provider, pages, gate, counts, serving }: Dispatch): RequestListener {
+function dispatcher({ provider, pages, gate, counts, serving }: DispatcherParts): RequestListener {
   return (request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '/';
     if (path.startsWith('/interaction/')) {

@@ -42,7 +42,7 @@ export function createProviderStore(refreshGrace = 0): ProviderStore {
     adapter: (kind) =>
       adapterOver(itemsOf(kind), {
         grace: kind === 'RefreshToken' ? refreshGrace : 0,
-        kept: (id) => {
+        onUpsert: (id) => {
           if (shownKinds.has(kind)) issued.push(id);
         },
       }),
@@ -68,19 +68,19 @@ function withGrace(payload: AdapterPayload, grace: number): AdapterPayload {
   return unused;
 }
 
-interface Keeping {
+interface AdapterOptions {
   /** Seconds in which a first use isn't counted yet. */
   readonly grace: number;
-  readonly kept: (id: string) => void;
+  readonly onUpsert: (id: string) => void;
 }
 
-function adapterOver(items: Map<string, AdapterPayload>, { grace, kept }: Keeping): Adapter {
+function adapterOver(items: Map<string, AdapterPayload>, { grace, onUpsert }: AdapterOptions): Adapter {
   const firstWith = (field: 'uid' | 'userCode', value: string): AdapterPayload | undefined =>
     items.values().find((payload) => payload[field] === value);
   return {
     async upsert(id, payload) {
       items.set(id, payload);
-      kept(id);
+      onUpsert(id);
     },
     async find(id) {
       const payload = items.get(id);

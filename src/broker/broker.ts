@@ -12,7 +12,7 @@
 import { reasonOf } from '../base/errors.ts';
 import type { KeyturnError } from '../base/errors.ts';
 import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
-import { askedAgain, isWithin, rightsOf, union } from '../oauth/base/scope.ts';
+import { stepUpScope, isWithin, withoutOfflineAccess, union } from '../oauth/base/scope.ts';
 import { Consent } from './consent/consent.ts';
 import { listedScope, stillNames } from './sign-in/destination.ts';
 import type { Wanted } from './consent/consent.ts';
@@ -69,7 +69,7 @@ interface Asked {
 }
 
 /** What a sign-in is for; `grant` is the one that it should renew. */
-interface SignInFor extends Pick<SignInRequest, 'inVain' | 'isStepUp'> {
+interface SignInFor extends Pick<SignInRequest, 'notGranted' | 'isStepUp'> {
   readonly scope: readonly string[];
   readonly account: string | undefined;
   readonly grant: Grant | undefined;
@@ -249,7 +249,7 @@ export class Broker {
     if (!this.consent.standing(wanted).includes(bound)) return undefined;
     if (!this.parts.cache.holds(grant.id, token)) return undefined;
     // DESIGN invariant 10: literal sets, checked on what the server really granted.
-    if (bound.scope && !isWithin(rightsOf(token.scope), bound.scope))
+    if (bound.scope && !isWithin(withoutOfflineAccess(token.scope), bound.scope))
       throw refusals.notNarrowed(bound, grant);
     this.parts.leases.used(bound);
     token.handedTo.add(wanted.clientId);
@@ -272,7 +272,7 @@ export class Broker {
     this.#refuseUnattended(way, `it needs a new sign-in for ${missing.join(' ')}`);
     this.#stepUps.add(tried);
     await this.#startSignIn(way, {
-      ...askedAgain(grant, wanted.scope),
+      ...stepUpScope(grant, wanted.scope),
       account: accountLabel(grant),
       grant,
       isStepUp: true,
@@ -320,7 +320,7 @@ export class Broker {
     this.#refuseUnattended(way, grant ? refusals.whyAgain(grant) : 'nobody has signed in there yet');
     const isHeld = grant && this.parts.refresher.isHeld(grant.id);
     await this.#startSignIn(way, {
-      ...(isHeld ? askedAgain(grant, wanted.scope) : { scope: wanted.scope }),
+      ...(isHeld ? stepUpScope(grant, wanted.scope) : { scope: wanted.scope }),
       account: request.account ?? (grant && accountLabel(grant)),
       grant,
     });

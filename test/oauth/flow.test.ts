@@ -17,7 +17,7 @@ import type { Registration } from '../../src/oauth/client/registration.ts';
 import { revokeToken } from '../../src/oauth/grants/revocation.ts';
 import { selectScope } from '../../src/oauth/base/scope.ts';
 import { exchangeCode, refresh } from '../../src/oauth/grants/token.ts';
-import type { TokenAnswer } from '../../src/oauth/grants/token.ts';
+import type { TokenResponse } from '../../src/oauth/grants/token.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { refusalOf } from './refusal.ts';
@@ -26,7 +26,7 @@ interface SignedIn {
   readonly server: AuthorizationServer;
   readonly registration: Registration;
   readonly resource: string;
-  readonly answer: TokenAnswer;
+  readonly answer: TokenResponse;
 }
 
 const httpOf = (world: TestWorld): Http => ({

@@ -7,7 +7,7 @@
  * other program. A program that names an account gets a token of no other one.
  */
 import { KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
-import { isWithin, rightsOf } from '../../oauth/base/scope.ts';
+import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import { endpointsWithin, isFor, isLiving, subjectOf } from '../records/grant.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import { isBound, namesGrant, refusesGrant } from '../records/permission.ts';
@@ -149,6 +149,6 @@ export function reaches(permission: Permission, grant: Grant): boolean {
 /** The scopes to narrow to; undefined where the permission covers all that the grant has. */
 export function narrowerThan(grant: Grant, permission: Permission): string[] | undefined {
   const { scope } = permission;
-  if (!scope || isWithin(rightsOf(grant.scope), scope)) return undefined;
+  if (!scope || isWithin(withoutOfflineAccess(grant.scope), scope)) return undefined;
   return grant.scope.filter((name) => scope.includes(name));
 }

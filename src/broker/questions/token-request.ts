@@ -1,6 +1,6 @@
 /** What a local client asks and what it gets. The wire's names are the ipc layer's business. */
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
-import { rightsOf, union } from '../../oauth/base/scope.ts';
+import { withoutOfflineAccess, union } from '../../oauth/base/scope.ts';
 import type { Asker } from './asker.ts';
 import type { Permission } from '../records/permission.ts';
 
@@ -45,7 +45,7 @@ export interface Token {
 
 /** The caller's scopes, and those of an insufficient_scope challenge (RFC 6750 §3.1): what the token has to carry. */
 export function neededScope({ scope = [], challenge }: TokenRequest): string[] {
-  return rightsOf(union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []));
+  return withoutOfflineAccess(union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []));
 }
 
 /** RFC 6750 §3.1 says 403; some servers say 401. Either way the token is good and carries too little. */

@@ -7,13 +7,13 @@
  * asked for there: nobody is handed a wider one instead. Only what the vault vouches for counts as seen.
  */
 import { isWithin, openidScopes } from '../../oauth/base/scope.ts';
-import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Grant } from '../records/grant.ts';
 
 /** What a full refresh says of the scopes that the grant has lost; undefined where nothing was ever lost. */
 export function lostAfter(
   { scope, lostScope }: Grant,
-  answer: Pick<TokenAnswer, 'scope' | 'scopeStated'>,
+  answer: Pick<TokenResponse, 'scope' | 'scopeStated'>,
   narrowedTo: readonly string[] | undefined,
 ): string[] | undefined {
   // Servers leave the scopes of OpenID Connect out of what they state: that says nothing.

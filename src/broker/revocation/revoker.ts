@@ -8,7 +8,7 @@
  * was told of each or offers no revocation, or when a month of tries came to nothing; the receipt says which.
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
-import { isSelfContained } from '../../oauth/grants/token-answer.ts';
+import { isSelfContained } from '../../oauth/grants/token-response.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { pause } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';

@@ -8,7 +8,7 @@ import { Unreachable } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
-import type { Revocation } from '../../oauth/grants/revocation.ts';
+import type { RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Owed } from './owed-tokens.ts';
@@ -22,7 +22,7 @@ export interface ServerRevocationParts {
 
 export interface Told {
   readonly token: Owed;
-  readonly revocation: Revocation;
+  readonly revocation: RevocationResult;
 }
 
 export interface Telling {
@@ -68,7 +68,7 @@ async function tell(
   server: AuthorizationServer,
   grant: Grant,
   { value, hint, registrationId }: Owed,
-): Promise<Revocation> {
+): Promise<RevocationResult> {
   const record = registrations.byId(registrationId);
   // RFC 7009 §2.1: only the client that a token was issued to may revoke it, and that one is gone.
   if (!record || server.revocationEndpoint === undefined) return 'not_offered';

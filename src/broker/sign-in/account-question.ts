@@ -6,7 +6,7 @@
  */
 import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../base/errors.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
-import type { Revocation } from '../../oauth/grants/revocation.ts';
+import type { RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { Errand, Issued, SignInParts } from './errand.ts';
 import { questionPatience } from '../questions/interaction.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
@@ -43,7 +43,7 @@ export async function giveBack(
 ): Promise<void> {
   const { registrations, audit, network } = parts;
   const clientSecret = await registrations.secret(record).catch(() => undefined);
-  const tell = (token: string, hint: 'refresh_token' | 'access_token'): Promise<Revocation> =>
+  const tell = (token: string, hint: 'refresh_token' | 'access_token'): Promise<RevocationResult> =>
     revokeToken(
       {
         server,

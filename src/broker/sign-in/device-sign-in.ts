@@ -7,7 +7,7 @@ import { reasonOf } from '../../base/errors.ts';
 import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
 import type { DeviceRequest } from '../../oauth/grants/device.ts';
-import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { namesOf, registeredScope } from './destination.ts';
 import type { Grant } from '../records/grant.ts';
 import { calledOff } from './page-sign-in.ts';
@@ -104,7 +104,7 @@ async function approval(
   device: DeviceRequest,
   authorization: DeviceAuthorization,
   signal: AbortSignal,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const { issuer } = destination.server;
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
@@ -136,7 +136,7 @@ async function poll(
   device: DeviceRequest,
   authorization: DeviceAuthorization,
   signal: AbortSignal,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const http = network(endpoint);
   let { interval } = authorization;
   for (;;) {

@@ -3,7 +3,7 @@
  * with. Types only, so that the ways and the sign-in that chooses among them need not know each other.
  */
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
-import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Destination, DestinationParts } from './destination.ts';
 import type { KeepingParts } from './grant-keeping.ts';
@@ -33,7 +33,7 @@ export interface SignInRequest extends Asked {
   /** Scopes the caller needs; a step-up passes the union. */
   readonly scope?: readonly string[];
   /** What the server was asked for before and did not grant: noted once more as asked for, and not sent. */
-  readonly inVain?: readonly string[];
+  readonly notGranted?: readonly string[];
   /** The broker bounds how often it comes, so that a refusal of its scopes keeps no other page from opening. */
   readonly isStepUp?: boolean;
   /** Scopes a permission allows at most; absent: no bound. */
@@ -64,7 +64,7 @@ export interface Errand {
 /** Tokens, and the identity they were issued to. */
 export interface Issued {
   readonly record: RegistrationRecord;
-  readonly answer: TokenAnswer;
+  readonly answer: TokenResponse;
   /** Tells the person's browser that a question waits; absent where none shows the outcome. */
   readonly asking?: () => void;
 }

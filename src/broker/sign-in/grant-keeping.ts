@@ -6,8 +6,8 @@
  * a grant of its own, and the other one stays as it was.
  */
 import { KeyturnError, shellWord } from '../../base/errors.ts';
-import { asksOfflineAccess } from '../../oauth/base/scope.ts';
-import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import { includesOfflineAccess } from '../../oauth/base/scope.ts';
+import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { toWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -38,7 +38,7 @@ export interface Arrived {
   readonly registrationId: string;
   readonly server: ServerPlace;
   readonly requestedScope: readonly string[];
-  readonly answer: TokenAnswer;
+  readonly answer: TokenResponse;
   /** The label the user chose. */
   readonly account?: string;
   /** The grant that the sign-in should renew. */
@@ -149,7 +149,7 @@ function offlineFields(
   grants: Grants,
   { issuer, requestedScope, answer, prompts }: Arrived,
 ): Pick<Grant, 'offline'> {
-  if (!asksOfflineAccess(requestedScope)) return {};
+  if (!includesOfflineAccess(requestedScope)) return {};
   return { offline: offlineOutcome(grants, issuer, { hasCome: answer.refreshToken !== undefined, prompts }) };
 }
 
@@ -238,6 +238,6 @@ function newBinding({ createdAt, account, generation }: Grant, { arrived, before
 }
 
 /** Earlier tokens may outlive the new one. By the wall clock. */
-function liveUntil(clock: Clock, grant: Grant, { expiresAt }: TokenAnswer): number {
+function liveUntil(clock: Clock, grant: Grant, { expiresAt }: TokenResponse): number {
   return Math.max(grant.liveUntil ?? 0, toWall(clock, expiresAt));
 }

@@ -7,7 +7,7 @@
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import type { Ambiguity } from '../../oauth/grants/authorization.ts';
+import type { AmbiguousIssuer } from '../../oauth/grants/authorization.ts';
 import { freshRedirect, sharedPath } from '../loopback/loopback.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 
@@ -33,7 +33,7 @@ function mayAnswerAt(path: string, { registration, grant, isRejected }: Registra
 export function ambiguityOf(
   records: readonly RegistrationRecord[],
   { registration }: RegistrationRecord,
-): Ambiguity | undefined {
+): AmbiguousIssuer | undefined {
   const { issuer, redirectUri } = registration;
   const other = records.find(
     (record) => record.registration.issuer !== issuer && mayAnswerAt(pathOf(redirectUri), record),

@@ -7,7 +7,7 @@
  * that its issuer refused is not sent there again.
  */
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import { asksOfflineAccess } from '../../oauth/base/scope.ts';
+import { includesOfflineAccess } from '../../oauth/base/scope.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import type { Asked } from '../questions/starter.ts';
@@ -63,7 +63,7 @@ export async function pageOptions(parts: PageOptionsParts, page: Page): Promise<
   const prompts: Prompt[] = [];
   // Where a server doesn't say that it has this page, it may answer with an error.
   if (isChoosing && offeredPrompts(server)?.includes('select_account')) prompts.push('select_account');
-  if (asksOfflineAccess(scope) && needsConsent(parts.grants, server)) prompts.push('consent');
+  if (includesOfflineAccess(scope) && needsConsent(parts.grants, server)) prompts.push('consent');
   return {
     prompts: parts.refusedPrompts.without(server.issuer, prompts),
     ...(loginHint === undefined ? {} : { loginHint }),

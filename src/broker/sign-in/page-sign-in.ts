@@ -13,9 +13,9 @@ import {
   PromptRefused,
 } from '../../oauth/grants/authorization.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import type { Ambiguity, AuthorizationAttempt } from '../../oauth/grants/authorization.ts';
+import type { AmbiguousIssuer, AuthorizationAttempt } from '../../oauth/grants/authorization.ts';
 import { exchangeCode } from '../../oauth/grants/token.ts';
-import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { namesOf, registeredScope } from './destination.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Page } from '../loopback/loopback-page.ts';
@@ -197,7 +197,7 @@ function pastedReply(address: string, attempt: AuthorizationAttempt): URL {
 
 interface OpenedErrand extends Errand {
   /** What could be mixed up with it when its page opened. */
-  readonly ambiguity: Ambiguity | undefined;
+  readonly ambiguity: AmbiguousIssuer | undefined;
 }
 
 interface Arrival extends Shown {
@@ -249,7 +249,7 @@ async function redeem(
   parts: SignInParts,
   { request, destination, ambiguity: before }: OpenedErrand,
   arrival: Arrival,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const { attempt, redirect, reply } = arrival;
   const { record } = redirect;
   const { server } = destination;

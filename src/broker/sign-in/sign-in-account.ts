@@ -6,12 +6,12 @@
  * for: it is another account's (DESIGN, Words: account). A label is the person's name for an account and proves
  * nothing: it only says which grant is meant, and what a new one is called.
  */
-import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { defaultAccount, isLiving, subjectOf } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
 
 export interface Returned {
-  readonly answer: Pick<TokenAnswer, 'subject'>;
+  readonly answer: Pick<TokenResponse, 'subject'>;
   /** The label the user chose. */
   readonly account?: string;
   /** The grant that the sign-in should renew. */

@@ -10,7 +10,7 @@ import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { PromptRefused } from '../../oauth/grants/authorization.ts';
 import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';
-import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { giveBack, requireYes } from './account-question.ts';
 import { findDestination, namesOf, requireSignIn } from './destination.ts';
 import type { Destination } from './destination.ts';
@@ -101,7 +101,7 @@ async function askUnattended(
   parts: SignInParts,
   errand: Errand,
   record: RegistrationRecord,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const { destination, scope, request } = errand;
   const overrides = parts.overrides.for(request.endpoint, ...namesOf(destination));
   const asked = { destination, record, scope, overrides };
@@ -144,7 +144,7 @@ async function keepIssued(
     issuer: destination.server.issuer,
     server: destination.place,
     registrationId: record.id,
-    requestedScope: union(scope ?? [], request.inVain ?? []),
+    requestedScope: union(scope ?? [], request.notGranted ?? []),
     answer,
     isAutomatic: request.isAutomatic,
     prompts: options.prompts,

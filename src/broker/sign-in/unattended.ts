@@ -14,7 +14,7 @@ import {
   requestIdentityAssertion,
 } from '../../oauth/grants/id-jag.ts';
 import type { Overrides } from '../../oauth/base/overrides.ts';
-import type { TokenAnswer } from '../../oauth/grants/token.ts';
+import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Destination } from './destination.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 
@@ -40,7 +40,7 @@ export async function requestUnattended(
   registrations: Registrations,
   { destination, record, scope, overrides }: UnattendedRequest,
   http: Http,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const { server, resource } = destination;
   const clientSecret = await registrations.secret(record);
   const request = {

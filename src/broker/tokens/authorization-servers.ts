@@ -16,7 +16,7 @@ import {
 import { signInPageHint } from '../../oauth/base/http.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { clockSkew, serverTime } from '../../oauth/base/server-clock.ts';
-import type { ServerPlaces } from '../../oauth/base/server-clock.ts';
+import type { ServerUrls } from '../../oauth/base/server-clock.ts';
 import type { Grant, ServerPlace } from '../records/grant.ts';
 import type { OverrideBook } from '../records/override.ts';
 
@@ -86,7 +86,7 @@ export class AuthorizationServers {
     return clockSkew(this.#parts.network(issuer), this.#placesOf(issuer));
   }
 
-  #placesOf(issuer: string): ServerPlaces {
+  #placesOf(issuer: string): ServerUrls {
     return this.#known.values().find((server) => server.issuer === issuer) ?? { issuer };
   }
 

@@ -9,11 +9,11 @@
  * crash, or a lost answer, is told truthfully afterwards.
  */
 import { KeyturnError, quoted, reasonOf, shellWord, Unreachable } from '../../base/errors.ts';
-import { AnswerLost } from '../../oauth/base/http.ts';
+import { ResponseLost } from '../../oauth/base/http.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { ClientRejected } from '../../oauth/grants/token-failure.ts';
 import { refresh } from '../../oauth/grants/token.ts';
-import type { RefreshRequest, TokenAnswer } from '../../oauth/grants/token.ts';
+import type { RefreshRequest, TokenResponse } from '../../oauth/grants/token.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { whyEnded } from '../refusals/attempt.ts';
 import type { Audit } from '../../audit/audit.ts';
@@ -268,7 +268,7 @@ export class Refresher {
     return attempted;
   }
 
-  async #send(grant: Grant, { secret, ...request }: Prepared, progress: Progress): Promise<TokenAnswer> {
+  async #send(grant: Grant, { secret, ...request }: Prepared, progress: Progress): Promise<TokenResponse> {
     const onRotation = async (refreshToken: string): Promise<void> => {
       progress.isRotating = true;
       await this.#rotate(grant, secret, { refreshToken, scope: request.scope });
@@ -289,7 +289,7 @@ export class Refresher {
     await this.secrets.rotate(grant.id, { ...secret, ...narrowed, refreshToken });
   }
 
-  async #keep(grant: Grant, answer: TokenAnswer, { scope, secret }: Prepared): Promise<AccessToken> {
+  async #keep(grant: Grant, answer: TokenResponse, { scope, secret }: Prepared): Promise<AccessToken> {
     const { grants, cache, clock } = this.#parts;
     const lostScope = lostAfter(grant, answer, secret.narrowedTo);
     const granted = scope === undefined ? { scope: [...answer.scope], lostScope } : {};
@@ -448,7 +448,7 @@ function forgets(error: unknown, { registration }: RegistrationRecord): boolean 
 function attemptAfter({ attempt }: Grant, { error, progress, before }: Refused): Attempt | undefined {
   const reason = reasonOf(error);
   if (progress.isRotated || reason === 'login_required') return undefined;
-  const isLost = error instanceof AnswerLost || progress.isRotating || reason === 'internal';
+  const isLost = error instanceof ResponseLost || progress.isRotating || reason === 'internal';
   return before ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
 }
 

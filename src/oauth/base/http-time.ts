@@ -17,7 +17,7 @@ const maxRetryAfter = 24 * 60 * 60;
 const maxFreshness = 24 * 60 * 60 * 1000;
 
 /** An hour, in ms, where the server says nothing: metadata changes rarely, and a sign-in asks anew. */
-const usualFreshness = 60 * 60 * 1000;
+const defaultFreshness = 60 * 60 * 1000;
 
 /** Milliseconds since the epoch. RFC 9110 §5.6.7 dates start with a day's name: Date.parse alone would take "-5" for a year. */
 export function httpDate(value: string | null): number | undefined {
@@ -63,7 +63,7 @@ function freshness(headers: HttpHeaders, now: number): number {
   // Of several, the strictest.
   if (ages.length > 0) return Math.min(...ages.map(Number)) * 1000 - age(headers);
   const expires = headers.get('expires');
-  if (expires === null) return usualFreshness;
+  if (expires === null) return defaultFreshness;
   // RFC 9111 §5.3: an invalid date, above all "0", means expired.
   return millisecondsUntil(expires, headers, now) ?? 0;
 }

@@ -2,10 +2,10 @@
  * The one door from the client role to the network: bounded in size and time, redirects never
  * followed by fetch itself.
  *
- * Invariant: every request goes to a URL that `requireSecureUrl` accepts, at most `maximumBytes` of
+ * Invariant: every request goes to a URL that `requireSecureUrl` accepts, at most `maxBytes` of
  * an answer are read, and a failed connection becomes `Unreachable` without the library's error,
  * which could hold a request's secrets. A failure after which the server may have served the request
- * all the same is told apart (`AnswerLost`): a refresh token may then be spent.
+ * all the same is told apart (`ResponseLost`): a refresh token may then be spent.
  */
 import { KeyturnError, quoted, Unreachable } from '../../base/errors.ts';
 import { retryAfterSeconds } from './http-time.ts';
@@ -50,11 +50,11 @@ export interface Http {
 }
 
 /** No answer, or not the server's own, to a request that it may have received and served. */
-export class AnswerLost extends Unreachable {}
+export class ResponseLost extends Unreachable {}
 
 export type UnreachableReason = 'protected_server_unreachable' | 'authorization_server_unreachable';
 
-export interface Outgoing {
+export interface HttpRequest {
   readonly url: string;
   /** Names the target in messages: "the token endpoint". */
   readonly what: string;
@@ -65,7 +65,7 @@ export interface Outgoing {
 }
 
 /** An answer, read to its end or to the bound. */
-export interface Reply {
+export interface HttpReply {
   readonly status: number;
   readonly headers: FetchResponse['headers'];
   /** Text of the body; undefined if it was too long or is not UTF-8. */
@@ -75,14 +75,14 @@ export interface Reply {
 }
 
 /** 256 KiB: the design's bound for metadata; token answers are far smaller. */
-const maximumBytes = 256 * 1024;
+const maxBytes = 256 * 1024;
 
 export function deadline(http: Http, milliseconds: number): AbortSignal {
   return http.deadline?.(milliseconds) ?? AbortSignal.timeout(milliseconds);
 }
 
 /** Sends and reads the answer, whatever its status. Throws insecure_url, or Unreachable with `reason`. */
-export async function send(http: Http, outgoing: Outgoing, reason: UnreachableReason): Promise<Reply> {
+export async function send(http: Http, outgoing: HttpRequest, reason: UnreachableReason): Promise<HttpReply> {
   const response = await open(http, outgoing, reason);
   try {
     return { status: response.status, headers: response.headers, text: await boundedText(response.body) };
@@ -94,16 +94,16 @@ export async function send(http: Http, outgoing: Outgoing, reason: UnreachableRe
 /** As `send`, but the body is thrown away unread: for an endpoint that may stream without end. */
 export async function sendForHead(
   http: Http,
-  outgoing: Outgoing,
+  outgoing: HttpRequest,
   reason: UnreachableReason,
-): Promise<Omit<Reply, 'text'>> {
+): Promise<Omit<HttpReply, 'text'>> {
   const response = await open(http, outgoing, reason);
   // The answer's head is all we came for; a body that fails to close changes nothing about it.
   await response.body?.cancel().catch(() => undefined);
   return { status: response.status, headers: response.headers };
 }
 
-async function open(http: Http, outgoing: Outgoing, reason: UnreachableReason): Promise<FetchResponse> {
+async function open(http: Http, outgoing: HttpRequest, reason: UnreachableReason): Promise<FetchResponse> {
   const url = requireSecureUrl(outgoing.url, outgoing.what, http);
   try {
     const response = await http.fetch(url.href, {
@@ -127,7 +127,7 @@ async function boundedText(body: FetchResponse['body']): Promise<string | undefi
   for await (const chunk of body) {
     size += chunk.byteLength;
     // Leaving the loop cancels the stream.
-    if (size > maximumBytes) return undefined;
+    if (size > maxBytes) return undefined;
     chunks.push(chunk);
   }
   try {
@@ -148,13 +148,17 @@ export function isTransient(status: number): boolean {
 }
 
 /** Answers of something between the server and us, which got none itself. */
-const lostByGateway: readonly number[] = [502, 504];
+const gatewayErrors: readonly number[] = [502, 504];
 
 /**
  * True where an answer is a web page though none was asked for, or sends elsewhere to get one: what a
  * network does that wants the person to sign in first (a captive portal; RFC 6585 §6: 511).
  */
-export function isSignInPage({ status, headers, text }: Omit<Reply, 'text'> & Partial<Reply>): boolean {
+export function isSignInPage({
+  status,
+  headers,
+  text,
+}: Omit<HttpReply, 'text'> & Partial<HttpReply>): boolean {
   if (status === 511) return true;
   if (status >= 300 && status < 400) return headers.get('location') !== null;
   const isPage = text === undefined ? /html/i.test(headers.get('content-type') ?? '') : /^\s*</.test(text);
@@ -169,15 +173,15 @@ export const signInPageHint =
 /** The error for an answer that means nothing now; obeys Retry-After (RFC 9110 §10.2.3). */
 export function unreachableReply(
   http: Http,
-  reply: Omit<Reply, 'text'> & Partial<Reply>,
+  reply: Omit<HttpReply, 'text'> & Partial<HttpReply>,
   outgoing: { readonly url: string; readonly what: string },
   reason: UnreachableReason,
   problem = `answered with status ${reply.status}`,
 ): Unreachable {
   const retryAfter = retryAfterSeconds(reply.headers, http.wall());
   // A page in place of the answer, with a status of success, may hide an answer that was given.
-  const isLost = lostByGateway.includes(reply.status) || isSuccess(reply.status);
-  return new (isLost ? AnswerLost : Unreachable)(reason, `${name(outgoing)} ${problem}.`, {
+  const isLost = gatewayErrors.includes(reply.status) || isSuccess(reply.status);
+  return new (isLost ? ResponseLost : Unreachable)(reason, `${name(outgoing)} ${problem}.`, {
     hint: isSignInPage(reply)
       ? signInPageHint
       : 'This may pass by itself: nothing that is stored was changed. Try again later.',
@@ -185,12 +189,12 @@ export function unreachableReply(
   });
 }
 
-function asUnreachable(error: unknown, outgoing: Outgoing, reason: UnreachableReason): KeyturnError {
+function asUnreachable(error: unknown, outgoing: HttpRequest, reason: UnreachableReason): KeyturnError {
   // The connector's own refusals (a forbidden address) reach us inside fetch's error.
-  const own = causes(error).find((cause) => cause instanceof KeyturnError);
+  const own = causeChain(error).find((cause) => cause instanceof KeyturnError);
   if (own) return own;
   const problem = networkProblem(error);
-  return new (neverLeft.test(problem) ? Unreachable : AnswerLost)(
+  return new (notSent.test(problem) ? Unreachable : ResponseLost)(
     reason,
     `${name(outgoing)} can't be reached: ${problem}.`,
     {
@@ -233,11 +237,11 @@ function hintFor(problem: string): string {
 }
 
 /** Failures before a connection stood: nothing was sent. Of any other the server may know more than we do. */
-const neverLeft =
+const notSent =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)|CERT|SELF_SIGNED|VERIFY|ISSUER|ALTNAME|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/;
 
 function networkProblem(error: unknown): string {
-  const chain = causes(error);
+  const chain = causeChain(error);
   if (chain.some((cause) => cause.name === 'TimeoutError' || cause.name === 'AbortError')) {
     return 'no complete answer in time';
   }
@@ -250,7 +254,7 @@ function networkProblem(error: unknown): string {
 /** 8: deeper chains of causes than fetch → socket → TLS don't occur; a cycle must end. */
 const maxChain = 8;
 
-function causes(error: unknown): Error[] {
+function causeChain(error: unknown): Error[] {
   const chain: Error[] = [];
   let at = error;
   while (at instanceof Error && chain.length < maxChain) {

@@ -5,11 +5,11 @@
  * grant is decided where the request was made. What is shown of an error repeats no secret of the request.
  */
 import { quotedWithheld } from '../../base/errors.ts';
-import type { Reply } from './http.ts';
+import type { HttpReply } from './http.ts';
 import { parseJsonObject } from './json-object.ts';
 
 /** The fields of an answer's body: a JSON object or a form, which some servers send for errors. */
-export function answerFields(reply: Reply): Readonly<Record<string, unknown>> | undefined {
+export function responseFields(reply: HttpReply): Readonly<Record<string, unknown>> | undefined {
   if (reply.text === undefined) return undefined;
   const json = parseJsonObject(reply.text);
   if (json !== undefined) return json;
@@ -26,8 +26,8 @@ export interface OAuthError {
 }
 
 /** RFC 6749 §5.2, whatever the status. */
-export function oauthError(reply: Reply): OAuthError | undefined {
-  const fields = answerFields(reply);
+export function oauthError(reply: HttpReply): OAuthError | undefined {
+  const fields = responseFields(reply);
   const code = fields?.['error'];
   const description = fields?.['error_description'];
   if (typeof code !== 'string' || code === '') return undefined;
@@ -39,7 +39,7 @@ export function oauthError(reply: Reply): OAuthError | undefined {
 }
 
 /** RFC 6749 §4.1.2.1: the server's own troubles. They refuse neither the person nor the client. */
-export function mayPass({ code }: OAuthError): boolean {
+export function isTransientError({ code }: OAuthError): boolean {
   return code === 'temporarily_unavailable' || code === 'server_error';
 }
 

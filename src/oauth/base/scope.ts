@@ -64,7 +64,7 @@ export function isWithin(part: readonly string[], whole: readonly string[]): boo
 const offlineAccess = 'offline_access';
 
 /** The scopes that give whoever holds the token a right. */
-export function rightsOf(scope: readonly string[]): string[] {
+export function withoutOfflineAccess(scope: readonly string[]): string[] {
   return scope.filter((token) => token !== offlineAccess);
 }
 
@@ -79,10 +79,10 @@ export const openidScopes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Spec, Step-up: the union of what was asked for before and what is needed now. `inVain` is left out of it: what was asked
+ * Spec, Step-up: the union of what was asked for before and what is needed now. `notGranted` is left out of it: what was asked
  * for before, a mistyped scope say, and, as far as the answer tells, was not granted.
  */
-export function askedAgain(
+export function stepUpScope(
   {
     scope: granted,
     requestedScope: requested,
@@ -91,19 +91,19 @@ export function askedAgain(
     readonly requestedScope: readonly string[];
   },
   needed: readonly string[],
-): { scope: string[]; inVain: string[] } {
+): { scope: string[]; notGranted: string[] } {
   const due = union(granted, needed);
-  const inVain = requested.filter((token) => !due.includes(token) && !openidScopes.has(token));
+  const notGranted = requested.filter((token) => !due.includes(token) && !openidScopes.has(token));
   return {
     scope: union(
-      requested.filter((token) => !inVain.includes(token)),
+      requested.filter((token) => !notGranted.includes(token)),
       due,
     ),
-    inVain,
+    notGranted,
   };
 }
 
-export function asksOfflineAccess(scope: readonly string[] | undefined): boolean {
+export function includesOfflineAccess(scope: readonly string[] | undefined): boolean {
   return scope?.includes(offlineAccess) ?? false;
 }
 

@@ -9,7 +9,7 @@ import { httpDate } from './http-time.ts';
 import type { HttpHeaders } from './http-time.ts';
 
 /** The parts of `Http` that tell the time. */
-export interface Times {
+export interface ServerTimes {
   /** Milliseconds, steady. */
   now(): number;
   /** Milliseconds since the epoch, as this machine's wall clock has them. */
@@ -19,7 +19,7 @@ export interface Times {
 }
 
 /** Milliseconds. A Date header is cut to the second and travels a while: less is no skew. */
-const noise = 5000;
+const minSkew = 5000;
 
 export class ServerClocks {
   /** By origin, milliseconds that the server's clock is ahead of steady time. */
@@ -40,23 +40,23 @@ export class ServerClocks {
 }
 
 /** Where a server's clock is read: the token endpoint, which issues and judges; else the issuer's own origin. */
-export interface ServerPlaces {
+export interface ServerUrls {
   readonly issuer: string;
   readonly tokenEndpoint?: string;
 }
 
 /** Milliseconds since the epoch, as the server has them. */
-export function serverTime(times: Times, places: ServerPlaces): number {
+export function serverTime(times: ServerTimes, places: ServerUrls): number {
   return times.wall() + clockSkew(times, places);
 }
 
 /** Milliseconds that the server's clock is ahead of ours; 0 where nothing is known of it. */
-export function clockSkew(times: Times, { issuer, tokenEndpoint = issuer }: ServerPlaces): number {
+export function clockSkew(times: ServerTimes, { issuer, tokenEndpoint = issuer }: ServerUrls): number {
   const clocks = times.serverClocks;
   const ahead = clocks?.ahead(tokenEndpoint) ?? clocks?.ahead(issuer);
   if (ahead === undefined) return 0;
   const skew = times.now() + ahead - times.wall();
-  return Math.abs(skew) < noise ? 0 : skew;
+  return Math.abs(skew) < minSkew ? 0 : skew;
 }
 
 function originOf(url: string): string {

@@ -70,7 +70,7 @@ export function requireSecret({ server, clientSecret }: OAuthClient): string {
 /** RFC 7523 §3 (private_key_jwt): signed anew for each request, valid for a minute, `aud` the issuer. */
 function assertionAuthentication(client: OAuthClient, keyText: string): ClientAuth {
   const { key, kid } = readPrivateKey(client, keyText);
-  const alg = client.registration.signingAlg ?? usualAlg(key);
+  const alg = client.registration.signingAlg ?? defaultAlg(key);
   const algorithm = alg === undefined ? undefined : algorithms[alg];
   if (alg === undefined || algorithm === undefined || !algorithm.fits(key)) throw wrongKey(client, alg);
   const cryptoKey = key.toCryptoKey(algorithm.parameters, false, ['sign']);
@@ -113,7 +113,7 @@ const algorithms: Readonly<Record<SigningAlg, Algorithm>> = {
 };
 
 /** For a registration that names none: what a key of this kind usually signs with. */
-function usualAlg(key: KeyObject): SigningAlg | undefined {
+function defaultAlg(key: KeyObject): SigningAlg | undefined {
   return (['ES256', 'RS256', 'EdDSA'] as const).find((alg) => algorithms[alg].fits(key));
 }
 

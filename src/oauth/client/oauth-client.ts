@@ -2,7 +2,7 @@
  * Keyturn as a client of one authorization server, in the OAuth library's terms.
  *
  * Invariant: every authenticated request is built by the library, sent by `send` (bounded, no
- * redirects, secure URLs only), and judged by the caller's `judge` before the library sees an
+ * redirects, secure URLs only), and judged by the caller's `processReply` before the library sees an
  * answer. The reply that is judged names the secrets that were sent, so that no message repeats them. The library is stricter with answers than real servers are (it refuses `"scope": null`,
  * an error as a form, a 401 with a challenge), so it gets a clean one or none.
  */
@@ -15,7 +15,7 @@ import type { TokenServer } from '../discovery/authorization-server.ts';
 import { clientAuthentication } from './client-authentication.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import { deadline, isTransient, send } from '../base/http.ts';
-import type { Http, Reply } from '../base/http.ts';
+import type { Http, HttpReply } from '../base/http.ts';
 import { requireRegistrationIssuer } from './registration.ts';
 import { isAboutRequest, isClientUnrecognised, rememberForm, secretForms, secretsOf } from './secret-form.ts';
 import type { SecretForm } from './secret-form.ts';
@@ -27,7 +27,7 @@ export type { OAuthClient } from './client-authentication.ts';
  * 30 s. Longer than for metadata: a refresh that we give up may have rotated the token at the server
  * already, so patience is cheaper than the new sign-in.
  */
-const timeLimit = 30_000;
+const requestTimeout = 30_000;
 
 /**
  * 65 minutes, in seconds: a clock an hour off (a wrong time zone, summer time) is the common mistake.
@@ -36,17 +36,17 @@ const timeLimit = 30_000;
 const idTokenTolerance = 65 * 60;
 
 /**
- * `what` names the endpoint; `judge` throws, or returns what the library shall see. Throws
+ * `what` names the endpoint; `processReply` throws, or returns what the library shall see. Throws
  * issuer_mismatch, and client_rejected where a secret or key is missing or doesn't fit.
  */
 export function clientConfiguration(
   client: OAuthClient,
   http: Http,
   what: string,
-  judge: (reply: Reply) => Response,
+  processReply: (reply: HttpReply) => Response,
 ): Configuration {
   const config = bareConfiguration(client, http);
-  config[customFetch] = requestThrough(client, http, what, judge);
+  config[customFetch] = sendThroughOurHttp(client, http, what, processReply);
   // The library's own time-out is off: `deadline` bounds the whole exchange.
   config.timeout = 0;
   return config;
@@ -80,18 +80,18 @@ function bareConfiguration(client: OAuthClient, http: Http): Configuration {
   return config;
 }
 
-function requestThrough(
+function sendThroughOurHttp(
   client: OAuthClient,
   http: Http,
   what: string,
-  judge: (reply: Reply) => Response,
+  processReply: (reply: HttpReply) => Response,
 ): CustomFetch {
   const [usual, other] = secretForms(client, http);
   return async (url, { body, headers }) => {
     const request = { headers, body: body instanceof URLSearchParams ? body : new URLSearchParams() };
-    const sent = async (form: SecretForm | undefined): Promise<Reply> => {
+    const sent = async (form: SecretForm | undefined): Promise<HttpReply> => {
       const filled = form ? form.add(request) : request;
-      const signal = deadline(http, timeLimit);
+      const signal = deadline(http, requestTimeout);
       const outgoing = {
         url,
         what,
@@ -104,11 +104,11 @@ function requestThrough(
       return { ...reply, secretsSent: secretsOf(filled, client.clientSecret) };
     };
     const reply = await sent(usual);
-    if (!other || !isClientUnrecognised(reply)) return judge(reply);
+    if (!other || !isClientUnrecognised(reply)) return processReply(reply);
     const second = await sent(other);
-    if (!isAboutRequest(second)) return judge(reply);
+    if (!isAboutRequest(second)) return processReply(reply);
     if (!isTransient(second.status)) rememberForm(client, other, http);
-    return judge(second);
+    return processReply(second);
   };
 }
 

@@ -11,8 +11,8 @@ import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.
 import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';
-import type { Http, Reply } from '../base/http.ts';
-import { answerFields, oauthError, shownError, shownText } from '../base/oauth-error.ts';
+import type { Http, HttpReply } from '../base/http.ts';
+import { responseFields, oauthError, shownError, shownText } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 import { textList } from '../discovery/metadata-document.ts';
 import { formatScope } from '../base/scope.ts';
@@ -59,7 +59,7 @@ export interface RegistrationWithSecrets {
 }
 
 /** RFC 7591 §3.2.1. Some servers write null or "" where they mean "none". */
-const answerSchema = z.object({
+const clientInformationSchema = z.object({
   client_id: z.string().min(1),
   client_secret: z.string().nullish(),
   // A number, by the RFC; some servers write it as text. What can't be read is not known.
@@ -74,7 +74,7 @@ const answerSchema = z.object({
   registration_client_uri: z.string().nullish(),
 });
 
-type Answer = z.infer<typeof answerSchema>;
+type ClientInformation = z.infer<typeof clientInformationSchema>;
 
 export interface DynamicRegistration {
   /** Taken one by one while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
@@ -89,7 +89,7 @@ export interface DynamicRegistration {
 }
 
 /** 20 s: registration may wait for a database and a mail, but a person waits too. */
-const timeLimit = 20_000;
+const requestTimeout = 20_000;
 
 /** Throws registration_required, registration_failed, or Unreachable (authorization_server_unreachable). */
 export async function registerDynamically(
@@ -98,63 +98,71 @@ export async function registerDynamically(
   http: Http,
 ): Promise<RegistrationWithSecrets> {
   const endpoint = server.registrationEndpoint;
-  if (endpoint === undefined) throw required(server);
+  if (endpoint === undefined) throw registrationRequired(server);
   let refusal: OAuthError | undefined;
   const refused: string[] = [];
   for await (const redirectUri of request.redirectUris) {
-    const { reply, ...asked } = await ask(server, endpoint, { ...request, redirectUri }, http);
+    const { reply, ...attempt } = await registerWithFallbacks(
+      server,
+      endpoint,
+      { ...request, redirectUri },
+      http,
+    );
     // RFC 7591 §3.2.1 says 201; some servers answer 200.
     if (reply.status === 201 || reply.status === 200) {
-      return processRegistration(server, { redirectUri, ...asked }, reply, http.wall());
+      return processRegistration(server, { redirectUri, ...attempt }, reply, http.wall());
     }
     refusal = oauthError(reply);
-    if (!refusesRedirect(refusal)) throw failed(server, describe(reply, refusal));
+    if (!refusesRedirect(refusal)) throw registrationFailed(server, describe(reply, refusal));
     refused.push(redirectUri);
   }
   const offered = refused.map(quoted).join(', ');
-  throw failed(server, `it accepts none of the redirect URIs ${offered}: ${describe(undefined, refusal)}`);
+  throw registrationFailed(
+    server,
+    `it accepts none of the redirect URIs ${offered}: ${describe(undefined, refusal)}`,
+  );
 }
 
-interface OneRegistration extends Omit<DynamicRegistration, 'redirectUris'> {
+interface SingleRedirectRegistration extends Omit<DynamicRegistration, 'redirectUris'> {
   readonly redirectUri: string;
 }
 
-interface Wanted extends Omit<OneRegistration, 'isDevice' | 'needsScope'> {
+interface ClientMetadata extends Omit<SingleRedirectRegistration, 'isDevice' | 'needsScope'> {
   readonly grantTypes: readonly string[];
 }
 
-interface Asked extends Pick<Wanted, 'grantTypes' | 'scope'> {
-  readonly reply: Reply;
+interface RegistrationAttempt extends Pick<ClientMetadata, 'grantTypes' | 'scope'> {
+  readonly reply: HttpReply;
 }
 
 /** Once for all that is wanted; while that is refused, once more for less, and at last for what a sign-in can't do without. */
-async function ask(
+async function registerWithFallbacks(
   server: AuthorizationServer,
   endpoint: string,
-  { isDevice = false, needsScope = false, ...request }: OneRegistration,
+  { isDevice = false, needsScope = false, ...request }: SingleRedirectRegistration,
   http: Http,
-): Promise<Asked> {
+): Promise<RegistrationAttempt> {
   // Strict servers let a client use no grant that it did not register, and some refuse one that asks for more.
   const needed = ['authorization_code', ...(isDevice ? [deviceGrant] : [])];
   const withRefresh = [...needed, 'refresh_token'];
   const { scope: _refused, ...unscoped } = request;
-  const tries: Wanted[] = [{ ...request, grantTypes: withRefresh }];
+  const tries: ClientMetadata[] = [{ ...request, grantTypes: withRefresh }];
   // A scope that the server doesn't know must not cost the refresh token.
   if (!needsScope && request.scope?.length) tries.push({ ...unscoped, grantTypes: withRefresh });
   const last = { ...(needsScope ? request : unscoped), grantTypes: needed };
   for (const wanted of tries) {
-    const asked = await askOnce(server, endpoint, wanted, http);
-    if (!refusesMetadata(oauthError(asked.reply))) return asked;
+    const attempt = await tryRegistration(server, endpoint, wanted, http);
+    if (!refusesMetadata(oauthError(attempt.reply))) return attempt;
   }
-  return askOnce(server, endpoint, last, http);
+  return tryRegistration(server, endpoint, last, http);
 }
 
-async function askOnce(
+async function tryRegistration(
   server: AuthorizationServer,
   endpoint: string,
-  wanted: Wanted,
+  wanted: ClientMetadata,
   http: Http,
-): Promise<Asked> {
+): Promise<RegistrationAttempt> {
   const { grantTypes, scope } = wanted;
   const reply = await sendRegistration(endpoint, registrationBody(server, wanted), http);
   return { reply, grantTypes, ...(scope === undefined ? {} : { scope }) };
@@ -162,7 +170,7 @@ async function askOnce(
 
 function registrationBody(
   server: AuthorizationServer,
-  { clientName, scope, redirectUri, grantTypes }: Wanted,
+  { clientName, scope, redirectUri, grantTypes }: ClientMetadata,
 ): string {
   return JSON.stringify({
     client_name: clientName,
@@ -182,8 +190,8 @@ function preferredAuthMethod(server: AuthorizationServer): (typeof authMethods)[
   return authMethods.find((method) => offered.includes(method)) ?? 'none';
 }
 
-async function sendRegistration(url: string, body: string, http: Http): Promise<Reply> {
-  const outgoing = { url, what: 'the registration endpoint', signal: deadline(http, timeLimit) };
+async function sendRegistration(url: string, body: string, http: Http): Promise<HttpReply> {
+  const outgoing = { url, what: 'the registration endpoint', signal: deadline(http, requestTimeout) };
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
   const reason = 'authorization_server_unreachable';
   const reply = await send(http, { ...outgoing, method: 'POST', headers, body }, reason);
@@ -193,17 +201,17 @@ async function sendRegistration(url: string, body: string, http: Http): Promise<
 
 function processRegistration(
   server: AuthorizationServer,
-  { redirectUri, grantTypes, scope }: Omit<Wanted, 'clientName'>,
-  reply: Reply,
+  { redirectUri, grantTypes, scope }: Omit<ClientMetadata, 'clientName'>,
+  reply: HttpReply,
   now: number,
 ): RegistrationWithSecrets {
-  const parsed = answerSchema.safeParse(answerFields(reply));
+  const parsed = clientInformationSchema.safeParse(responseFields(reply));
   if (!parsed.success) {
     const error = oauthError(reply);
-    throw failed(server, error === undefined ? 'its answer names no client' : shownError(error));
+    throw registrationFailed(server, error === undefined ? 'its answer names no client' : shownError(error));
   }
   const answer = parsed.data;
-  const tokenEndpointAuthMethod = answeredAuthMethod(server, answer);
+  const tokenEndpointAuthMethod = authMethodOf(server, answer);
   const clientSecret = tokenEndpointAuthMethod === 'none' ? undefined : answer.client_secret;
   const expiry = answer.client_secret_expires_at;
   return {
@@ -212,7 +220,7 @@ function processRegistration(
       clientId: answer.client_id,
       source: 'dynamic',
       tokenEndpointAuthMethod,
-      redirectUri: answeredRedirect(server, redirectUri, answer),
+      redirectUri: redirectOf(server, redirectUri, answer),
       registeredAt: now,
       grantTypes: [...grantTypes],
       ...(scope === undefined ? {} : { scope: [...scope] }),
@@ -228,16 +236,16 @@ function processRegistration(
 }
 
 /** The server's word counts. Silent, with a secret: RFC 7591 §2 makes it client_secret_basic. */
-function answeredAuthMethod(
+function authMethodOf(
   server: AuthorizationServer,
-  answer: Answer,
+  answer: ClientInformation,
 ): Registration['tokenEndpointAuthMethod'] {
   const stated = answer.token_endpoint_auth_method ?? (answer.client_secret ? 'client_secret_basic' : 'none');
   const method = authMethods.find((known) => known === stated);
   if (method === undefined)
-    throw failed(server, `it wants clients to authenticate by ${shown(stated, answer)}`);
+    throw registrationFailed(server, `it wants clients to authenticate by ${shown(stated, answer)}`);
   if (method !== 'none' && !answer.client_secret)
-    throw failed(server, `it wants ${method} but gave no secret`);
+    throw registrationFailed(server, `it wants ${method} but gave no secret`);
   return method;
 }
 
@@ -246,7 +254,7 @@ function answeredAuthMethod(
  * of the same path on a loopback host, since the path tells which issuer an answer is for (RFC 9700 §4.4.2). Its port
  * is the one that we hold, or none: no server chooses where we listen.
  */
-function answeredRedirect(server: AuthorizationServer, redirectUri: string, answer: Answer): string {
+function redirectOf(server: AuthorizationServer, redirectUri: string, answer: ClientInformation): string {
   const { redirect_uris: answered } = answer;
   if (!answered || answered.length === 0) return redirectUri;
   const { protocol, port, pathname } = new URL(redirectUri);
@@ -260,14 +268,20 @@ function answeredRedirect(server: AuthorizationServer, redirectUri: string, answ
   if (answered.includes(redirectUri) || fitting.includes(portless.href)) return redirectUri;
   const [other] = fitting;
   if (other === undefined)
-    throw failed(server, `it registered another redirect URI, ${shown(answered[0] ?? '', answer)}`);
+    throw registrationFailed(
+      server,
+      `it registered another redirect URI, ${shown(answered[0] ?? '', answer)}`,
+    );
   const url = new URL(other);
   if (url.port === '') url.port = port;
   return url.href;
 }
 
 /** Words of an answer that also holds secrets. */
-function shown(text: string, { client_secret: secret, registration_access_token: token }: Answer): string {
+function shown(
+  text: string,
+  { client_secret: secret, registration_access_token: token }: ClientInformation,
+): string {
   return shownText(
     text,
     [secret, token].filter((one) => typeof one === 'string'),
@@ -286,14 +300,14 @@ function refusesRedirect(error: OAuthError | undefined): boolean {
   return error?.code === 'invalid_client_metadata' && /redirect/i.test(error.description ?? '');
 }
 
-function describe(reply: Reply | undefined, error: OAuthError | undefined): string {
+function describe(reply: HttpReply | undefined, error: OAuthError | undefined): string {
   if (error !== undefined) return shownError(error);
   const status = reply?.status ?? 0;
   // RFC 9700 §4.12 in spirit: what was meant for one endpoint isn't carried to another.
   return status >= 300 && status < 400 ? 'it redirects, which is not followed' : `status ${status}`;
 }
 
-function failed(server: AuthorizationServer, problem: string): KeyturnError {
+function registrationFailed(server: AuthorizationServer, problem: string): KeyturnError {
   return new KeyturnError(
     'registration_failed',
     `${quoted(server.issuer)} didn't register this client: ${problem}.`,
@@ -304,7 +318,7 @@ function failed(server: AuthorizationServer, problem: string): KeyturnError {
   );
 }
 
-function required(server: AuthorizationServer): KeyturnError {
+function registrationRequired(server: AuthorizationServer): KeyturnError {
   return new KeyturnError(
     'registration_required',
     `${quoted(server.issuer)} registers no clients by itself.`,
@@ -352,7 +366,7 @@ export function chooseRegistration(
     return { mechanism: 'metadata_document', clientId: metadataUrl };
   }
   if (server.registrationEndpoint !== undefined) return { mechanism: 'dynamic' };
-  throw required(server);
+  throw registrationRequired(server);
 }
 
 function isExpired(registration: Registration, now: number): boolean {

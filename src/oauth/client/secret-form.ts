@@ -7,7 +7,7 @@
  */
 import type { OAuthClient } from './client-authentication.ts';
 import { authMethod, offeredAuthMethods, requireSecret } from './client-authentication.ts';
-import type { Http, Reply } from '../base/http.ts';
+import type { Http, HttpReply } from '../base/http.ts';
 import { isSuccess, isTransient } from '../base/http.ts';
 import { oauthError } from '../base/oauth-error.ts';
 
@@ -48,7 +48,7 @@ export function rememberForm(
  * RFC 6749 §5.2: the server did not recognise the client. It authenticates the client before it looks at a code or
  * token (§4.1.3, §6), so nothing was used up, and the same request may be sent once more.
  */
-export function isClientUnrecognised(reply: Reply): boolean {
+export function isClientUnrecognised(reply: HttpReply): boolean {
   return (reply.status === 400 || reply.status === 401) && oauthError(reply)?.code === 'invalid_client';
 }
 
@@ -56,7 +56,7 @@ export function isClientUnrecognised(reply: Reply): boolean {
  * True where the answer to the second form says something about the request itself. A server that takes no such form
  * at all may answer `invalid_request` or nothing that can be read: then its first answer counts.
  */
-export function isAboutRequest(reply: Reply): boolean {
+export function isAboutRequest(reply: HttpReply): boolean {
   if (isSuccess(reply.status) || isTransient(reply.status)) return true;
   const code = oauthError(reply)?.code;
   return code !== undefined && code !== 'invalid_client' && code !== 'invalid_request';

@@ -135,7 +135,8 @@ export function processAuthorizationServer(
   requireSecureEndpoints(parsed.data, http);
   const lacksPkce = !statesPkce(parsed.data, overrides);
   // Client credentials and ID-JAG need neither a code nor a person: such a server goes on for those.
-  if (lacksPkce && parsed.data.authorization_endpoint !== undefined) throw noPkce(identifier, parsed.data);
+  if (lacksPkce && parsed.data.authorization_endpoint !== undefined)
+    throw pkceUnsupported(identifier, parsed.data);
   const isOverridden = !expected.issuers.includes(parsed.data.issuer);
   return {
     ...toAuthorizationServer(parsed.data, json),
@@ -195,10 +196,10 @@ function statesPkce(
  * whichever way a person signs in. Throws pkce_unsupported.
  */
 export function requirePkceForPerson({ issuer, lacksPkce, metadata }: AuthorizationServer): void {
-  if (lacksPkce) throw noPkce(issuer, metadata);
+  if (lacksPkce) throw pkceUnsupported(issuer, metadata);
 }
 
-function noPkce(
+function pkceUnsupported(
   issuer: string,
   document: { readonly code_challenge_methods_supported?: unknown },
 ): RuleRefusal {

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { quoted, RuleRefusal } from '../../base/errors.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';
-import type { Http, Reply, UnreachableReason } from '../base/http.ts';
+import type { Http, HttpReply, UnreachableReason } from '../base/http.ts';
 import { freshUntil } from '../base/http-time.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 
@@ -40,13 +40,13 @@ export interface FoundDocument {
 const absentStatuses: readonly number[] = [401, 403, 404];
 
 /** 10 s for the document and all its redirects, the design's bound. */
-const timeLimit = 10_000;
+const requestTimeout = 10_000;
 
 /** 3, the design's bound: enough for http caches and renamed paths, too few to wander. */
 const maxRedirects = 3;
 
 /** 16 levels: the documents of RFC 8414, RFC 9728 and OpenID Connect need three; extensions may nest. */
-const deepestNesting = 16;
+const maxNesting = 16;
 
 /** A list of texts. Entries that are none are left out: one malformed entry doesn't spoil a document. */
 export const textList = z
@@ -62,7 +62,7 @@ export async function fetchMetadata(
   reason: UnreachableReason,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<MetadataAnswer> {
-  const signal = deadline(http, timeLimit);
+  const signal = deadline(http, requestTimeout);
   let at = requireSecureUrl(url, 'the metadata document', http);
   for (let redirects = 0; ; redirects += 1) {
     const outgoing = { url: at.href, what: 'the metadata document', signal };
@@ -127,7 +127,7 @@ function isRedirect(status: number): boolean {
 }
 
 /** Same origin only: a document about one server is never taken from another. */
-function redirectTarget(from: URL, reply: Reply, http: Http): URL {
+function redirectTarget(from: URL, reply: HttpReply, http: Http): URL {
   const target = URL.parse(reply.headers.get('location') ?? '', from.href);
   if (target === null) throw invalid(from, 'redirects to nowhere');
   if (target.origin !== from.origin)
@@ -136,11 +136,11 @@ function redirectTarget(from: URL, reply: Reply, http: Http): URL {
 }
 
 /** What begins as JSON is a document, though a server may call it otherwise: then it is refused by name. */
-function isPage(reply: Reply): boolean {
+function isPage(reply: HttpReply): boolean {
   return !isJsonType(typeOf(reply)) && !/^\s*[[{]/.test(reply.text ?? '');
 }
 
-function typeOf({ headers }: Reply): string {
+function typeOf({ headers }: HttpReply): string {
   return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
@@ -149,13 +149,13 @@ function isJsonType(type: string): boolean {
   return /^application\/(?:[\w.-]+\+)?json$/.test(type);
 }
 
-function readDocument(url: URL, reply: Reply): JsonObject {
+function readDocument(url: URL, reply: HttpReply): JsonObject {
   const type = typeOf(reply);
   if (!isJsonType(type)) throw invalid(url, `is not JSON but ${quoted(type)}`);
   if (reply.text === undefined) throw invalid(url, 'is longer than 256 KiB or not UTF-8');
   const json = parseJsonObject(reply.text);
   if (json === undefined) throw invalid(url, 'is not a JSON object');
-  if (!isShallow(json)) throw invalid(url, `nests deeper than ${deepestNesting} levels`);
+  if (!isShallow(json)) throw invalid(url, `nests deeper than ${maxNesting} levels`);
   return withoutNulls(json);
 }
 
@@ -167,7 +167,7 @@ function withoutNulls(json: JsonObject): JsonObject {
 /** Level by level, not recursive: depth is what is being bounded. */
 function isShallow(json: JsonObject): boolean {
   let level: unknown[] = [json];
-  for (let depth = 0; depth < deepestNesting; depth += 1) {
+  for (let depth = 0; depth < maxNesting; depth += 1) {
     level = level.flatMap((value) =>
       typeof value === 'object' && value !== null ? Object.values(value) : [],
     );

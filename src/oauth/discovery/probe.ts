@@ -7,7 +7,7 @@ import { KeyturnError } from '../../base/errors.ts';
 import { bearerChallenge } from './challenge.ts';
 import type { BearerChallenge } from './challenge.ts';
 import { deadline, isTransient, sendForHead, unreachableReply } from '../base/http.ts';
-import type { Http, Reply } from '../base/http.ts';
+import type { Http, HttpReply } from '../base/http.ts';
 
 const unreachable = 'protected_server_unreachable';
 
@@ -23,7 +23,7 @@ export function demandsAuthorization(status: number): boolean {
 }
 
 /** 10 s, as for metadata: only the head of an answer is waited for. */
-const probeTimeLimit = 10_000;
+const probeTimeout = 10_000;
 
 /** What either transport of the protocol may answer with; a server may refuse a request that takes less. */
 const accept = 'application/json, text/event-stream';
@@ -87,13 +87,13 @@ interface ProbeRequest {
   readonly body?: string;
 }
 
-type Head = Omit<Reply, 'text'>;
+type Head = Omit<HttpReply, 'text'>;
 
 /** 3, as for metadata. */
 const maxRedirects = 3;
 
 async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
-  const signal = deadline(http, probeTimeLimit);
+  const signal = deadline(http, probeTimeout);
   const first = await headOf({ ...request, signal }, http);
   let [url, head]: [string, Head] = [request.url, first];
   for (let redirects = 0; redirects < maxRedirects; redirects += 1) {

@@ -19,20 +19,20 @@ export type Audience = 'resource' | 'unbound' | 'other';
 export interface ExpectedAudience {
   readonly issuer: string;
   readonly resource: string;
-  /** What an `aud` may name that is no resource: see `noResources`. */
-  readonly noResources: readonly string[];
+  /** What an `aud` may name that is no resource: see `nonResourceAudiences`. */
+  readonly nonResourceAudiences: readonly string[];
   readonly overrides?: Overrides;
   /** The answer is that of a sign-in, which is over when it is refused. */
   readonly isSignIn?: boolean;
 }
 
-interface Withheld {
+interface WithSecrets {
   /** No message repeats them. */
   readonly secrets: readonly string[];
 }
 
 /** The server itself, its userinfo endpoint and our own client stand in `aud` where a server binds tokens to no resource. */
-export function noResources({
+export function nonResourceAudiences({
   server,
   registration,
 }: Pick<OAuthClient, 'server' | 'registration'>): string[] {
@@ -48,9 +48,9 @@ function userinfoEndpoint({ metadata }: TokenServer): string[] {
  * DESIGN invariant 4, RFC 9068 §4: `aud` of a JWT, against the resource that was asked for. A spelling of the
  * same canonical URI is the same audience. Throws audience_mismatch.
  */
-export function judgeAudience(
+export function checkAudience(
   aud: unknown,
-  expected: ExpectedAudience & Withheld,
+  expected: ExpectedAudience & WithSecrets,
   policy: Pick<Http, 'allowInsecureLoopback'>,
 ): Audience {
   // RFC 7519 §4.1.3: a string or strings; whatever else stands there names nobody.
@@ -58,18 +58,18 @@ export function judgeAudience(
   const names = (resource: string) => (audience: string) => sameResource(audience, resource, policy);
   if (audiences.some(names(expected.resource))) return 'resource';
   const others = audiences.filter(
-    (audience) => isUri(audience) && !expected.noResources.some((one) => names(one)(audience)),
+    (audience) => isUri(audience) && !expected.nonResourceAudiences.some((one) => names(one)(audience)),
   );
   if (others.length === 0) return 'unbound';
   // Breaks "a client MUST NOT send the protected server any token other than one issued by that server's
   // authorization server" for it: the owner waived that for this server.
   if (expected.overrides?.otherAudience === true) return 'other';
-  throw forAnother(others, expected);
+  throw wrongAudience(others, expected);
 }
 
-function forAnother(
+function wrongAudience(
   others: readonly string[],
-  { issuer, resource, overrides, secrets, isSignIn = false }: ExpectedAudience & Withheld,
+  { issuer, resource, overrides, secrets, isSignIn = false }: ExpectedAudience & WithSecrets,
 ): RuleRefusal {
   const trusted = `If you trust both servers: keyturn override ${shellWord(resource)} audience on`;
   // A refresh is tried again by itself; a refused sign-in is over.

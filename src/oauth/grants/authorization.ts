@@ -10,7 +10,7 @@ import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, random
 import { KeyturnError, quoted, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import { offersDeviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
-import { mayPass, shownError } from '../base/oauth-error.ts';
+import { isTransientError, shownError } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
@@ -150,7 +150,7 @@ function sameLoopbackRedirect(registered: string, used: string): boolean {
 }
 
 /** Another issuer's answer could arrive at the same redirect URI, so that an answer must name its issuer. */
-export interface Ambiguity {
+export interface AmbiguousIssuer {
   /** The other issuer. */
   readonly issuer: string;
   /** How the user ends it. */
@@ -165,7 +165,7 @@ export function processAuthorizationResponse(
   attempt: AuthorizationAttempt,
   server: AuthorizationServer,
   callbackUrl: URL,
-  ambiguity?: Ambiguity,
+  ambiguity?: AmbiguousIssuer,
 ): { readonly code: string } {
   const answer = callbackUrl.searchParams;
   requireState(attempt, answer);
@@ -179,7 +179,7 @@ export function processAuthorizationResponse(
 /** OAuth 2.1 §4.1.2: exactly the state that was sent. */
 function requireState(attempt: AuthorizationAttempt, answer: URLSearchParams): void {
   const [state, ...more] = answer.getAll('state');
-  if (state !== undefined && more.length === 0 && sameText(state, attempt.state)) return;
+  if (state !== undefined && more.length === 0 && constantTimeEqual(state, attempt.state)) return;
   throw new RuleRefusal(
     'state_mismatch',
     "The answer doesn't belong to this sign-in: its state is another.",
@@ -190,7 +190,7 @@ function requireState(attempt: AuthorizationAttempt, answer: URLSearchParams): v
   );
 }
 
-function sameText(one: string, other: string): boolean {
+function constantTimeEqual(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
@@ -219,7 +219,7 @@ function requireIssuer(
 }
 
 /** RFC 9700 §4.4.2: where neither `iss` nor the redirect URI tells the issuer, the answer may be another one's. */
-function ambiguous({ issuer }: AuthorizationAttempt, { issuer: other, hint }: Ambiguity): RuleRefusal {
+function ambiguous({ issuer }: AuthorizationAttempt, { issuer: other, hint }: AmbiguousIssuer): RuleRefusal {
   return new RuleRefusal(
     'issuer_mismatch',
     `The answer of the sign-in at ${quoted(issuer)} was refused. It names no issuer, and an answer of ${quoted(other)} would arrive at the same redirect URI.`,
@@ -277,7 +277,7 @@ function refuseError(
       hint: 'Start it again and allow it there, or ask whoever runs the server for access.',
     });
   }
-  if (mayPass(error)) {
+  if (isTransientError(error)) {
     throw new Unreachable(
       'authorization_server_unreachable',
       `${quoted(server.issuer)} can't serve the sign-in now: ${shown}.`,
@@ -304,13 +304,14 @@ function refusesClient({ mayBeUnknown = false }: AuthorizationAttempt, error: OA
   const { code, description = '' } = error;
   if (code === 'invalid_client' || code === 'unauthorized_client') return true;
   if (code !== 'invalid_request' || !mayBeUnknown) return false;
-  return description === '' || (aboutClient.test(description) && !aboutTheRest.test(description));
+  return description === '' || (aboutClient.test(description) && !aboutOtherParameter.test(description));
 }
 
 const aboutClient = /client|redirect|metadata/i;
 
 /** The other parameters of the request. */
-const aboutTheRest = /scope|resource|code.?challenge|pkce|response.?type|prompt|nonce|login.?hint|\bstate\b/i;
+const aboutOtherParameter =
+  /scope|resource|code.?challenge|pkce|response.?type|prompt|nonce|login.?hint|\bstate\b/i;
 
 /** The server doesn't take the client. `what` it did, after its name. */
 export function clientRefused({ issuer }: Pick<AuthorizationServer, 'issuer'>, what: string): KeyturnError {

@@ -5,16 +5,16 @@
  * own credentials are the way to the next token.
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
-import { noResources } from './audience.ts';
+import { nonResourceAudiences } from './audience.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
-import { processTokenFields } from './token-answer.ts';
-import type { TokenAnswer } from './token-answer.ts';
+import { processTokenFields } from './token-response.ts';
+import type { TokenResponse } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
-import { accepted, requestToken } from './token-request.ts';
+import { requireTokenFields, requestToken } from './token-request.ts';
 
 export interface ClientCredentialsRequest extends OAuthClient {
   readonly resource: string;
@@ -32,7 +32,7 @@ const failure = grantFailure('Check what this client may do at the authorization
 export async function requestClientCredentials(
   request: ClientCredentialsRequest,
   http: Http,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const { server, resource, scope = [] } = request;
   const isScoped = scope.length > 0;
   requireConfidential(request);
@@ -48,13 +48,17 @@ export async function requestClientCredentials(
   const expected = {
     issuer: server.issuer,
     resource,
-    noResources: noResources(request),
+    nonResourceAudiences: nonResourceAudiences(request),
     ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
     scope,
     requestedAt,
   };
   // RFC 6749 §4.4.3: a refresh token SHOULD NOT come; one that does is not kept.
-  const { refreshToken: _unwanted, ...answer } = processTokenFields(accepted(outcome), expected, http);
+  const { refreshToken: _unwanted, ...answer } = processTokenFields(
+    requireTokenFields(outcome),
+    expected,
+    http,
+  );
   return answer;
 }
 

@@ -8,22 +8,22 @@ import { initiateDeviceAuthorization } from 'openid-client';
 import { z } from 'zod';
 
 import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../../base/errors.ts';
-import { noResources } from './audience.ts';
+import { nonResourceAudiences } from './audience.ts';
 import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
-import type { Http, Reply } from '../base/http.ts';
+import type { Http, HttpReply } from '../base/http.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
-import { answerFields, oauthError, shownError } from '../base/oauth-error.ts';
+import { responseFields, oauthError, shownError } from '../base/oauth-error.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
-import { processTokenFields } from './token-answer.ts';
-import type { TokenAnswer } from './token-answer.ts';
+import { processTokenFields } from './token-response.ts';
+import type { TokenResponse } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
-import { accepted, requestToken, subjectOf } from './token-request.ts';
+import { requireTokenFields, requestToken, subjectOf } from './token-request.ts';
 
 const refused = grantFailure('Start the sign-in again: keyturn login RESOURCE --device');
 
@@ -49,8 +49,8 @@ export interface DeviceAuthorization {
   readonly interval: number;
 }
 
-export type DeviceStep =
-  | { readonly kind: 'granted'; readonly answer: TokenAnswer }
+export type PollResult =
+  | { readonly kind: 'granted'; readonly answer: TokenResponse }
   | {
       readonly kind: 'waiting';
       /** Seconds to wait before the next step; pass it to that step. */
@@ -60,7 +60,7 @@ export type DeviceStep =
     };
 
 /** RFC 8628 §3.2: 5 s where the server names no interval. */
-const usualInterval = 5;
+const defaultInterval = 5;
 
 /** RFC 8628 §3.5: slow_down adds 5 s, from then on. */
 const slowDownStep = 5;
@@ -69,7 +69,7 @@ const slowDownStep = 5;
 const maxInterval = 300;
 
 /** 10 minutes, in seconds, for a server that names no lifetime: as long as a sign-in waits for a person. */
-const usualLifetime = 600;
+const defaultLifetime = 600;
 
 /** An hour, in seconds: nobody still means a sign-in that was asked for before that. */
 const maxLifetime = 3600;
@@ -77,13 +77,13 @@ const maxLifetime = 3600;
 /** RFC 8628 §6.1 has 8 letters; 64 printable characters hold whatever a person would type. */
 const userCodeForm = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/;
 
-const answerSchema = z.object({
+const responseSchema = z.object({
   device_code: z.string().min(1),
   user_code: z.string().regex(userCodeForm),
   verification_uri: z.string(),
   verification_uri_complete: z.string().nullish(),
-  expires_in: z.coerce.number().positive().catch(usualLifetime),
-  interval: z.coerce.number().positive().catch(usualInterval),
+  expires_in: z.coerce.number().positive().catch(defaultLifetime),
+  interval: z.coerce.number().positive().catch(defaultInterval),
 });
 
 /**
@@ -98,13 +98,13 @@ export async function startDeviceAuthorization(
   const isScoped = scope.length > 0;
   const url = requireDeviceEndpoint(server);
   const answered: { authorization?: DeviceAuthorization } = {};
-  const judge = (reply: Reply): Response => {
-    const fields = readAnswer({ server, isScoped }, url, reply, http);
-    answered.authorization = processAnswer(fields, http);
+  const processReply = (reply: HttpReply): Response => {
+    const fields = readResponse({ server, isScoped }, url, reply, http);
+    answered.authorization = processResponse(fields, http);
     return Response.json({ ...fields, verification_uri_complete: undefined });
   };
   try {
-    const config = clientConfiguration(request, http, 'the device authorization endpoint', judge);
+    const config = clientConfiguration(request, http, 'the device authorization endpoint', processReply);
     await initiateDeviceAuthorization(config, {
       ...resourceParameter(resource, overrides),
       ...(isScoped ? { scope: formatScope(scope) } : {}),
@@ -116,25 +116,30 @@ export async function startDeviceAuthorization(
   throw new TypeError('a device authorization ended without an answer and without a refusal');
 }
 
-type Answer = z.infer<typeof answerSchema>;
+type DeviceAuthorizationResponse = z.infer<typeof responseSchema>;
 
-interface Start {
+interface DeviceAuthorizationStart {
   readonly server: TokenServer;
   readonly isScoped: boolean;
 }
 
-function readAnswer({ server, isScoped }: Start, url: string, reply: Reply, http: Http): Answer {
+function readResponse(
+  { server, isScoped }: DeviceAuthorizationStart,
+  url: string,
+  reply: HttpReply,
+  http: Http,
+): DeviceAuthorizationResponse {
   const error = oauthError(reply);
-  const parsed = answerSchema.safeParse(answerFields(reply));
+  const parsed = responseSchema.safeParse(responseFields(reply));
   if (isSuccess(reply.status) && parsed.success) return parsed.data;
   const isRefusal = error !== undefined && !isTransient(reply.status);
   if (isRefusal) throw refused(server, reply, http, isScoped);
-  if (isSuccess(reply.status) && answerFields(reply) !== undefined) throw malformed(server);
+  if (isSuccess(reply.status) && responseFields(reply) !== undefined) throw malformed(server);
   const endpoint = { url, what: 'the device authorization endpoint' };
   throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable');
 }
 
-function processAnswer(answer: Answer, http: Http): DeviceAuthorization {
+function processResponse(answer: DeviceAuthorizationResponse, http: Http): DeviceAuthorization {
   const complete = answer.verification_uri_complete;
   for (const uri of [answer.verification_uri, ...(complete ? [complete] : [])]) {
     requireSecureUrl(uri, 'the page to sign in on another device', http);
@@ -164,7 +169,7 @@ export async function pollDeviceAuthorization(
   interval: number,
   request: DeviceRequest,
   http: Http,
-): Promise<DeviceStep> {
+): Promise<PollResult> {
   const { server, resource, scope } = request;
   const requestedAt = http.now();
   if (requestedAt >= authorization.expiresAt) throw expired(server);
@@ -188,21 +193,21 @@ export async function pollDeviceAuthorization(
   const expected = {
     issuer: server.issuer,
     resource,
-    noResources: noResources(request),
+    nonResourceAudiences: nonResourceAudiences(request),
     ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
     scope: scope ?? [],
     requestedAt,
     ...subjectOf(outcome),
   };
-  return { kind: 'granted', answer: processTokenFields(accepted(outcome), expected, http) };
+  return { kind: 'granted', answer: processTokenFields(requireTokenFields(outcome), expected, http) };
 }
 
 /** RFC 8628 §3.5: after a time-out ask less often, such as half as often; Retry-After counts too. */
-function later(interval: number, trouble: Unreachable): DeviceStep {
+function later(interval: number, trouble: Unreachable): PollResult {
   return { kind: 'waiting', interval: bounded(Math.max(interval * 2, trouble.retryAfter ?? 0)), trouble };
 }
 
-function pollFailure(server: TokenServer, reply: Reply, http: Http): KeyturnError {
+function pollFailure(server: TokenServer, reply: HttpReply, http: Http): KeyturnError {
   const error = oauthError(reply);
   if (error?.code === 'expired_token' && !isTransient(reply.status)) return expired(server);
   if (error?.code === 'access_denied' && !isTransient(reply.status)) {

@@ -16,7 +16,7 @@ import {
   requireIssuer,
 } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
-import { noResources } from './audience.ts';
+import { nonResourceAudiences } from './audience.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';
 import { firstMetadata } from '../discovery/metadata-document.ts';
@@ -25,16 +25,16 @@ import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
-import { processTokenFields, statedLifetime, unusable } from './token-answer.ts';
-import type { TokenAnswer, TokenFields } from './token-answer.ts';
+import { processTokenFields, statedLifetime, unusable } from './token-response.ts';
+import type { TokenResponse, TokenFields } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
-import { accepted, requestToken } from './token-request.ts';
+import { requireTokenFields, requestToken } from './token-request.ts';
 
 const idJagType = 'urn:ietf:params:oauth:token-type:id-jag';
 const idJagProfile = 'urn:ietf:params:oauth:grant-profile:id-jag';
 
 /** Five minutes, in seconds, for an assertion without a lifetime: it is redeemed at once. */
-const assumedLifetime = 300;
+const defaultLifetime = 300;
 
 /**
  * The identity provider's token endpoint. Unlike a protected server's authorization server it needs
@@ -111,9 +111,9 @@ export async function requestIdentityAssertion(
     },
     failure: exchangeFailed,
   });
-  const fields = accepted(outcome);
+  const fields = requireTokenFields(outcome);
   requireAssertion(fields, identityProvider.server);
-  const lifetime = statedLifetime(fields, identityProvider.server) ?? assumedLifetime;
+  const lifetime = statedLifetime(fields, identityProvider.server) ?? defaultLifetime;
   return {
     assertion: fields.access_token,
     audience: server.issuer,
@@ -160,7 +160,10 @@ const redemptionFailed = grantFailure(
 );
 
 /** Throws issuer_mismatch for an assertion of another audience, and otherwise as `requestClientCredentials` does. */
-export async function redeemIdentityAssertion(request: RedemptionRequest, http: Http): Promise<TokenAnswer> {
+export async function redeemIdentityAssertion(
+  request: RedemptionRequest,
+  http: Http,
+): Promise<TokenResponse> {
   const { server, assertion, resource, scope } = request;
   requireAudience(assertion, server);
   const requestedAt = http.now();
@@ -176,13 +179,17 @@ export async function redeemIdentityAssertion(request: RedemptionRequest, http: 
   const expected = {
     issuer: server.issuer,
     resource,
-    noResources: noResources(request),
+    nonResourceAudiences: nonResourceAudiences(request),
     ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
     scope: scope ?? [],
     requestedAt,
   };
   // The next token comes from a new assertion, so that the company's word is asked again each time.
-  const { refreshToken: _unwanted, ...answer } = processTokenFields(accepted(outcome), expected, http);
+  const { refreshToken: _unwanted, ...answer } = processTokenFields(
+    requireTokenFields(outcome),
+    expected,
+    http,
+  );
   return answer;
 }
 

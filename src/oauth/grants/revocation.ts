@@ -8,7 +8,7 @@ import { tokenRevocation } from 'openid-client';
 
 import type { OAuthClient } from '../client/client-authentication.ts';
 import { isSignInPage, isTransient, unreachableReply } from '../base/http.ts';
-import type { Http, Reply } from '../base/http.ts';
+import type { Http, HttpReply } from '../base/http.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
 import { oauthError } from '../base/oauth-error.ts';
 import { clientRejected } from './token-failure.ts';
@@ -22,19 +22,19 @@ export interface RevocationRequest extends OAuthClient {
  * `not_offered`: the server has no endpoint for it, takes no tokens of this kind, or refuses it to
  * clients like us (some answer 400 or 401 to every public client).
  */
-export type Revocation = 'confirmed' | 'not_offered';
+export type RevocationResult = 'confirmed' | 'not_offered';
 
 /** Throws Unreachable (authorization_server_unreachable, with retryAfter in seconds), or client_rejected. */
-export async function revokeToken(request: RevocationRequest, http: Http): Promise<Revocation> {
+export async function revokeToken(request: RevocationRequest, http: Http): Promise<RevocationResult> {
   const url = request.server.revocationEndpoint;
   if (url === undefined) return 'not_offered';
-  const outcome: { revocation: Revocation } = { revocation: 'not_offered' };
-  const judge = (reply: Reply): Response => {
+  const outcome: { revocation: RevocationResult } = { revocation: 'not_offered' };
+  const processReply = (reply: HttpReply): Response => {
     outcome.revocation = processRevocation(request, url, reply, http);
     return new Response(null, { status: 200 });
   };
   try {
-    const config = clientConfiguration(request, http, 'the revocation endpoint', judge);
+    const config = clientConfiguration(request, http, 'the revocation endpoint', processReply);
     await tokenRevocation(config, request.token, { token_type_hint: request.hint });
   } catch (error) {
     throw libraryRefusal(error, request.server);
@@ -43,7 +43,12 @@ export async function revokeToken(request: RevocationRequest, http: Http): Promi
 }
 
 /** RFC 7009 §2.2: 200, also for a token that the server doesn't know. A web page is nobody's confirmation. */
-function processRevocation(request: OAuthClient, url: string, reply: Reply, http: Http): Revocation {
+function processRevocation(
+  request: OAuthClient,
+  url: string,
+  reply: HttpReply,
+  http: Http,
+): RevocationResult {
   const isPage = isSignInPage(reply);
   if (!isPage && (reply.status === 200 || reply.status === 204)) return 'confirmed';
   if (isPage || isTransient(reply.status) || reply.status < 400) {

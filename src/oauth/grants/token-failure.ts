@@ -8,8 +8,8 @@ import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ErrorDetails } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
-import type { Http, Reply } from '../base/http.ts';
-import { mayPass, oauthError, shownError } from '../base/oauth-error.ts';
+import type { Http, HttpReply } from '../base/http.ts';
+import { isTransientError, oauthError, shownError } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 
 /** Refusals that both grants share: about the client or the resource, not about the code or token. */
@@ -74,10 +74,10 @@ export function clientRejected(server: TokenServer, error: OAuthError, code: Cli
 }
 
 /** For the exchange of a code. Whatever is refused, the code is gone: sign in again. */
-export function exchangeFailure(server: TokenServer, reply: Reply, http: Http): KeyturnError {
+export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Http): KeyturnError {
   const error = oauthError(reply);
   if (isTransient(reply.status)) return unreachable(server, reply, http);
-  if (error !== undefined && mayPass(error)) return unreachable(server, reply, http, error);
+  if (error !== undefined && isTransientError(error)) return unreachable(server, reply, http, error);
   const common = commonRefusal(server, error, true);
   if (common) return common;
   const isRefusal = reply.status >= 400 || error !== undefined;
@@ -101,7 +101,7 @@ export function exchangeFailure(server: TokenServer, reply: Reply, http: Http): 
  */
 export function refreshFailure(
   isNarrowed: boolean,
-): (server: TokenServer, reply: Reply, http: Http) => KeyturnError {
+): (server: TokenServer, reply: HttpReply, http: Http) => KeyturnError {
   return (server, reply, http) => {
     const error = oauthError(reply);
     if (isTransient(reply.status)) return unreachable(server, reply, http);
@@ -116,7 +116,7 @@ export function refreshFailure(
   };
 }
 
-function deadToken(server: TokenServer, reply: Reply, error: OAuthError | undefined): KeyturnError {
+function deadToken(server: TokenServer, reply: HttpReply, error: OAuthError | undefined): KeyturnError {
   return new KeyturnError(
     'login_required',
     `${quoted(server.issuer)} no longer accepts the refresh token: ${said(reply, error)}.`,
@@ -127,7 +127,7 @@ function deadToken(server: TokenServer, reply: Reply, error: OAuthError | undefi
   );
 }
 
-function notNarrowed(server: TokenServer, reply: Reply, error: OAuthError | undefined): KeyturnError {
+function notNarrowed(server: TokenServer, reply: HttpReply, error: OAuthError | undefined): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',
     `${quoted(server.issuer)} doesn't narrow the token: ${said(reply, error)}.`,
@@ -146,7 +146,7 @@ function requestRefused(server: TokenServer, error: OAuthError): KeyturnError {
   );
 }
 
-function said({ status }: Reply, error: OAuthError | undefined): string {
+function said({ status }: HttpReply, error: OAuthError | undefined): string {
   return error === undefined ? `status ${status}` : shownError(error);
 }
 
@@ -156,11 +156,11 @@ function said({ status }: Reply, error: OAuthError | undefined): string {
  */
 export function grantFailure(
   renewal: string,
-): (server: TokenServer, reply: Reply, http: Http, isScoped?: boolean) => KeyturnError {
+): (server: TokenServer, reply: HttpReply, http: Http, isScoped?: boolean) => KeyturnError {
   return (server, reply, http, isScoped = true) => {
     const error = oauthError(reply);
     if (isTransient(reply.status) || error === undefined) return unreachable(server, reply, http);
-    if (mayPass(error)) return unreachable(server, reply, http, error);
+    if (isTransientError(error)) return unreachable(server, reply, http, error);
     const common = commonRefusal(server, error);
     if (common) return common;
     if (error.code === 'invalid_scope') {
@@ -192,7 +192,7 @@ export function grantFailure(
 const deadTokenCodes = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
 
 /** The shapes in which servers say that a refresh token is invalid, expired, used or revoked. */
-function refreshTokenIsDead(reply: Reply, error: OAuthError | undefined): boolean {
+function refreshTokenIsDead(reply: HttpReply, error: OAuthError | undefined): boolean {
   if (namesDeadToken(error)) return true;
   if (reply.status === 401 && error?.code === 'invalid_request') return true;
   return isEmptyRefusal(reply);
@@ -202,16 +202,16 @@ function namesDeadToken(error: OAuthError | undefined): boolean {
   return error !== undefined && deadTokenCodes.has(error.code);
 }
 
-function isEmptyRefusal({ status, text }: Reply): boolean {
+function isEmptyRefusal({ status, text }: HttpReply): boolean {
   return status === 400 && text?.trim() === '';
 }
 
-function unreachable(server: TokenServer, reply: Reply, http: Http, error?: OAuthError): KeyturnError {
+function unreachable(server: TokenServer, reply: HttpReply, http: Http, error?: OAuthError): KeyturnError {
   const endpoint = { url: server.tokenEndpoint, what: 'the token endpoint' };
   return unreachableReply(http, reply, endpoint, 'authorization_server_unreachable', problem(reply, error));
 }
 
-function problem(reply: Reply, error: OAuthError | undefined): string {
+function problem(reply: HttpReply, error: OAuthError | undefined): string {
   if (error !== undefined) return `answered with status ${reply.status}: ${shownError(error)}`;
   if (isSuccess(reply.status)) return 'answered with something that is not a token answer';
   // A redirected request would carry a code, token or secret to another place.

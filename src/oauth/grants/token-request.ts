@@ -11,15 +11,15 @@ import type { KeyturnError } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import { isSuccess } from '../base/http.ts';
-import type { Http, Reply } from '../base/http.ts';
+import type { Http, HttpReply } from '../base/http.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
-import { readTokenFields } from './token-answer.ts';
-import type { Subject, TokenFields } from './token-answer.ts';
+import { readTokenFields } from './token-response.ts';
+import type { Subject, TokenFields } from './token-response.ts';
 
 export interface TokenRequest {
   readonly grantType: string;
   readonly parameters: Record<string, string>;
-  readonly failure: (server: TokenServer, reply: Reply, http: Http) => KeyturnError;
+  readonly failure: (server: TokenServer, reply: HttpReply, http: Http) => KeyturnError;
 }
 
 interface IdTokenClaims {
@@ -30,7 +30,7 @@ interface IdTokenClaims {
   readonly preferred_username?: unknown;
 }
 
-export interface Outcome {
+export interface TokenOutcome {
   /** What the server answered, if that was a token answer. */
   readonly fields?: TokenFields;
   /** Claims of the ID token that were checked. */
@@ -44,17 +44,21 @@ export interface Outcome {
  * The generic grant of the library serves all: its own for codes takes the redirect URI from the
  * callback URL, where ours is the recorded one, byte for byte.
  */
-export async function requestToken(client: OAuthClient, http: Http, request: TokenRequest): Promise<Outcome> {
+export async function requestToken(
+  client: OAuthClient,
+  http: Http,
+  request: TokenRequest,
+): Promise<TokenOutcome> {
   const answer: { fields?: TokenFields } = {};
-  const judge = (reply: Reply): Response => {
+  const processReply = (reply: HttpReply): Response => {
     // RFC 6749 §5.1 says 200; a rotation that came with another status of success must not be lost.
     const fields = isSuccess(reply.status) ? readTokenFields(reply) : undefined;
     if (fields === undefined) throw request.failure(client.server, reply, http);
     answer.fields = fields;
-    return forLibrary(fields);
+    return idTokenResponse(fields);
   };
   try {
-    const config = clientConfiguration(client, http, 'the token endpoint', judge);
+    const config = clientConfiguration(client, http, 'the token endpoint', processReply);
     const result = await genericGrantRequest(config, request.grantType, request.parameters);
     const claims = result.claims();
     return { ...answer, ...(claims === undefined ? {} : { claims }) };
@@ -64,7 +68,7 @@ export async function requestToken(client: OAuthClient, http: Http, request: Tok
 }
 
 /** All that the library shall look at is the ID token: the rest is checked by `processTokenFields`. */
-function forLibrary(fields: TokenFields): Response {
+function idTokenResponse(fields: TokenFields): Response {
   return Response.json({
     access_token: fields.access_token,
     token_type: 'Bearer',
@@ -73,14 +77,14 @@ function forLibrary(fields: TokenFields): Response {
 }
 
 /** The answer, or its refusal thrown. */
-export function accepted(outcome: Outcome): TokenFields {
+export function requireTokenFields(outcome: TokenOutcome): TokenFields {
   if (outcome.refusal !== undefined) throw outcome.refusal;
   if (outcome.fields !== undefined) return outcome.fields;
   throw new TypeError('a token request ended without an answer and without a refusal');
 }
 
 /** Who signed in, if an ID token came. */
-export function subjectOf({ claims }: Outcome): { subject?: Subject } {
+export function subjectOf({ claims }: TokenOutcome): { subject?: Subject } {
   if (claims === undefined) return {};
   // OpenID Connect Core §5.1: either may be missing, and neither is a subject. `login_hint` sends it back (§3.1.2.1).
   const loginHint = [claims.email, claims.preferred_username].find((name) => isName(name));

@@ -6,7 +6,7 @@
  * if the rest is refused.
  */
 import { quoted, RuleRefusal } from '../../base/errors.ts';
-import { noResources } from './audience.ts';
+import { nonResourceAudiences } from './audience.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { processAuthorizationResponse } from './authorization.ts';
 import type { AuthorizationAttempt } from './authorization.ts';
@@ -16,13 +16,13 @@ import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import type { Registration } from '../client/registration.ts';
 import { formatScope } from '../base/scope.ts';
-import { processTokenFields } from './token-answer.ts';
-import type { TokenAnswer } from './token-answer.ts';
+import { processTokenFields } from './token-response.ts';
+import type { TokenResponse } from './token-response.ts';
 import { exchangeFailure, refreshFailure } from './token-failure.ts';
-import { accepted, requestToken, subjectOf } from './token-request.ts';
-import type { Outcome } from './token-request.ts';
+import { requireTokenFields, requestToken, subjectOf } from './token-request.ts';
+import type { TokenOutcome } from './token-request.ts';
 
-export type { TokenAnswer } from './token-answer.ts';
+export type { TokenResponse } from './token-response.ts';
 
 /**
  * Checks the browser's answer and redeems its code. Throws what `processAuthorizationResponse`
@@ -36,7 +36,7 @@ export async function exchangeCode(
   clientSecret: string | undefined,
   callbackUrl: URL,
   http: Http,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const { code } = processAuthorizationResponse(attempt, server, callbackUrl);
   const requestedAt = http.now();
   const outcome = await requestToken(
@@ -55,11 +55,11 @@ export async function exchangeCode(
   );
   requireNonce(attempt, outcome);
   return processTokenFields(
-    accepted(outcome),
+    requireTokenFields(outcome),
     {
       issuer: server.issuer,
       resource: attempt.resource,
-      noResources: noResources({ server, registration }),
+      nonResourceAudiences: nonResourceAudiences({ server, registration }),
       ...(attempt.overrides === undefined ? {} : { overrides: attempt.overrides }),
       scope: attempt.scope ?? [],
       isSignIn: true,
@@ -91,7 +91,7 @@ export interface RefreshRequest extends OAuthClient {
  * scope_insufficient, resource_mismatch, login_failed (invalid_request), token_invalid, audience_mismatch, or Unreachable
  * (authorization_server_unreachable, with retryAfter in seconds).
  */
-export async function refresh(request: RefreshRequest, http: Http): Promise<TokenAnswer> {
+export async function refresh(request: RefreshRequest, http: Http): Promise<TokenResponse> {
   const { server, resource, scope } = request;
   const requestedAt = http.now();
   const outcome = await requestToken(request, http, {
@@ -106,11 +106,11 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
   const rotated = outcome.fields?.refresh_token;
   if (rotated) await request.onRotation?.(rotated);
   return processTokenFields(
-    accepted(outcome),
+    requireTokenFields(outcome),
     {
       issuer: server.issuer,
       resource,
-      noResources: noResources(request),
+      nonResourceAudiences: nonResourceAudiences(request),
       ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
       scope: scope ?? request.grantedScope,
       requestedAt,
@@ -121,7 +121,7 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
 }
 
 /** OpenID Connect Core §3.1.3.7 rule 11: the nonce that was sent, if an ID token came. */
-function requireNonce(attempt: AuthorizationAttempt, { claims }: Outcome): void {
+function requireNonce(attempt: AuthorizationAttempt, { claims }: TokenOutcome): void {
   if (claims === undefined || attempt.nonce === undefined || claims.nonce === attempt.nonce) return;
   throw new RuleRefusal(
     'token_invalid',

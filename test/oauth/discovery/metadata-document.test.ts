@@ -5,7 +5,7 @@ import { Agent, fetch as fetchBy } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
-import { AnswerLost } from '../../../src/oauth/base/http.ts';
+import { ResponseLost } from '../../../src/oauth/base/http.ts';
 import { fetchMetadata, firstMetadata } from '../../../src/oauth/discovery/metadata-document.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 import { deadOrigin, now, openSite } from '../site.ts';
@@ -167,7 +167,7 @@ describe('a metadata document', () => {
     const fails = async (): Promise<never> => Promise.reject(new TypeError('fetch failed', { cause }));
     const error = await refusalOf(() => get('/doc', { ...site.http, fetch: fails }));
     // Nothing was sent: the answer isn't lost.
-    expect(error).not.toBeInstanceOf(AnswerLost);
+    expect(error).not.toBeInstanceOf(ResponseLost);
     expect(error.hint).toContain(hint);
     expect(error.hint?.includes('extraAuthorities')).toBe(hint === 'extraAuthorities');
   });

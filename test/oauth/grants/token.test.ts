@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
-import { assumedLifetime } from '../../../src/oauth/grants/token-answer.ts';
+import { defaultLifetime } from '../../../src/oauth/grants/token-response.ts';
 import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
 import type { RefreshRequest } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
@@ -150,7 +150,7 @@ describe('an answer', () => {
       { scope: null, refresh_token: null, id_token: null },
       { scope: ['a', 'b'] },
     ],
-    ['no lifetime', { expires_in: undefined }, { expiresIn: assumedLifetime, lifetimeStated: false }],
+    ['no lifetime', { expires_in: undefined }, { expiresIn: defaultLifetime, lifetimeStated: false }],
     ['half seconds', { expires_in: 1.5 }, { expiresIn: 1 }],
     ['an endless lifetime', { expires_in: 1e300 }, { expiresIn: 31_536_000 }],
     ['scopes that were not asked for', { scope: 'a z' }, { scope: ['a', 'z'] }],

@@ -7,25 +7,25 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-export interface KeptFile {
+export interface EnvFile {
   /** Writes the variables, for a shell to read. */
   write(variables: Readonly<Record<string, string>>): string;
   remove(): void;
 }
 
 /** Takes the file of this folder; a sentence where another demo has it. */
-export function takeFile(folder: string): KeptFile | string {
+export function takeEnvFile(folder: string): EnvFile | string {
   const file = path.join(folder, '.demo.env');
-  const mark = `# Of the demo with process id ${process.pid}: removed when that ends.\n`;
-  const holder = take(file, mark) ? undefined : holderOf(file);
+  const header = `# Of the demo with process id ${process.pid}: removed when that ends.\n`;
+  const holder = take(file, header) ? undefined : holderOf(file);
   if (holder !== undefined && isAlive(holder)) {
     return `another demo (process ${holder}) is kept running with ${file}; end it with Ctrl-C in its terminal`;
   }
-  writeFileSync(file, mark, { mode: 0o600 });
+  writeFileSync(file, header, { mode: 0o600 });
   return {
     write: (variables) => {
       const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
-      writeFileSync(file, `${mark}${lines.join('')}`, { mode: 0o600 });
+      writeFileSync(file, `${header}${lines.join('')}`, { mode: 0o600 });
       return lines.join('');
     },
     remove: () => {
@@ -35,9 +35,9 @@ export function takeFile(folder: string): KeptFile | string {
 }
 
 /** False where there is one already. */
-function take(file: string, mark: string): boolean {
+function take(file: string, header: string): boolean {
   try {
-    writeFileSync(file, mark, { mode: 0o600, flag: 'wx' });
+    writeFileSync(file, header, { mode: 0o600, flag: 'wx' });
     return true;
   } catch {
     return false;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
-import { assumedLifetime } from '../../../src/oauth/grants/token-answer.ts';
+import { defaultLifetime } from '../../../src/oauth/grants/token-response.ts';
 import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
@@ -83,9 +83,9 @@ describe('the lifetime', () => {
     [' 45.9 ', 45],
     [1e300, 31_536_000],
     ['99999999999999999999', 31_536_000],
-    [undefined, assumedLifetime],
-    [null, assumedLifetime],
-    ['', assumedLifetime],
+    [undefined, defaultLifetime],
+    [null, defaultLifetime],
+    ['', defaultLifetime],
   ])('%j is %i seconds from our own clock', async (stated, seconds) => {
     site.lay('/token', { body: { ...good, expires_in: stated } });
     expect(await refreshed()).toMatchObject({ expiresIn: seconds, expiresAt: now + seconds * 1000 });

@@ -1,20 +1,20 @@
 /**
  * A token endpoint's answer: what is taken from it, and what makes it unusable.
  *
- * Invariant: a `TokenAnswer` holds a Bearer token that can stand in a header and is, as far as it shows
+ * Invariant: a `TokenResponse` holds a Bearer token that can stand in a header and is, as far as it shows
  * that, for no other resource than the one it was asked for, but for an override.
  */
 import { z } from 'zod';
 
 import { quoted, RuleRefusal } from '../../base/errors.ts';
-import { judgeAudience } from './audience.ts';
+import { checkAudience } from './audience.ts';
 import type { Audience, ExpectedAudience } from './audience.ts';
-import type { Http, Reply } from '../base/http.ts';
+import type { Http, HttpReply } from '../base/http.ts';
 import { parseJsonObject } from '../base/json-object.ts';
-import { answerFields, shownText } from '../base/oauth-error.ts';
+import { responseFields, shownText } from '../base/oauth-error.ts';
 import { readGranted } from '../base/scope.ts';
 
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly accessToken: string;
   readonly tokenType: 'Bearer';
   /** Milliseconds, steady: when the request was sent, so that a slow answer lives no longer. */
@@ -23,7 +23,7 @@ export interface TokenAnswer {
   readonly expiresAt: number;
   /** Seconds from `issuedAt`. */
   readonly expiresIn: number;
-  /** False: the server gave no lifetime, and `assumedLifetime` stands in. */
+  /** False: the server gave no lifetime, and `defaultLifetime` stands in. */
   readonly lifetimeStated: boolean;
   /** Absent: none came; after a refresh the one that was used stays valid. */
   readonly refreshToken?: string;
@@ -46,7 +46,7 @@ export interface Subject {
 }
 
 /** One hour, in seconds, for a server that gives no lifetime: what most servers give. */
-export const assumedLifetime = 3600;
+export const defaultLifetime = 3600;
 
 /** One year, in seconds: keeps the sum with a time exact, whatever number a server writes. */
 const maxLifetime = 365 * 24 * 60 * 60;
@@ -73,8 +73,8 @@ export interface TokenFields extends z.infer<typeof answerSchema> {
 }
 
 /** The fields, if the body is a token answer at all. */
-export function readTokenFields(reply: Reply): TokenFields | undefined {
-  const fields = answerSchema.safeParse(answerFields(reply)).data;
+export function readTokenFields(reply: HttpReply): TokenFields | undefined {
+  const fields = answerSchema.safeParse(responseFields(reply)).data;
   if (fields === undefined) return undefined;
   const tokens = [fields.access_token, fields.refresh_token, fields.id_token].filter(
     (token) => typeof token === 'string',
@@ -82,27 +82,27 @@ export function readTokenFields(reply: Reply): TokenFields | undefined {
   return { ...fields, secrets: [...(reply.secretsSent ?? []), ...tokens] };
 }
 
-export interface Expected extends ExpectedAudience {
+export interface ExpectedTokens extends ExpectedAudience {
   /** Requested, or for a refresh without scopes, granted before. */
   readonly scope: readonly string[];
   /** Milliseconds, steady. */
   readonly requestedAt: number;
-  readonly subject?: TokenAnswer['subject'];
+  readonly subject?: TokenResponse['subject'];
 }
 
 /** The checks of one answer, in order. Throws token_invalid and audience_mismatch. */
 export function processTokenFields(
   fields: TokenFields,
-  expected: Expected,
+  expected: ExpectedTokens,
   policy: Pick<Http, 'allowInsecureLoopback'>,
-): TokenAnswer {
+): TokenResponse {
   requireBearer(fields, expected);
   requireHeaderSafe(fields, expected);
   const claims = jwtClaims(fields.access_token);
-  const audience = claims && judgeAudience(claims.aud, { ...expected, secrets: fields.secrets }, policy);
+  const audience = claims && checkAudience(claims.aud, { ...expected, secrets: fields.secrets }, policy);
   const lifetime = statedLifetime(fields, expected);
   const scope = statedScope(fields, claims, expected);
-  const expiresIn = lifetime ?? assumedLifetime;
+  const expiresIn = lifetime ?? defaultLifetime;
   return {
     accessToken: fields.access_token,
     tokenType: 'Bearer',
@@ -119,20 +119,23 @@ export function processTokenFields(
 }
 
 /** RFC 6749 §7.1: a token of an unknown type MUST NOT be used. §5.1: the type is case-insensitive. */
-function requireBearer(fields: TokenFields, expected: Expected): void {
+function requireBearer(fields: TokenFields, expected: ExpectedTokens): void {
   const type = fields.token_type ?? '';
   if (type.toLowerCase() === 'bearer') return;
   throw unusable(expected, `its type is ${shownText(type, fields.secrets)}, not Bearer`, 'RFC 6749 §7.1');
 }
 
 /** RFC 6750 §2.1: what can't stand in the Authorization header could end it early. */
-function requireHeaderSafe(fields: TokenFields, expected: Expected): void {
+function requireHeaderSafe(fields: TokenFields, expected: ExpectedTokens): void {
   if (/^[\x21-\x7e]+$/.test(fields.access_token)) return;
   throw unusable(expected, 'it has characters that no header can carry', 'RFC 6750 §2.1');
 }
 
 /** Whole seconds; undefined if the server gave none. A number as a string is accepted, as servers send it. */
-export function statedLifetime(fields: TokenFields, expected: Pick<Expected, 'issuer'>): number | undefined {
+export function statedLifetime(
+  fields: TokenFields,
+  expected: Pick<ExpectedTokens, 'issuer'>,
+): number | undefined {
   const stated = fields.expires_in;
   if (stated === undefined || stated === null || stated === '') return undefined;
   const seconds = typeof stated === 'number' ? stated : decimal(stated);
@@ -159,7 +162,7 @@ function decimal(value: unknown): number {
 function statedScope(
   fields: TokenFields,
   claims: Claims | undefined,
-  expected: Expected,
+  expected: ExpectedTokens,
 ): readonly string[] | undefined {
   const stated = scopeText(fields.scope);
   if (stated === undefined) throw unusable(expected, 'its scope is not a text', 'RFC 6749 §5.1 (scope)');
@@ -204,7 +207,11 @@ function decoded(part: string): string {
   return Buffer.from(part, 'base64url').toString();
 }
 
-export function unusable(expected: Pick<Expected, 'issuer'>, problem: string, rule: string): RuleRefusal {
+export function unusable(
+  expected: Pick<ExpectedTokens, 'issuer'>,
+  problem: string,
+  rule: string,
+): RuleRefusal {
   return new RuleRefusal(
     'token_invalid',
     `The token that ${quoted(expected.issuer)} issued can't be used: ${problem}.`,
