@@ -11,14 +11,14 @@ import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
 import { reasonOf } from '../../src/base/errors.ts';
 
 /** Milliseconds: a refresh under way in the other broker has this long. */
-const patience = 30_000;
+const timeout = 30_000;
 
 /** Milliseconds between two looks at the lock: nothing tells when it is free. */
 const lookEvery = 50;
 
 /** Throws what `startDaemon` throws; `broker_running` where the other one stays. */
 export async function takeOver(options: DaemonOptions): Promise<Daemon> {
-  for (const deadline = Date.now() + patience; ; await sleep(lookEvery)) {
+  for (const deadline = Date.now() + timeout; ; await sleep(lookEvery)) {
     try {
       return await startDaemon(options);
     } catch (error) {
@@ -32,7 +32,7 @@ export async function takeOver(options: DaemonOptions): Promise<Daemon> {
 async function askToStop({ paths, env }: DaemonOptions): Promise<void> {
   try {
     const connection = await connectAsOwner({ paths, env });
-    const signal = AbortSignal.timeout(patience);
+    const signal = AbortSignal.timeout(timeout);
     await connection.request('daemon.stop', {}, { signal }).finally(() => connection.close());
   } catch {
     // Starting or stopping at this moment: the next look at the lock tells.

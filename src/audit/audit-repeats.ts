@@ -19,7 +19,7 @@ interface Group {
   last: number;
 }
 
-export class Repeats {
+export class RepeatGroups {
   readonly #groups = new Map<string, Group>();
 
   get isEmpty(): boolean {

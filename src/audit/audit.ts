@@ -27,7 +27,7 @@ import { tokenFingerprint } from './audit-chain.ts';
 import type { AuditKeys } from './audit-chain.ts';
 import { AuditLog, usualLimits } from './audit-log.ts';
 import type { LogLimits } from './audit-log.ts';
-import { Repeats, repeatWindow } from './audit-repeats.ts';
+import { RepeatGroups, repeatWindow } from './audit-repeats.ts';
 import type { AuditRow, Entry, OwnRow } from './audit-row.ts';
 import type { Reason } from '../base/errors.ts';
 
@@ -79,7 +79,7 @@ export class AuditFile implements Audit {
   readonly #sealing: Sealing | undefined;
   readonly #log: AuditLog;
   readonly #anchoring: Anchoring | undefined;
-  readonly #repeats = new Repeats();
+  readonly #repeats = new RepeatGroups();
   #buffer: Entry[] = [];
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;

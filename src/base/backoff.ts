@@ -12,18 +12,18 @@ export const maxWait = 300_000;
 const jitter = 0.25;
 
 /** The wait after so many failures in a row: `first` doubling up to `longest` (milliseconds), less what is left to chance. */
-export function pause(inARow: number, first: number, longest: number): number {
+export function backoffDelay(inARow: number, first: number, longest: number): number {
   return Math.min(first * 2 ** (inARow - 1), longest) * (1 - jitter * Math.random());
 }
 
 /** Steady instants, in milliseconds. */
-export interface Trouble {
+export interface Outage {
   /** When the first of the failures in a row was. */
   readonly since: number;
   readonly nextTryAt: number;
 }
 
-interface Failures extends Trouble {
+interface Failures extends Outage {
   readonly inARow: number;
   /** Until when the server itself wants to be left alone. */
   readonly askedUntil: number;
@@ -43,7 +43,7 @@ export class Backoff {
   }
 
   /** The failures in a row that no success has ended; undefined where there are none. */
-  trouble(key: string): Trouble | undefined {
+  trouble(key: string): Outage | undefined {
     return this.#failures.get(key);
   }
 
@@ -52,7 +52,7 @@ export class Backoff {
     const now = this.#now();
     const before = this.#failures.get(key);
     const inARow = (before?.inARow ?? 0) + 1;
-    const wait = pause(inARow, firstWait, maxWait);
+    const wait = backoffDelay(inARow, firstWait, maxWait);
     const askedUntil = now + retryAfter * 1000;
     const nextTryAt = Math.max(now + wait, askedUntil);
     this.#failures.set(key, { inARow, since: before?.since ?? now, nextTryAt, askedUntil });

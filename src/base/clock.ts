@@ -1,5 +1,5 @@
 /**
- * Time as the broker sees it, passed in so that tests turn the hands themselves.
+ * Time as the broker sees it. It is passed in, so that a test can set it.
  *
  * Invariant: two kinds of instants, both in milliseconds, and one place to turn one into the other.
  * Steady ones measure how long something lasts: lifetimes in memory, waits, tries. They go on while
@@ -19,14 +19,14 @@ export interface Clock {
 }
 
 /** The two readings that a conversion needs. */
-export type Hands = Pick<Clock, 'now' | 'wall'>;
+export type ClockReadings = Pick<Clock, 'now' | 'wall'>;
 
 /** A steady instant as the wall clock would show it. */
-export function toWall(clock: Hands, steady: number): number {
+export function toWall(clock: ClockReadings, steady: number): number {
   return Math.round(steady - clock.now() + clock.wall());
 }
 
 /** A wall-clock instant, read from a record, as a steady one. */
-export function fromWall(clock: Hands, wall: number): number {
+export function fromWall(clock: ClockReadings, wall: number): number {
   return wall - clock.wall() + clock.now();
 }

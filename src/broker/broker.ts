@@ -23,8 +23,8 @@ import type { Grant } from './records/grant.ts';
 import { StepUpLimit } from './refusals/limits.ts';
 import { lostFor } from './refusals/lost-scope.ts';
 import type { BrokerParts } from './parts.ts';
-import { patience, TimeOver } from '../base/patience.ts';
-import type { Patience } from '../base/patience.ts';
+import { requestDeadline, DeadlineExceeded } from '../base/request-deadline.ts';
+import type { RequestDeadline } from '../base/request-deadline.ts';
 import { anotherPageFirst, stillPending } from './refusals/pending-refusals.ts';
 import type { Permission } from './records/permission.ts';
 import type { Question } from './questions/question.ts';
@@ -63,7 +63,7 @@ interface Asked {
   readonly endpoint: string;
   /** Its scopes are those that the answer must carry. */
   wanted: Wanted;
-  readonly waiting: Patience;
+  readonly waiting: RequestDeadline;
   /** One sign-in for one request, besides a step-up. */
   hasSignedIn: boolean;
 }
@@ -120,7 +120,7 @@ export class Broker {
 
   async getToken(request: TokenRequest): Promise<Token> {
     const endpoint = this.canonical(request.resource);
-    const waiting = patience(this.parts.clock, request.timeout, request.signal);
+    const waiting = requestDeadline(this.parts.clock, request.timeout, request.signal);
     const { clientId, asker, account, interaction } = request;
     const wanted = {
       clientId,
@@ -133,7 +133,7 @@ export class Broker {
     try {
       return await this.#permittedWalk({ request, endpoint, wanted, waiting, hasSignedIn: false });
     } catch (error) {
-      const told = error instanceof TimeOver ? this.#stillPending(clientId, endpoint) : error;
+      const told = error instanceof DeadlineExceeded ? this.#stillPending(clientId, endpoint) : error;
       this.#note(request, endpoint, 'refused', reasonOf(told));
       throw told;
     } finally {
@@ -368,7 +368,7 @@ export class Broker {
     const endpoint = this.canonical(resource);
     this.consent.signingIn(endpoint);
     this.userActed(endpoint);
-    const waiting = patience(this.parts.clock, timeout, signal);
+    const waiting = requestDeadline(this.parts.clock, timeout, signal);
     try {
       await this.parts.refresher.vouch(this.parts.grants.forEndpoint(endpoint));
       const beside = namesBeside(this.parts.grants, endpoint, asked.account);
@@ -377,7 +377,7 @@ export class Broker {
         waiting.signal,
       );
     } catch (error) {
-      throw error instanceof TimeOver ? this.#stillPending(undefined, endpoint) : error;
+      throw error instanceof DeadlineExceeded ? this.#stillPending(undefined, endpoint) : error;
     } finally {
       waiting.end();
     }

@@ -85,10 +85,10 @@ export async function knock(options: OpenOptions): Promise<void> {
 }
 
 /** Milliseconds to wait for the next broker: a desktop app takes over within a few seconds. */
-const takeoverPatience = 15_000;
+const takeoverTimeout = 15_000;
 
 /** Milliseconds to wait after a broker died: the next command starts one within seconds, also on a busy machine. */
-const restartPatience = 10_000;
+const restartTimeout = 10_000;
 
 /** A request that three brokers in a row died of, or hung up on, is not sent to a fourth. */
 const maxTries = 3;
@@ -155,8 +155,8 @@ class BrokerConnection implements Connection {
   }
 
   #waitAfter(error: unknown): number {
-    if (reasonOf(error) === 'broker_stopping') return takeoverPatience;
-    return this.#options.waitsForRestart === false ? 0 : restartPatience;
+    if (reasonOf(error) === 'broker_stopping') return takeoverTimeout;
+    return this.#options.waitsForRestart === false ? 0 : restartTimeout;
   }
 
   async #pause(signal: AbortSignal | undefined): Promise<void> {

@@ -5,7 +5,7 @@
  */
 import path from 'node:path';
 import type { Audit } from '../audit/audit.ts';
-import { HomeAuthority, PassingAuthority } from '../store/authority.ts';
+import { HomeAuthority, MemoryAuthority } from '../store/authority.ts';
 import type { Authority } from '../store/authority.ts';
 import { epochItem } from '../store/authority-epochs.ts';
 import { AuthorizationServers } from '../broker/tokens/authorization-servers.ts';
@@ -65,7 +65,7 @@ export function openRecords({ home, vault, master, log }: RecordParts): {
   const folder = home.paths.state;
   const authority: Authority =
     vault.kind === 'memory'
-      ? new PassingAuthority()
+      ? new MemoryAuthority()
       : new HomeAuthority({
           folder,
           homeId: home.homeId,

@@ -7,7 +7,7 @@
  */
 import type { Authority } from '../store/authority.ts';
 import { Broker } from '../broker/broker.ts';
-import { every } from '../base/every.ts';
+import { repeatEvery } from '../base/repeat.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { IndexSweep } from '../broker/tokens/index-sweep.ts';
 import { lookPeriod, RevocationQueue } from '../broker/revocation/revocation-queue.ts';
@@ -256,7 +256,7 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
   });
   const { homeId } = home;
   door.server = await listen(options, { answer: answerCommands, keys, vaultLock }, { socket, homeId });
-  void every(clock, lookPeriod, () => revocations.look(), ticking.signal);
+  void repeatEvery(clock, lookPeriod, () => revocations.look(), ticking.signal);
   upkeep.start();
   log.write(`started: version ${version}, pid ${process.pid}, vault ${book.current.vault}`);
   const release = (isReleased: boolean): Promise<void> => built.homeCheck.release(isReleased);

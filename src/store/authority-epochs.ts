@@ -17,7 +17,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { VaultError } from '../vault/base/trouble.ts';
-import { turns } from '../vault/base/turns.ts';
+import { keyedMutex } from '../base/mutex.ts';
 import type { Vault } from '../vault/base/vault.ts';
 
 /** The vault's item that says: this home has written MACs, and these are the epochs of its files. */
@@ -63,7 +63,7 @@ export function epochItem(vault: Pick<Vault, 'find' | 'write'>): EpochItem {
 
 export class Epochs {
   readonly #item: EpochItem;
-  readonly #turn = turns();
+  readonly #exclusive = keyedMutex();
   #known: Record<string, Known> = {};
 
   constructor(item: EpochItem) {
@@ -79,7 +79,7 @@ export class Epochs {
 
   /** Says in the vault that this home writes MACs from now on. Throws what the vault throws. */
   async begin(): Promise<void> {
-    await this.#turn(recordsItem, () => beginEpochs(this.#item));
+    await this.#exclusive(recordsItem, () => beginEpochs(this.#item));
   }
 
   /** What the vault has for the file. */
@@ -103,7 +103,7 @@ export class Epochs {
    */
   async advance(name: string, { epoch, id }: Edition): Promise<void> {
     if (this.of(name).id === id) return;
-    await this.#turn(recordsItem, async () => {
+    await this.#exclusive(recordsItem, async () => {
       const newest = await this.#newest();
       // What we wrote ourselves stands there too where the vault kept it and said that it failed.
       if (newest[name] !== this.#known[name] && newest[name]?.id !== id) throw writtenByOther();

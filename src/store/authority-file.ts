@@ -19,7 +19,7 @@ import { narrows } from './narrowing.ts';
 import type { ChangeRules } from './narrowing.ts';
 import { firstForm, formats, jsonOf, refuseNewer, secondForm, shaped } from './record-formats.ts';
 import { troubleWith, WriteQueue } from './record-store.ts';
-import type { AuthorityStore, Trouble } from './record-store.ts';
+import type { AuthorityStore, FileTrouble } from './record-store.ts';
 
 const version = formats.authority;
 
@@ -31,7 +31,7 @@ const fileSchema = z.union([
 ]);
 
 /** What a file needs of the home that it belongs to (authority.ts). */
-export interface Voucher {
+export interface MacKeySource {
   /** Resolves once every file was verified, and has its items or its trouble. Throws what the vault throws. */
   verify(): Promise<void>;
   /** The key for the MAC of this file. Asked for at each use. Throws what the vault throws. */
@@ -58,7 +58,7 @@ export interface FileParts<Item> {
   readonly name: string;
   readonly schema: z.ZodType<Item>;
   readonly rules: ChangeRules<Item>;
-  readonly voucher: Voucher;
+  readonly macKeys: MacKeySource;
 }
 
 export class AuthorityFile<Item> implements AuthorityStore<Item> {
@@ -66,7 +66,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   readonly #name: string;
   readonly #schema: z.ZodType<Item>;
   readonly #rules: ChangeRules<Item>;
-  readonly #voucher: Voucher;
+  readonly #macKeys: MacKeySource;
   readonly #queue = new WriteQueue({ write: () => this.#write(), takeBack: () => this.#takeBack() });
   #read: Read<Item> | undefined;
   #verified: readonly Item[] | undefined;
@@ -78,12 +78,12 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   #isRenewal = false;
   #trouble: KeyturnError | undefined;
 
-  constructor({ file, name, schema, rules, voucher }: FileParts<Item>) {
+  constructor({ file, name, schema, rules, macKeys }: FileParts<Item>) {
     this.path = file;
     this.#name = name;
     this.#schema = schema;
     this.#rules = rules;
-    this.#voucher = voucher;
+    this.#macKeys = macKeys;
   }
 
   get shown(): readonly Item[] {
@@ -101,7 +101,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     return this.#read !== undefined;
   }
 
-  get trouble(): Trouble | undefined {
+  get trouble(): FileTrouble | undefined {
     return this.#trouble && troubleWith(this.path, this.#trouble);
   }
 
@@ -126,34 +126,34 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     await this.load().catch(() => undefined);
     if (!this.#read) return;
     const { items, edition, form } = this.#read;
-    const key = await this.#voucher.key(this.#name);
+    const key = await this.#macKeys.key(this.#name);
     const isAdopted = form !== undefined && form.mac === undefined && mayAdopt;
     this.#trouble = isAdopted ? undefined : this.#troubleOf(this.#read, key);
     if (this.#trouble) return;
     if (isAdopted) await this.#store({ items, edition }, key);
     // A broker that ended between its two steps left the file one ahead: the change counts from now on.
-    await this.#voucher.epochs.advance(this.#name, edition);
+    await this.#macKeys.epochs.advance(this.#name, edition);
     this.#durable = { items, edition };
     this.#verified = items;
   }
 
   #troubleOf({ edition, form }: Read<Item>, key: KeyObject): KeyturnError | undefined {
-    const known = this.#voucher.epochs.of(this.#name);
+    const known = this.#macKeys.epochs.of(this.#name);
     if (!form) return known.epoch === 0 ? undefined : missing(this.path, known.epoch);
     if (!isGenuine(form, key)) return notGenuine(this.path, form.mac === undefined);
-    if (this.#voucher.epochs.accepts(this.#name, edition)) return undefined;
+    if (this.#macKeys.epochs.accepts(this.#name, edition)) return undefined;
     return notNewest(this.path, edition.epoch, known.epoch);
   }
 
   async verify(): Promise<void> {
-    await this.#voucher.verify();
+    await this.#macKeys.verify();
   }
 
   async change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
-    await this.#voucher.verify();
+    await this.#macKeys.verify();
     if (!this.#verified) throw this.#trouble ?? unreadableFile(this.path, 'it was not verified');
     // Before memory changes: what could not be kept must not count for a moment.
-    const key = await this.#voucher.key(this.#name);
+    const key = await this.#macKeys.key(this.#name);
     this.#verified = edit(this.#verified);
     this.#key = key;
     await this.#queue.written();
@@ -162,7 +162,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   /** The same records under a new edition: no copy made before counts from then on. Only once they were verified. */
   async renew(): Promise<void> {
     if (!this.#verified) throw this.#trouble ?? unreadableFile(this.path, 'it was not verified');
-    this.#key = await this.#voucher.key(this.#name);
+    this.#key = await this.#macKeys.key(this.#name);
     this.#isRenewal = true;
     await this.#queue.written();
   }
@@ -172,7 +172,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     this.#key = undefined;
     this.#isRenewal = false;
     if (!key) throw new Error('nothing has changed');
-    const { epochs } = this.#voucher;
+    const { epochs } = this.#macKeys;
     // Where the vault failed at the last change: the file may be one edition ahead, never two.
     await epochs.advance(this.#name, before.edition);
     const isNarrower = isRenewal || narrows(before.items, items, this.#rules);

@@ -15,7 +15,7 @@ import { Epochs } from './authority-epochs.ts';
 import type { EpochItem } from './authority-epochs.ts';
 import { AuthorityFile } from './authority-file.ts';
 import type { ChangeRules } from './narrowing.ts';
-import type { AuthorityStore, Trouble } from './record-store.ts';
+import type { AuthorityStore, FileTrouble } from './record-store.ts';
 
 export interface AuthorityParts {
   /** The home's state folder. */
@@ -56,13 +56,13 @@ export class HomeAuthority implements Authority {
   }
 
   records<Item>(name: string, schema: z.ZodType<Item>, rules: ChangeRules<Item> = {}): AuthorityStore<Item> {
-    const voucher = {
+    const macKeys = {
       verify: () => this.verify(),
       key: (of: string) => this.#key(of),
       epochs: this.#epochs,
     };
     const file = path.join(this.#parts.folder, `${name}.json`);
-    const records = new AuthorityFile({ file, name, schema, rules, voucher });
+    const records = new AuthorityFile({ file, name, schema, rules, macKeys });
     this.#files.push(records);
     return records;
   }
@@ -118,9 +118,9 @@ export class HomeAuthority implements Authority {
  * For the memory vault, whose master secret is another one at each start, so that no later broker could
  * verify a file: the records end with the broker, as its pairings do. The home's files are not touched.
  */
-export class PassingAuthority implements Authority {
+export class MemoryAuthority implements Authority {
   records<Item>(): AuthorityStore<Item> {
-    return new PassingRecords<Item>();
+    return new MemoryRecords<Item>();
   }
 
   beside(): void {
@@ -140,9 +140,9 @@ export class PassingAuthority implements Authority {
   }
 }
 
-class PassingRecords<Item> implements AuthorityStore<Item> {
+class MemoryRecords<Item> implements AuthorityStore<Item> {
   readonly isLoaded = true;
-  readonly trouble: Trouble | undefined;
+  readonly trouble: FileTrouble | undefined;
   items: readonly Item[] = [];
 
   get shown(): readonly Item[] {

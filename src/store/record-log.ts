@@ -30,7 +30,7 @@ import {
   shaped,
 } from './record-formats.ts';
 import { troubleWith, WriteQueue } from './record-store.ts';
-import type { RecordStore, Trouble } from './record-store.ts';
+import type { RecordStore, FileTrouble } from './record-store.ts';
 
 const version = formats.grants;
 const headerSchema = z.object({ records: z.string(), version: z.literal(version) });
@@ -86,7 +86,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     return this.#records !== undefined;
   }
 
-  get trouble(): Trouble | undefined {
+  get trouble(): FileTrouble | undefined {
     return this.#trouble && troubleWith(this.path, this.#trouble);
   }
 

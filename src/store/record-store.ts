@@ -9,7 +9,7 @@
 import type { KeyturnError } from '../base/errors.ts';
 
 /** Why a file counts for nothing. */
-export interface Trouble {
+export interface FileTrouble {
   readonly file: string;
   /** A sentence; holds no text of the file but quoted. */
   readonly why: string;
@@ -18,7 +18,7 @@ export interface Trouble {
 }
 
 /** What is told of a store that failed with `error`. */
-export function troubleWith(file: string, error: KeyturnError): Trouble {
+export function troubleWith(file: string, error: KeyturnError): FileTrouble {
   const { message, hint } = error;
   return { file, why: message, ...(hint === undefined ? {} : { hint }) };
 }
@@ -29,7 +29,7 @@ export interface RecordStore<Item> {
   readonly items: readonly Item[];
   /** True once there are records to show: read, or found absent. */
   readonly isLoaded: boolean;
-  readonly trouble: Trouble | undefined;
+  readonly trouble: FileTrouble | undefined;
   /** Reads once; a file that failed is tried anew at each call. Throws `file_unreadable`. */
   load(): Promise<void>;
 }

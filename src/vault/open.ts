@@ -35,14 +35,14 @@ export interface OpenOptions {
 }
 
 /** A vault with what a person does to it. `lock` and `unlock` say nothing to who uses the vault: the gate does. */
-export interface Door {
+export interface LockableVault {
   readonly vault: Vault;
   /** It begins locked, and only a passphrase opens it. */
   readonly hasPassphrase: boolean;
   /** True where no passphrase was ever chosen: the next `unlock` chooses it. Throws `vault_unreadable`. */
   isNew(): Promise<boolean>;
-  /** `patience`: milliseconds that the person may take to answer the keychain's question. Throws as `Lockable.unlock`. */
-  unlock(patience: number, passphrase?: string): Promise<void>;
+  /** `timeout`: milliseconds that the person may take to answer the keychain's question. Throws as `Lockable.unlock`. */
+  unlock(timeout: number, passphrase?: string): Promise<void>;
   /** Drops what keys the vault holds, after the calls under way. */
   lock(): Promise<void>;
   /** Throws `invalid_request` where there is no passphrase to change, and as `Lockable.changePassphrase`. */
@@ -53,13 +53,13 @@ const openers = {
   keychain: openKeychain,
   'sealed-file': openSealedFile,
   memory: openMemory,
-} as const satisfies Record<VaultKind, (options: OpenOptions) => Door>;
+} as const satisfies Record<VaultKind, (options: OpenOptions) => LockableVault>;
 
 /**
  * A vault of this kind. Nothing is read yet, and no keychain is touched. A `sealed-file` with a
  * passphrase begins locked. Throws `invalid_request` where it has no file.
  */
-export function openVault(kind: VaultKind, options: OpenOptions): Door {
+export function openVault(kind: VaultKind, options: OpenOptions): LockableVault {
   return openers[kind](options);
 }
 
@@ -75,25 +75,25 @@ const withoutPassphrase = {
     ),
 } as const;
 
-function openKeychain(options: OpenOptions): Door {
+function openKeychain(options: OpenOptions): LockableVault {
   const vault = keychainVault(options);
-  return { ...withoutPassphrase, vault, unlock: (patience) => vault.unlock(patience) };
+  return { ...withoutPassphrase, vault, unlock: (timeout) => vault.unlock(timeout) };
 }
 
-function openMemory(): Door {
+function openMemory(): LockableVault {
   return { ...withoutPassphrase, vault: memoryVault(), unlock: () => Promise.resolve() };
 }
 
-function openSealedFile({ sealedFile, ...options }: OpenOptions): Door {
+function openSealedFile({ sealedFile, ...options }: OpenOptions): LockableVault {
   if (!sealedFile)
     throw new KeyturnError('invalid_request', 'a sealed-file vault needs to know its file and its key');
   const { key, ...rest } = sealedFile;
-  if (key === 'passphrase') return passphraseDoor(sealedFileVault({ ...rest, key: { kind: key } }));
+  if (key === 'passphrase') return withPassphrase(sealedFileVault({ ...rest, key: { kind: key } }));
   const keychain = keychainVault(options);
-  return keychainDoor(sealedFileVault({ ...rest, key: { kind: key, vault: keychain } }), keychain);
+  return withKeychain(sealedFileVault({ ...rest, key: { kind: key, vault: keychain } }), keychain);
 }
 
-function passphraseDoor(vault: SealedFileVault): Door {
+function withPassphrase(vault: SealedFileVault): LockableVault {
   return {
     vault,
     hasPassphrase: true,
@@ -104,12 +104,12 @@ function passphraseDoor(vault: SealedFileVault): Door {
   };
 }
 
-function keychainDoor(vault: SealedFileVault, keychain: KeychainVault): Door {
+function withKeychain(vault: SealedFileVault, keychain: KeychainVault): LockableVault {
   return {
     ...withoutPassphrase,
     vault,
-    unlock: async (patience) => {
-      await keychain.unlock(patience);
+    unlock: async (timeout) => {
+      await keychain.unlock(timeout);
       await vault.unlock();
     },
     lock: () => vault.lock(),

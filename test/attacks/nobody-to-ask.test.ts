@@ -1,9 +1,9 @@
 /** Where a person must be asked and nobody can, nothing is given: for every kind of question that there is. */
 import { createSecretKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { Interactions, questionPatience } from '../../src/broker/questions/interaction.ts';
+import { Interactions, questionTimeout } from '../../src/broker/questions/interaction.ts';
 import type { Question } from '../../src/broker/questions/interaction.ts';
-import { signInPatience } from '../../src/broker/sign-in/page-sign-in.ts';
+import { signInTimeout } from '../../src/broker/sign-in/page-sign-in.ts';
 import { Approvals } from '../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
 import type { Home } from '../../src/daemon/home/home.ts';
@@ -24,7 +24,7 @@ interface Case {
   /** Asks for what needs the person. Resolves only where it is given. */
   readonly start: (rig: Rig, server: BentAuthorizationServer) => Promise<unknown>;
   /** Milliseconds after which nobody has answered. */
-  readonly patience: number;
+  readonly timeout: number;
   readonly question: Question;
 }
 
@@ -38,17 +38,17 @@ const hour = 3_600_000;
 const cases: Readonly<Record<Kind, Case>> = {
   allow: {
     start: (rig) => rig.ask({ clientId: 'reader', timeout: hour }),
-    patience: questionPatience,
+    timeout: questionTimeout,
     question: { kind: 'allow', clientId: 'a', clientName: 'A', endpoint },
   },
   pair: {
     start: (rig) => pairing(rig),
-    patience: 120_000,
+    timeout: 120_000,
     question: { kind: 'pair', clientName: 'reader', code: '123456' },
   },
   login: {
     start: (rig) => rig.login({ timeout: hour }),
-    patience: signInPatience,
+    timeout: signInTimeout,
     question: {
       kind: 'login',
       registrationId: '0123456789abcdef',
@@ -60,23 +60,23 @@ const cases: Readonly<Record<Kind, Case>> = {
     },
   },
   device: {
-    start: (rig) => rig.login({ method: 'device', timeout: signInPatience }),
-    patience: signInPatience,
+    start: (rig) => rig.login({ method: 'device', timeout: signInTimeout }),
+    timeout: signInTimeout,
     question: { kind: 'device', endpoint, issuer, userCode: 'ABCD', url: issuer },
   },
   account: {
     start: (rig, server) => anotherAccount(rig, server),
-    patience: questionPatience,
+    timeout: questionTimeout,
     question: { kind: 'account', endpoint, issuer, account: 'bob', known: ['alice'] },
   },
   settings: {
     start: (rig) => settings(rig),
-    patience: questionPatience,
+    timeout: questionTimeout,
     question: { kind: 'settings', settings: [{ name: 'httpsProxy', value: 'http://proxy.example:3128' }] },
   },
   command: {
     start: (rig) => command(rig),
-    patience: questionPatience,
+    timeout: questionTimeout,
     question: { kind: 'command', request: { command: 'unlock' }, asker: facts },
   },
 };
@@ -162,7 +162,7 @@ describe('a question that nobody can answer', () => {
   it.each(kinds)('of the kind %s is refused when its time is over', async (kind) => {
     const { rig, outcome } = await asked(kind);
     for (let step = 0; step < steps; step += 1) {
-      rig.clock.advance(cases[kind].patience / steps);
+      rig.clock.advance(cases[kind].timeout / steps);
       await turnOfEvents();
     }
     expect(await outcome).toBeInstanceOf(KeyturnError);

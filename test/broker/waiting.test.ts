@@ -1,7 +1,7 @@
-/** Who waits for what: shared work, the queue of pages, and the patience of one request. */
+/** Who waits for what: shared work, the queue of pages, and the deadline of one request. */
 import { describe, expect, it } from 'vitest';
 import { PageQueue } from '../../src/broker/sign-in/page-queue.ts';
-import { patience, TimeOver } from '../../src/base/patience.ts';
+import { requestDeadline, DeadlineExceeded } from '../../src/base/request-deadline.ts';
 import { SharedWork } from '../../src/base/shared-work.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { HandClock } from './hand-clock.ts';
@@ -64,8 +64,8 @@ describe('shared work', () => {
     const { start, starts, end } = work();
     const [one, two] = [new AbortController(), new AbortController()];
     const first = refusal(shared.join('k', start, one.signal));
-    one.abort(new TimeOver());
-    expect(await first).toBeInstanceOf(TimeOver);
+    one.abort(new DeadlineExceeded());
+    expect(await first).toBeInstanceOf(DeadlineExceeded);
     const second = refusal(shared.join('k', start, two.signal));
     two.abort(interrupted());
     await second;
@@ -119,7 +119,7 @@ describe('shared work', () => {
       ),
     );
     await expect.poll(() => seen).toEqual([true]);
-    late.abort(new TimeOver());
+    late.abort(new DeadlineExceeded());
     await joined;
     look.resolve();
     await expect.poll(() => seen).toEqual([true, false]);
@@ -213,28 +213,28 @@ describe('the queue of pages', () => {
   });
 });
 
-describe('patience', () => {
-  it('ends by the clock with TimeOver', async () => {
+describe('a request deadline', () => {
+  it('passes with DeadlineExceeded when the time is over', async () => {
     const clock = new HandClock();
-    const { signal } = patience(clock, 1000, never);
+    const { signal } = requestDeadline(clock, 1000, never);
     clock.advance(999);
     expect(signal.aborted).toBe(false);
     clock.advance(1);
-    await expect.poll(() => signal.reason as unknown).toBeInstanceOf(TimeOver);
+    await expect.poll(() => signal.reason as unknown).toBeInstanceOf(DeadlineExceeded);
   });
 
   it('ends with the program that asked, as an interruption', () => {
     const program = new AbortController();
-    const { signal } = patience(new HandClock(), 1000, program.signal);
+    const { signal } = requestDeadline(new HandClock(), 1000, program.signal);
     program.abort();
     expect(signal.reason).toMatchObject({ reason: 'interrupted' });
-    const late = patience(new HandClock(), 1000, program.signal);
+    const late = requestDeadline(new HandClock(), 1000, program.signal);
     expect(late.signal.reason).toMatchObject({ reason: 'interrupted' });
   });
 
-  it('arms nothing for a request that never waits', () => {
+  it('starts no timer for a request that never waits', () => {
     const clock = new HandClock();
-    const waiting = patience(clock, 1000, never);
+    const waiting = requestDeadline(clock, 1000, never);
     expect(clock.sleepers).toBe(0);
     expect(waiting.signal.aborted).toBe(false);
     expect(clock.sleepers).toBe(1);
@@ -243,7 +243,7 @@ describe('patience', () => {
   it('leaves nothing behind once the request is answered', async () => {
     const clock = new HandClock();
     const program = new AbortController();
-    const waiting = patience(clock, 1000, program.signal);
+    const waiting = requestDeadline(clock, 1000, program.signal);
     expect(waiting.signal.aborted).toBe(false);
     waiting.end();
     clock.advance(1000);

@@ -14,7 +14,12 @@ export interface Layer {
 /** What both ends of the socket stand on. */
 export const base = ['base/errors.ts', 'base/paths.ts', 'base/private-file.ts'];
 /** Time, and work that waits: functions of a clock that is passed in. */
-const waiting = ['clock', 'backoff', 'shared-work', 'patience', 'every'].map((name) => `base/${name}.ts`);
+const waiting = ['clock', 'backoff', 'shared-work', 'request-deadline', 'repeat', 'mutex'].map(
+  (name) => `base/${name}.ts`,
+);
+
+/** What keeps secrets, records and rows stands on. */
+const keeping = ['base/errors.ts', 'base/private-file.ts', 'base/mutex.ts', 'base/backoff.ts'];
 
 /** By folder or single file; a file belongs to the longest name that fits. */
 export const layers: Readonly<Record<string, Layer>> = {
@@ -50,17 +55,17 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'the protocol is pure: fetch and clock are passed in',
   },
   'vault/': {
-    mayImport: ['base/errors.ts', 'base/private-file.ts', 'base/shield.ts'],
+    mayImport: [...keeping, 'base/shield.ts'],
     packages: ['zod', 'keytar'],
     why: 'keeps secrets and knows not what they are',
   },
   'store/': {
-    mayImport: ['base/errors.ts', 'base/private-file.ts', 'vault/'],
+    mayImport: [...keeping, 'vault/'],
     packages: ['zod'],
     why: 'keeps records and knows not what they say',
   },
   'audit/': {
-    mayImport: ['base/errors.ts', 'base/private-file.ts', 'vault/', 'store/'],
+    mayImport: [...keeping, 'vault/', 'store/'],
     packages: ['zod'],
     why: 'writes down what others did, and asks none of them',
   },

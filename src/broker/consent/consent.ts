@@ -19,12 +19,12 @@ import type { Clock } from '../../base/clock.ts';
 import { offerFor } from './consent-offer.ts';
 import type { Served } from './grant-choice.ts';
 import type { Grant, Grants } from '../records/grant.ts';
-import { questionPatience } from '../questions/interaction.ts';
+import { questionTimeout } from '../questions/interaction.ts';
 import type { Interactions } from '../questions/interaction.ts';
 import type { Leases } from './lease.ts';
 import { cliClientId } from '../records/local-client.ts';
 import type { LocalClients } from '../records/local-client.ts';
-import type { Patience } from '../../base/patience.ts';
+import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { carriedOver, covers, isRefused, namesGrant } from '../records/permission.ts';
 import type { AsRead, Need, Permission, Permissions } from '../records/permission.ts';
 import type { Refresher } from '../tokens/refresher.ts';
@@ -78,7 +78,7 @@ export class Consent {
   }
 
   /** The permission that covers what is wanted. Throws `consent_denied`, `consent_required`, `rate_limited` or the caller's reason. */
-  async permitted(wanted: Wanted, waiting: Pick<Patience, 'signal'>): Promise<Permission> {
+  async permitted(wanted: Wanted, waiting: Pick<RequestDeadline, 'signal'>): Promise<Permission> {
     const permission = this.#covering(wanted);
     if (permission) return permission;
     if (wanted.interaction === 'never') throw this.#required(wanted);
@@ -223,7 +223,7 @@ export class Consent {
       either,
     );
     const unanswered = this.#parts.clock
-      .sleep(questionPatience, either)
+      .sleep(questionTimeout, either)
       .then(() => ({ verdict: 'later' as const }));
     for (const pending of [asked, unanswered]) pending.catch(() => undefined);
     try {

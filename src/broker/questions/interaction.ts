@@ -34,7 +34,7 @@ const maxOpen = { cards: 64, 'sign-ins': 32 } as const;
 const maxPerClient = 8;
 
 /** Milliseconds that a question stays open, so that an answer that comes late still counts. */
-export const questionPatience = 600_000;
+export const questionTimeout = 600_000;
 
 export class Interactions {
   readonly #open = new Map<string, Open>();

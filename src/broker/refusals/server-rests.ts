@@ -8,7 +8,7 @@
  */
 import { Unreachable } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
-import { firstWait, maxWait, pause } from '../../base/backoff.ts';
+import { firstWait, maxWait, backoffDelay } from '../../base/backoff.ts';
 import { resting, unreachableUntil } from './refusals.ts';
 
 /** What is asked: a step of one server, such as `registration https://issuer.example`. */
@@ -89,7 +89,7 @@ export class ServerRests {
     // A step within this one rests already: it says how long, and for whose sake.
     const { rest: inner, failure = error } = error instanceof AtRest ? error : {};
     const askedUntil = inner?.askedUntil ?? now + (error.retryAfter ?? 0) * 1000;
-    const ownEnd = now + pause(inARow, firstWait, maxWait);
+    const ownEnd = now + backoffDelay(inARow, firstWait, maxWait);
     const rest = { until: Math.max(ownEnd, askedUntil, inner?.until ?? 0), askedUntil };
     this.#failures.delete(what);
     this.#failures.set(what, { ...rest, error: failure, at: now, inARow });

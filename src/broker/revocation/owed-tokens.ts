@@ -6,7 +6,7 @@
  * list; what was not stays, over restarts, until it is over by itself.
  */
 import { toWall } from '../../base/clock.ts';
-import type { Hands } from '../../base/clock.ts';
+import type { ClockReadings } from '../../base/clock.ts';
 import type { Binding } from '../grants/grant-binding.ts';
 import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
 import type { Grant } from '../records/grant.ts';
@@ -23,7 +23,7 @@ export function owedTokens(
   grant: Grant,
   secret: Omit<GrantSecret, 'binding'>,
   retired: readonly AccessToken[],
-  clock: Hands,
+  clock: ClockReadings,
 ): Owed[] {
   const { refreshToken, accessToken, superseded } = secret;
   const own = secret.registrationId ?? grant.registrationId;

@@ -10,7 +10,7 @@
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import { isSelfContained } from '../../oauth/grants/token-response.ts';
 import type { Audit } from '../../audit/audit.ts';
-import { pause } from '../../base/backoff.ts';
+import { backoffDelay } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { bindingOf } from '../grants/grant-binding.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
@@ -35,7 +35,7 @@ export type Receipt = Revoked['receipt'];
 const firstPause = 60_000;
 const maxPause = 6 * 60 * 60 * 1000;
 /** Milliseconds: 30 days (DESIGN). By then most servers have ended an unused refresh token themselves. */
-const patience = 30 * 24 * 60 * 60 * 1000;
+const maxRetryAge = 30 * 24 * 60 * 60 * 1000;
 
 /** Throws `not_found`. What the server or the vault can't do now is `pending`. */
 export async function revokeGrant(
@@ -91,7 +91,7 @@ export function isPending(grant: Grant): grant is PendingGrant {
 
 /** Until when a pending revocation is tried, in milliseconds since the epoch. */
 export function triedUntil(state: Revoked, now: number): number {
-  return (state.endedAt ?? now) + patience;
+  return (state.endedAt ?? now) + maxRetryAge;
 }
 
 /** Over on this machine, from this moment. */
@@ -277,7 +277,7 @@ async function later(
     receipt: 'pending',
     endedAt: endOf(grant, now),
     tries,
-    nextTry: Math.max(asked, now + pause(tries, firstPause, maxPause)),
+    nextTry: Math.max(asked, now + backoffDelay(tries, firstPause, maxPause)),
     ...(asked > now ? { notBefore: asked } : {}),
     ...(answer === undefined ? {} : { answer }),
   };

@@ -8,7 +8,7 @@ import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../ba
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { Errand, Issued, SignInParts } from './errand.ts';
-import { questionPatience } from '../questions/interaction.ts';
+import { questionTimeout } from '../questions/interaction.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
 
 /** Resolves with a yes. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
@@ -26,7 +26,7 @@ export async function requireYes(
   const either = AbortSignal.any([signal, over.signal]);
   const account = signedIn === undefined ? {} : { account: signedIn };
   const asked = parts.interactions.ask({ kind: 'account', endpoint, issuer, ...account, known }, either);
-  const unanswered = parts.clock.sleep(questionPatience, either).then(() => 'later' as const);
+  const unanswered = parts.clock.sleep(questionTimeout, either).then(() => 'later' as const);
   for (const pending of [asked, unanswered]) pending.catch(() => undefined);
   try {
     if ((await Promise.race([asked, unanswered])) !== 'yes') throw mismatch(endpoint, known, signedIn);

@@ -30,7 +30,7 @@ import type { Errand, Keep, SignInParts } from './errand.ts';
 import { askedFor } from '../questions/starter.ts';
 
 /** How long a sign-in waits for the person, in milliseconds: time for a password manager and a second factor. */
-export const signInPatience = 600_000;
+export const signInTimeout = 600_000;
 
 export async function signInByPage(
   parts: SignInParts,
@@ -163,7 +163,7 @@ async function visit(
   const refused = parts.interactions.ask(question, either).then((): never => {
     throw calledOff(server.issuer, request.endpoint);
   });
-  const tooLate = parts.clock.sleep(signInPatience, either).then((): never => {
+  const tooLate = parts.clock.sleep(signInTimeout, either).then((): never => {
     throw nobodyCame(question);
   });
   const reply = redirect.receiver.receive(attempt.state, either);

@@ -8,7 +8,7 @@ import { reasonOf, Unreachable } from '../../base/errors.ts';
 import { fromWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Grant, Grants } from '../records/grant.ts';
-import type { Patience } from '../../base/patience.ts';
+import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import type { Refresher } from './refresher.ts';
 import { fullScope, isAlive, isFresh, scopeKey, suffices } from './token-cache.ts';
@@ -27,7 +27,7 @@ export interface TokenNeed {
   /** Milliseconds the token must still live. */
   readonly minimumValidity: number | undefined;
   /** How long the caller waits for a refresh; not looked at for a token from memory. */
-  readonly waiting: Pick<Patience, 'signal'>;
+  readonly waiting: Pick<RequestDeadline, 'signal'>;
 }
 
 /**

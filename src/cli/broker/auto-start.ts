@@ -31,18 +31,18 @@ const recordedAtCreation = [
 ];
 
 /** Milliseconds. A cold start takes a quarter of a second; a loaded machine may need a hundred times that. */
-const startPatience = 20_000;
+const startTimeout = 20_000;
 
 /** Milliseconds between two looks for a broker that somebody else is starting. */
 const lookEvery = 25;
 
 /** Milliseconds. A broker that holds the home and doesn't answer for so long is about to end: start anew. */
-const answerPatience = 1000;
+const answerTimeout = 1000;
 
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
 export async function startBroker(): Promise<Connection> {
   let problem = 'Another one holds the home and does not answer.';
-  for (const deadline = Date.now() + startPatience; Date.now() < deadline;) {
+  for (const deadline = Date.now() + startTimeout; Date.now() < deadline;) {
     const outcome = await spawnBroker();
     if (outcome === 'killed') problem = 'Something kills it while it starts.';
     const connection = await connectSoon();
@@ -52,7 +52,7 @@ export async function startBroker(): Promise<Connection> {
 }
 
 async function connectSoon(): Promise<Connection | undefined> {
-  for (const deadline = Date.now() + answerPatience; Date.now() < deadline; await sleep(lookEvery)) {
+  for (const deadline = Date.now() + answerTimeout; Date.now() < deadline; await sleep(lookEvery)) {
     try {
       return await connectAsOwner();
     } catch (error) {
@@ -93,9 +93,9 @@ async function readiness(
   let complaint = '';
   child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
   const late = setTimeout(() => {
-    complaint += `It was not ready within ${startPatience / 1000} s.`;
+    complaint += `It was not ready within ${startTimeout / 1000} s.`;
     child.kill('SIGKILL');
-  }, startPatience);
+  }, startTimeout);
   return new Promise<'up' | 'killed' | { readonly problem: string }>((resolve) => {
     child.stdout?.once('data', () => resolve('up'));
     child.once('error', (error) =>

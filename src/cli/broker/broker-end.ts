@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Milliseconds to wait for a stopping broker: a refresh under way has this long. */
-const stopPatience = 30_000;
+const stopTimeout = 30_000;
 const lookEvery = 25;
 
 /** Resolves when the process has ended: true; or when waiting longer makes no sense: false. */
@@ -13,7 +13,7 @@ export async function brokerEnded(pid: number): Promise<boolean> {
 
 /** The same for any sign of its end. */
 export async function ended(isOver: () => boolean): Promise<boolean> {
-  for (let waited = 0; !isOver() && waited < stopPatience; waited += lookEvery) await sleep(lookEvery);
+  for (let waited = 0; !isOver() && waited < stopTimeout; waited += lookEvery) await sleep(lookEvery);
   return isOver();
 }
 

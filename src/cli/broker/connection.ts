@@ -30,7 +30,7 @@ export async function connectIfRunning(): Promise<Connection | undefined> {
 }
 
 /** Milliseconds to wait for the next broker once one has said that it stops; as the client library does. */
-const takeoverPatience = 15_000;
+const takeoverTimeout = 15_000;
 const lookEvery = 100;
 
 /** Milliseconds in all: a broker that dies of each request must not be started without end. */
@@ -78,7 +78,7 @@ async function repeatedly<T>(
     } catch (error) {
       if (!isPassing(error, isFirst)) throw error;
       refusal ??= error;
-      deadline ||= Date.now() + takeoverPatience;
+      deadline ||= Date.now() + takeoverTimeout;
     }
     if (Date.now() >= Math.min(deadline, end)) throw refusal;
     await sleep(lookEvery);

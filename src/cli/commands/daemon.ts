@@ -101,11 +101,11 @@ async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
 }
 
 /** Milliseconds in which other commands may start brokers of their own in between: each is stopped as well. */
-const takeoverPatience = 30_000;
+const takeoverTimeout = 30_000;
 const lookEvery = 25;
 
 async function takeOver(): Promise<Daemon> {
-  for (const deadline = Date.now() + takeoverPatience; ; await sleep(lookEvery)) {
+  for (const deadline = Date.now() + takeoverTimeout; ; await sleep(lookEvery)) {
     await stopBroker();
     try {
       return await start(false);

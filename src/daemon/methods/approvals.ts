@@ -8,8 +8,8 @@
  */
 import type { Verdict } from '../../broker/questions/answer.ts';
 import { CardPauses } from '../../broker/consent/card-pauses.ts';
-import { questionPatience } from '../../broker/questions/interaction.ts';
-import { patience, TimeOver } from '../../base/patience.ts';
+import { questionTimeout } from '../../broker/questions/interaction.ts';
+import { requestDeadline, DeadlineExceeded } from '../../base/request-deadline.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { KeyturnError } from '../../base/errors.ts';
@@ -66,12 +66,12 @@ export class Approvals {
   async #ask(caller: Caller, request: ApprovalRequest): Promise<Verdict> {
     const { broker, processes } = this.#parts;
     const { clock, interactions } = broker.parts;
-    const waiting = patience(clock, questionPatience, caller.signal);
+    const waiting = requestDeadline(clock, questionTimeout, caller.signal);
     const asker = processes.of(caller).look();
     try {
       return await interactions.ask({ kind: 'command', request, asker }, waiting.signal);
     } catch (error) {
-      if (error instanceof TimeOver) return 'later';
+      if (error instanceof DeadlineExceeded) return 'later';
       throw error;
     } finally {
       waiting.end();

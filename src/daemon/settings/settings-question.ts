@@ -5,8 +5,8 @@
  * confirmed. The audit log names the settings and not their values: a proxy's URL may hold a password.
  */
 import type { BrokerParts } from '../../broker/parts.ts';
-import { questionPatience } from '../../broker/questions/interaction.ts';
-import { patience } from '../../base/patience.ts';
+import { questionTimeout } from '../../broker/questions/interaction.ts';
+import { requestDeadline } from '../../base/request-deadline.ts';
 import type { WrittenSetting } from '../../broker/questions/question.ts';
 import type { Difference } from './confirmed-settings.ts';
 import type { SettingsVerdict } from './home-check.ts';
@@ -21,7 +21,7 @@ export async function askAboutSettings(
   over: AbortSignal,
   answered: () => void = () => undefined,
 ): Promise<SettingsVerdict> {
-  const waiting = patience(clock, questionPatience, over);
+  const waiting = requestDeadline(clock, questionTimeout, over);
   try {
     const answer = await interactions.ask({ kind: 'settings', settings: shown(different) }, waiting.signal);
     answered();

@@ -10,7 +10,7 @@ import { Gate } from '../../vault/gate.ts';
 import { forkWorker } from '../../vault/keychain/keychain-process.ts';
 import type { SpawnWorker } from '../../vault/keychain/keychain-process.ts';
 import { openVault } from '../../vault/open.ts';
-import type { Door } from '../../vault/open.ts';
+import type { LockableVault } from '../../vault/open.ts';
 import { SessionBus } from '../../vault/keychain/session-bus.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { VaultWatch } from '../../vault/base/watch.ts';
@@ -35,7 +35,7 @@ export interface Secrets {
   /** What everybody uses. */
   readonly vault: Vault;
   readonly gate: Gate;
-  readonly door: Door;
+  readonly lockable: LockableVault;
   readonly watch: VaultWatch;
   readonly bus: SessionBus;
   readonly master: Master;
@@ -47,14 +47,14 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
   const { home, settings, env, spawnWorker = forkWorker, now, log, queue } = options;
   const watch = new VaultWatch(now);
   const bus = new SessionBus(env);
-  const door = openVault(settings.vault, {
+  const lockable = openVault(settings.vault, {
     service: serviceOf(home),
     spawnWorker: () => spawnWorker(bus.environment()),
     watch,
     sealedFile: { file: path.join(home.paths.state, 'vault.sealed'), key: settings.vaultKey, report: log },
   });
-  const gate = new Gate(door.vault, watch);
-  if (door.hasPassphrase) await gate.shut({ isNew: await isNew(door, watch) });
+  const gate = new Gate(lockable.vault, watch);
+  if (lockable.hasPassphrase) await gate.shut({ isNew: await isNew(lockable, watch) });
   const vault = tellingFirstUse(gate, {
     answered() {
       trail.seal();
@@ -64,7 +64,7 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
   });
   const master = new Master(vault, home);
   const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
-  return { vault, gate, door, watch, bus, master, trail };
+  return { vault, gate, lockable, watch, bus, master, trail };
 }
 
 /** What the home's items in the keychain are filed under. */
@@ -73,9 +73,9 @@ export function serviceOf({ homeId }: Pick<Home, 'homeId'>): string {
 }
 
 /** A file that can't be looked at is no new one: the broker starts all the same, and its state says what is wrong. */
-async function isNew(door: Door, watch: VaultWatch): Promise<boolean> {
+async function isNew(lockable: LockableVault, watch: VaultWatch): Promise<boolean> {
   try {
-    return await door.isNew();
+    return await lockable.isNew();
   } catch (error) {
     watch.failed(error);
     return false;

@@ -38,7 +38,7 @@ const looking: ReadonlySet<MethodName> = new Set([
 const personal: ReadonlySet<MethodName> = new Set(['login.start', 'grant.revoke']);
 
 export interface VaultLockParts {
-  readonly secrets: Pick<Secrets, 'gate' | 'door' | 'watch' | 'bus' | 'master'>;
+  readonly secrets: Pick<Secrets, 'gate' | 'lockable' | 'watch' | 'bus' | 'master'>;
   readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'interactions' | 'audit' | 'clock'>;
   readonly settings: Pick<Settings, 'lockAfter'>;
   /** The vault's state changed. */
@@ -63,7 +63,7 @@ export class VaultLock {
   constructor(parts: VaultLockParts) {
     this.#parts = parts;
     const { clock } = parts.broker;
-    this.#isLocked = parts.secrets.door.hasPassphrase;
+    this.#isLocked = parts.secrets.lockable.hasPassphrase;
     this.#wrongPassphrases = new Backoff(() => clock.now());
     this.#startIdle();
   }
@@ -129,7 +129,7 @@ export class VaultLock {
     const { secrets, broker } = this.#parts;
     this.#refuseTooSoon();
     try {
-      await secrets.door.changePassphrase(current, next);
+      await secrets.lockable.changePassphrase(current, next);
     } catch (error) {
       if (!this.#isLocked) this.#countWrong(error);
       await broker.audit.record({ event: 'vault', outcome: `passphrase: ${reasonOf(error)}` });
@@ -159,7 +159,7 @@ export class VaultLock {
     await secrets.gate.shut();
     secrets.master.forget();
     broker.cache.clear();
-    await secrets.door.lock();
+    await secrets.lockable.lock();
     changed();
     await recorded;
   }
@@ -219,14 +219,14 @@ export class VaultLock {
 
   /** Once more with the caller's session, where the broker itself has none that works. */
   async #openDoor(passphrase: string | undefined, session: Unlocking['session']): Promise<void> {
-    const { door, watch, bus } = this.#parts.secrets;
+    const { lockable, watch, bus } = this.#parts.secrets;
     watch.lift();
     try {
-      await door.unlock(personTimeout, passphrase);
+      await lockable.unlock(personTimeout, passphrase);
     } catch (error) {
       if (!session || !(error instanceof VaultError) || error.trouble !== 'absent') throw error;
       bus.adopt(session);
-      await door.unlock(personTimeout, passphrase).catch((second: unknown) => {
+      await lockable.unlock(personTimeout, passphrase).catch((second: unknown) => {
         bus.forget();
         throw second;
       });
@@ -234,7 +234,7 @@ export class VaultLock {
   }
 
   async #overtaken(): Promise<KeyturnError> {
-    await this.#parts.secrets.door.lock();
+    await this.#parts.secrets.lockable.lock();
     return lockedVault();
   }
 
@@ -250,7 +250,7 @@ export class VaultLock {
 
   #countWrong(error: unknown): void {
     const isWrong = error instanceof VaultError && error.trouble === 'locked';
-    if (isWrong && this.#parts.secrets.door.hasPassphrase) this.#wrongPassphrases.failed(passphraseKey);
+    if (isWrong && this.#parts.secrets.lockable.hasPassphrase) this.#wrongPassphrases.failed(passphraseKey);
   }
 }
 

@@ -92,7 +92,7 @@ export class KeychainProcess {
   /** Milliseconds. */
   readonly #timeout: number;
   /** Milliseconds, while a person is given more time. */
-  #patience: number | undefined;
+  #promptTimeout: number | undefined;
   #askedAt = 0;
   readonly #calls: Call[] = [];
   #worker: KeychainWorker | undefined;
@@ -110,7 +110,7 @@ export class KeychainProcess {
   /** The worker's answer to one request, not yet typed. Rejects with `vault_unavailable` or `locked`. */
   async ask(request: Unnumbered<KeychainRequest>): Promise<unknown> {
     if (this.#closed) throw closedVault();
-    if (this.#patience === undefined) this.#watch?.mayAsk();
+    if (this.#promptTimeout === undefined) this.#watch?.mayAsk();
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#calls.push({ request: { ...request, id: ++this.#lastId }, resolve, reject });
     if (this.#calls.length === 1) this.#send();
@@ -118,17 +118,17 @@ export class KeychainProcess {
   }
 
   /**
-   * Runs `work` with `patience` milliseconds for each call, the one under way included. What only stands in
+   * Runs `work` with `timeout` milliseconds for each call, the one under way included. What only stands in
    * line fails at once: it would wait behind the person. One at a time.
    */
-  async patiently<T>(patience: number, work: () => Promise<T>): Promise<T> {
-    this.#patience = patience;
+  async withTimeout<T>(timeout: number, work: () => Promise<T>): Promise<T> {
+    this.#promptTimeout = timeout;
     if (this.#calls.length > 0) this.#setTimer();
     for (const call of this.#calls.splice(1)) call.reject(personIsAsked());
     try {
       return await work();
     } finally {
-      this.#patience = undefined;
+      this.#promptTimeout = undefined;
     }
   }
 
@@ -222,11 +222,11 @@ export class KeychainProcess {
 
   #setTimer(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#abandon(this.#hung()), this.#patience ?? this.#timeout);
+    this.#timer = setTimeout(() => this.#abandon(this.#hung()), this.#promptTimeout ?? this.#timeout);
   }
 
   #hung(): VaultError {
-    const seconds = (this.#patience ?? this.#timeout) / 1000;
+    const seconds = (this.#promptTimeout ?? this.#timeout) / 1000;
     return new VaultError(
       'waiting',
       `the keychain didn't answer within ${seconds} s; it is probably waiting for you to unlock it`,

@@ -21,7 +21,7 @@ import type { SpawnWorker } from './keychain-process.ts';
 import { readSlots, removeSlots, writeSlot } from './slots.ts';
 import type { Items, Slots } from './slots.ts';
 import { VaultError } from '../base/trouble.ts';
-import { turns } from '../base/turns.ts';
+import { keyedMutex } from '../../base/mutex.ts';
 import { checkId, checkSecret, closedVault } from '../base/vault.ts';
 import type { Vault } from '../base/vault.ts';
 import type { VaultWatch } from '../base/watch.ts';
@@ -51,7 +51,7 @@ export class KeychainVault implements Vault {
   readonly kind = 'keychain';
   readonly #process: KeychainProcess;
   readonly #items: Items;
-  readonly #turn = turns();
+  readonly #exclusive = keyedMutex();
   #isEnding = false;
 
   constructor(options: KeychainVaultOptions) {
@@ -63,7 +63,7 @@ export class KeychainVault implements Vault {
   async find(id: string): Promise<string | undefined> {
     checkId(id);
     this.#checkOpen();
-    const { exists, newest } = await this.#turn(id, () => this.#look(id));
+    const { exists, newest } = await this.#exclusive(id, () => this.#look(id));
     if (exists && !newest)
       throw new VaultError('damaged', `the keychain's item ${quoted(id)} is damaged`, {
         item: id,
@@ -86,7 +86,7 @@ export class KeychainVault implements Vault {
     checkId(id);
     checkSecret(secret);
     this.#checkOpen();
-    await this.#turn(id, async () => {
+    await this.#exclusive(id, async () => {
       const { newest } = await this.#look(id);
       await writeSlot(this.#items, id, secret, newest);
     });
@@ -95,12 +95,12 @@ export class KeychainVault implements Vault {
   async remove(id: string): Promise<void> {
     checkId(id);
     this.#checkOpen();
-    await this.#turn(id, () => this.#clear(id));
+    await this.#exclusive(id, () => this.#clear(id));
   }
 
   async probe(): Promise<void> {
     this.#checkOpen();
-    await this.#turn(probeAccount, async () => {
+    await this.#exclusive(probeAccount, async () => {
       await this.#seeWitness();
       // Fresh each time, so that what an earlier probe left can't pass for this one's.
       const value = randomBytes(16).toString('base64url');
@@ -111,18 +111,18 @@ export class KeychainVault implements Vault {
   }
 
   /**
-   * Lets the person answer what the keychain asks: `patience` milliseconds for each call, the one under
+   * Lets the person answer what the keychain asks: `timeout` milliseconds for each call, the one under
    * way included. Resolves when a secret could be kept; throws as `probe` does.
    */
-  async unlock(patience: number): Promise<void> {
-    await this.#process.patiently(patience, () => this.probe());
+  async unlock(timeout: number): Promise<void> {
+    await this.#process.withTimeout(timeout, () => this.probe());
   }
 
   async destroy(ids: readonly string[]): Promise<void> {
     ids.forEach(checkId);
     this.#isEnding = true;
     try {
-      for (const id of ids) await this.#turn(id, () => this.#clear(id));
+      for (const id of ids) await this.#exclusive(id, () => this.#clear(id));
       // Last: until here it tells an absent item from a locked keyring.
       for (const account of [probeAccount, witnessAccount]) await this.#items.remove(account);
     } finally {

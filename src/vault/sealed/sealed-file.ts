@@ -22,7 +22,7 @@ import type { KeySource } from './sealed-key.ts';
 import { SealedLog } from './sealed-log.ts';
 import { newSegment } from './sealed-record.ts';
 import { VaultError } from '../base/trouble.ts';
-import { turns } from '../base/turns.ts';
+import { keyedMutex } from '../../base/mutex.ts';
 import { checkId, checkSecret, closedVault } from '../base/vault.ts';
 import type { Lockable, Vault, VaultCondition } from '../base/vault.ts';
 
@@ -53,7 +53,7 @@ class SealedFile implements Vault, Lockable {
   readonly #file: string;
   readonly #source: KeySource;
   readonly #report: (line: string) => void;
-  readonly #turn = turns();
+  readonly #exclusive = keyedMutex();
   /** Only where the key lies in the keychain. */
   readonly #head: SealedHead | undefined;
   #state: State;
@@ -97,7 +97,7 @@ class SealedFile implements Vault, Lockable {
   }
 
   async condition(): Promise<VaultCondition> {
-    return this.#turn(line, async () => {
+    return this.#exclusive(line, async () => {
       const state = this.#state;
       if (state.kind === 'closed') return { state: 'closed' };
       if (state.kind === 'open') {
@@ -111,14 +111,14 @@ class SealedFile implements Vault, Lockable {
   }
 
   async unlock(passphrase?: string): Promise<void> {
-    await this.#turn(line, async () => {
+    await this.#exclusive(line, async () => {
       if (this.#state.kind === 'closed') throw closedVault();
       await this.#open(passphrase);
     });
   }
 
   async lock(): Promise<void> {
-    await this.#turn(line, () => this.#leave('locked'));
+    await this.#exclusive(line, () => this.#leave('locked'));
   }
 
   async changePassphrase(current: string, next: string): Promise<void> {
@@ -138,7 +138,7 @@ class SealedFile implements Vault, Lockable {
 
   async destroy(ids: readonly string[]): Promise<void> {
     ids.forEach(checkId);
-    await this.#turn(line, async () => {
+    await this.#exclusive(line, async () => {
       await this.#leave('closed');
       await removeSealed(this.#file);
     });
@@ -147,19 +147,19 @@ class SealedFile implements Vault, Lockable {
   }
 
   async close(): Promise<void> {
-    await this.#turn(line, () => this.#leave('closed'));
+    await this.#exclusive(line, () => this.#leave('closed'));
     if (this.#source.kind === 'keychain') await this.#source.vault.close();
   }
 
   async #withLog<T>(work: (log: SealedLog) => Promise<T>): Promise<T> {
-    return this.#turn(line, async () => work(await this.#log()));
+    return this.#exclusive(line, async () => work(await this.#log()));
   }
 
   /** Done when the head names it too. Compacts afterwards where that is due, in a turn of its own, for which nobody waits. */
   async #changeLog(work: (log: SealedLog) => Promise<void>): Promise<void> {
     const newest = await this.#withLog(async (log) => {
       await work(log);
-      if (log.isMostlyDead) void this.#turn(line, () => this.#compact(log));
+      if (log.isMostlyDead) void this.#exclusive(line, () => this.#compact(log));
       return log.newest;
     });
     if (newest !== undefined) await this.#head?.advance(newest);

@@ -232,15 +232,15 @@ export class SealedLog {
 
   async #keep(bytes: Buffer): Promise<void> {
     const { handle } = this.#disk;
-    let kept: Buffer;
+    let onUpsert: Buffer;
     try {
       await writeAll(handle, bytes, this.#size);
       await handle.datasync();
-      kept = await readAll(handle, this.#size, bytes.length);
+      onUpsert = await readAll(handle, this.#size, bytes.length);
     } catch (error) {
       throw failed(this.#file, error);
     }
-    if (kept.equals(bytes)) return;
+    if (onUpsert.equals(bytes)) return;
     throw unreadable(quoted(this.#file), 'what was written is not what is read back', 'check the disk');
   }
 

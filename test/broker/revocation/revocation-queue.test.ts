@@ -1,6 +1,6 @@
 /** Pending revocations: tried again by themselves, over restarts, with all that is left to tell, and not for ever. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { every } from '../../../src/base/every.ts';
+import { repeatEvery } from '../../../src/base/repeat.ts';
 import { lookPeriod, RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { openSite } from '../../oauth/site.ts';
@@ -95,7 +95,7 @@ describe('a pending revocation', () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     const end = new AbortController();
-    const ticking = every(rig.clock, lookPeriod, () => queue.look(), end.signal);
+    const ticking = repeatEvery(rig.clock, lookPeriod, () => queue.look(), end.signal);
     up();
     rig.clock.advance(lookPeriod);
     await turnOfEvents();

@@ -1,7 +1,7 @@
 /** The person's word on a command: whose it is, how long it is waited for, and how often one may ask. */
 import { describe, expect, it } from 'vitest';
 import type { Standing } from '../../../src/broker/questions/asker.ts';
-import { questionPatience } from '../../../src/broker/questions/interaction.ts';
+import { questionTimeout } from '../../../src/broker/questions/interaction.ts';
 import { Approvals } from '../../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../../src/daemon/clients/client-processes.ts';
 import type { Caller } from '../../../src/ipc/server/server.ts';
@@ -100,7 +100,7 @@ describe('a command’s card', () => {
     const { command, clock, parts, question } = await rig();
     const { approved } = command();
     await question('command');
-    clock.advance(questionPatience - 1);
+    clock.advance(questionTimeout - 1);
     await turnOfEvents();
     expect(parts.interactions.list().length).toBe(1);
     clock.advance(1);

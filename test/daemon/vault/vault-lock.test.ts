@@ -8,7 +8,7 @@ import { Master } from '../../../src/daemon/vault/master.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { Gate } from '../../../src/vault/gate.ts';
 import { openVault } from '../../../src/vault/open.ts';
-import type { Door } from '../../../src/vault/open.ts';
+import type { LockableVault } from '../../../src/vault/open.ts';
 import { SessionBus } from '../../../src/vault/keychain/session-bus.ts';
 import { VaultError } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
@@ -34,11 +34,11 @@ interface Place {
   readonly rows: () => string[];
 }
 
-/** A desk in front of a rig's vault; `door`: how that one opens, at once unless told otherwise. */
+/** A desk in front of a rig's vault; `lockable`: how that one opens, at once unless told otherwise. */
 async function deskFor({
-  door = {},
+  lockable = {},
   lockAfter,
-}: { door?: Partial<Door>; lockAfter?: number | undefined } = {}): Promise<Place> {
+}: { lockable?: Partial<LockableVault>; lockAfter?: number | undefined } = {}): Promise<Place> {
   let gate: Gate | undefined;
   let watch: VaultWatch | undefined;
   const rig = await brokerRig(inWorld(world), {
@@ -56,7 +56,7 @@ async function deskFor({
   const usual = { ...openVault('memory', { service: 'unused' }), vault: rig.vault };
   const settings = { lockAfter };
   const vaultLock = new VaultLock({
-    secrets: { gate, watch, master, bus, door: { ...usual, ...door } },
+    secrets: { gate, watch, master, bus, lockable: { ...usual, ...lockable } },
     broker: rig.parts,
     settings,
     changed: () => undefined,
@@ -180,7 +180,7 @@ describe('unlocking', () => {
       asked += 1;
       await answered.promise;
     };
-    const { vaultLock, rig } = await deskFor({ door: { unlock } });
+    const { vaultLock, rig } = await deskFor({ lockable: { unlock } });
     await vaultLock.lock('locked');
     const all = Array.from({ length: 5 }, () => vaultLock.unlock({}, here()));
     await turnOfEvents();
@@ -195,7 +195,7 @@ describe('unlocking', () => {
     const unlock = async (_patience: number, passphrase?: string): Promise<void> => {
       if (passphrase !== 'right') throw new VaultError('locked', 'this passphrase does not open the vault');
     };
-    const { vaultLock, rig, rows } = await deskFor({ door: { hasPassphrase: true, unlock } });
+    const { vaultLock, rig, rows } = await deskFor({ lockable: { hasPassphrase: true, unlock } });
     await vaultLock.lock('locked');
     const pauses: number[] = [];
     for (let wrong = 0; wrong < 11; wrong += 1) {
@@ -227,7 +227,7 @@ describe('unlocking', () => {
 
   it('that a lock overtakes opens nothing', async () => {
     const answered = Promise.withResolvers<void>();
-    const { vaultLock, rig, watch } = await deskFor({ door: { unlock: () => answered.promise } });
+    const { vaultLock, rig, watch } = await deskFor({ lockable: { unlock: () => answered.promise } });
     const unlocking = vaultLock.unlock({}, here());
     await turnOfEvents();
     await vaultLock.lock('locked');
@@ -244,7 +244,7 @@ describe("a caller's desktop session", () => {
   it('is taken where the broker has no bus that works, for one more try', async () => {
     const buses: (string | undefined)[] = [];
     const { vaultLock, bus } = await deskFor({
-      door: {
+      lockable: {
         unlock: async () => {
           buses.push(bus.environment()['DBUS_SESSION_BUS_ADDRESS']);
           if (buses.at(-1) !== session.DBUS_SESSION_BUS_ADDRESS) throw new VaultError('absent', 'no bus');
@@ -261,7 +261,7 @@ describe("a caller's desktop session", () => {
     await vaultLock.unlock({ session }, here());
     expect(bus.environment()).not.toMatchObject(session);
     const other = await deskFor({
-      door: { unlock: () => Promise.reject(new VaultError('absent', 'no keyring there either')) },
+      lockable: { unlock: () => Promise.reject(new VaultError('absent', 'no keyring there either')) },
     });
     expect(await refusal(other.vaultLock.unlock({ session }, here()))).toMatchObject({
       reason: 'vault_unavailable',

@@ -1,8 +1,8 @@
-/** A coarse timer on the broker's clock: what is tried again by itself looks at the time now and then. */
+/** Periodic work on the broker's clock. */
 import type { Clock } from './clock.ts';
 
 /** Calls `work` once a `period` (milliseconds) until `signal` aborts; the next period begins when the work is done. */
-export async function every(
+export async function repeatEvery(
   clock: Clock,
   period: number,
   work: () => Promise<void>,

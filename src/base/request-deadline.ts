@@ -1,23 +1,23 @@
 /**
- * How long one request waits: until its time is over or its local client is gone, whichever is first.
+ * The deadline of one request: its signal aborts when the time is over or when the local client is gone.
  *
  * Invariant: the two endings differ. A client that left (`interrupted`) withdraws its question; one
- * that ran out of time leaves it open, so that a late answer still counts. Most requests find their token
- * in memory and wait for nothing: nothing is armed until somebody looks at the signal.
+ * that ran out of time leaves it open, so that a late answer still counts. The timer starts when the signal
+ * is first read, because most requests find their token in memory and never wait.
  */
 import { KeyturnError } from './errors.ts';
 import type { Clock } from './clock.ts';
 
-export interface Patience {
-  /** From the first look at it on. */
+export interface RequestDeadline {
+  /** Reading it starts the timer. */
   readonly signal: AbortSignal;
   /** Stops the timer, where there is one. Call it when the request is answered. */
   end(): void;
 }
 
 /** `timeout` in milliseconds. */
-export function patience(clock: Clock, timeout: number, caller: AbortSignal): Patience {
-  let armed: Patience | undefined;
+export function requestDeadline(clock: Clock, timeout: number, caller: AbortSignal): RequestDeadline {
+  let armed: RequestDeadline | undefined;
   return {
     get signal() {
       armed ??= arm(clock, timeout, caller);
@@ -30,10 +30,10 @@ export function patience(clock: Clock, timeout: number, caller: AbortSignal): Pa
   };
 }
 
-/** What was answered without waiting waits for nothing afterwards. */
-const answered: Patience = { signal: new AbortController().signal, end: () => undefined };
+/** A request that was answered before anybody read the signal. */
+const answered: RequestDeadline = { signal: new AbortController().signal, end: () => undefined };
 
-function arm(clock: Clock, timeout: number, caller: AbortSignal): Patience {
+function arm(clock: Clock, timeout: number, caller: AbortSignal): RequestDeadline {
   const waiting = new AbortController();
   const over = new AbortController();
   const left = (): void =>
@@ -41,7 +41,7 @@ function arm(clock: Clock, timeout: number, caller: AbortSignal): Patience {
   if (caller.aborted) left();
   caller.addEventListener('abort', left, { once: true });
   clock.sleep(timeout, over.signal).then(
-    () => waiting.abort(new TimeOver()),
+    () => waiting.abort(new DeadlineExceeded()),
     () => undefined,
   );
   return {
@@ -53,5 +53,5 @@ function arm(clock: Clock, timeout: number, caller: AbortSignal): Patience {
   };
 }
 
-/** The request's time is over. The broker says what was still pending. */
-export class TimeOver extends Error {}
+/** The request's time is over. The broker answers with what was still pending. */
+export class DeadlineExceeded extends Error {}
