@@ -19,8 +19,8 @@ import { homePaths } from '../src/base/paths.ts';
 import type { HomePaths } from '../src/base/paths.ts';
 import { refuseExposure, shieldDesktop } from '../src/base/shield.ts';
 import { exportByDialog } from './windows/audit-dialog.ts';
-import { deedsOf } from './windows/deeds.ts';
-import { Desk } from './desk.ts';
+import { channelHandlers } from './windows/channel-handlers.ts';
+import { TrayController } from './tray-controller.ts';
 import { applicationMenu } from './windows/application-menu.ts';
 import { pageFolder, preloadFile } from './base/files.ts';
 import { hardenApp, hardenSession } from './windows/hardening.ts';
@@ -32,10 +32,10 @@ import { watchPower } from './system/power.ts';
 import { PreferenceFile } from './system/preferences.ts';
 import { ScreenChoice } from './system/screen-choice.ts';
 import { proxyFrom } from './system/proxy.ts';
-import { hearScreenLock } from './system/screen-lock.ts';
+import { watchScreenLock } from './system/screen-lock.ts';
 import { SignInPages } from './tray/sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch } from './base/switches.ts';
-import { takeOver } from './system/take-over.ts';
+import { startSoleDaemon } from './system/sole-daemon.ts';
 import { Windows } from './windows/windows.ts';
 import { words } from './base/words.ts';
 
@@ -64,7 +64,7 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
     if (!claimInstance(paths)) return;
     protocol.registerSchemesAsPrivileged([pageScheme]);
     hardenApp(app);
-    introduce();
+    setAppId();
     Menu.setApplicationMenu(applicationMenu());
     // Windows come and go; the app stays in the tray.
     app.on('window-all-closed', () => undefined);
@@ -72,7 +72,7 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
     showAtNextStart(opening);
     await opening;
   } catch (error) {
-    dialog.showErrorBox(words.startFailed, plain(error));
+    dialog.showErrorBox(words.startFailed, startError(error));
     app.exit(1);
   }
 }
@@ -90,51 +90,51 @@ function claimInstance(paths: HomePaths): boolean {
 }
 
 /** What each system has to be told of this app before it is ready. */
-function introduce(): void {
+function setAppId(): void {
   if (process.platform === 'win32') app.setAppUserModelId(appId);
 }
 
-async function open(options: DesktopOptions, paths: HomePaths): Promise<Desk> {
+async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayController> {
   hardenSession(session.defaultSession);
   protocol.handle(pageSchemeName, servePage(pageFolder));
   const log = fileLog(path.join(paths.state, 'daemon.log'), () => Date.now());
   const pages = signInPages(options.env, () => owner);
-  const daemon = await takeOver({
+  const daemon = await startSoleDaemon({
     paths,
     env: options.env,
     // Recorded settings win: what a desktop session happens to set is nobody's decision.
     autoStarted: true,
     desk: true,
-    openBrowser: (url) => pages.offered(url),
+    openBrowser: (url) => pages.openIfAllowed(url),
     spawnWorker: spawnKeychainChild,
     proxyFor: async (url) => proxyFrom(await session.defaultSession.resolveProxy(url)),
     log,
     shield: shieldDesktop,
   });
-  let desk: Desk | undefined;
+  let controller: TrayController | undefined;
   const owner = daemon.owner((method) => {
     const change = notifications.find((name) => name === method);
-    if (change) desk?.changed(change);
+    if (change) controller?.noteChange(change);
   });
   try {
-    desk = openDesk({ options, paths, daemon, owner, pages, log });
-    stopBeforeQuit(daemon, desk);
-    await desk.look();
+    controller = connectDesktop({ options, paths, daemon, owner, pages, log });
+    stopBeforeQuit(daemon, controller);
+    await controller.refresh();
   } catch (error) {
     // Programs are served by now: what is under way is finished first.
     await daemon.stop();
     throw error;
   }
-  if (!startsHidden(options.args)) await desk.chosen({ does: 'open' });
-  return desk;
+  if (!startsHidden(options.args)) await controller.perform({ type: 'open' });
+  return controller;
 }
 
 /** Who starts the app again wants to see it, also while it still waits for the broker before it. */
-function showAtNextStart(opening: Promise<Desk>): void {
+function showAtNextStart(opening: Promise<TrayController>): void {
   const show = async (): Promise<void> => {
     // Why it could not be opened is told to whoever started it first.
-    const desk = await opening.catch(() => undefined);
-    await desk?.chosen({ does: 'open' });
+    const controller = await opening.catch(() => undefined);
+    await controller?.perform({ type: 'open' });
   };
   app.on('second-instance', () => void show());
   app.on('activate', () => void show());
@@ -146,7 +146,7 @@ function startsHidden(args: readonly string[]): boolean {
   return process.platform === 'darwin' && app.getLoginItemSettings().wasOpenedAtLogin;
 }
 
-interface DeskSetUp {
+interface DesktopParts {
   readonly options: DesktopOptions;
   readonly paths: HomePaths;
   readonly daemon: Pick<Daemon, 'resumed'>;
@@ -156,20 +156,20 @@ interface DeskSetUp {
 }
 
 /** Everything that the person meets, and what of the system leads to it. */
-function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Desk {
+function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopParts): TrayController {
   const preferences = new PreferenceFile(paths.config);
   const screenChoice = new ScreenChoice(owner, preferences);
   const windows = new Windows({ preferences, preload: preloadFile, now });
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
   // There is none yet when the listener starts, and never where the desk can't be made.
-  const made: { desk?: Desk } = {};
-  const screenLock = hearScreenLock(powerMonitor, {
+  const made: { controller?: TrayController } = {};
+  const screenLock = watchScreenLock(powerMonitor, {
     env: options.env,
-    locked: () => made.desk?.screenLocked(),
-    lost: () => made.desk?.screenLockLost(),
-    changed: () => made.desk?.changed('preferences.changed'),
+    onLocked: () => made.controller?.screenLocked(),
+    onLost: () => made.controller?.screenLockLost(),
+    onChange: () => made.controller?.noteChange('preferences.changed'),
   });
-  const desk = new Desk({
+  const controller = new TrayController({
     owner,
     windows,
     screenLock,
@@ -181,8 +181,8 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
     online: () => daemon.resumed(),
     log: log.write,
   });
-  made.desk = desk;
-  const deeds = deedsOf({
+  made.controller = controller;
+  const handlers = channelHandlers({
     owner,
     windows,
     preferences,
@@ -192,17 +192,17 @@ function openDesk({ options, paths, daemon, owner, pages, log }: DeskSetUp): Des
     signInPages: pages,
     copy: (text) => clipboard.writeText(text),
     exportAudit: ({ browser }, format) => exportByDialog(paths, browser, format),
-    preferencesChanged: () => desk.changed('preferences.changed'),
+    preferencesChanged: () => controller.noteChange('preferences.changed'),
   });
-  answerWindows(ipcMain, windows, deeds);
+  answerWindows(ipcMain, windows, handlers);
   watchPower(powerMonitor, {
     resumed: () => {
       daemon.resumed();
-      void desk.look();
+      void controller.refresh();
     },
     shuttingDown: () => app.quit(),
   });
-  return desk;
+  return controller;
 }
 
 function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignInPages {
@@ -226,7 +226,7 @@ function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignI
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** A rotation under way is finished before the app is gone, whoever asked it to go, and however often. */
-function stopBeforeQuit(daemon: Daemon, desk: Desk): void {
+function stopBeforeQuit(daemon: Daemon, controller: TrayController): void {
   let isDone = false;
   app.on('before-quit', (event) => {
     if (isDone) return;
@@ -238,7 +238,7 @@ function stopBeforeQuit(daemon: Daemon, desk: Desk): void {
   for (const signal of endSignals) process.on(signal, quit);
   const leave = async (): Promise<void> => {
     await daemon.stopped;
-    desk.close();
+    controller.close();
     isDone = true;
     for (const signal of endSignals) process.off(signal, quit);
     app.quit();
@@ -249,7 +249,7 @@ function stopBeforeQuit(daemon: Daemon, desk: Desk): void {
 /** Milliseconds; doesn't jump when the clock is set. */
 const now = (): number => performance.now();
 
-function plain(error: unknown): string {
+function startError(error: unknown): string {
   if (!(error instanceof KeyturnError)) return words.report;
   return error.hint === undefined ? error.message : `${error.message}\n${error.hint}`;
 }

@@ -66,13 +66,13 @@ export function trayState({ questions, servers, isLocked, isOnline }: Summary): 
 }
 
 /** What is new since the last look and worth a notification. */
-export interface News {
+export interface Changes {
   readonly questions: readonly Question[];
   /** Servers that could be used before and now need the person. */
   readonly signedOut: readonly Server[];
 }
 
-export function newsSince(before: Summary, after: Summary): News {
+export function changesSince(before: Summary, after: Summary): Changes {
   const known = new Set(before.questions.map(({ id }) => id));
   const wereOut = new Set(before.servers.filter(isSignedOut).map(({ id }) => id));
   const wereThere = new Set(before.servers.map(({ id }) => id));

@@ -8,15 +8,15 @@ import { quoted } from '../../src/base/errors.ts';
 import type { Question, Server, TrayState } from './summary.ts';
 
 /** A menu is read at a glance: longer names are cut in the middle of nowhere, with an ellipsis. */
-const longest = 60;
+const maxNameLength = 60;
 
-export function shown(text: string): string {
-  return quoted(text.length > longest ? `${text.slice(0, longest)}…` : text);
+export function quotedName(text: string): string {
+  return quoted(text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text);
 }
 
 /** A server by the address that the person typed. */
 export function serverName(url: string): string {
-  return shown(url.replace(/^https:\/\//, ''));
+  return quotedName(url.replace(/^https:\/\//, ''));
 }
 
 /** In a menu one `&` underlines the next letter. */
@@ -51,7 +51,7 @@ const stateWords: Readonly<Record<string, string>> = {
 };
 
 export function serverState({ state }: Server): string {
-  return stateWords[state] ?? shown(state);
+  return stateWords[state] ?? quotedName(state);
 }
 
 export function questionWords(question: Question): string {
@@ -64,11 +64,11 @@ export function questionWords(question: Question): string {
     case 'settings':
       return 'Settings were changed outside Keyturn';
     case 'allow':
-      return `${shown(client)} asks for ${serverName(resource)}`;
+      return `${quotedName(client)} asks for ${serverName(resource)}`;
     case 'pair':
-      return `${shown(client)} wants to be paired`;
+      return `${quotedName(client)} wants to be paired`;
     default:
-      return `Sign in to ${serverName(resource)} at ${serverName(issuer)}${account === undefined ? '' : ` as ${shown(account)}`}`;
+      return `Sign in to ${serverName(resource)} at ${serverName(issuer)}${account === undefined ? '' : ` as ${quotedName(account)}`}`;
   }
 }
 
@@ -76,9 +76,9 @@ function commandWords(question: Question): string {
   const { command, client = '', resource = '', issuer = '', server = '', setting } = question;
   switch (command) {
     case 'allow':
-      return `allow ${shown(client)} ${serverName(resource)}`;
+      return `allow ${quotedName(client)} ${serverName(resource)}`;
     case 'endDenial':
-      return `end the denial of ${shown(client)} at ${serverName(resource)}`;
+      return `end the denial of ${quotedName(client)} at ${serverName(resource)}`;
     case 'register':
       return `enter a client for ${serverName(issuer)}`;
     case 'login':
@@ -86,7 +86,7 @@ function commandWords(question: Question): string {
     case 'override':
       return `waive a rule for ${serverName(server)}`;
     case 'settings':
-      return `change the setting ${shown(setting?.name ?? '')}`;
+      return `change the setting ${quotedName(setting?.name ?? '')}`;
     case 'passphrase':
       return 'change the vault’s passphrase';
     default:

@@ -1,5 +1,5 @@
 /**
- * Answers what a window asks: schema in, deed, schema out.
+ * Answers what a window asks: schema in, handler, schema out.
  *
  * Invariant: only names of the channel table are answered, params and answers pass their schemas (so a
  * field that the table doesn't know never reaches a window), and a refusal travels as a value. Who may
@@ -11,14 +11,18 @@ import { channels, isChannel } from './channels.ts';
 import type { ChannelName } from './channels.ts';
 
 /** Does what a channel is for; its params have passed the channel's schema. */
-export type Deed = (channel: ChannelName, params: unknown) => Promise<unknown>;
+export type ChannelHandler = (channel: ChannelName, params: unknown) => Promise<unknown>;
 
-export async function answer(deed: Deed, channel: unknown, params: unknown): Promise<Envelope<unknown>> {
+export async function answerCall(
+  handler: ChannelHandler,
+  channel: unknown,
+  params: unknown,
+): Promise<Envelope<unknown>> {
   try {
     if (!isChannel(channel)) throw unknownChannel(channel);
     const asked = channels[channel].params.safeParse(params ?? {});
     if (!asked.success) throw badParams(channel, asked.error.issues[0]?.path.join('.'));
-    const value = channels[channel].result.parse(await deed(channel, asked.data));
+    const value = channels[channel].result.parse(await handler(channel, asked.data));
     return { ok: true, value };
   } catch (error) {
     return { ok: false, refusal: refusalOf(error) };

@@ -105,8 +105,8 @@ export type Envelope<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** What a window is to show first: all of it, or the question that waits. Follows `#` in its address. */
-export type Place = '' | `card/${string}`;
+/** The part of a window's address after `#`: empty for the main window, or the card of one question. */
+export type PageFragment = '' | `card/${string}`;
 
 export interface Refusal {
   /** A reason of errors.ts. */

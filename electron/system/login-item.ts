@@ -20,7 +20,7 @@ interface SystemLoginItem {
   setLoginItemSettings(settings: { openAtLogin: boolean; args: string[] }): void;
 }
 
-export interface LoginItemPlace {
+export interface LoginItemOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform?: NodeJS.Platform;
   /** Whether the app is a packed one: else the program is Electron itself, which is told what to run. */
@@ -34,9 +34,9 @@ export interface LoginItemPlace {
 /** A desktop's own list of autostarts may leave the file there and mark it: by the specification, or in GNOME's way. */
 const switchedOff = /^(?:Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
 
-export function loginItem(app: SystemLoginItem, place: LoginItemPlace): LoginItem {
-  const { env, platform = process.platform } = place;
-  if (platform === 'linux') return autostartFile(env, commandOf(place));
+export function loginItem(app: SystemLoginItem, options: LoginItemOptions): LoginItem {
+  const { env, platform = process.platform } = options;
+  if (platform === 'linux') return autostartFile(env, commandOf(options));
   const args = [hiddenSwitch];
   return {
     isOn: () => Promise.resolve(app.getLoginItemSettings({ args }).openAtLogin),
@@ -50,7 +50,7 @@ function commandOf({
   isPackaged,
   program = process.execPath,
   script = process.argv[1],
-}: LoginItemPlace): readonly string[] {
+}: LoginItemOptions): readonly string[] {
   if (!isPackaged) return script === undefined ? [program] : [program, path.resolve(script)];
   const { APPIMAGE: image, APPDIR: mount } = env;
   // Its mount goes away with it, so the image is what starts. Both names may be another AppImage's, from
@@ -59,7 +59,7 @@ function commandOf({
   return [isImage ? image : program];
 }
 
-function autostartFile(env: LoginItemPlace['env'], command: readonly string[]): LoginItem {
+function autostartFile(env: LoginItemOptions['env'], command: readonly string[]): LoginItem {
   const config = env['XDG_CONFIG_HOME'] || path.join(env['HOME'] ?? '', '.config');
   const file = path.join(config, 'autostart', 'keyturn.desktop');
   return {

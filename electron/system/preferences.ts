@@ -57,7 +57,7 @@ export class PreferenceFile {
   }
 
   /** Where it stood is the system's to choose anew: the screen may be gone. */
-  keepSize(window: string, { width, height }: Size): void {
+  saveSize(window: string, { width, height }: Size): void {
     try {
       this.#open().set(`sizes.${window}`, { width, height });
     } catch {

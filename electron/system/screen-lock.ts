@@ -2,28 +2,28 @@
  * Who tells that the screen was locked: Electron, and on Linux the desktop's screen saver.
  *
  * Invariant: on Linux the listener is started again when it ends, at once and then with growing pauses. Where that
- * helps nothing, `lost` is called, once until it listens again: what should happen at a lock must not wait for good.
+ * helps nothing, `onLost` is called, once until it listens again: what should happen at a lock must not wait for good.
  */
 import type { PowerMonitor } from 'electron';
-import { ScreenSaver } from './screen-saver.ts';
-import type { Deafness } from './screen-saver.ts';
+import { ScreenSaverListener } from './screen-saver-listener.ts';
+import type { ListenerFailure } from './screen-saver-listener.ts';
 
 /** `starting`: it was started a moment ago. The others say why nothing is heard. */
-export type Hearing = 'listening' | 'starting' | Deafness;
+export type ScreenLockState = 'listening' | 'starting' | ListenerFailure;
 
 export interface ScreenLock {
-  readonly hearing: Hearing;
+  readonly state: ScreenLockState;
   close(): void;
 }
 
-export interface ScreenLockPlace {
+export interface ScreenLockOptions {
   /** Of the desktop session. */
   readonly env: NodeJS.ProcessEnv;
-  readonly locked: () => void;
+  readonly onLocked: () => void;
   /** It doesn't listen any more, and starting it again did not help. */
-  readonly lost: () => void;
-  /** `hearing` is another than before. */
-  readonly changed: () => void;
+  readonly onLost: () => void;
+  /** `state` is another than before. */
+  readonly onChange: () => void;
   readonly platform?: NodeJS.Platform;
   /** Runs something after so many milliseconds, unless the answer is called before. */
   readonly after?: After;
@@ -31,12 +31,12 @@ export interface ScreenLockPlace {
 
 type After = (milliseconds: number, run: () => void) => () => void;
 
-/** Calls `locked` at each lock of the screen, until it is closed. */
-export function hearScreenLock(monitor: PowerMonitor, place: ScreenLockPlace): ScreenLock {
-  const { locked, platform = process.platform } = place;
-  if (platform === 'linux') return new KeptListener(place);
-  monitor.on('lock-screen', locked);
-  return { hearing: 'listening', close: () => void monitor.off('lock-screen', locked) };
+/** Calls `onLocked` at each lock of the screen, until it is closed. */
+export function watchScreenLock(monitor: PowerMonitor, options: ScreenLockOptions): ScreenLock {
+  const { onLocked, platform = process.platform } = options;
+  if (platform === 'linux') return new LinuxScreenLock(options);
+  monitor.on('lock-screen', onLocked);
+  return { state: 'listening', close: () => void monitor.off('lock-screen', onLocked) };
 }
 
 /** Milliseconds before each new start. The first is at once, so that a lock at that moment is missed hardly ever. */
@@ -54,24 +54,24 @@ const timer: After = (milliseconds, run) => {
   return () => clearTimeout(waiting);
 };
 
-class KeptListener implements ScreenLock {
-  readonly #place: ScreenLockPlace;
+class LinuxScreenLock implements ScreenLock {
+  readonly #options: ScreenLockOptions;
   readonly #after: After;
-  #hearing: Hearing = 'starting';
-  #saver: ScreenSaver | undefined;
+  #state: ScreenLockState = 'starting';
+  #saver: ScreenSaverListener | undefined;
   #failures = 0;
   #cancelStart = (): void => undefined;
   #cancelSteady = (): void => undefined;
   #isClosed = false;
 
-  constructor(place: ScreenLockPlace) {
-    this.#place = place;
-    this.#after = place.after ?? timer;
+  constructor(options: ScreenLockOptions) {
+    this.#options = options;
+    this.#after = options.after ?? timer;
     this.#start();
   }
 
-  get hearing(): Hearing {
-    return this.#hearing;
+  get state(): ScreenLockState {
+    return this.#state;
   }
 
   close(): void {
@@ -82,31 +82,31 @@ class KeptListener implements ScreenLock {
   }
 
   #start(): void {
-    const { env, locked } = this.#place;
-    const saver = new ScreenSaver({ env, locked, heard: () => this.#heard() });
+    const { env, onLocked } = this.#options;
+    const saver = new ScreenSaverListener({ env, onLocked, onListening: () => this.#listening() });
     this.#saver = saver;
     void saver.ended.then((why) => this.#ended(why));
   }
 
-  #heard(): void {
+  #listening(): void {
     this.#become('listening');
     this.#cancelSteady = this.#after(steadyAfter, () => (this.#failures = 0));
   }
 
-  #ended(why: Deafness): void {
+  #ended(why: ListenerFailure): void {
     this.#cancelSteady();
     if (this.#isClosed) return;
     this.#become(why);
     const pause = pauses[this.#failures];
     this.#failures += 1;
     // Once: the person who unlocks then goes on without it, and the switch says so.
-    if (this.#failures === pauses.length + 1) this.#place.lost();
+    if (this.#failures === pauses.length + 1) this.#options.onLost();
     this.#cancelStart = this.#after(pause ?? longPause, () => this.#start());
   }
 
-  #become(hearing: Hearing): void {
-    if (hearing === this.#hearing) return;
-    this.#hearing = hearing;
-    this.#place.changed();
+  #become(state: ScreenLockState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#options.onChange();
   }
 }

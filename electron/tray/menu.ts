@@ -8,52 +8,57 @@ import { isCard, isSignedOut } from '../base/summary.ts';
 import type { Question, Server, Summary } from '../base/summary.ts';
 import { inMenu, questionWords, serverName, serverState, words } from '../base/words.ts';
 
-export type Act =
-  | { readonly does: 'card'; readonly id: string }
+export type TrayAction =
+  | { readonly type: 'card'; readonly id: string }
   /** Opens the page of a sign-in that waits, in the browser. */
-  | { readonly does: 'page'; readonly id: string }
-  | { readonly does: 'signIn'; readonly server: string }
-  | { readonly does: 'startAtLogin'; readonly isOn: boolean }
-  | { readonly does: 'lock' | 'unlock' | 'open' | 'quit' };
+  | { readonly type: 'page'; readonly id: string }
+  | { readonly type: 'signIn'; readonly server: string }
+  | { readonly type: 'startAtLogin'; readonly isOn: boolean }
+  | { readonly type: 'lock' | 'unlock' | 'open' | 'quit' };
 
-export type Row =
+export type MenuRow =
   | { readonly kind: 'line' }
   | { readonly kind: 'text'; readonly label: string }
-  | { readonly kind: 'act'; readonly label: string; readonly act: Act; readonly isChecked?: boolean }
-  | { readonly kind: 'group'; readonly label: string; readonly rows: readonly Row[] };
+  | {
+      readonly kind: 'action';
+      readonly label: string;
+      readonly action: TrayAction;
+      readonly isChecked?: boolean;
+    }
+  | { readonly kind: 'group'; readonly label: string; readonly rows: readonly MenuRow[] };
 
 export interface MenuState extends Summary {
   readonly startsAtLogin: boolean;
 }
 
-const line: Row = { kind: 'line' };
+const line: MenuRow = { kind: 'line' };
 
 /** More than a screen's height helps nobody: the window shows all. */
 const maxServers = 20;
 
-export function menuRows(state: MenuState): readonly Row[] {
+export function menuRows(state: MenuState): readonly MenuRow[] {
   const questions = state.questions.map(questionRow);
   return [
     ...questions,
     ...(questions.length > 0 ? [line] : []),
     ...serverRows(state.servers),
     line,
-    state.isLocked ? act(words.unlock, { does: 'unlock' }) : act(words.lock, { does: 'lock' }),
-    act(words.open, { does: 'open' }),
+    state.isLocked ? actionRow(words.unlock, { type: 'unlock' }) : actionRow(words.lock, { type: 'lock' }),
+    actionRow(words.open, { type: 'open' }),
     {
-      ...act(words.startAtLogin, { does: 'startAtLogin', isOn: !state.startsAtLogin }),
+      ...actionRow(words.startAtLogin, { type: 'startAtLogin', isOn: !state.startsAtLogin }),
       isChecked: state.startsAtLogin,
     },
     line,
-    act(words.quit, { does: 'quit' }),
+    actionRow(words.quit, { type: 'quit' }),
   ];
 }
 
-function questionRow(question: Question): Row {
-  return act(questionWords(question), { does: isCard(question) ? 'card' : 'page', id: question.id });
+function questionRow(question: Question): MenuRow {
+  return actionRow(questionWords(question), { type: isCard(question) ? 'card' : 'page', id: question.id });
 }
 
-function serverRows(servers: readonly Server[]): readonly Row[] {
+function serverRows(servers: readonly Server[]): readonly MenuRow[] {
   if (servers.length === 0) return [{ kind: 'text', label: words.noServers }];
   const pressing = servers.toSorted((a, b) => Number(isSignedOut(b)) - Number(isSignedOut(a)));
   return pressing.slice(0, maxServers).map((server) => ({
@@ -61,11 +66,11 @@ function serverRows(servers: readonly Server[]): readonly Row[] {
     label: inMenu(`${serverName(server.endpoint)}: ${serverState(server)}`),
     rows: [
       { kind: 'text', label: inMenu(serverName(server.issuer)) },
-      act(words.signInAgain, { does: 'signIn', server: server.endpoint }),
+      actionRow(words.signInAgain, { type: 'signIn', server: server.endpoint }),
     ],
   }));
 }
 
-function act(label: string, does: Act): Row & { readonly kind: 'act' } {
-  return { kind: 'act', label: inMenu(label), act: does };
+function actionRow(label: string, action: TrayAction): MenuRow & { readonly kind: 'action' } {
+  return { kind: 'action', label: inMenu(label), action };
 }

@@ -11,7 +11,7 @@ import { KeyturnError } from '../../src/base/errors.ts';
 import type { Question } from '../base/summary.ts';
 
 /** Milliseconds between an approval and the page that it leads to: discovery and registration take part of it. */
-const clickLasts = 60_000;
+const maxClickAge = 60_000;
 
 export interface SignInPageParts {
   readonly questions: () => Promise<readonly Question[]>;
@@ -30,7 +30,7 @@ interface SignIn {
 export class SignInPages {
   readonly #parts: SignInPageParts;
   /** By resource: when the person allowed something there. */
-  readonly #clicks = new Map<string, number>();
+  readonly #allowed = new Map<string, number>();
   /** By resource: sign-ins that the person started, and whose page hasn't opened yet. */
   readonly #started = new Map<string, number>();
 
@@ -39,12 +39,12 @@ export class SignInPages {
   }
 
   /** The person allowed something for this resource: a page for it may open. */
-  clicked(resource: string): void {
-    this.#clicks.set(nameOf(resource), this.#parts.now());
+  allowPage(resource: string): void {
+    this.#allowed.set(nameOf(resource), this.#parts.now());
   }
 
   /** A sign-in that the person started, at this resource: one page of it may open. */
-  async during<T>(resource: string, signIn: () => Promise<T>): Promise<T> {
+  async withPage<T>(resource: string, signIn: () => Promise<T>): Promise<T> {
     const name = nameOf(resource);
     this.#started.set(name, (this.#started.get(name) ?? 0) + 1);
     try {
@@ -55,15 +55,15 @@ export class SignInPages {
   }
 
   /** The broker has a page to show, which its own address leads on to. */
-  async offered(url: string): Promise<void> {
+  async openIfAllowed(url: string): Promise<void> {
     const question = (await this.#parts.questions()).find((open) => open.startUrl === url);
     if (question?.resource === undefined) return;
     const name = nameOf(question.resource);
-    if (this.#takeStart(name) || this.#takeClick(name)) await this.#open(url);
+    if (this.#takeStart(name) || this.#takeAllowed(name)) await this.#open(url);
   }
 
   /** The person clicked this very question. Throws `not_found` where it is no sign-in, or over. */
-  async opened(id: string): Promise<void> {
+  async open(id: string): Promise<void> {
     const question = (await this.#parts.questions()).find((open) => open.id === id);
     if (question?.url === undefined) {
       throw new KeyturnError('not_found', 'This sign-in is over.', { hint: 'Sign in again from the list.' });
@@ -72,7 +72,7 @@ export class SignInPages {
   }
 
   /** Opens the page of a sign-in that waits and that a window started for the same. */
-  async broughtForward({ resource, account }: SignIn): Promise<void> {
+  async reopen({ resource, account }: SignIn): Promise<void> {
     const waiting = (await this.#parts.questions()).find(
       (open) =>
         open.kind === 'login' &&
@@ -80,7 +80,7 @@ export class SignInPages {
         open.account === account &&
         nameOf(open.resource ?? '') === nameOf(resource),
     );
-    if (waiting) await this.opened(waiting.id);
+    if (waiting) await this.open(waiting.id);
   }
 
   #takeStart(name: string): boolean {
@@ -90,10 +90,10 @@ export class SignInPages {
     return left >= 0;
   }
 
-  #takeClick(name: string): boolean {
-    const clickedAt = this.#clicks.get(name);
-    this.#clicks.delete(name);
-    return clickedAt !== undefined && this.#parts.now() - clickedAt <= clickLasts;
+  #takeAllowed(name: string): boolean {
+    const allowedAt = this.#allowed.get(name);
+    this.#allowed.delete(name);
+    return allowedAt !== undefined && this.#parts.now() - allowedAt <= maxClickAge;
   }
 
   async #open(url: string): Promise<void> {

@@ -1,13 +1,13 @@
 /**
  * The icon in the tray, and its menu.
  *
- * Invariant: shows the last state it was given; a click only reports what was chosen.
+ * Invariant: shows the last state it was given; a click only reports what was onAction.
  */
 import { Menu, nativeTheme, Tray } from 'electron';
 import type { MenuItemConstructorOptions, NativeTheme } from 'electron';
 import { trayIcon } from '../base/files.ts';
 import { menuRows } from './menu.ts';
-import type { Act, MenuState, Row } from './menu.ts';
+import type { TrayAction, MenuState, MenuRow } from './menu.ts';
 import { trayState } from '../base/summary.ts';
 import { trayWords } from '../base/words.ts';
 
@@ -34,18 +34,18 @@ export function isPanelDark(
 
 export class TrayIcon {
   readonly #tray: Tray;
-  readonly #chosen: (act: Act) => void;
+  readonly #onAction: (action: TrayAction) => void;
   #state: MenuState;
   /** The rows that the menu has, as text. */
   #rows = '';
   readonly #redraw = (): void => this.#tray.setImage(this.#icon());
 
-  constructor(state: MenuState, chosen: (act: Act) => void) {
-    this.#chosen = chosen;
+  constructor(state: MenuState, onAction: (action: TrayAction) => void) {
+    this.#onAction = onAction;
     this.#state = state;
     this.#tray = new Tray(this.#icon());
     // macOS shows the menu at a click, as every icon there does.
-    if (process.platform !== 'darwin') this.#tray.on('click', () => chosen({ does: 'open' }));
+    if (process.platform !== 'darwin') this.#tray.on('click', () => onAction({ type: 'open' }));
     nativeTheme.on('updated', this.#redraw);
     this.show(state);
   }
@@ -73,7 +73,7 @@ export class TrayIcon {
     );
   }
 
-  #items(rows: readonly Row[]): MenuItemConstructorOptions[] {
+  #items(rows: readonly MenuRow[]): MenuItemConstructorOptions[] {
     return rows.map((row) => {
       switch (row.kind) {
         case 'line':
@@ -82,10 +82,10 @@ export class TrayIcon {
           return { label: row.label, enabled: false };
         case 'group':
           return { label: row.label, submenu: this.#items(row.rows) };
-        case 'act':
+        case 'action':
           return {
             label: row.label,
-            click: () => this.#chosen(row.act),
+            click: () => this.#onAction(row.action),
             ...(row.isChecked === undefined ? {} : { type: 'checkbox', checked: row.isChecked }),
           };
       }

@@ -10,10 +10,10 @@
 import { KeyturnError } from '../../src/base/errors.ts';
 
 /** Milliseconds. Shorter than anybody reads; longer than a click that was meant for something else. */
-export const lookFor = 500;
+export const minViewTime = 500;
 
 /** Milliseconds between the press and the answer that the page makes of it: far more than a message takes. */
-export const pressLasts = 2000;
+export const maxPressAge = 2000;
 
 /** The input events that a person's press begins with; moves and releases aren't decisions. */
 const presses: ReadonlySet<string> = new Set([
@@ -24,7 +24,7 @@ const presses: ReadonlySet<string> = new Set([
   'gestureTap',
 ]);
 
-/** Told by windows.ts what happens to one window, asked by deeds.ts before an answer counts. */
+/** Told by windows.ts what happens to one window, asked by channel-handlers.ts before an answer counts. */
 export class CardGuard {
   /** Milliseconds since some moment; must not jump. */
   readonly #now: () => number;
@@ -38,7 +38,7 @@ export class CardGuard {
   }
 
   /** The window is visible and focused now, or isn't. */
-  attention(isThere: boolean): void {
+  setAttentive(isThere: boolean): void {
     if (isThere) this.#attentiveSince ??= this.#now();
     else this.#attentiveSince = undefined;
   }
@@ -61,7 +61,7 @@ export class CardGuard {
 
   /** Uses up the press. Throws `not_permitted` where a yes to this question doesn't count. */
   approveCard(id: string): void {
-    if (this.#card?.id !== id) throw tooSoon('The card of this question was not on the screen.');
+    if (this.#card?.id !== id) throw notApproved('The card of this question was not on the screen.');
     this.#approveSince(this.#card.since);
   }
 
@@ -71,12 +71,12 @@ export class CardGuard {
   }
 
   #approveSince(shown: number): void {
-    if (this.#attentiveSince === undefined) throw tooSoon('The window was not in front.');
-    const ready = Math.max(this.#attentiveSince, shown) + lookFor;
-    if (this.#now() < ready) throw tooSoon('The window was in front for too short a time.');
+    if (this.#attentiveSince === undefined) throw notApproved('The window was not in front.');
+    const ready = Math.max(this.#attentiveSince, shown) + minViewTime;
+    if (this.#now() < ready) throw notApproved('The window was in front for too short a time.');
     const pressed = this.#pressedAt;
-    if (pressed === undefined || pressed < ready || this.#now() - pressed > pressLasts) {
-      throw tooSoon(
+    if (pressed === undefined || pressed < ready || this.#now() - pressed > maxPressAge) {
+      throw notApproved(
         'No key or button was pressed in this window just now.',
         'Press with the mouse, a finger or the space bar. A click that a screen reader makes by itself can’t be told from a script’s: let it pass the key on (focus mode).',
       );
@@ -85,9 +85,9 @@ export class CardGuard {
   }
 }
 
-function tooSoon(what: string, hint = 'Look at the question and press again.'): KeyturnError {
-  return new KeyturnError('not_permitted', `Nothing was allowed. ${what}`, {
-    rule: `an approval counts after its card was visible and focused for ${lookFor} ms, and by a person's press`,
+function notApproved(why: string, hint = 'Look at the question and press again.'): KeyturnError {
+  return new KeyturnError('not_permitted', `Nothing was allowed. ${why}`, {
+    rule: `an approval counts after its card was visible and focused for ${minViewTime} ms, and by a person's press`,
     hint,
   });
 }

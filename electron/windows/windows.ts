@@ -7,22 +7,22 @@
 import { BrowserWindow, nativeTheme } from 'electron';
 import type { BrowserWindowConstructorOptions, WebContents } from 'electron';
 import { CardGuard } from './card-guard.ts';
-import type { Change, Place } from '../bridge/channels.ts';
+import type { Change, PageFragment } from '../bridge/channels.ts';
 import { windowIcon } from '../base/files.ts';
 import { changeMessage } from '../bridge/messages.ts';
 import { entryPage } from './page.ts';
 import type { PreferenceFile, Size } from '../system/preferences.ts';
 
-type Name = 'main' | 'card';
+type WindowName = 'main' | 'card';
 
-export interface OurWindow {
+export interface AppWindow {
   readonly browser: BrowserWindow;
   readonly guard: CardGuard;
-  /** Tells the guard how the window is now. */
-  look(): void;
+  /** Tells the guard whether the window is in front now. */
+  updateGuard(): void;
 }
 
-const sizes: Readonly<Record<Name, Size>> = {
+const sizes: Readonly<Record<WindowName, Size>> = {
   main: { width: 960, height: 680 },
   card: { width: 480, height: 640 },
 };
@@ -31,7 +31,7 @@ const sizes: Readonly<Record<Name, Size>> = {
 export const background = { light: '#f4f5f7', dark: '#16181c' } as const;
 
 export interface WindowParts {
-  readonly preferences: Pick<PreferenceFile, 'size' | 'keepSize'>;
+  readonly preferences: Pick<PreferenceFile, 'size' | 'saveSize'>;
   /** Absolute path of the built preload.ts. */
   readonly preload: string;
   /** Milliseconds since some moment; must not jump. */
@@ -50,7 +50,7 @@ export interface OpenCards {
 
 export class Windows {
   readonly #parts: WindowParts;
-  readonly #open = new Map<Name, OurWindow>();
+  readonly #open = new Map<WindowName, AppWindow>();
   /** The question that the card window was brought to, and whether the person answers it. */
   #card: { readonly id: string; isAnswered: boolean } | undefined;
   #turn: Promise<void> = Promise.resolve();
@@ -63,12 +63,12 @@ export class Windows {
   }
 
   /** Shows the main window, or the card window at this question. */
-  show(place: Place): Promise<void> {
+  show(fragment: PageFragment): Promise<void> {
     return this.#inTurn(async () => {
-      const name = place === '' ? 'main' : 'card';
+      const name = fragment === '' ? 'main' : 'card';
       const open = this.#open.get(name);
-      const { browser } = open ?? this.#make(name);
-      if (!open || place !== '') await this.#load(browser, place);
+      const { browser } = open ?? this.#create(name);
+      if (!open || fragment !== '') await this.#load(browser, fragment);
       bringForward(browser);
     });
   }
@@ -79,11 +79,11 @@ export class Windows {
    * the person answered that. If it went away by itself the window stays and says so: a click that was meant for it must
    * not fall on what lies below.
    */
-  keepCard(questions: OpenCards): Promise<void> {
-    return this.#inTurn(() => this.#keepCard(questions));
+  updateCard(questions: OpenCards): Promise<void> {
+    return this.#inTurn(() => this.#updateCard(questions));
   }
 
-  async #keepCard({ open, cards, fresh }: OpenCards): Promise<void> {
+  async #updateCard({ open, cards, fresh }: OpenCards): Promise<void> {
     const window = this.#open.get('card');
     if (window && this.#card && open.includes(this.#card.id)) return;
     const [next] = window ? cards : fresh;
@@ -91,7 +91,7 @@ export class Windows {
       if (this.#card?.isAnswered) window?.browser.close();
       return;
     }
-    const { browser } = window ?? this.#make('card');
+    const { browser } = window ?? this.#create('card');
     await this.#load(browser, `card/${next}`);
     if (browser.isDestroyed() || browser.isFocused()) return;
     browser.showInactive();
@@ -100,17 +100,17 @@ export class Windows {
   }
 
   /** One after another: a page that is sent elsewhere while it loads counts as failed. */
-  #inTurn(act: () => Promise<void>): Promise<void> {
-    const turn = this.#turn.then(act);
+  #inTurn(action: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(action);
     this.#turn = turn.catch(() => undefined);
     return turn;
   }
 
   /** A change of what follows `#` loads nothing anew; the page is told of it. */
-  async #load(browser: BrowserWindow, place: Place): Promise<void> {
-    if (place !== '') this.#card = { id: place.slice('card/'.length), isAnswered: false };
+  async #load(browser: BrowserWindow, fragment: PageFragment): Promise<void> {
+    if (fragment !== '') this.#card = { id: fragment.slice('card/'.length), isAnswered: false };
     try {
-      await browser.loadURL(place === '' ? entryPage : `${entryPage}#${place}`);
+      await browser.loadURL(fragment === '' ? entryPage : `${entryPage}#${fragment}`);
     } catch (error) {
       // Else an empty window would be brought forward for ever.
       browser.destroy();
@@ -119,29 +119,29 @@ export class Windows {
   }
 
   /** The person answers this question, in one of our windows. */
-  answers(id: string): void {
+  noteAnswer(id: string): void {
     if (this.#card?.id === id) this.#card.isAnswered = true;
   }
 
   /** The window of these contents, if it is one of ours. */
-  of(contents: WebContents): OurWindow | undefined {
+  windowFor(contents: WebContents): AppWindow | undefined {
     return [...this.#open.values()].find(({ browser }) => browser.webContents === contents);
   }
 
   /** Tells every page to read again. */
-  tell(change: Change): void {
+  notifyChange(change: Change): void {
     for (const { browser } of this.#open.values()) browser.webContents.send(changeMessage, change);
   }
 
-  #make(name: Name): OurWindow {
+  #create(name: WindowName): AppWindow {
     const { preferences, preload, now } = this.#parts;
     const browser = new BrowserWindow(windowOptions(preload, preferences.size(name) ?? sizes[name]));
     const guard = new CardGuard(now);
-    const look = (): void =>
-      guard.attention(browser.isVisible() && browser.isFocused() && !browser.isMinimized());
+    const updateGuard = (): void =>
+      guard.setAttentive(browser.isVisible() && browser.isFocused() && !browser.isMinimized());
     browser.on('focus', () => browser.flashFrame(false));
-    browser.on('focus', look).on('blur', look).on('show', look).on('hide', look);
-    browser.on('minimize', look).on('restore', look);
+    browser.on('focus', updateGuard).on('blur', updateGuard).on('show', updateGuard).on('hide', updateGuard);
+    browser.on('minimize', updateGuard).on('restore', updateGuard);
     const { webContents } = browser;
     webContents.on('input-event', (_event, { type, modifiers }) => guard.input(type, modifiers));
     webContents.on('did-start-navigation', ({ isMainFrame, isSameDocument }) => {
@@ -149,9 +149,9 @@ export class Windows {
     });
     // A page that crashed shows nothing; the next opening makes a new one.
     webContents.on('render-process-gone', () => browser.destroy());
-    browser.on('close', () => preferences.keepSize(name, browser.getNormalBounds()));
+    browser.on('close', () => preferences.saveSize(name, browser.getNormalBounds()));
     browser.on('closed', () => this.#open.delete(name));
-    const window = { browser, guard, look };
+    const window = { browser, guard, updateGuard };
     this.#open.set(name, window);
     return window;
   }

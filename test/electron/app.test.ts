@@ -13,7 +13,7 @@ import { app, double } from '../support/electron-double.ts';
 import { homeInBentWorld } from '../support/bent-home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
 import { ask, iconShows, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
-import { ScreenSaver } from '../../electron/system/screen-saver.ts';
+import { ScreenSaverListener } from '../../electron/system/screen-saver-listener.ts';
 import { screenSession } from '../support/screen-saver.ts';
 
 /** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */
@@ -321,9 +321,12 @@ describe('the host', () => {
     await until('the screen is listened to', async () => (await preferences()).screenLock === 'listening');
     expect(await preferences()).toMatchObject({ lockWithScreen: false });
     let isSaid = false;
-    const other = new ScreenSaver({ env: { ...process.env, ...env }, locked: () => (isSaid = true) });
+    const other = new ScreenSaverListener({
+      env: { ...process.env, ...env },
+      onLocked: () => (isSaid = true),
+    });
     onTestFinished(() => other.close());
-    await until('another listener is there', () => other.isHeard);
+    await until('another listener is there', () => other.isListening);
     say('org.gnome.ScreenSaver', true);
     await until('it was said', () => isSaid);
     await iconShows(opened, 'fine');

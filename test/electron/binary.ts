@@ -21,8 +21,8 @@ export async function openBinary(
   const launched = await _electron.launch({ executablePath, args: [main, ...args], env: environment(home) });
   const gone = new Promise<void>((resolve) => launched.once('close', () => resolve()));
   onTestFinished(() => launched.close());
-  await launched.evaluate(watchDesk);
-  const look = (): Promise<Seen> => launched.evaluate(readDesk);
+  await launched.evaluate(recordTray);
+  const look = (): Promise<Seen> => launched.evaluate(readRecord);
   // The app shows all of it anew at every look, and it looks when its daemon has started.
   await until('the icon', async () => (await look()).picture);
   return {
@@ -61,19 +61,19 @@ interface Seen extends Tray {
 }
 
 /** What the functions below keep in Electron's main process. They run there: nothing of this file is around them. */
-interface Desk {
+interface TrayRecord {
   picture: string;
   rows: () => (readonly [label: string, click: () => void])[];
   notifications: Electron.Notification[];
 }
 
-interface Watched {
-  readonly desk: Desk;
+interface Recorded {
+  readonly record: TrayRecord;
 }
 
-function watchDesk({ Tray, Notification }: typeof Electron): void {
-  const desk: Desk = { picture: '', rows: () => [], notifications: [] };
-  Object.assign(globalThis, { desk });
+function recordTray({ Tray, Notification }: typeof Electron): void {
+  const record: TrayRecord = { picture: '', rows: () => [], notifications: [] };
+  Object.assign(globalThis, { record });
   /** Hears of each call of a method, which then does what it always does. */
   const hear = <T extends object>(
     kind: T,
@@ -88,41 +88,41 @@ function watchDesk({ Tray, Notification }: typeof Electron): void {
       },
     });
   };
-  const rowsOf = (items: readonly Electron.MenuItem[], above = ''): ReturnType<Desk['rows']> =>
+  const rowsOf = (items: readonly Electron.MenuItem[], above = ''): ReturnType<TrayRecord['rows']> =>
     items.flatMap((item) => [
       [above + item.label, () => item.click()],
       ...rowsOf(item.submenu?.items ?? [], `${above}${item.label} > `),
     ]);
   hear(Tray.prototype, 'setImage', (_tray, image) => {
-    if (typeof image === 'string') desk.picture = image.replace(/^.*[/\\]/, '');
+    if (typeof image === 'string') record.picture = image.replace(/^.*[/\\]/, '');
   });
   hear(Tray.prototype, 'setContextMenu', (_tray, menu) => {
-    desk.rows = () => rowsOf((menu as Electron.Menu).items);
+    record.rows = () => rowsOf((menu as Electron.Menu).items);
   });
-  hear(Notification.prototype, 'show', (notification) => void desk.notifications.push(notification));
+  hear(Notification.prototype, 'show', (notification) => void record.notifications.push(notification));
 }
 
-function readDesk(): Seen {
-  const { desk } = globalThis as unknown as Watched;
+function readRecord(): Seen {
+  const { record } = globalThis as unknown as Recorded;
   return {
-    picture: desk.picture,
-    rows: desk.rows().map(([label]) => label),
-    notifications: desk.notifications.map(({ body }) => body),
+    picture: record.picture,
+    rows: record.rows().map(([label]) => label),
+    notifications: record.notifications.map(({ body }) => body),
   };
 }
 
 function clickRow(_modules: unknown, words: string): boolean {
-  const { desk } = globalThis as unknown as Watched;
-  const found = desk.rows().find(([label]) => label.startsWith(words));
+  const { record } = globalThis as unknown as Recorded;
+  const found = record.rows().find(([label]) => label.startsWith(words));
   // After the answer: a row may end the app.
   if (found) setImmediate(found[1]);
   return found !== undefined;
 }
 
 function clickNotification(_modules: unknown, words: string): boolean {
-  const { desk } = globalThis as unknown as Watched;
-  const found = desk.notifications.findLast(({ body }) => body.includes(words));
-  desk.notifications = desk.notifications.filter((other) => other !== found);
+  const { record } = globalThis as unknown as Recorded;
+  const found = record.notifications.findLast(({ body }) => body.includes(words));
+  record.notifications = record.notifications.filter((other) => other !== found);
   found?.emit('click');
   return found !== undefined;
 }

@@ -1,6 +1,6 @@
 /** When a yes from a window counts. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CardGuard, lookFor, pressLasts } from '../../electron/windows/card-guard.ts';
+import { CardGuard, minViewTime, maxPressAge } from '../../electron/windows/card-guard.ts';
 
 let now: number;
 let guard: CardGuard;
@@ -11,20 +11,20 @@ const refusal = { reason: 'not_permitted' };
 beforeEach(() => {
   now = 10_000;
   guard = new CardGuard(() => now);
-  guard.attention(true);
+  guard.setAttentive(true);
   guard.cardShown('q1');
 });
 
 describe('a card that was before the person', () => {
   it('can be approved by a press, once', () => {
-    pass(lookFor);
+    pass(minViewTime);
     guard.input('mouseDown');
     expect(() => guard.approveCard('q1')).not.toThrow();
     expect(() => guard.approveCard('q1')).toThrow(expect.objectContaining(refusal));
   });
 
   it.each(['rawKeyDown', 'keyDown', 'touchStart', 'gestureTap'])('takes %s for a press', (type) => {
-    pass(lookFor);
+    pass(minViewTime);
     guard.input(type);
     expect(() => guard.approveCard('q1')).not.toThrow();
   });
@@ -32,7 +32,7 @@ describe('a card that was before the person', () => {
   it.each(['mouseMove', 'mouseUp', 'mouseWheel', 'keyUp', 'char', 'undefined'])(
     'takes %s for none',
     (type) => {
-      pass(lookFor);
+      pass(minViewTime);
       guard.input(type);
       expect(() => guard.approveCard('q1')).toThrow(/No key or button/);
     },
@@ -41,54 +41,54 @@ describe('a card that was before the person', () => {
 
 describe('a yes does not count', () => {
   const spoilt: Record<string, () => void> = {
-    'when nobody pressed anything': () => pass(lookFor),
+    'when nobody pressed anything': () => pass(minViewTime),
     'when the card was there for less than half a second': () => {
-      pass(lookFor - 1);
+      pass(minViewTime - 1);
       guard.input('mouseDown');
     },
     'when the press came before the half second was over': () => {
-      pass(lookFor - 1);
+      pass(minViewTime - 1);
       guard.input('mouseDown');
       pass(10);
     },
     'when the card came to show something else since': () => {
-      pass(lookFor);
+      pass(minViewTime);
       guard.cardShown('q1');
       guard.input('mouseDown');
     },
     'when a key was only held down': () => {
-      pass(lookFor);
+      pass(minViewTime);
       guard.input('rawKeyDown', ['isautorepeat']);
     },
     'when the press is long past': () => {
-      pass(lookFor);
+      pass(minViewTime);
       guard.input('mouseDown');
-      pass(pressLasts + 1);
+      pass(maxPressAge + 1);
     },
     'when the window lost the focus in between': () => {
-      pass(lookFor);
-      guard.attention(false);
-      guard.attention(true);
+      pass(minViewTime);
+      guard.setAttentive(false);
+      guard.setAttentive(true);
       guard.input('mouseDown');
     },
     'when the window is not in front now': () => {
-      pass(lookFor);
+      pass(minViewTime);
       guard.input('mouseDown');
-      guard.attention(false);
+      guard.setAttentive(false);
     },
     'when another card took its place': () => {
-      pass(lookFor);
+      pass(minViewTime);
       guard.cardShown('q2');
       guard.input('mouseDown');
     },
     'when the card came back only now': () => {
-      pass(lookFor);
+      pass(minViewTime);
       guard.cardShown('q2');
       guard.cardShown('q1');
       guard.input('mouseDown');
     },
     'when the page was loaded anew': () => {
-      pass(lookFor);
+      pass(minViewTime);
       guard.input('mouseDown');
       guard.pageChanged();
     },
@@ -108,7 +108,7 @@ describe('a yes does not count', () => {
 describe('what widens without a question', () => {
   it('needs the window in front and a press, and no card', () => {
     expect(() => guard.approve()).toThrow(/too short/);
-    pass(lookFor);
+    pass(minViewTime);
     expect(() => guard.approve()).toThrow(/No key or button/);
     guard.input('keyDown');
     expect(() => guard.approve()).not.toThrow();

@@ -4,15 +4,15 @@ import { expect, it } from 'vitest';
 import type { Envelope } from '../../electron/bridge/channels.ts';
 import { answerWindows, maxConcurrent } from '../../electron/windows/ipc.ts';
 import { entryPage, pageOrigin } from '../../electron/windows/page.ts';
-import type { OurWindow } from '../../electron/windows/windows.ts';
+import type { AppWindow } from '../../electron/windows/windows.ts';
 
-/** Asks as a window's page does, `deed` doing what it asks for. */
-function windowAsking(deed: () => Promise<unknown>): () => Promise<Envelope<unknown>> {
+/** Asks as a window's page does, `handle` doing what it asks for. */
+function windowAsking(handle: () => Promise<unknown>): () => Promise<Envelope<unknown>> {
   type Handler = Parameters<IpcMain['handle']>[1];
   const handlers: Handler[] = [];
   const ipcMain = { handle: (_name: string, handler: Handler) => handlers.push(handler) };
-  const window = {} as OurWindow;
-  answerWindows(ipcMain as unknown as IpcMain, { of: () => window }, () => deed);
+  const window = {} as AppWindow;
+  answerWindows(ipcMain as unknown as IpcMain, { windowFor: () => window }, () => handle);
   const senderFrame = { parent: null, origin: pageOrigin, url: entryPage };
   const event = { sender: { mainFrame: senderFrame }, senderFrame } as unknown as IpcMainInvokeEvent;
   return async () => (await handlers[0]?.(event, 'card.shown', { id: 'a1b2c3d4' })) as Envelope<unknown>;

@@ -6,8 +6,14 @@ import { Notifications } from '../../electron/tray/notifications.ts';
 import { isPanelDark, TrayIcon } from '../../electron/tray/tray.ts';
 import { inNotification } from '../../electron/base/words.ts';
 import { double } from '../support/electron-double.ts';
-import { type MenuState, menuRows, type Row } from '../../electron/tray/menu.ts';
-import { newsSince, type Question, type Server, trayState, trayStates } from '../../electron/base/summary.ts';
+import { type MenuState, menuRows, type MenuRow } from '../../electron/tray/menu.ts';
+import {
+  changesSince,
+  type Question,
+  type Server,
+  trayState,
+  trayStates,
+} from '../../electron/base/summary.ts';
 
 const server = (state: string, endpoint = 'https://notes.example/mcp'): Server => ({
   id: endpoint,
@@ -39,7 +45,7 @@ const fine: MenuState = {
   startsAtLogin: false,
 };
 
-const labels = (rows: readonly Row[]): string[] => rows.map((row) => ('label' in row ? row.label : '-'));
+const labels = (rows: readonly MenuRow[]): string[] => rows.map((row) => ('label' in row ? row.label : '-'));
 
 describe('the icon', () => {
   it.each([
@@ -98,7 +104,7 @@ describe('a notification', () => {
     expect(inNotification(text, 'win32')).toBe(text);
     double.reset();
     const shown = new Notifications(() => undefined);
-    shown.tell({ questions: [{ ...question('pair'), client: '<b>editor</b>' }], signedOut: [] });
+    shown.show({ questions: [{ ...question('pair'), client: '<b>editor</b>' }], signedOut: [] });
     const [{ options } = {}] = double.notifications;
     expect(options?.body).toBe(inNotification('"<b>editor</b>" wants to be paired'));
     // It waits as long as its question.
@@ -134,8 +140,8 @@ describe('the menu', () => {
   it('leads to a card or to the sign-in’s page, and to an answer never', () => {
     const rows = menuRows({ ...fine, questions: [question('allow'), question('device', 'q2')] });
     expect(rows.slice(0, 2)).toMatchObject([
-      { act: { does: 'card', id: 'q1' } },
-      { act: { does: 'page', id: 'q2' } },
+      { action: { type: 'card', id: 'q1' } },
+      { action: { type: 'page', id: 'q2' } },
     ]);
     expect(JSON.stringify(rows)).not.toMatch(/"yes"|allow/);
   });
@@ -151,7 +157,7 @@ describe('the menu', () => {
     [{ command: 'passphrase' }, 'change the vault’s passphrase'],
   ] as const)('says of %s what the command wants', (fields, wanted) => {
     const [row] = menuRows({ ...fine, questions: [{ ...question('command'), ...fields }] });
-    expect(row).toMatchObject({ act: { does: 'card', id: 'q1' } });
+    expect(row).toMatchObject({ action: { type: 'card', id: 'q1' } });
     expect(labels(row ? [row] : [])[0]).toBe(
       `A command wants to ${fields.command === 'allow' ? 'allow ' : ''}${wanted}`,
     );
@@ -163,7 +169,7 @@ describe('the menu', () => {
       kind: 'group',
       rows: [
         { kind: 'text', label: '"login.example"' },
-        { label: 'Sign in again', act: { does: 'signIn', server: 'https://notes.example/mcp' } },
+        { label: 'Sign in again', action: { type: 'signIn', server: 'https://notes.example/mcp' } },
       ],
     });
   });
@@ -198,9 +204,9 @@ describe('news', () => {
       questions: [question('allow'), question('pair', 'q2')],
       servers: [server('loginRequired'), server('loginRequired', 'https://new.example')],
     };
-    const news = newsSince(before, after);
+    const news = changesSince(before, after);
     expect(news.questions.map(({ id }) => id)).toEqual(['q2']);
     expect(news.signedOut.map(({ id }) => id)).toEqual(['https://notes.example/mcp']);
-    expect(newsSince(after, after)).toEqual({ questions: [], signedOut: [] });
+    expect(changesSince(after, after)).toEqual({ questions: [], signedOut: [] });
   });
 });

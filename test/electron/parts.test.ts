@@ -179,7 +179,7 @@ describe('the preferences', () => {
       isWelcomed: false,
     });
     new PreferenceFile(home).choose({ isWelcomed: true, notifications: undefined });
-    new PreferenceFile(home).keepSize('main', { width: 800, height: 600 });
+    new PreferenceFile(home).saveSize('main', { width: 800, height: 600 });
     const read = new PreferenceFile(home);
     expect(read.choices()).toMatchObject({ isWelcomed: true, notifications: true });
     expect(read.size('main')).toEqual({ width: 800, height: 600 });
@@ -225,40 +225,40 @@ describe('a sign-in’s page', () => {
 
   it('waits for a click', async () => {
     const { pages, opened } = setUp();
-    await pages.offered(url);
+    await pages.openIfAllowed(url);
     expect(opened).toEqual([]);
-    await pages.opened('q1');
+    await pages.open('q1');
     expect(opened).toEqual([url]);
   });
 
   it('opens again where the window starts an equal sign-in, and for no other', async () => {
     const { pages, opened } = setUp();
-    await pages.broughtForward({ resource: 'https://elsewhere.example/mcp' });
-    await pages.broughtForward({ resource, account: 'work' });
+    await pages.reopen({ resource: 'https://elsewhere.example/mcp' });
+    await pages.reopen({ resource, account: 'work' });
     expect(opened).toEqual([]);
-    await pages.broughtForward({ resource });
+    await pages.reopen({ resource });
     expect(opened).toEqual([url]);
   });
 
   it('opens after the approval that led to it, once', async () => {
     const { pages, opened } = setUp();
-    pages.clicked(resource);
-    await pages.offered(url);
-    await pages.offered(url);
+    pages.allowPage(resource);
+    await pages.openIfAllowed(url);
+    await pages.openIfAllowed(url);
     expect(opened).toEqual([url]);
   });
 
   it('opens one page within a sign-in that the person started there, and none elsewhere, nor after an approval of yesterday', async () => {
     const { pages, opened, pass } = setUp();
-    await pages.during(resource, async () => {
-      await pages.offered(url);
-      await pages.offered(url);
+    await pages.withPage(resource, async () => {
+      await pages.openIfAllowed(url);
+      await pages.openIfAllowed(url);
     });
-    await pages.during('https://elsewhere.example/mcp', () => pages.offered(url));
-    await pages.offered(url);
-    pages.clicked(resource);
+    await pages.withPage('https://elsewhere.example/mcp', () => pages.openIfAllowed(url));
+    await pages.openIfAllowed(url);
+    pages.allowPage(resource);
     pass(60_001);
-    await pages.offered(url);
+    await pages.openIfAllowed(url);
     expect(opened).toEqual([url]);
   });
 
@@ -266,8 +266,8 @@ describe('a sign-in’s page', () => {
     'never opens %s',
     async (page) => {
       const { pages, opened } = setUp(page);
-      await expect(pages.opened('q1')).rejects.toMatchObject({ reason: 'insecure_url' });
-      await expect(pages.opened('q2')).rejects.toMatchObject({ reason: 'not_found' });
+      await expect(pages.open('q1')).rejects.toMatchObject({ reason: 'insecure_url' });
+      await expect(pages.open('q2')).rejects.toMatchObject({ reason: 'not_found' });
       expect(opened).toEqual([]);
     },
   );

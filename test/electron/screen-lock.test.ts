@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { PowerMonitor } from 'electron';
 import { expect, it, onTestFinished } from 'vitest';
-import { hearScreenLock } from '../../electron/system/screen-lock.ts';
+import { watchScreenLock } from '../../electron/system/screen-lock.ts';
 import type { ScreenLock } from '../../electron/system/screen-lock.ts';
 import { until } from '../support/home.ts';
 import { screenSession } from '../support/screen-saver.ts';
@@ -13,7 +13,7 @@ interface Alarm {
   isOver?: boolean;
 }
 
-interface Heard {
+interface Watched {
   readonly lock: ScreenLock;
   readonly alarms: Alarm[];
   locked: number;
@@ -21,15 +21,15 @@ interface Heard {
 }
 
 /** With timers that the test runs; what is due at once runs at once. */
-function listen(env: NodeJS.ProcessEnv): Heard {
+function listen(env: NodeJS.ProcessEnv): Watched {
   const alarms: Alarm[] = [];
-  const heard = { alarms, locked: 0, lost: 0 };
-  const lock = hearScreenLock({} as PowerMonitor, {
+  const watched = { alarms, locked: 0, lost: 0 };
+  const lock = watchScreenLock({} as PowerMonitor, {
     env,
     platform: 'linux',
-    locked: () => (heard.locked += 1),
-    lost: () => (heard.lost += 1),
-    changed: () => undefined,
+    onLocked: () => (watched.locked += 1),
+    onLost: () => (watched.lost += 1),
+    onChange: () => undefined,
     after: (milliseconds, run) => {
       if (milliseconds === 0) setImmediate(run);
       const alarm: Alarm = { in: milliseconds, run, isOver: milliseconds === 0 };
@@ -38,11 +38,11 @@ function listen(env: NodeJS.ProcessEnv): Heard {
     },
   });
   onTestFinished(() => lock.close());
-  return Object.assign(heard, { lock });
+  return Object.assign(watched, { lock });
 }
 
 /** The newest pause before a start; runs it. */
-async function passPause({ alarms }: Heard): Promise<number> {
+async function passPause({ alarms }: Watched): Promise<number> {
   const alarm = await until('it waits', () => alarms.findLast(({ isOver }) => !isOver));
   alarm.isOver = true;
   alarm.run();
@@ -65,51 +65,51 @@ function listener(): number {
 
 it('hears the next lock although its listener was killed', async () => {
   const { env, say } = await screenSession();
-  const heard = listen({ ...process.env, ...env });
-  await until('it listens', () => heard.lock.hearing === 'listening');
+  const watched = listen({ ...process.env, ...env });
+  await until('it listens', () => watched.lock.state === 'listening');
   const killed = listener();
   process.kill(killed, 'SIGKILL');
   await until(
     'another listens',
-    () => heard.lock.hearing === 'listening' && listener() !== killed && listener() > 0,
+    () => watched.lock.state === 'listening' && listener() !== killed && listener() > 0,
   );
   say('org.gnome.ScreenSaver', true);
-  await until('the lock is heard', () => heard.locked > 0);
-  expect(heard.lost).toBe(0);
+  await until('the lock is heard', () => watched.locked > 0);
+  expect(watched.lost).toBe(0);
 });
 
 it('tells that it is lost when it is killed again and again, and hears again once it is left alone', async () => {
   const { env, say } = await screenSession();
-  const heard = listen({ ...process.env, ...env });
+  const watched = listen({ ...process.env, ...env });
   for (let times = 0; times < 6; times += 1) {
-    await until('it listens', () => heard.lock.hearing === 'listening' && listener() > 0);
+    await until('it listens', () => watched.lock.state === 'listening' && listener() > 0);
     process.kill(listener(), 'SIGKILL');
-    await until('it is noticed', () => heard.lock.hearing === 'ended' || times === 0);
-    if (times > 0) await passPause(heard);
+    await until('it is noticed', () => watched.lock.state === 'ended' || times === 0);
+    if (times > 0) await passPause(watched);
   }
-  expect(heard.lost).toBe(1);
-  await until('it listens', () => heard.lock.hearing === 'listening');
+  expect(watched.lost).toBe(1);
+  await until('it listens', () => watched.lock.state === 'listening');
   say('org.gnome.ScreenSaver', true);
-  await until('the lock is heard', () => heard.locked > 0);
+  await until('the lock is heard', () => watched.locked > 0);
 });
 
 it.each([
   ['noBus', { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' }],
   ['noProgram', { PATH: '/nonexistent' }],
 ] as const)('says %s and that it is lost, once, and tries on at long intervals', async (why, env) => {
-  const heard = listen({ ...process.env, ...env });
+  const watched = listen({ ...process.env, ...env });
   const pauses: number[] = [];
-  while (pauses.length < 6) pauses.push(await passPause(heard));
+  while (pauses.length < 6) pauses.push(await passPause(watched));
   expect(pauses).toEqual([1000, 2000, 4000, 8000, 300_000, 300_000]);
-  expect(heard).toMatchObject({ lost: 1, locked: 0 });
-  expect(heard.lock.hearing).toBe(why);
+  expect(watched).toMatchObject({ lost: 1, locked: 0 });
+  expect(watched.lock.state).toBe(why);
 });
 
 it('starts nothing any more once it was closed', async () => {
-  const heard = listen({ ...process.env, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' });
-  await passPause(heard);
-  heard.lock.close();
-  const started = heard.alarms.length;
+  const watched = listen({ ...process.env, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' });
+  await passPause(watched);
+  watched.lock.close();
+  const started = watched.alarms.length;
   await until('its listener is gone', () => Number.isNaN(listener()));
-  expect(heard.alarms.length).toBe(started);
+  expect(watched.alarms.length).toBe(started);
 });

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { answer } from '../../electron/bridge/bridge.ts';
-import type { Deed } from '../../electron/bridge/bridge.ts';
+import { answerCall } from '../../electron/bridge/bridge.ts';
+import type { ChannelHandler } from '../../electron/bridge/bridge.ts';
 import type { ShownPreferences } from '../../electron/bridge/channels.ts';
 import { grantVaultId } from '../../src/broker/records/grant.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
@@ -88,7 +88,7 @@ export async function openDesk(): Promise<Desk> {
   const openedPages: string[] = [];
   const asked: string[] = [];
   const answered: string[] = [];
-  const deed: Deed = async (channel, params) => {
+  const handler: ChannelHandler = async (channel, params) => {
     switch (channel) {
       case 'preferences.get':
         return preferences;
@@ -138,7 +138,7 @@ export async function openDesk(): Promise<Desk> {
     },
     async answer(channel, params) {
       asked.push(JSON.stringify([channel, params]));
-      const envelope = await answer(deed, channel, params);
+      const envelope = await answerCall(handler, channel, params);
       answered.push(JSON.stringify(envelope));
       return envelope;
     },

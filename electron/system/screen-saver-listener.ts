@@ -26,50 +26,50 @@ const head = new RegExp(
 );
 const isActive = /^\s*boolean true$/;
 
-export interface ScreenSaverPlace {
+export interface ScreenSaverOptions {
   /** Of the desktop session: it says where the bus is. */
   readonly env: NodeJS.ProcessEnv;
-  readonly locked: () => void;
+  readonly onLocked: () => void;
   /** It is on the bus. */
-  readonly heard?: () => void;
+  readonly onListening?: () => void;
 }
 
 /** Why nothing is heard: no dbus-monitor, no bus that answers, or it listened and has ended. */
-export type Deafness = 'noProgram' | 'noBus' | 'ended';
+export type ListenerFailure = 'noProgram' | 'noBus' | 'ended';
 
-export class ScreenSaver {
+export class ScreenSaverListener {
   /** No such program, no bus, the bus is gone, somebody ended it, or `close`. */
-  readonly ended: Promise<Deafness>;
+  readonly ended: Promise<ListenerFailure>;
   readonly #child: ChildProcess;
-  #isHeard = false;
+  #isListening = false;
 
-  constructor({ env, locked, heard }: ScreenSaverPlace) {
+  constructor({ env, onLocked, onListening }: ScreenSaverOptions) {
     const { PATH, DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = env;
     const child = spawn('dbus-monitor', ['--session', ...ofTheirs], {
       env: { PATH, DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     this.#child = child;
-    const { promise, resolve } = Promise.withResolvers<Deafness>();
+    const { promise, resolve } = Promise.withResolvers<ListenerFailure>();
     this.ended = promise;
-    const end = (why: Deafness): void => {
-      this.#isHeard = false;
+    const end = (why: ListenerFailure): void => {
+      this.#isListening = false;
       resolve(why);
     };
-    child.on('error', () => end('noProgram')).on('close', () => end(this.#isHeard ? 'ended' : 'noBus'));
+    child.on('error', () => end('noProgram')).on('close', () => end(this.#isListening ? 'ended' : 'noBus'));
     let isTheirs = false;
     createInterface({ input: child.stdout }).on('line', (line) => {
       // Its first lines are the bus's own, once it listens.
-      if (!this.#isHeard) heard?.();
-      this.#isHeard = true;
-      if (isTheirs && isActive.test(line)) locked();
+      if (!this.#isListening) onListening?.();
+      this.#isListening = true;
+      if (isTheirs && isActive.test(line)) onLocked();
       isTheirs = head.test(line);
     });
   }
 
   /** True while it listens. */
-  get isHeard(): boolean {
-    return this.#isHeard;
+  get isListening(): boolean {
+    return this.#isListening;
   }
 
   close(): void {

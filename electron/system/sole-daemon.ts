@@ -14,11 +14,11 @@ import { reasonOf } from '../../src/base/errors.ts';
 const timeout = 30_000;
 
 /** Milliseconds between two looks at the lock: nothing tells when it is free. */
-const lookEvery = 50;
+const pollInterval = 50;
 
 /** Throws what `startDaemon` throws; `broker_running` where the other one stays. */
-export async function takeOver(options: DaemonOptions): Promise<Daemon> {
-  for (const deadline = Date.now() + timeout; ; await sleep(lookEvery)) {
+export async function startSoleDaemon(options: DaemonOptions): Promise<Daemon> {
+  for (const deadline = Date.now() + timeout; ; await sleep(pollInterval)) {
     try {
       return await startDaemon(options);
     } catch (error) {

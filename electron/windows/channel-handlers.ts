@@ -8,26 +8,26 @@ import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
 import { methods } from '../../src/ipc/protocol/protocol.ts';
 import type { ChannelName, ShownPreferences } from '../bridge/channels.ts';
 import { channels } from '../bridge/channels.ts';
-import type { WindowDeeds } from './ipc.ts';
+import type { WindowHandlers } from './ipc.ts';
 import type { LoginItem } from '../system/login-item.ts';
 import type { PreferenceFile } from '../system/preferences.ts';
 import type { ScreenChoice } from '../system/screen-choice.ts';
 import type { ScreenLock } from '../system/screen-lock.ts';
 import type { SignInPages } from '../tray/sign-in-pages.ts';
 import type { Question } from '../base/summary.ts';
-import type { OurWindow, Windows } from './windows.ts';
+import type { AppWindow, Windows } from './windows.ts';
 
-export interface DeedParts {
+export interface HandlerParts {
   readonly owner: Pick<InProcessOwner, 'call' | 'release' | 'widens' | 'endsRefusal'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
   readonly screenChoice: ScreenChoice;
-  readonly windows: Pick<Windows, 'answers'>;
-  readonly screenLock: Pick<ScreenLock, 'hearing'>;
+  readonly windows: Pick<Windows, 'noteAnswer'>;
+  readonly screenLock: Pick<ScreenLock, 'state'>;
   readonly signInPages: SignInPages;
   /** Puts a text on the clipboard. */
   readonly copy: (text: string) => Promise<void>;
-  readonly exportAudit: (window: OurWindow, format: 'jsonl' | 'csv') => Promise<{ readonly rows?: number }>;
+  readonly exportAudit: (window: AppWindow, format: 'jsonl' | 'csv') => Promise<{ readonly rows?: number }>;
   /** Preferences changed. */
   readonly preferencesChanged: () => void;
 }
@@ -35,8 +35,8 @@ export interface DeedParts {
 /** A channel's params as its schema made them. */
 type Params<C extends ChannelName> = (typeof channels)[C]['params']['_zod']['output'];
 
-type Special = {
-  readonly [C in ChannelName]?: (window: OurWindow, params: Params<C>) => unknown;
+type Handlers = {
+  readonly [C in ChannelName]?: (window: AppWindow, params: Params<C>) => unknown;
 };
 
 /**
@@ -53,30 +53,30 @@ const alwaysPressed: ReadonlySet<ChannelName> = new Set<ChannelName>([
   'text.copy',
 ]);
 
-export function deedsOf(parts: DeedParts): WindowDeeds {
-  const special = { ...ownDeeds(parts), ...guardedDeeds(parts) };
+export function channelHandlers(parts: HandlerParts): WindowHandlers {
+  const special = { ...appHandlers(parts), ...guardedHandlers(parts) };
   return (window) => async (channel, params) => {
-    window.look();
+    window.updateGuard();
     if (alwaysPressed.has(channel)) window.guard.approve();
-    // The table binds each name to a deed of its own params; the compiler can't follow the lookup.
-    const deed = special[channel] as ((window: OurWindow, params: unknown) => unknown) | undefined;
-    return deed ? deed(window, params) : toBroker(parts, channel, params);
+    // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
+    const handler = special[channel] as ((window: AppWindow, params: unknown) => unknown) | undefined;
+    return handler ? handler(window, params) : toBroker(parts, channel, params);
   };
 }
 
-function toBroker({ owner }: DeedParts, channel: ChannelName, params: unknown): Promise<unknown> {
-  // Every channel without a deed of its own is a method of the owner's: ownDeeds has the others.
+function toBroker({ owner }: HandlerParts, channel: ChannelName, params: unknown): Promise<unknown> {
+  // Every channel without a handler of its own is a method of the owner's; appHandlers has the others.
   return owner.call(channel as Parameters<InProcessOwner['call']>[0], params);
 }
 
 /** What the broker knows nothing of. */
-function ownDeeds(parts: DeedParts): Special {
+function appHandlers(parts: HandlerParts): Handlers {
   const { preferences, loginItem, screenChoice, screenLock } = parts;
-  const all = async (): Promise<ShownPreferences> => ({
+  const shownPreferences = async (): Promise<ShownPreferences> => ({
     ...preferences.choices(),
     lockWithScreen: await screenChoice.isOn(),
     openAtLogin: await loginItem.isOn(),
-    screenLock: screenLock.hearing,
+    screenLock: screenLock.state,
   });
   return {
     'audit.export': (window, { format }) => parts.exportAudit(window, format),
@@ -88,7 +88,7 @@ function ownDeeds(parts: DeedParts): Special {
       await parts.copy(text);
       return {};
     },
-    'preferences.get': all,
+    'preferences.get': shownPreferences,
     'preferences.set': async ({ guard }, { openAtLogin, lockWithScreen, ...choices }) => {
       // The vault would stay open behind a locked screen: no page decides that by itself.
       if (lockWithScreen === false && (await screenChoice.isOn())) guard.approve();
@@ -97,7 +97,7 @@ function ownDeeds(parts: DeedParts): Special {
       if (openAtLogin !== undefined) await loginItem.set(openAtLogin);
       if (Object.values(choices).some((choice) => choice !== undefined)) preferences.choose(choices);
       parts.preferencesChanged();
-      return all();
+      return shownPreferences();
     },
   };
 }
@@ -108,34 +108,34 @@ function leadsToPage({ kind, command, method }: Partial<Question> = {}): boolean
 }
 
 /** Undefined where no such question is open. */
-async function questionOf(owner: DeedParts['owner'], wanted: string): Promise<Question | undefined> {
+async function findQuestion(owner: HandlerParts['owner'], wanted: string): Promise<Question | undefined> {
   const { interactions } = methods['interaction.list'].result.parse(await owner.call('interaction.list', {}));
   return interactions.find(({ id }) => id === wanted);
 }
 
 /** What widens, depending on its params; and what a click may open a page for. */
-function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
+function guardedHandlers({ owner, signInPages, windows }: HandlerParts): Handlers {
   return {
     'interaction.answer': async ({ guard }, params) => {
       if (params.answer === 'yes') guard.approveCard(params.id);
       // Said first: the broker tells that the question is over before it answers us.
-      windows.answers(params.id);
+      windows.noteAnswer(params.id);
       if (params.answer !== 'yes') return owner.call('interaction.answer', params);
-      const question = await questionOf(owner, params.id);
+      const question = await findQuestion(owner, params.id);
       // The broker takes any answer to a sign-in for "call it off"; a yes is about its page.
       if (question?.url !== undefined) {
-        await signInPages.opened(params.id);
+        await signInPages.open(params.id);
         return {};
       }
       const answer = await owner.call('interaction.answer', params);
       // Of a command's permission no page follows: no program waits for a token.
-      if (leadsToPage(question)) signInPages.clicked(question?.resource ?? '');
+      if (leadsToPage(question)) signInPages.allowPage(question?.resource ?? '');
       return answer;
     },
     'permission.set': async ({ guard }, params) => {
       if (await owner.widens(params)) {
         guard.approve();
-        signInPages.clicked(params.resource);
+        signInPages.allowPage(params.resource);
       }
       return owner.call('permission.set', params);
     },
@@ -154,17 +154,17 @@ function guardedDeeds({ owner, signInPages, windows }: DeedParts): Special {
     },
     'login.start': async (_window, params) => {
       // An equal one that waits is joined, and has no page to come.
-      await signInPages.broughtForward(params);
-      return signInPages.during(params.resource, () => owner.call('login.start', params));
+      await signInPages.reopen(params);
+      return signInPages.withPage(params.resource, () => owner.call('login.start', params));
     },
     'login.answer': async ({ guard }, params) => {
       if (params.isErrorPage !== true) return owner.call('login.answer', params);
       // A client is registered, and another page of that server opens.
       guard.approve();
       // Looked up first: the answer ends it.
-      const question = await questionOf(owner, params.id);
+      const question = await findQuestion(owner, params.id);
       const answer = await owner.call('login.answer', params);
-      signInPages.clicked(question?.resource ?? '');
+      signInPages.allowPage(question?.resource ?? '');
       return answer;
     },
   };

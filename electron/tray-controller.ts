@@ -7,18 +7,18 @@ import { net } from 'electron';
 import type { InProcessOwner } from '../src/daemon/in-process-owner.ts';
 import type { Change } from './bridge/channels.ts';
 import type { LoginItem } from './system/login-item.ts';
-import type { Act } from './tray/menu.ts';
+import type { TrayAction } from './tray/menu.ts';
 import { Notifications } from './tray/notifications.ts';
 import type { PreferenceFile } from './system/preferences.ts';
 import type { ScreenChoice } from './system/screen-choice.ts';
 import type { ScreenLock } from './system/screen-lock.ts';
 import type { SignInPages } from './tray/sign-in-pages.ts';
-import { isCard, newsSince, readSummary } from './base/summary.ts';
+import { isCard, changesSince, readSummary } from './base/summary.ts';
 import type { Summary } from './base/summary.ts';
 import { TrayIcon } from './tray/tray.ts';
 import type { Windows } from './windows/windows.ts';
 
-export interface DeskParts {
+export interface TrayControllerParts {
   readonly owner: InProcessOwner;
   readonly windows: Windows;
   readonly preferences: PreferenceFile;
@@ -34,7 +34,7 @@ export interface DeskParts {
 }
 
 /** Milliseconds between two looks where nothing was heard: for what nobody tells, like the network. */
-const lookEvery = 60_000;
+const refreshInterval = 60_000;
 
 const nothing: Summary = {
   questions: [],
@@ -44,37 +44,37 @@ const nothing: Summary = {
   isOnline: true,
 };
 
-export class Desk {
-  readonly #parts: DeskParts;
+export class TrayController {
+  readonly #parts: TrayControllerParts;
   readonly #tray: TrayIcon;
   readonly #notifications: Notifications;
   readonly #timer: NodeJS.Timeout;
   #last = nothing;
-  #looking: Promise<void> | undefined;
+  #refreshing: Promise<void> | undefined;
   #isStale = false;
 
-  constructor(parts: DeskParts) {
+  constructor(parts: TrayControllerParts) {
     this.#parts = parts;
-    this.#tray = new TrayIcon({ ...nothing, startsAtLogin: false }, (act) => void this.chosen(act));
-    this.#notifications = new Notifications((act) => void this.chosen(act));
-    this.#timer = setInterval(() => void this.look(), lookEvery);
+    this.#tray = new TrayIcon({ ...nothing, startsAtLogin: false }, (action) => void this.perform(action));
+    this.#notifications = new Notifications((action) => void this.perform(action));
+    this.#timer = setInterval(() => void this.refresh(), refreshInterval);
     this.#timer.unref();
   }
 
   /** The broker, or this app, changed something: every page reads again, and so do we. */
-  changed(what: Change): void {
-    this.#parts.windows.tell(what);
-    void this.look();
+  noteChange(change: Change): void {
+    this.#parts.windows.notifyChange(change);
+    void this.refresh();
   }
 
   /** Reads the broker's state and shows it. Calls during a look make one more, after it. */
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     this.#isStale = true;
-    this.#looking ??= this.#lookUntilFresh().finally(() => (this.#looking = undefined));
-    return this.#looking;
+    this.#refreshing ??= this.#refreshUntilFresh().finally(() => (this.#refreshing = undefined));
+    return this.#refreshing;
   }
 
-  async #lookUntilFresh(): Promise<void> {
+  async #refreshUntilFresh(): Promise<void> {
     try {
       while (this.#isStale) {
         this.#isStale = false;
@@ -91,13 +91,13 @@ export class Desk {
     const before = this.#last;
     this.#last = summary;
     this.#notifications.keepOnly(summary.questions);
-    const news = newsSince(before, summary);
-    if (this.#wantsNotifications()) this.#notifications.tell(news);
+    const changes = changesSince(before, summary);
+    if (this.#wantsNotifications()) this.#notifications.show(changes);
     if (summary.isOnline && !before.isOnline) this.#parts.online();
-    await this.#parts.windows.keepCard({
+    await this.#parts.windows.updateCard({
       open: summary.questions.map(({ id }) => id),
       cards: summary.questions.filter(isCard).map(({ id }) => id),
-      fresh: news.questions.filter(isCard).map(({ id }) => id),
+      fresh: changes.questions.filter(isCard).map(({ id }) => id),
     });
   }
 
@@ -112,27 +112,29 @@ export class Desk {
   }
 
   /** A row of the menu or a notification was chosen; a failure is noted in the log. */
-  async chosen(act: Act): Promise<void> {
+  async perform(action: TrayAction): Promise<void> {
     try {
-      await this.#act(act);
+      await this.#run(action);
     } catch (error) {
       this.#failed(error);
     }
   }
 
-  async #act(act: Act): Promise<void> {
+  async #run(action: TrayAction): Promise<void> {
     const { owner, windows, signInPages, loginItem, quit } = this.#parts;
-    switch (act.does) {
+    switch (action.type) {
       case 'card':
-        return windows.show(`card/${act.id}`);
+        return windows.show(`card/${action.id}`);
       case 'page':
-        return signInPages.opened(act.id);
+        return signInPages.open(action.id);
       case 'signIn':
-        await signInPages.during(act.server, () => owner.call('login.start', { resource: act.server }));
+        await signInPages.withPage(action.server, () =>
+          owner.call('login.start', { resource: action.server }),
+        );
         return;
       case 'startAtLogin':
-        await loginItem.set(act.isOn);
-        this.changed('preferences.changed');
+        await loginItem.set(action.isOn);
+        this.noteChange('preferences.changed');
         return;
       case 'lock':
         return this.lock();
@@ -147,7 +149,7 @@ export class Desk {
 
   async lock(): Promise<void> {
     await this.#parts.owner.call('vault.lock', {});
-    await this.look();
+    await this.refresh();
   }
 
   /** A passphrase is typed in the window; a keyring asks by itself. */
@@ -157,7 +159,7 @@ export class Desk {
     try {
       await owner.call('vault.unlock', {});
     } finally {
-      await this.look();
+      await this.refresh();
     }
   }
 

@@ -1,16 +1,19 @@
 /** A locked screen on Linux, as the session's bus tells of it: a real bus, real signals. */
 import { expect, it, onTestFinished } from 'vitest';
-import { ScreenSaver } from '../../electron/system/screen-saver.ts';
+import { ScreenSaverListener } from '../../electron/system/screen-saver-listener.ts';
 import { until } from '../support/home.ts';
 import { screenSession } from '../support/screen-saver.ts';
 
 interface Heard {
-  readonly saver: ScreenSaver;
+  readonly saver: ScreenSaverListener;
   times: number;
 }
 
 function listen(env: NodeJS.ProcessEnv = process.env): Heard {
-  const heard: Heard = { saver: new ScreenSaver({ env, locked: () => (heard.times += 1) }), times: 0 };
+  const heard: Heard = {
+    saver: new ScreenSaverListener({ env, onLocked: () => (heard.times += 1) }),
+    times: 0,
+  };
   onTestFinished(() => heard.saver.close());
   return heard;
 }
@@ -20,7 +23,7 @@ it.each(['org.gnome.ScreenSaver', 'org.freedesktop.ScreenSaver', 'org.xfce.Scree
   async (saver) => {
     const { env, say } = await screenSession();
     const heard = listen({ ...process.env, ...env });
-    await until('the listener is on the bus', () => heard.saver.isHeard);
+    await until('the listener is on the bus', () => heard.saver.isListening);
     say(saver, false);
     say('org.example.Other', true);
     say(saver, true);
@@ -35,19 +38,19 @@ it.each(['org.gnome.ScreenSaver', 'org.freedesktop.ScreenSaver', 'org.xfce.Scree
 it('is not heard without a bus, and the app can tell', async () => {
   const heard = listen({ ...process.env, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' });
   await heard.saver.ended;
-  expect(heard.saver.isHeard).toBe(false);
+  expect(heard.saver.isListening).toBe(false);
 });
 
 it('is not heard without the program that listens', async () => {
   const heard = listen({ ...process.env, PATH: '/nonexistent' });
   await heard.saver.ended;
-  expect(heard.saver.isHeard).toBe(false);
+  expect(heard.saver.isListening).toBe(false);
 });
 
 it('is no longer heard once it was closed', async () => {
   const heard = listen();
-  await until('the listener is on the bus', () => heard.saver.isHeard);
+  await until('the listener is on the bus', () => heard.saver.isListening);
   heard.saver.close();
   await heard.saver.ended;
-  expect(heard.saver.isHeard).toBe(false);
+  expect(heard.saver.isListening).toBe(false);
 });
