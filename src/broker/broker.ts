@@ -15,8 +15,8 @@ import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
 import { stepUpScope, isWithin, withoutOfflineAccess, union } from '../oauth/base/scope.ts';
 import { Consent } from './consent/consent.ts';
 import { listedScope, stillNames } from './sign-in/destination.ts';
-import type { Wanted } from './consent/consent.ts';
-import type { SignInRequest } from './sign-in/errand.ts';
+import type { AccessRequest } from './consent/consent.ts';
+import type { SignInRequest } from './sign-in/sign-in-context.ts';
 import { chooseGrant, narrowerThan, requireEndpoint, requireSameResource } from './consent/grant-choice.ts';
 import { accountLabel, namesBeside } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
@@ -29,13 +29,13 @@ import { anotherPageFirst, stillPending } from './refusals/pending-refusals.ts';
 import type { Permission } from './records/permission.ts';
 import type { Question } from './questions/question.ts';
 import * as refusals from './refusals/refusals.ts';
-import { waitsForUser } from './refusals/sibling.ts';
+import { waitsForUser } from './refusals/login-required.ts';
 import { SignIns } from './sign-in/sign-ins.ts';
 import type { SignInMethod, Starter } from './questions/starter.ts';
 import { isAlive, scopeKey } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 import { expiryGrace, TokenRefusals } from './refusals/token-refusals.ts';
-import type { Rejection, RejectionOutcome, StandingRefusal } from './refusals/token-refusals.ts';
+import type { Rejection, RejectionOutcome, RefusalPause } from './refusals/token-refusals.ts';
 import { hintOf, isStepUp, isUnnamedStepUp, neededScope } from './questions/token-request.ts';
 import type { Token, TokenRequest } from './questions/token-request.ts';
 import { tokenOf } from './tokens/token-source.ts';
@@ -62,7 +62,7 @@ interface Asked {
   readonly request: TokenRequest;
   readonly endpoint: string;
   /** Its scopes are those that the answer must carry. */
-  wanted: Wanted;
+  wanted: AccessRequest;
   readonly waiting: RequestDeadline;
   /** One sign-in for one request, besides a step-up. */
   hasSignedIn: boolean;
@@ -146,7 +146,7 @@ export class Broker {
     const { wanted, waiting } = asked;
     for (;;) {
       const spent = this.parts.leases.spentBy(wanted.clientId);
-      await this.consent.permitted(wanted, waiting);
+      await this.consent.requirePermission(wanted, waiting);
       try {
         return await this.#walk(asked);
       } catch (error) {
@@ -173,15 +173,15 @@ export class Broker {
   /** Undefined: permission or grant have changed, look again. */
   async #round(asked: Asked): Promise<Token | undefined> {
     const { request, endpoint, wanted, waiting } = asked;
-    const permission = this.consent.inForce(wanted);
+    const permission = this.consent.currentPermission(wanted);
     // What the index says of them counts only where the vault says so too.
     const grants = this.parts.grants.forEndpoint(endpoint);
     if (!grants.every(({ id }) => this.parts.refresher.isVouched(id))) {
       await this.parts.refresher.vouch(grants);
     }
-    const choice = chooseGrant(this.parts, wanted, this.consent.standing(wanted));
+    const choice = chooseGrant(this.parts, wanted, this.consent.currentPermissions(wanted));
     if (choice.kind === 'ask') {
-      await this.consent.permitted({ ...wanted, grantId: choice.grant.id }, waiting);
+      await this.consent.requirePermission({ ...wanted, grantId: choice.grant.id }, waiting);
       return undefined;
     }
     if (choice.kind === 'lost') {
@@ -238,7 +238,7 @@ export class Broker {
   /** Undefined where permission or grant changed while the token was on its way. */
   async #handOut(way: Way, grant: Grant, token: AccessToken): Promise<Token | undefined> {
     const { wanted, endpoint, permission } = way;
-    if (!this.consent.standing(wanted).includes(permission)) return undefined;
+    if (!this.consent.currentPermissions(wanted).includes(permission)) return undefined;
     requireEndpoint(this.parts.grants, endpoint, grant);
     // As it is now: the refresh that gave this token may have come back with less than there was.
     const current = this.parts.grants.byId(grant.id);
@@ -246,7 +246,7 @@ export class Broker {
     if (!isWithin(wanted.scope, token.scope)) throw refusals.notGranted(endpoint, wanted.scope, grant);
     const bound = await this.consent.bind(permission, grant, token.scope);
     // Read anew: writing it down took time, in which the user may have ended it.
-    if (!this.consent.standing(wanted).includes(bound)) return undefined;
+    if (!this.consent.currentPermissions(wanted).includes(bound)) return undefined;
     if (!this.parts.cache.holds(grant.id, token)) return undefined;
     // DESIGN invariant 10: literal sets, checked on what the server really granted.
     if (bound.scope && !isWithin(withoutOfflineAccess(token.scope), bound.scope))
@@ -295,7 +295,7 @@ export class Broker {
     const more = scope.filter((name) => !had.includes(name));
     if (more.length === 0) return false;
     const wider = { ...wanted, scope: union(wanted.scope, more) };
-    await this.consent.permitted(wider, waiting);
+    await this.consent.requirePermission(wider, waiting);
     await this.#stepUp({ ...way, wanted: wider }, grant);
     return true;
   }
@@ -358,7 +358,7 @@ export class Broker {
     if (!isMoved && request.account !== undefined) {
       throw refusals.anotherSignedIn(this.parts.clients.nameOf(request.clientId), endpoint, grant, arrived);
     }
-    await this.consent.permitted(chosen, waiting);
+    await this.consent.requirePermission(chosen, waiting);
     // What the person chose answers this request. The next one goes on with the grant that the permission names first.
     if (!isMoved) asked.wanted = chosen;
   }
@@ -427,8 +427,8 @@ export class Broker {
   }
 
   /** The pauses after refused tokens, for an explanation of the grant. */
-  refusalsOf({ id }: Grant): StandingRefusal[] {
-    return this.#refusals.standing(id);
+  refusalsOf({ id }: Grant): RefusalPause[] {
+    return this.#refusals.pausesOf(id);
   }
 
   /** A refused token may mean that the protected server moved to another issuer: then the grant is over. */

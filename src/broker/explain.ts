@@ -6,7 +6,7 @@
  * say; instants in them are UTC by the wall clock.
  */
 import { quoted, shellWord } from '../base/errors.ts';
-import { attemptSentence, moment } from './refusals/attempt.ts';
+import { attemptSentence, moment } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
 import type { Grant, GrantState } from './records/grant.ts';
 import type { BrokerParts } from './parts.ts';

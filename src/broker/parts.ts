@@ -3,7 +3,7 @@ import type { UrlPolicy } from '../oauth/base/secure-url.ts';
 import type { LocalClients } from './records/local-client.ts';
 import type { Leases } from './consent/lease.ts';
 import type { Permissions } from './records/permission.ts';
-import type { SignInParts } from './sign-in/errand.ts';
+import type { SignInParts } from './sign-in/sign-in-context.ts';
 
 export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts'> {
   /** Whether http is accepted for loopback hosts. */

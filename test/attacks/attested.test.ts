@@ -5,7 +5,7 @@ import { copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } f
 import net from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AskerView } from '../../src/broker/questions/asker.ts';
+import type { ClientProcessView } from '../../src/broker/questions/client-process.ts';
 import { attested } from '../../src/daemon/clients/client-processes.ts';
 import { loadPeerReader } from '../../src/ipc/peer/peer.ts';
 import { temporaryFolder } from '../ipc/rig.ts';
@@ -23,7 +23,7 @@ const connectsOnly = `require('node:net').connect(process.argv.at(-1)); setInter
 /** Starts a program that connects to the socket, and what the broker is told of it then. */
 async function asker(
   start: (socket: string) => ChildProcess,
-): Promise<{ child: ChildProcess; view: AskerView }> {
+): Promise<{ child: ChildProcess; view: ClientProcessView }> {
   const readPeer = await loadPeerReader();
   const socket = path.join(temporaryFolder(), 's');
   const server = net.createServer({ pauseOnConnect: true });

@@ -21,7 +21,7 @@ import { Interactions } from '../../src/broker/questions/interaction.ts';
 import type { Interaction, Question } from '../../src/broker/questions/interaction.ts';
 import { Leases } from '../../src/broker/consent/lease.ts';
 import { LocalClients } from '../../src/broker/records/local-client.ts';
-import { anyPort } from '../../src/broker/loopback/loopback-doors.ts';
+import { anyPort } from '../../src/broker/loopback/port-listener.ts';
 import { Loopback } from '../../src/broker/loopback/loopback.ts';
 import { OverrideBook } from '../../src/broker/records/override.ts';
 import type { BrokerParts } from '../../src/broker/parts.ts';

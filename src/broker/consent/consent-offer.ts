@@ -6,7 +6,7 @@
  */
 import { union } from '../../oauth/base/scope.ts';
 import { chooseGrant } from './grant-choice.ts';
-import type { ChoiceParts, Served } from './grant-choice.ts';
+import type { ChoiceParts, GrantRequest } from './grant-choice.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Need, Permission } from '../records/permission.ts';
 import type { OfferedGrant } from '../questions/question.ts';
@@ -19,7 +19,11 @@ export interface Offer {
 }
 
 /** `standing`: all that the program is allowed there now. */
-export function offerFor(parts: ChoiceParts, wanted: Served & Need, standing: readonly Permission[]): Offer {
+export function offerFor(
+  parts: ChoiceParts,
+  wanted: GrantRequest & Need,
+  standing: readonly Permission[],
+): Offer {
   const named = union(...standing.map((had) => had.grants ?? []));
   const grant = serving(parts, wanted, standing);
   const held = parts.grants.all().filter(({ id }) => named.includes(id) && id !== grant?.id);
@@ -41,7 +45,7 @@ export function offerFor(parts: ChoiceParts, wanted: Served & Need, standing: re
 
 function serving(
   parts: ChoiceParts,
-  wanted: Served & Need,
+  wanted: GrantRequest & Need,
   standing: readonly Permission[],
 ): Grant | undefined {
   if (wanted.grantId !== undefined) return parts.grants.byId(wanted.grantId);

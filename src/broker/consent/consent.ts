@@ -11,13 +11,13 @@
 import { reasonOf } from '../../base/errors.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import { union } from '../../oauth/base/scope.ts';
-import type { Reply } from '../questions/answer.ts';
-import type { Asker, AskerView } from '../questions/asker.ts';
+import type { Decision } from '../questions/answer.ts';
+import type { ClientProcess, ClientProcessView } from '../questions/client-process.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { CardPauses } from './card-pauses.ts';
 import type { Clock } from '../../base/clock.ts';
 import { offerFor } from './consent-offer.ts';
-import type { Served } from './grant-choice.ts';
+import type { GrantRequest } from './grant-choice.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import { questionTimeout } from '../questions/interaction.ts';
 import type { Interactions } from '../questions/interaction.ts';
@@ -43,8 +43,8 @@ export interface ConsentParts {
 }
 
 /** `scope` is empty where the local client named none. */
-export interface Wanted extends Served, Need {
-  readonly asker?: Asker;
+export interface AccessRequest extends GrantRequest, Need {
+  readonly asker?: ClientProcess;
   readonly interaction: 'never' | 'allow';
 }
 
@@ -53,10 +53,10 @@ interface Card {
   readonly scope: readonly string[];
   /** Ids of the grants that a yes names. */
   readonly grants: readonly string[];
-  readonly asker: AskerView | undefined;
+  readonly asker: ClientProcessView | undefined;
 }
 
-type Given = Pick<Card, 'scope' | 'grants'>;
+type Allowed = Pick<Card, 'scope' | 'grants'>;
 
 /** DESIGN, Authority: any program of the user's can ask as the command line, so a card allows it for one hour (milliseconds). */
 const cliLease = 3_600_000;
@@ -78,7 +78,10 @@ export class Consent {
   }
 
   /** The permission that covers what is wanted. Throws `consent_denied`, `consent_required`, `rate_limited` or the caller's reason. */
-  async permitted(wanted: Wanted, waiting: Pick<RequestDeadline, 'signal'>): Promise<Permission> {
+  async requirePermission(
+    wanted: AccessRequest,
+    waiting: Pick<RequestDeadline, 'signal'>,
+  ): Promise<Permission> {
     const permission = this.#covering(wanted);
     if (permission) return permission;
     if (wanted.interaction === 'never') throw this.#required(wanted);
@@ -89,16 +92,16 @@ export class Consent {
     return this.#questions.join(key, (signal) => this.#ask(wanted, signal), waiting.signal);
   }
 
-  /** As it stands at this moment, without a question: what was allowed a moment ago may be over. Throws as `permitted`. */
-  inForce(wanted: Wanted): Permission {
+  /** As it stands at this moment, without a question: what was allowed a moment ago may be over. Throws as `requirePermission`. */
+  currentPermission(wanted: AccessRequest): Permission {
     const permission = this.#covering(wanted);
     if (permission) return permission;
     throw this.#required(wanted);
   }
 
   /** Every permission and lease that covers it at this moment, what lasts longest first. Throws `consent_denied`. */
-  standing(wanted: Wanted): Permission[] {
-    return this.#standing(wanted).filter((permission) => covers(permission, wanted));
+  currentPermissions(wanted: AccessRequest): Permission[] {
+    return this.#permissionsFor(wanted).filter((permission) => covers(permission, wanted));
   }
 
   /**
@@ -180,25 +183,25 @@ export class Consent {
     }
   }
 
-  #find({ clientId, endpoint }: Pick<Wanted, 'clientId' | 'endpoint'>): Permission | undefined {
+  #find({ clientId, endpoint }: Pick<AccessRequest, 'clientId' | 'endpoint'>): Permission | undefined {
     return this.#parts.permissions.find(clientId, endpoint, this.#parts.clock.wall());
   }
 
   /** What was allowed: on disk first, then what is leased. Throws `consent_denied` where any of it refuses what is wanted. */
-  #standing(wanted: Wanted): Permission[] {
+  #permissionsFor(wanted: AccessRequest): Permission[] {
     const { clientId, endpoint, asker } = wanted;
     const leased = this.#parts.leases.find(clientId, endpoint, asker, this.#parts.clock.wall());
     const kept = this.#find(wanted);
-    const standing = kept ? [kept, ...leased] : leased;
-    if (standing.some((permission) => isRefused(permission, wanted))) throw this.#denied(wanted);
-    return standing;
+    const currentPermissions = kept ? [kept, ...leased] : leased;
+    if (currentPermissions.some((permission) => isRefused(permission, wanted))) throw this.#denied(wanted);
+    return currentPermissions;
   }
 
-  #covering(wanted: Wanted): Permission | undefined {
-    return this.#standing(wanted).find((permission) => covers(permission, wanted));
+  #covering(wanted: AccessRequest): Permission | undefined {
+    return this.#permissionsFor(wanted).find((permission) => covers(permission, wanted));
   }
 
-  async #ask(wanted: Wanted, signal: AbortSignal): Promise<Permission> {
+  async #ask(wanted: AccessRequest, signal: AbortSignal): Promise<Permission> {
     this.#refuseTooSoon(wanted);
     if (!this.#isVouched(wanted)) {
       const { grants, refresher } = this.#parts;
@@ -207,9 +210,9 @@ export class Consent {
     }
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
-    const { scope, grants, offered } = offerFor(this.#parts, wanted, this.#standing(wanted));
+    const { scope, grants, offered } = offerFor(this.#parts, wanted, this.#permissionsFor(wanted));
     const asker = wanted.asker?.look();
-    const asked = this.#parts.interactions.reply(
+    const asked = this.#parts.interactions.askWithTerms(
       {
         kind: 'allow',
         clientId: wanted.clientId,
@@ -227,46 +230,46 @@ export class Consent {
       .then(() => ({ verdict: 'later' as const }));
     for (const pending of [asked, unanswered]) pending.catch(() => undefined);
     try {
-      const reply = await Promise.race([asked, unanswered]).catch((error: unknown) => {
+      const decision = await Promise.race([asked, unanswered]).catch((error: unknown) => {
         if (signal.aborted) this.#pauses.cameToNothing(wanted.clientId, wanted.endpoint);
         throw error;
       });
-      return await this.#settle(wanted, { scope, grants, asker }, reply);
+      return await this.#settle(wanted, { scope, grants, asker }, decision);
     } finally {
       over.abort();
     }
   }
 
   /** A card shows accounts and scopes: as the vault has them, not as a line of the index says. */
-  #isVouched({ endpoint }: Wanted): boolean {
+  #isVouched({ endpoint }: AccessRequest): boolean {
     const { grants, refresher } = this.#parts;
     return grants.forEndpoint(endpoint).every(({ id }) => refresher.isVouched(id));
   }
 
-  async #settle(wanted: Wanted, card: Card, reply: Reply): Promise<Permission> {
-    if (reply.verdict === 'void') await this.#record(wanted, 'void', card.scope);
-    if (reply.verdict === 'later' || reply.verdict === 'void') return this.#putOff(wanted);
-    if (reply.verdict === 'no') {
+  async #settle(wanted: AccessRequest, card: Card, decision: Decision): Promise<Permission> {
+    if (decision.verdict === 'void') await this.#record(wanted, 'void', card.scope);
+    if (decision.verdict === 'later' || decision.verdict === 'void') return this.#putOff(wanted);
+    if (decision.verdict === 'no') {
       await this.#refuse(wanted);
       throw this.#denied(wanted);
     }
     this.#pauses.end(wanted.clientId);
-    const given = { scope: reply.scope ?? card.scope, grants: card.grants };
-    if (reply.asBefore) return this.#extend(wanted, given);
+    const given = { scope: decision.scope ?? card.scope, grants: card.grants };
+    if (decision.asBefore) return this.#extend(wanted, given);
     const found = this.#find(wanted);
     const before = found?.decision === 'allow' ? found : undefined;
     // Decided meanwhile by a command of the owner's.
-    if (before && covers(before, { ...wanted, scope: given.scope })) return this.inForce(wanted);
-    const permission = this.#widened(wanted, before, given, reply.time);
+    if (before && covers(before, { ...wanted, scope: given.scope })) return this.currentPermission(wanted);
+    const permission = this.#widened(wanted, before, given, decision.time);
     // A time, a run or a single token must not put an end to what stands without one.
-    if (reply.run || reply.once || (before && reply.time !== undefined))
-      await this.#lease(permission, card, reply);
+    if (decision.run || decision.once || (before && decision.time !== undefined))
+      await this.#lease(permission, card, decision);
     else await this.#keepDecision(permission);
-    return this.inForce(wanted);
+    return this.currentPermission(wanted);
   }
 
   /** What is allowed there beyond a run: on disk, else for a time. A denial on disk leaves nothing to go by. */
-  #extendable(wanted: Wanted): Permission | undefined {
+  #extendable(wanted: AccessRequest): Permission | undefined {
     const { clientId, endpoint } = wanted;
     const kept = this.#find(wanted);
     if (kept) return kept.decision === 'allow' ? kept : undefined;
@@ -278,9 +281,9 @@ export class Consent {
    * Adds to what stands at this very moment, which keeps its end. The write itself compares: where it
    * was ended or changed since it was read, the yes is void, and the program has to ask again.
    */
-  async #extend(wanted: Wanted, given: Given): Promise<Permission> {
+  async #extend(wanted: AccessRequest, given: Allowed): Promise<Permission> {
     const before = this.#extendable(wanted);
-    if (before && covers(before, { ...wanted, scope: given.scope })) return this.inForce(wanted);
+    if (before && covers(before, { ...wanted, scope: given.scope })) return this.currentPermission(wanted);
     const after = before && this.#widened(wanted, before, given, undefined);
     if (!before || !after || !(await this.#isReplaced(before, after))) {
       await this.#record(wanted, 'void', given.scope);
@@ -288,7 +291,7 @@ export class Consent {
     }
     await this.#record(after, this.#parts.leases.holding(after) ? 'allow for a time' : 'allow', after.scope);
     this.#closeDecided(after);
-    return this.inForce(wanted);
+    return this.currentPermission(wanted);
   }
 
   /** False where it isn't there any more as it was read. */
@@ -303,19 +306,19 @@ export class Consent {
   }
 
   /** Nobody said yes, unless the owner's own command closed the card. */
-  #putOff(wanted: Wanted): Permission {
+  #putOff(wanted: AccessRequest): Permission {
     const decided = this.#covering(wanted);
     if (decided) return decided;
     this.#pauses.cameToNothing(wanted.clientId, wanted.endpoint);
     throw this.#required(wanted);
   }
 
-  #refuseTooSoon({ clientId }: Wanted): void {
+  #refuseTooSoon({ clientId }: AccessRequest): void {
     const retryAfter = this.#pauses.left(clientId);
     if (retryAfter > 0) throw refusals.askedTooSoon(this.#parts.clients.nameOf(clientId), retryAfter);
   }
 
-  async #lease(permission: Permission, { asker }: Card, { run, once }: Reply): Promise<void> {
+  async #lease(permission: Permission, { asker }: Card, { run, once }: Decision): Promise<void> {
     const { leases } = this.#parts;
     const span = once ? 'once' : run ? 'for a run' : 'for a time';
     await this.#record(permission, `allow ${span}`, permission.scope);
@@ -326,10 +329,10 @@ export class Consent {
   }
 
   /** Refusing more scopes, or another account, takes nothing away that was allowed before. */
-  async #refuse(wanted: Wanted): Promise<void> {
+  async #refuse(wanted: AccessRequest): Promise<void> {
     const { clientId, endpoint, grantId } = wanted;
     const createdAt = this.#parts.clock.wall();
-    const [before] = this.#standing(wanted);
+    const [before] = this.#permissionsFor(wanted);
     if (!before) return this.#keepDecision({ clientId, endpoint, decision: 'deny', createdAt });
     const more = wanted.scope.filter((name) => !before.scope?.includes(name));
     await this.#replace(before, {
@@ -346,9 +349,9 @@ export class Consent {
    * the card asked for scopes or an account, not for more time.
    */
   #widened(
-    wanted: Wanted,
+    wanted: AccessRequest,
     before: Permission | undefined,
-    given: Given,
+    given: Allowed,
     time: number | undefined,
   ): Permission {
     const { clientId, endpoint } = wanted;
@@ -374,18 +377,18 @@ export class Consent {
     };
   }
 
-  #denied({ clientId, endpoint, grantId }: Wanted): KeyturnError {
+  #denied({ clientId, endpoint, grantId }: AccessRequest): KeyturnError {
     const grant = grantId === undefined ? undefined : this.#parts.grants.byId(grantId);
     return refusals.consentDenied(this.#parts.clients.nameOf(clientId), endpoint, grant);
   }
 
-  #required(wanted: Wanted): KeyturnError {
+  #required(wanted: AccessRequest): KeyturnError {
     const { clientId, endpoint, scope, grantId } = wanted;
     return refusals.consentRequired({
       name: this.#parts.clients.nameOf(clientId),
       endpoint,
       scope,
-      isMore: this.#standing(wanted).length > 0,
+      isMore: this.#permissionsFor(wanted).length > 0,
       grant: grantId === undefined ? undefined : this.#parts.grants.byId(grantId),
     });
   }

@@ -22,7 +22,7 @@ export interface ChoiceParts {
 }
 
 /** Who asks, and for what. */
-export interface Served {
+export interface GrantRequest {
   readonly clientId: string;
   readonly endpoint: string;
   /** Absent: the program named none. */
@@ -31,7 +31,7 @@ export interface Served {
   readonly grantId?: string | undefined;
 }
 
-export type Choice =
+export type GrantChoice =
   | { readonly kind: 'use'; readonly grant: Grant; readonly permission: Permission }
   /** It would serve, and no permission names it. */
   | { readonly kind: 'ask'; readonly grant: Grant }
@@ -45,9 +45,9 @@ export type Choice =
 /** `permissions`: those that cover the request's scopes, what lasts longest first. */
 export function chooseGrant(
   { grants, refresher }: ChoiceParts,
-  { clientId, endpoint, account, grantId }: Served,
+  { clientId, endpoint, account, grantId }: GrantRequest,
   permissions: readonly Permission[],
-): Choice {
+): GrantChoice {
   const serving = grants.forEndpoint(endpoint).filter((grant) => isFor(grant, clientId));
   const asked = serving
     .filter((grant) => account === undefined || grant.account === account)
@@ -110,7 +110,7 @@ function likeliest(living: readonly Grant[], permissions: readonly Permission[])
 /** Ids of the grants that the owner means by an account at an endpoint. Throws `not_found`. */
 export function grantsOfAccount(
   grants: Grants,
-  { clientId, endpoint, account }: Required<Omit<Served, 'grantId'>>,
+  { clientId, endpoint, account }: Required<Omit<GrantRequest, 'grantId'>>,
 ): [string, ...string[]] {
   const there = grants.forEndpoint(endpoint).filter((grant) => isLiving(grant) && isFor(grant, clientId));
   const [first, ...more] = there.filter((grant) => grant.account === account).map(({ id }) => id);

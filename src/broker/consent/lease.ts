@@ -5,13 +5,13 @@
  * its time, by the owner's word or with the broker, whichever is first, and leaves the permission or denial on
  * disk as it was.
  */
-import type { Asker, AskerView } from '../questions/asker.ts';
+import type { ClientProcess, ClientProcessView } from '../questions/client-process.ts';
 import type { Permission } from '../records/permission.ts';
 
 export interface Lease {
   readonly permission: Permission;
   /** The run it is bound to, as it was when the user answered; absent: any run, until `permission.until`. */
-  readonly run?: AskerView;
+  readonly run?: ClientProcessView;
   /** For one token. */
   readonly once?: true;
 }
@@ -26,7 +26,7 @@ export class Leases {
   }
 
   /** What is leased to this asker at `now` (milliseconds). A process that runs another program by now has none. */
-  find(clientId: string, endpoint: string, asker: Asker | undefined, now: number): Permission[] {
+  find(clientId: string, endpoint: string, asker: ClientProcess | undefined, now: number): Permission[] {
     // Mostly there is none, and every request asks.
     if (this.#held.length === 0) return [];
     return (

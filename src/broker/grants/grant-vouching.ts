@@ -26,14 +26,14 @@ export interface Difference {
 }
 
 /** `held`: the index says what the vault says. `absent`: the vault has no such item. `strange`: an old item that the index doesn't fit. */
-type Standing = 'held' | 'absent' | 'strange';
+type VouchState = 'held' | 'absent' | 'strange';
 
 /** As many as a person reads; more are counted only. Somebody may write thousands of lines. */
 const maxTold = 50;
 
 export class Vouching {
   readonly #parts: VouchingParts;
-  readonly #standing = new Map<string, Standing>();
+  readonly #states = new Map<string, VouchState>();
   readonly #told = new Map<string, string>();
   #untold = 0;
 
@@ -43,7 +43,7 @@ export class Vouching {
 
   /** Grants that were compared in this run. */
   get checked(): number {
-    return this.#standing.size;
+    return this.#states.size;
   }
 
   /** Of every grant whose line was wrong, the last thing that was. */
@@ -56,24 +56,24 @@ export class Vouching {
     return this.#untold;
   }
 
-  standing(grantId: string): Standing | undefined {
-    return this.#standing.get(grantId);
+  stateOf(grantId: string): VouchState | undefined {
+    return this.#states.get(grantId);
   }
 
   /** The index will follow what was just written to the vault. */
   written(grantId: string): void {
-    this.#standing.set(grantId, 'held');
+    this.#states.set(grantId, 'held');
   }
 
   /** The index did not follow: the next use compares anew. */
   failed(grantId: string): void {
-    this.#standing.delete(grantId);
+    this.#states.delete(grantId);
   }
 
   /** The vault has this. Throws `file_unreadable` where the index can't be mended; nothing is used then. */
   async hold(grantId: string, held: Held): Promise<void> {
     const { grants } = this.#parts;
-    if (this.#standing.get(grantId) === 'held') return;
+    if (this.#states.get(grantId) === 'held') return;
     const before = grants.byId(grantId);
     const verdict = compared(grantId, before, held);
     if (verdict.differing.length > 0) {
@@ -83,13 +83,13 @@ export class Vouching {
         : 'The index had lost it. It was put back from the vault.';
       this.#tell(grantId, before ? `mended: ${verdict.differing.join(' ')}` : 'mended: line', what);
     }
-    this.#standing.set(grantId, 'held');
+    this.#states.set(grantId, 'held');
   }
 
   /** The vault certainly has no such item. */
   missed(grantId: string): void {
-    if (this.#standing.get(grantId) === 'absent') return;
-    this.#standing.set(grantId, 'absent');
+    if (this.#states.get(grantId) === 'absent') return;
+    this.#states.set(grantId, 'absent');
     const grant = this.#parts.grants.byId(grantId);
     // A sign-in that was not finished, or a grant that ended, has none.
     if (grant?.state.kind !== 'active') return;
@@ -102,8 +102,8 @@ export class Vouching {
 
   /** The vault has an item of an older version, and the index no longer says what it said when the vault was first opened. */
   distrusted(grantId: string): void {
-    if (this.#standing.get(grantId) === 'strange') return;
-    this.#standing.set(grantId, 'strange');
+    if (this.#states.get(grantId) === 'strange') return;
+    this.#states.set(grantId, 'strange');
     this.#tell(
       grantId,
       'refused: unbound',

@@ -28,10 +28,10 @@ export function ownerOf(connection: Connection, uid = process.getuid?.()): PeerO
 }
 
 /** `untold`: this system doesn't say whose browser asks. */
-export type Whose = 'own' | 'other' | 'untold';
+export type BrowserOwner = 'own' | 'other' | 'untold';
 
 /** On Linux a connection without a row is nobody's that we know. */
-export function whoseBrowser({ socket }: Pick<IncomingMessage, 'socket'>): Whose {
+export function ownerOfBrowser({ socket }: Pick<IncomingMessage, 'socket'>): BrowserOwner {
   const { remoteAddress, remotePort, localPort } = socket;
   if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return 'other';
   const owner = ownerOf({ remoteAddress, remotePort, localPort });

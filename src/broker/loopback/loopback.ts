@@ -10,12 +10,12 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { anyPort, closeDoor, documentPort, listenAnywhere, listenOn, portOf } from './loopback-doors.ts';
-import type { Door } from './loopback-doors.ts';
+import { anyPort, closeListener, documentPort, listenAnywhere, listenOn, portOf } from './port-listener.ts';
+import type { AddressListener } from './port-listener.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
 import type { Page } from './loopback-page.ts';
-import { whoseBrowser } from './loopback-peer.ts';
-import type { Whose } from './loopback-peer.ts';
+import { ownerOfBrowser } from './loopback-peer.ts';
+import type { BrowserOwner } from './loopback-peer.ts';
 
 /** The path in our client ID metadata document, and of the registrations that older versions made. */
 export const sharedPath = '/callback';
@@ -37,7 +37,7 @@ export const freshRedirect = (): string => `http://127.0.0.1:${anyPort()}${ownPa
 /** Longest request target we look at: a code and a state are far shorter. */
 const maxTargetLength = 8192;
 
-export interface Reply {
+export interface RedirectCallback {
   /** The redirect, as the browser brought it. Holds the authorization code: never log it. */
   readonly url: URL;
   /** Ends the browser's request with what the person should see. */
@@ -47,7 +47,7 @@ export interface Reply {
 export interface Receiver {
   readonly redirectUri: string;
   /** The first reply with this state. Rejects when the signal aborts. */
-  receive(state: string, signal: AbortSignal): Promise<Reply>;
+  receive(state: string, signal: AbortSignal): Promise<RedirectCallback>;
   /** An address of ours that leads this user's browser on to `url` until the signal aborts. */
   leadTo(url: string, signal: AbortSignal): string;
   close(): Promise<void>;
@@ -56,13 +56,13 @@ export interface Receiver {
 /** A reply that somebody waits for: where it must arrive, and who gets it. */
 interface Expected {
   readonly target: URL;
-  readonly resolve: (reply: Reply) => void;
+  readonly resolve: (callback: RedirectCallback) => void;
 }
 
 /** One port with its listeners, shared by the sign-ins whose redirect URIs name this port. */
-interface Listener {
+interface OpenPort {
   readonly port: number;
-  readonly doors: readonly Door[];
+  readonly listeners: readonly AddressListener[];
   /** By state. */
   readonly expected: Map<string, Expected>;
   /** By path: authorization URLs that the browser is led on to. */
@@ -72,18 +72,18 @@ interface Listener {
 
 export interface LoopbackParts {
   /** Whose browser asks. */
-  readonly whose: (request: IncomingMessage) => Whose;
+  readonly ownerOf: (request: IncomingMessage) => BrowserOwner;
   /** One port for everybody, which the operator of a server can allow. */
   readonly fixedPort: number;
 }
 
 export class Loopback {
-  readonly #listeners = new Map<number, Listener>();
+  readonly #ports = new Map<number, OpenPort>();
   readonly #parts: LoopbackParts;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor({ whose = whoseBrowser, fixedPort = documentPort }: Partial<LoopbackParts> = {}) {
-    this.#parts = { whose, fixedPort };
+  constructor({ ownerOf = ownerOfBrowser, fixedPort = documentPort }: Partial<LoopbackParts> = {}) {
+    this.#parts = { ownerOf, fixedPort };
   }
 
   /**
@@ -103,60 +103,60 @@ export class Loopback {
 
   /** Listens for a redirect to this path, on a free port. */
   async openAnywhere(path: string): Promise<Receiver> {
-    const listener = await this.#inTurn(undefined);
-    return this.#receiver(listener, `http://127.0.0.1:${listener.port}${path}`);
+    const openPort = await this.#inTurn(undefined);
+    return this.#receiver(openPort, `http://127.0.0.1:${openPort.port}${path}`);
   }
 
   /** One after another: two sign-ins with one port must find the same listener. */
-  async #inTurn(port: number | undefined): Promise<Listener> {
+  async #inTurn(port: number | undefined): Promise<OpenPort> {
     const opened = this.#turn.then(() => this.#listener(port));
     this.#turn = opened.catch(() => undefined);
     return opened;
   }
 
-  async #listener(wanted: number | undefined): Promise<Listener> {
-    const shared = wanted === undefined ? undefined : this.#listeners.get(wanted);
+  async #listener(wanted: number | undefined): Promise<OpenPort> {
+    const shared = wanted === undefined ? undefined : this.#ports.get(wanted);
     if (shared) {
       shared.users += 1;
       return shared;
     }
-    const doors = wanted === undefined ? await listenAnywhere() : await listenOn(wanted);
-    const port = portOf(doors[0]);
-    const listener: Listener = { port, doors, expected: new Map(), leads: new Map(), users: 1 };
-    const { whose } = this.#parts;
-    for (const { server } of doors)
-      server.on('request', (request, response) => answer(listener, whose, request, response));
-    this.#listeners.set(listener.port, listener);
-    return listener;
+    const listeners = wanted === undefined ? await listenAnywhere() : await listenOn(wanted);
+    const port = portOf(listeners[0]);
+    const openPort: OpenPort = { port, listeners, expected: new Map(), leads: new Map(), users: 1 };
+    const { ownerOf } = this.#parts;
+    for (const { server } of listeners)
+      server.on('request', (request, response) => answer(openPort, ownerOf, request, response));
+    this.#ports.set(openPort.port, openPort);
+    return openPort;
   }
 
-  #receiver(listener: Listener, redirectUri: string): Receiver {
+  #receiver(openPort: OpenPort, redirectUri: string): Receiver {
     const target = new URL(redirectUri);
     let isOpen = true;
     return {
       redirectUri,
-      receive: (state, signal) => receive(listener, target, state, signal),
-      leadTo: (url, signal) => leadTo(listener, url, signal),
+      receive: (state, signal) => receive(openPort, target, state, signal),
+      leadTo: (url, signal) => leadTo(openPort, url, signal),
       close: async () => {
         if (!isOpen) return;
         isOpen = false;
-        listener.users -= 1;
-        if (listener.users > 0) return;
-        this.#listeners.delete(listener.port);
-        await Promise.all(listener.doors.map(closeDoor));
+        openPort.users -= 1;
+        if (openPort.users > 0) return;
+        this.#ports.delete(openPort.port);
+        await Promise.all(openPort.listeners.map(closeListener));
       },
     };
   }
 }
 
 async function receive(
-  { expected }: Listener,
+  { expected }: OpenPort,
   target: URL,
   state: string,
   signal: AbortSignal,
-): Promise<Reply> {
+): Promise<RedirectCallback> {
   signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const { promise, resolve, reject } = Promise.withResolvers<RedirectCallback>();
   const abort = (): void => reject(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   expected.set(state, { target, resolve });
@@ -168,7 +168,7 @@ async function receive(
   }
 }
 
-function leadTo({ leads, port }: Listener, url: string, signal: AbortSignal): string {
+function leadTo({ leads, port }: OpenPort, url: string, signal: AbortSignal): string {
   signal.throwIfAborted();
   const path = `/${unguessable()}`;
   leads.set(path, url);
@@ -178,11 +178,11 @@ function leadTo({ leads, port }: Listener, url: string, signal: AbortSignal): st
 
 const originOf = (port: number): string => new URL(`http://127.0.0.1:${port}`).origin;
 
-type Ask = (request: IncomingMessage) => Whose;
+type Ask = (request: IncomingMessage) => BrowserOwner;
 
-function answer(listener: Listener, whose: Ask, request: IncomingMessage, response: ServerResponse): void {
-  const { expected } = listener;
-  const onward = leadFor(listener, whose, request);
+function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, response: ServerResponse): void {
+  const { expected } = openPort;
+  const onward = leadFor(openPort, ownerOf, request);
   if (onward !== undefined) {
     // RFC 9700 §4.12: 303, so that the browser goes on with a GET. Nothing stores or repeats this address.
     response.writeHead(303, { ...pageHeaders, location: onward });
@@ -192,7 +192,7 @@ function answer(listener: Listener, whose: Ask, request: IncomingMessage, respon
   const state = expectedState(request, expected);
   const wanted = state === undefined ? undefined : expected.get(state);
   const url = wanted && matching(request, wanted.target);
-  if (!url || state === undefined || whose(request) === 'other') {
+  if (!url || state === undefined || ownerOf(request) === 'other') {
     end(response, 400, 'unexpected');
     return;
   }
@@ -207,13 +207,13 @@ function answer(listener: Listener, whose: Ask, request: IncomingMessage, respon
  * Where this browser is led on to. Again and again while the sign-in waits, so that a reload or a prefetch uses
  * nothing up; once where the system doesn't tell whose browser asks, since another user's may ask after it.
  */
-function leadFor({ leads, port }: Listener, whose: Ask, request: IncomingMessage): string | undefined {
+function leadFor({ leads, port }: OpenPort, ownerOf: Ask, request: IncomingMessage): string | undefined {
   const { method, url = '', headers } = request;
   const path = [...leads.keys()].find((one) => isSame(url, one));
   if (path === undefined || method !== 'GET') return undefined;
   // DNS rebinding: a page under a foreign name reaches us only with that name in Host.
   if (headers.host !== new URL(originOf(port)).host) return undefined;
-  const owner = whose(request);
+  const owner = ownerOf(request);
   if (owner === 'other' || (owner === 'untold' && isAhead(headers))) return undefined;
   const onward = leads.get(path);
   if (owner === 'untold') leads.delete(path);

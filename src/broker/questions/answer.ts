@@ -28,7 +28,7 @@ export interface Terms {
 
 type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
 
-export interface Reply extends Terms {
+export interface Decision extends Terms {
   readonly verdict: Verdict;
 }
 
@@ -80,7 +80,7 @@ function nothingBefore(name: string): KeyturnError {
 }
 
 /** `conflict` for a question whose asker isn't the one that was shown; else undefined. */
-export function changedAsker(question: Question): KeyturnError | undefined {
+export function changedClient(question: Question): KeyturnError | undefined {
   // Nobody's process is shown on the others.
   if (question.kind !== 'allow' && question.kind !== 'pair' && question.kind !== 'command') return undefined;
   if (question.asker?.standing() !== 'changed') return undefined;

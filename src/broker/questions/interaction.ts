@@ -7,8 +7,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { changedAsker, refuseTerms } from './answer.ts';
-import type { Answer, Reply, Terms, Verdict } from './answer.ts';
+import { changedClient, refuseTerms } from './answer.ts';
+import type { Answer, Decision, Terms, Verdict } from './answer.ts';
 import type { Question } from './question.ts';
 
 export type { Question } from './question.ts';
@@ -21,7 +21,7 @@ export interface Interaction {
 }
 
 interface Open extends Interaction {
-  readonly settle: (reply: Reply) => void;
+  readonly settle: (askWithTerms: Decision) => void;
   readonly withdraw: (reason: unknown) => void;
 }
 
@@ -63,9 +63,9 @@ export class Interactions {
     await this.#mayAsk?.();
   }
 
-  /** Opens a question and waits for its answer. Rejects as `reply` does. */
+  /** Opens a question and waits for its answer. Rejects as `askWithTerms` does. */
   async ask(question: Question, signal: AbortSignal): Promise<Verdict> {
-    return (await this.reply(question, signal)).verdict;
+    return (await this.askWithTerms(question, signal)).verdict;
   }
 
   /**
@@ -73,7 +73,7 @@ export class Interactions {
    * when it is withdrawn, with `rate_limited` when too many stand open, with what `end` was given, and
    * where a yes could not count.
    */
-  async reply(question: Question, signal: AbortSignal): Promise<Reply> {
+  async askWithTerms(question: Question, signal: AbortSignal): Promise<Decision> {
     signal.throwIfAborted();
     if (this.#mayAsk) {
       await this.#mayAsk();
@@ -82,7 +82,7 @@ export class Interactions {
     if (this.#ended) throw this.#ended;
     this.#refuseTooMany(question);
     const id = randomBytes(4).toString('hex');
-    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+    const { promise, resolve, reject } = Promise.withResolvers<Decision>();
     const open = { id, question, createdAt: this.#now(), settle: resolve, withdraw: reject };
     this.#open.set(id, open);
     const withdraw = (): void => reject(signal.reason);
@@ -128,7 +128,7 @@ export class Interactions {
         hint: 'It may be answered, withdrawn or too old. `keyturn pending` lists the open ones.',
       });
     }
-    const changed = answer === 'later' ? undefined : changedAsker(open.question);
+    const changed = answer === 'later' ? undefined : changedClient(open.question);
     if (changed) {
       open.settle({ verdict: 'void' });
       throw changed;

@@ -1,7 +1,7 @@
 /** What the person is asked: the kinds of question, and what each shows. No secret, but for a code that is the person's own to type. */
-import type { AskerView } from './asker.ts';
+import type { ClientProcessView } from './client-process.ts';
 import type { OverrideName } from '../records/override.ts';
-import type { Asked, SignInMethod } from './starter.ts';
+import type { SignInDetails, SignInMethod } from './starter.ts';
 
 /** What a command of the owner's would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
 export type ApprovalRequest =
@@ -81,7 +81,7 @@ export interface WrittenSetting {
 }
 
 /** What the card of a sign-in shows, however the person reaches the issuer. */
-interface SignInQuestion extends Asked {
+interface SignInQuestion extends SignInDetails {
   readonly endpoint: string;
   readonly issuer: string;
 }
@@ -97,7 +97,7 @@ export type Question =
       /** The grant that would serve; a yes names it in the permission. Absent where nobody has signed in yet. */
       readonly grant?: OfferedGrant;
       /** As it was when it asked. */
-      readonly asker?: AskerView;
+      readonly asker?: ClientProcessView;
       /** Whether something is allowed it there now, that a yes "as before" could be held to. */
       readonly isAllowed?: () => boolean;
     }
@@ -106,7 +106,7 @@ export type Question =
       readonly clientName: string;
       /** Six digits that the program shows too. */
       readonly code: string;
-      readonly asker?: AskerView;
+      readonly asker?: ClientProcessView;
     }
   | (SignInQuestion & {
       readonly kind: 'login';
@@ -159,5 +159,5 @@ export type Question =
       readonly kind: 'command';
       readonly request: ApprovalRequest;
       /** The process that runs the command, as it was when it asked. */
-      readonly asker: AskerView;
+      readonly asker: ClientProcessView;
     };

@@ -14,7 +14,7 @@ export type Starter =
   | { readonly by: 'command'; readonly connection: number };
 
 /** What a question says of every sign-in, besides where it leads. */
-export interface Asked {
+export interface SignInDetails {
   /** The label that the sign-in was asked for; absent: none was named. */
   readonly account?: string;
   /** Who is signed in there, where nobody is by that label: it would be a new account. */
@@ -23,7 +23,7 @@ export interface Asked {
   readonly starter?: Starter;
 }
 
-export function askedFor({ account, beside, starter }: Asked): Asked {
+export function signInDetails({ account, beside, starter }: SignInDetails): SignInDetails {
   return {
     ...(account === undefined ? {} : { account }),
     ...(beside === undefined ? {} : { beside }),
@@ -32,6 +32,6 @@ export function askedFor({ account, beside, starter }: Asked): Asked {
 }
 
 /** True for the connection that started this sign-in. */
-export function isStartedBy({ starter }: Asked, connection: number): boolean {
+export function isStartedBy({ starter }: SignInDetails, connection: number): boolean {
   return starter?.by === 'command' && starter.connection === connection;
 }

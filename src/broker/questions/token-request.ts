@@ -1,14 +1,14 @@
 /** What a local client asks and what it gets. The wire's names are the ipc layer's business. */
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { withoutOfflineAccess, union } from '../../oauth/base/scope.ts';
-import type { Asker } from './asker.ts';
+import type { ClientProcess } from './client-process.ts';
 import type { Permission } from '../records/permission.ts';
 
 export interface TokenRequest {
   /** Who asks, as the socket proved it. */
   readonly clientId: string;
   /** Which of its processes. */
-  readonly asker?: Asker;
+  readonly asker?: ClientProcess;
   /** The protected server's endpoint URL as the user knows it. */
   readonly resource: string;
   readonly scope?: readonly string[];

@@ -56,7 +56,7 @@ const serverPlaceSchema = z.object({
   isByMetadata: z.boolean().optional(),
 });
 
-export type ServerPlace = Readonly<z.infer<typeof serverPlaceSchema>>;
+export type MetadataSource = Readonly<z.infer<typeof serverPlaceSchema>>;
 
 /**
  * A refresh whose outcome isn't known. Durable before the request leaves, gone with the outcome: one
@@ -69,7 +69,7 @@ const attemptSchema = z.object({
   isUnanswered: z.boolean().optional(),
 });
 
-export type Attempt = z.infer<typeof attemptSchema>;
+export type RefreshAttempt = z.infer<typeof attemptSchema>;
 
 /** Whose grant it is: every program's that a permission names it for, or one program's alone. */
 const purposeSchema = z.discriminatedUnion('kind', [

@@ -78,7 +78,7 @@ export class Permissions {
   }
 
   /** Whether it is in force or not. */
-  asRead(place: Place): AsRead {
+  asRead(place: PermissionKey): AsRead {
     return { read: recordAt(this.#file.items, place) };
   }
 
@@ -165,17 +165,20 @@ export function carriedOver(
   };
 }
 
-type Place = Pick<Permission, 'clientId' | 'endpoint'>;
+type PermissionKey = Pick<Permission, 'clientId' | 'endpoint'>;
 
-function recordAt(items: readonly Permission[], { clientId, endpoint }: Place): Permission | undefined {
+function recordAt(
+  items: readonly Permission[],
+  { clientId, endpoint }: PermissionKey,
+): Permission | undefined {
   return items.find((p) => p.clientId === clientId && p.endpoint === endpoint);
 }
 
-function refuseOther(items: readonly Permission[], place: Place, from: AsRead | undefined): void {
+function refuseOther(items: readonly Permission[], place: PermissionKey, from: AsRead | undefined): void {
   if (from && recordAt(items, place) !== from.read) throw changedMeanwhile(place);
 }
 
-function others(items: readonly Permission[], { clientId, endpoint }: Place): Permission[] {
+function others(items: readonly Permission[], { clientId, endpoint }: PermissionKey): Permission[] {
   return items.filter((p) => p.clientId !== clientId || p.endpoint !== endpoint);
 }
 
@@ -187,7 +190,7 @@ function allows(permission: Permission, now: number): boolean {
   return permission.decision === 'allow' && isInForce(permission, now);
 }
 
-function changedMeanwhile({ endpoint }: Place): KeyturnError {
+function changedMeanwhile({ endpoint }: PermissionKey): KeyturnError {
   return new KeyturnError('conflict', `The permission for ${endpoint} changed in the meantime.`, {
     hint: 'Try again: the newer decision counts.',
   });

@@ -29,34 +29,34 @@ export function isRefusal(error: unknown): error is KeyturnError {
   return refusals.has(reasonOf(error));
 }
 
-interface Standing {
+interface CountedRefusal {
   readonly error: KeyturnError;
   readonly inARow: number;
 }
 
 export class RefreshRefusals {
   /** By grant, or by grant and scope set. */
-  readonly #standing = new Map<string, Standing>();
+  readonly #counted = new Map<string, CountedRefusal>();
 
   /** True where it was the last one that the server gets. */
   add(key: string, error: KeyturnError): boolean {
-    const inARow = (this.#standing.get(key)?.inARow ?? 0) + 1;
-    this.#standing.set(key, { error, inARow });
+    const inARow = (this.#counted.get(key)?.inARow ?? 0) + 1;
+    this.#counted.set(key, { error, inARow });
     return inARow >= maxInARow;
   }
 
   last(key: string): KeyturnError | undefined {
-    return this.#standing.get(key)?.error;
+    return this.#counted.get(key)?.error;
   }
 
   clear(key: string): void {
-    this.#standing.delete(key);
+    this.#counted.delete(key);
   }
 
   /** Forgets every refusal whose key begins so. */
   forget(start: string): void {
-    for (const key of this.#standing.keys()) {
-      if (key.startsWith(start)) this.#standing.delete(key);
+    for (const key of this.#counted.keys()) {
+      if (key.startsWith(start)) this.#counted.delete(key);
     }
   }
 }

@@ -187,7 +187,7 @@ export function anotherSignedIn(
   );
 }
 
-/** The server ended it together with one that the user revoked (sibling.ts). */
+/** The server ended it together with one that the user revoked (login-required.ts). */
 export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
   const why = state.kind === 'loginRequired' ? state.why : 'it ended';
   return new KeyturnError('login_required', `The grant for ${endpoint} needs a new sign-in: ${why}.`, {

@@ -55,7 +55,7 @@ export interface RejectionOutcome {
 }
 
 /** A pause that stands now. */
-export interface StandingRefusal {
+export interface RefusalPause {
   readonly clientId: string;
   /** Absent: the pause holds for all operations. */
   readonly operation?: string;
@@ -121,7 +121,7 @@ export class TokenRefusals {
   }
 
   /** The pauses that stand for a grant. */
-  standing(grantId: string): StandingRefusal[] {
+  pausesOf(grantId: string): RefusalPause[] {
     const now = this.#now();
     return [...(this.#counted.get(grantId) ?? [])].flatMap(([clientId, { all, byOperation }]) => [
       ...(all.until > now ? [{ clientId, until: all.until }] : []),

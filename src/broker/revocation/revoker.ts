@@ -15,10 +15,10 @@ import type { Clock } from '../../base/clock.ts';
 import { bindingOf } from '../grants/grant-binding.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
 import type { Grant, Grants, Revoked } from '../records/grant.ts';
-import { owedTokens, secretOfOwed } from './owed-tokens.ts';
+import { tokensToRevoke, secretOfRemaining } from './tokens-to-revoke.ts';
 import type { Refresher } from '../tokens/refresher.ts';
-import { tellServer, waitAskedBy } from './server-revocation.ts';
-import type { ServerRevocationParts, Telling, Told } from './server-revocation.ts';
+import { revokeAtServer, waitAskedBy } from './server-revocation.ts';
+import type { ServerRevocationParts, ServerRevocation, AnsweredToken } from './server-revocation.ts';
 import type { TokenCache } from '../tokens/token-cache.ts';
 
 export interface RevokerParts extends ServerRevocationParts {
@@ -141,18 +141,22 @@ async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Pro
   const { refresher, cache, clock } = parts;
   const read = await markedSecret(parts, grant, endOf(grant, clock.wall()));
   const retired = cache.retired(grant.id);
-  const telling = await tellServer(parts, grant, owedTokens(grant, read.secret ?? nothing, retired, clock));
-  const known = { answer: answerIn(telling, state.answer), liveUntil: stillLive(grant, telling) };
+  const outcome = await revokeAtServer(
+    parts,
+    grant,
+    tokensToRevoke(grant, read.secret ?? nothing, retired, clock),
+  );
+  const known = { answer: answerIn(outcome, state.answer), liveUntil: stillLive(grant, outcome) };
   try {
     if (!read.secret && read.failure) throw read.failure;
-    if (telling.left.length > 0) {
-      if (telling.told.length > 0 || retired.length > 0) {
+    if (outcome.left.length > 0) {
+      if (outcome.answered.length > 0 || retired.length > 0) {
         // What is in memory came under a record that the vault had vouched for.
         const binding = read.secret?.binding ?? bindingOf(grant);
-        await refresher.secrets.write(grant.id, secretOfOwed(telling.left, binding));
+        await refresher.secrets.write(grant.id, secretOfRemaining(outcome.left, binding));
       }
       cache.forgetRetired(grant.id);
-      throw telling.failure;
+      throw outcome.failure;
     }
     await refresher.secrets.remove(grant.id);
   } catch (failure) {
@@ -200,17 +204,17 @@ async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<Read
   }
 }
 
-const isConfirmed = ({ revocation }: Told): boolean => revocation === 'confirmed';
+const isConfirmed = ({ revocation }: AnsweredToken): boolean => revocation === 'confirmed';
 
 /**
  * What the receipt will say. The refresh token's end is what counts, where there is one: not every server
  * can end an access token. Undefined while the server hasn't said.
  */
-function answerIn({ told, left }: Telling, before: Revoked['answer']): Revoked['answer'] {
-  const own = told.find(({ token }) => token.isCurrent);
+function answerIn({ answered, left }: ServerRevocation, before: Revoked['answer']): Revoked['answer'] {
+  const own = answered.find(({ token }) => token.isCurrent);
   if (own) return isConfirmed(own) ? 'confirmed' : 'notOffered';
   if (left.some(({ isCurrent }) => isCurrent)) return undefined;
-  return before ?? (told.some(isConfirmed) ? 'confirmed' : undefined);
+  return before ?? (answered.some(isConfirmed) ? 'confirmed' : undefined);
 }
 
 /** Milliseconds: one steady instant, turned into wall-clock time twice, may differ by so much (base/clock.ts). */
@@ -221,11 +225,11 @@ const sameInstant = 1000;
  * for what it doesn't know as well, and what carries its own validity is good wherever it is checked by
  * its signature alone. So only the end of an opaque token is believed.
  */
-function stillLive(grant: Grant, { told, left }: Telling): number {
+function stillLive(grant: Grant, { answered, left }: ServerRevocation): number {
   const expiry = ({ expiresAt = 0 }: { readonly expiresAt?: number | undefined }): number => expiresAt;
-  const isOver = (one: Told): boolean => isConfirmed(one) && !isSelfContained(one.token.value);
-  const ended = told.filter(isOver).map(({ token }) => expiry(token));
-  const alive = [...told.filter((one) => !isOver(one)).map(({ token }) => token), ...left].map(expiry);
+  const isOver = (one: AnsweredToken): boolean => isConfirmed(one) && !isSelfContained(one.token.value);
+  const ended = answered.filter(isOver).map(({ token }) => expiry(token));
+  const alive = [...answered.filter((one) => !isOver(one)).map(({ token }) => token), ...left].map(expiry);
   const newest = grant.liveUntil ?? 0;
   return Math.max(0, ...alive, Math.max(0, ...ended) + sameInstant >= newest ? 0 : newest);
 }

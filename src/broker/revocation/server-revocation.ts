@@ -11,7 +11,7 @@ import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
 import type { Grant } from '../records/grant.ts';
-import type { Owed } from './owed-tokens.ts';
+import type { TokenToRevoke } from './tokens-to-revoke.ts';
 import type { Registrations } from '../records/registrations.ts';
 
 export interface ServerRevocationParts {
@@ -20,54 +20,54 @@ export interface ServerRevocationParts {
   readonly servers: AuthorizationServers;
 }
 
-export interface Told {
-  readonly token: Owed;
+export interface AnsweredToken {
+  readonly token: TokenToRevoke;
   readonly revocation: RevocationResult;
 }
 
-export interface Telling {
-  readonly told: readonly Told[];
-  readonly left: readonly Owed[];
+export interface ServerRevocation {
+  readonly answered: readonly AnsweredToken[];
+  readonly left: readonly TokenToRevoke[];
   /** Why something is left. */
   readonly failure?: unknown;
 }
 
 /** Never throws: what went wrong is in the answer. */
-export async function tellServer(
+export async function revokeAtServer(
   parts: ServerRevocationParts,
   grant: Grant,
-  owed: readonly Owed[],
-): Promise<Telling> {
-  if (owed.length === 0) return { told: [], left: [] };
+  tokens: readonly TokenToRevoke[],
+): Promise<ServerRevocation> {
+  if (tokens.length === 0) return { answered: [], left: [] };
   let server: AuthorizationServer;
   try {
     await parts.registrations.verify();
     server = await parts.servers.of(grant);
   } catch (failure) {
-    return { told: [], left: owed, failure };
+    return { answered: [], left: tokens, failure };
   }
-  const told: Told[] = [];
-  const left: Owed[] = [];
+  const answered: AnsweredToken[] = [];
+  const left: TokenToRevoke[] = [];
   let failure: unknown;
-  for (const token of owed) {
+  for (const token of tokens) {
     if (failure instanceof Unreachable) left.push(token);
     else {
       try {
-        told.push({ token, revocation: await tell(parts, server, grant, token) });
+        answered.push({ token, revocation: await revokeOne(parts, server, grant, token) });
       } catch (error) {
         left.push(token);
         failure = error;
       }
     }
   }
-  return { told, left, ...(left.length === 0 ? {} : { failure }) };
+  return { answered, left, ...(left.length === 0 ? {} : { failure }) };
 }
 
-async function tell(
+async function revokeOne(
   { registrations, network }: ServerRevocationParts,
   server: AuthorizationServer,
   grant: Grant,
-  { value, hint, registrationId }: Owed,
+  { value, hint, registrationId }: TokenToRevoke,
 ): Promise<RevocationResult> {
   const record = registrations.byId(registrationId);
   // RFC 7009 §2.1: only the client that a token was issued to may revoke it, and that one is gone.

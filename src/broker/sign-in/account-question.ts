@@ -7,19 +7,19 @@
 import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../base/errors.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { RevocationResult } from '../../oauth/grants/revocation.ts';
-import type { Errand, Issued, SignInParts } from './errand.ts';
+import type { SignInContext, IssuedTokens, SignInParts } from './sign-in-context.ts';
 import { questionTimeout } from '../questions/interaction.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
 
 /** Resolves with a yes. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
 export async function requireYes(
   parts: SignInParts,
-  errand: Errand,
+  context: SignInContext,
   another: Another,
   signal: AbortSignal,
 ): Promise<void> {
-  const { endpoint } = errand.request;
-  const { issuer } = errand.destination.server;
+  const { endpoint } = context.request;
+  const { issuer } = context.destination.server;
   if (another.kind === 'mismatch') throw knownAlready(endpoint, another);
   const { known, signedIn } = another;
   const over = new AbortController();
@@ -38,8 +38,8 @@ export async function requireYes(
 /** RFC 7009: nobody will use these. Never throws: what went wrong is in the audit log. */
 export async function giveBack(
   parts: SignInParts,
-  { request: { endpoint }, destination: { server } }: Errand,
-  { record, answer }: Issued,
+  { request: { endpoint }, destination: { server } }: SignInContext,
+  { record, answer }: IssuedTokens,
 ): Promise<void> {
   const { registrations, audit, network } = parts;
   const clientSecret = await registrations.secret(record).catch(() => undefined);

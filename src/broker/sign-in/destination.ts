@@ -20,7 +20,7 @@ import { metadataGone } from '../tokens/authorization-servers.ts';
 import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isLiving } from '../records/grant.ts';
-import type { Grant, Grants, ServerPlace } from '../records/grant.ts';
+import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
 import { union } from '../../oauth/base/scope.ts';
 import { canRegister } from './redirect.ts';
 import type { Registrations } from '../records/registrations.ts';
@@ -62,7 +62,7 @@ export interface Destination {
   /** Sent byte for byte. */
   readonly resource: string;
   readonly server: AuthorizationServer;
-  readonly place: ServerPlace;
+  readonly place: MetadataSource;
   /** Scopes of the challenge that counts. */
   readonly challengedScope?: readonly string[];
   /** `scopes_supported` of the protected server. */
@@ -248,7 +248,7 @@ function secretWithoutPlace({ issuer, clientId }: Registration): RuleRefusal {
 async function askServer(
   { servers, rests }: DestinationParts,
   request: ResourceRequest,
-  place: ServerPlace,
+  place: MetadataSource,
 ): Promise<AuthorizationServer> {
   const what = `metadata ${place.identifier}`;
   return rests.ask({ what, isByPerson: isByPerson(request) }, () =>

@@ -16,20 +16,20 @@ import type { Identity } from './redirect.ts';
 import { clientToReplace, giveUp, isReplaceable, useFromNowOn } from './refused-client.ts';
 import type { Refused } from './refused-client.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
-import type { Errand, Keep, SignInParts } from './errand.ts';
-import { askedFor } from '../questions/starter.ts';
+import type { SignInContext, StoreTokens, SignInParts } from './sign-in-context.ts';
+import { signInDetails } from '../questions/starter.ts';
 
 export async function signInByDevice(
   parts: SignInParts,
-  errand: Errand,
-  keep: Keep,
+  context: SignInContext,
+  storeTokens: StoreTokens,
   opened: () => void,
   signal: AbortSignal,
 ): Promise<Grant> {
-  const { record, refused, device, authorization } = await start(parts, errand);
+  const { record, refused, device, authorization } = await start(parts, context);
   opened();
-  const answer = await approval(parts, errand, device, authorization, signal);
-  const grant = await keep({ record, answer });
+  const answer = await approval(parts, context, device, authorization, signal);
+  const grant = await storeTokens({ record, answer });
   await useFromNowOn(parts, record, refused);
   return grant;
 }
@@ -46,19 +46,19 @@ interface Begun extends Started {
 }
 
 /** With a client of ours that the server refuses: once more, with a new one. */
-async function start(parts: SignInParts, errand: Errand): Promise<Begun> {
-  const replaced = clientToReplace(parts, errand);
-  const first = await prepare(parts, errand, replaced);
+async function start(parts: SignInParts, context: SignInContext): Promise<Begun> {
+  const replaced = clientToReplace(parts, context);
+  const first = await prepare(parts, context, replaced);
   const { identity } = first;
   try {
     return { ...(await first.begin()), ...(replaced === undefined ? {} : { refused: replaced }) };
   } catch (error) {
     if (reasonOf(error) !== 'client_rejected') throw error;
     await giveUp(parts.registrations, identity);
-    if (!isReplaceable(identity, errand.destination.server)) throw error;
+    if (!isReplaceable(identity, context.destination.server)) throw error;
   }
   const refused: Refused = { record: identity.record, saidBy: 'server' };
-  const second = await prepare(parts, errand, refused);
+  const second = await prepare(parts, context, refused);
   try {
     return { ...(await second.begin()), refused };
   } catch (error) {
@@ -70,7 +70,7 @@ async function start(parts: SignInParts, errand: Errand): Promise<Begun> {
 /** The same identity as with a browser. */
 async function prepare(
   parts: SignInParts,
-  { request, destination, scope }: Errand,
+  { request, destination, scope }: SignInContext,
   refused?: Refused,
 ): Promise<{ readonly identity: Identity; begin(): Promise<Started> }> {
   const { server, resource } = destination;
@@ -100,7 +100,7 @@ async function prepare(
 /** Asks as often as the server allows until the person is done; `expiresAt` of the code ends it. */
 async function approval(
   parts: SignInParts,
-  { request, destination }: Errand,
+  { request, destination }: SignInContext,
   device: DeviceRequest,
   authorization: DeviceAuthorization,
   signal: AbortSignal,
@@ -115,7 +115,7 @@ async function approval(
     issuer,
     userCode,
     url: verificationUri,
-    ...askedFor(request),
+    ...signInDetails(request),
     ...(verificationUriComplete === undefined ? {} : { completeUrl: verificationUriComplete }),
   } as const;
   const refused = parts.interactions.ask(question, either).then((): never => {

@@ -10,7 +10,7 @@ import type { AuthorizationServer } from '../../oauth/discovery/authorization-se
 import { includesOfflineAccess } from '../../oauth/base/scope.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import type { Refresher } from '../tokens/refresher.ts';
-import type { Asked } from '../questions/starter.ts';
+import type { SignInDetails } from '../questions/starter.ts';
 
 export interface PageOptionsParts {
   readonly grants: Grants;
@@ -48,7 +48,7 @@ export class RefusedPrompts {
 }
 
 /** What the options are chosen by. */
-export interface Page extends Asked {
+export interface Page extends SignInDetails {
   readonly server: AuthorizationServer;
   readonly scope: readonly string[] | undefined;
   /** The grant that the sign-in should renew. */

@@ -19,43 +19,43 @@ import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { namesOf, registeredScope } from './destination.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Page } from '../loopback/loopback-page.ts';
-import type { Reply } from '../loopback/loopback.ts';
+import type { RedirectCallback } from '../loopback/loopback.ts';
 import { ambiguityOf } from './mix-up.ts';
 import { nobodyCame } from '../refusals/pending-refusals.ts';
 import { prepareRedirect } from './redirect.ts';
 import type { Redirect } from './redirect.ts';
 import { clientToReplace, giveUp, ifForgotten, isReplaceable, useFromNowOn } from './refused-client.ts';
 import type { Refused } from './refused-client.ts';
-import type { Errand, Keep, SignInParts } from './errand.ts';
-import { askedFor } from '../questions/starter.ts';
+import type { SignInContext, StoreTokens, SignInParts } from './sign-in-context.ts';
+import { signInDetails } from '../questions/starter.ts';
 
 /** How long a sign-in waits for the person, in milliseconds: time for a password manager and a second factor. */
 export const signInTimeout = 600_000;
 
 export async function signInByPage(
   parts: SignInParts,
-  errand: Errand,
-  keep: Keep,
+  context: SignInContext,
+  storeTokens: StoreTokens,
   opened: () => void,
   signal: AbortSignal,
 ): Promise<Grant> {
-  const page = { parts, errand, keep, opened, signal };
-  const first = await onePage(page, clientToReplace(parts, errand));
+  const page = { parts, context, storeTokens, opened, signal };
+  const first = await onePage(page, clientToReplace(parts, context));
   if ('grant' in first) return first.grant;
-  const second = await onePage({ ...page, errand: withoutPrompts(errand, first.refused) }, first.refused);
+  const second = await onePage({ ...page, context: withoutPrompts(context, first.refused) }, first.refused);
   if ('grant' in second) return second.grant;
   throw second.error;
 }
 
 /** A person who sees an error can't tell whether the server refuses the client or a prompt: neither is sent again. */
-function withoutPrompts(errand: Errand, { saidBy }: Refused): Errand {
-  return saidBy === 'person' ? { ...errand, options: { ...errand.options, prompts: [] } } : errand;
+function withoutPrompts(context: SignInContext, { saidBy }: Refused): SignInContext {
+  return saidBy === 'person' ? { ...context, options: { ...context.options, prompts: [] } } : context;
 }
 
 interface OnePage {
   readonly parts: SignInParts;
-  readonly errand: Errand;
-  readonly keep: Keep;
+  readonly context: SignInContext;
+  readonly storeTokens: StoreTokens;
   readonly opened: () => void;
   readonly signal: AbortSignal;
 }
@@ -65,20 +65,20 @@ type Outcome = { readonly grant: Grant } | { readonly refused: Refused; readonly
 
 /** `refused`: the client of the page before, or the one that the person wants replaced. */
 async function onePage(page: OnePage, refused: Refused | undefined): Promise<Outcome> {
-  const { parts, errand, signal } = page;
-  const { request, destination } = errand;
+  const { parts, context, signal } = page;
+  const { request, destination } = context;
   const http = parts.network(request.endpoint);
-  const wanted = { ...registeredScope(errand), isByPerson: !request.isAutomatic };
+  const wanted = { ...registeredScope(context), isByPerson: !request.isAutomatic };
   const redirect = await prepareRedirect(parts, destination.server, http, wanted, refused);
   try {
     // Kept while the page is open: a client that is removed here meanwhile still gets answers from its issuer.
     const ambiguity = ambiguityOf(parts.registrations.all(), redirect.record);
-    const { url, attempt } = await authorizationRequest(parts, errand, redirect);
+    const { url, attempt } = await authorizationRequest(parts, context, redirect);
     page.opened();
     const shown = { url, attempt, redirect, refused };
-    const reply = await visit(parts, errand, shown, signal);
-    if (reply === 'errorPage') return await instead(page, shown, errorPage(destination.server), 'person');
-    return await finish({ ...page, errand: { ...errand, ambiguity } }, { ...shown, reply });
+    const callback = await visit(parts, context, shown, signal);
+    if (callback === 'errorPage') return await instead(page, shown, errorPage(destination.server), 'person');
+    return await finish({ ...page, context: { ...context, ambiguity } }, { ...shown, callback });
   } finally {
     await redirect.receiver.close();
   }
@@ -86,13 +86,13 @@ async function onePage(page: OnePage, refused: Refused | undefined): Promise<Out
 
 /** What follows a client that is of no use: another one, once in a sign-in. Throws `error` where none may take its place. */
 async function instead(
-  { parts, errand }: Pick<OnePage, 'parts' | 'errand'>,
+  { parts, context }: Pick<OnePage, 'parts' | 'context'>,
   { redirect, refused }: Shown,
   error: unknown,
   saidBy: Refused['saidBy'],
 ): Promise<Outcome> {
   await giveUp(parts.registrations, redirect);
-  if (refused || !isReplaceable(redirect, errand.destination.server)) throw error;
+  if (refused || !isReplaceable(redirect, context.destination.server)) throw error;
   return { refused: { record: redirect.record, saidBy }, error };
 }
 
@@ -103,7 +103,7 @@ function errorPage(server: AuthorizationServer): KeyturnError {
 
 function authorizationRequest(
   parts: SignInParts,
-  { request, destination, scope, options: { prompts, loginHint } }: Errand,
+  { request, destination, scope, options: { prompts, loginHint } }: SignInContext,
   { record, receiver, isNew }: Redirect,
 ): Promise<{ readonly url: string; readonly attempt: AuthorizationAttempt }> {
   const { server, resource } = destination;
@@ -132,17 +132,17 @@ interface Shown {
 /** Shows the sign-in to the person and waits for the browser, for the address it ended at, or for word of an error page. */
 async function visit(
   parts: SignInParts,
-  errand: Errand,
+  context: SignInContext,
   { url, attempt, redirect, refused: before }: Shown,
   signal: AbortSignal,
-): Promise<Reply | 'errorPage'> {
+): Promise<RedirectCallback | 'errorPage'> {
   // No page for a program that went away in the meantime.
   signal.throwIfAborted();
-  const { request, destination } = errand;
+  const { request, destination } = context;
   const { server, formerIssuer } = destination;
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
-  const told = Promise.withResolvers<Reply | 'errorPage'>();
+  const told = Promise.withResolvers<RedirectCallback | 'errorPage'>();
   const startUrl = request.method === 'browser' ? redirect.receiver.leadTo(url, either) : undefined;
   const hint = openidHint(server, attempt.scope);
   const question = {
@@ -153,7 +153,7 @@ async function visit(
     url,
     ...(hint === undefined ? {} : { hint }),
     ...(before === undefined ? ifForgotten(redirect, server) : {}),
-    ...askedFor(request),
+    ...signInDetails(request),
     ...(startUrl === undefined ? {} : { startUrl }),
     ...(formerIssuer === undefined ? {} : { formerIssuer }),
     ...(before === undefined ? {} : { isNewClient: true as const }),
@@ -166,13 +166,13 @@ async function visit(
   const tooLate = parts.clock.sleep(signInTimeout, either).then((): never => {
     throw nobodyCame(question);
   });
-  const reply = redirect.receiver.receive(attempt.state, either);
-  for (const pending of [refused, tooLate, reply]) pending.catch(() => undefined);
+  const callback = redirect.receiver.receive(attempt.state, either);
+  for (const pending of [refused, tooLate, callback]) pending.catch(() => undefined);
   try {
     // Without a browser the person still has the URL: the question carries it. Not waited for: one
     // that takes long to start must not keep a program that went away from calling the sign-in off.
     if (startUrl !== undefined) parts.openBrowser(startUrl).catch(() => undefined);
-    return await Promise.race([reply, told.promise, refused, tooLate]);
+    return await Promise.race([callback, told.promise, refused, tooLate]);
   } finally {
     over.abort();
   }
@@ -195,31 +195,31 @@ function pastedReply(address: string, attempt: AuthorizationAttempt): URL {
   });
 }
 
-interface OpenedErrand extends Errand {
+interface OpenedContext extends SignInContext {
   /** What could be mixed up with it when its page opened. */
   readonly ambiguity: AmbiguousIssuer | undefined;
 }
 
 interface Arrival extends Shown {
-  readonly reply: Reply;
+  readonly callback: RedirectCallback;
 }
 
 async function finish(
-  page: Omit<OnePage, 'errand'> & { readonly errand: OpenedErrand },
+  page: Omit<OnePage, 'context'> & { readonly context: OpenedContext },
   arrival: Arrival,
 ): Promise<Outcome> {
-  const { parts, errand, keep } = page;
-  const { redirect, reply, refused } = arrival;
+  const { parts, context, storeTokens } = page;
+  const { redirect, callback, refused } = arrival;
   const { record } = redirect;
   let isShown = false;
   const show = (what: Page): void => {
     // One answer to one request: whoever is asked in Keyturn has been told so already.
-    if (!isShown) reply.show(what);
+    if (!isShown) callback.show(what);
     isShown = true;
   };
   try {
-    const answer = await redeem(parts, errand, arrival);
-    const grant = await keep({ record, answer, asking: () => show('asking') });
+    const answer = await redeem(parts, context, arrival);
+    const grant = await storeTokens({ record, answer, asking: () => show('asking') });
     await useFromNowOn(parts, record, refused);
     show('done');
     return { grant };
@@ -247,34 +247,34 @@ function pageFor(error: unknown): Page {
 
 async function redeem(
   parts: SignInParts,
-  { request, destination, ambiguity: before }: OpenedErrand,
+  { request, destination, ambiguity: before }: OpenedContext,
   arrival: Arrival,
 ): Promise<TokenResponse> {
-  const { attempt, redirect, reply } = arrival;
+  const { attempt, redirect, callback } = arrival;
   const { record } = redirect;
   const { server } = destination;
   const clientSecret = await parts.registrations.secret(record);
   // Asked anew: what else this home knows may have changed while the page was open.
   const ambiguity = before ?? ambiguityOf(parts.registrations.all(), record);
   requireUnchanged(parts, arrival);
-  processAuthorizationResponse(attempt, server, reply.url, ambiguity);
+  processAuthorizationResponse(attempt, server, callback.url, ambiguity);
   return exchangeCode(
     attempt,
     server,
     record.registration,
     clientSecret,
-    reply.url,
+    callback.url,
     parts.network(request.endpoint),
   );
 }
 
 /** RFC 9700 §4.4.2: the answer arrived at the redirect URI of the client that asked, and that client is still ours. */
-function requireUnchanged({ registrations }: SignInParts, { attempt, redirect, reply }: Arrival): void {
+function requireUnchanged({ registrations }: SignInParts, { attempt, redirect, callback }: Arrival): void {
   const { record } = redirect;
   const now = registrations.byId(record.id)?.registration;
   const { clientId, redirectUri } = record.registration;
   const isSame = now?.clientId === clientId && now.redirectUri === redirectUri;
-  const [place, wanted] = [reply.url, new URL(attempt.redirectUri)];
+  const [place, wanted] = [callback.url, new URL(attempt.redirectUri)];
   if (isSame && place.origin === wanted.origin && place.pathname === wanted.pathname) return;
   throw new KeyturnError('login_failed', 'The client of this sign-in was changed while its page was open.', {
     rule: 'RFC 9700 §4.4.2: an answer counts at the redirect URI of its own client',

@@ -16,7 +16,7 @@ import { isWithin } from '../../oauth/base/scope.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
 import type { Clock } from '../../base/clock.ts';
-import { documentPort, spareDocumentPort } from '../loopback/loopback-doors.ts';
+import { documentPort, spareDocumentPort } from '../loopback/port-listener.ts';
 import { sharedPath } from '../loopback/loopback.ts';
 import type { Loopback, Receiver } from '../loopback/loopback.ts';
 import { documentElsewhere, documentShared, hasOwnPath } from './mix-up.ts';
@@ -45,7 +45,7 @@ export interface Redirect extends Identity {
 }
 
 /** What a client is registered for. */
-export interface Wanted extends Pick<DynamicRegistration, 'scope' | 'needsScope' | 'isDevice'> {
+export interface WantedClient extends Pick<DynamicRegistration, 'scope' | 'needsScope' | 'isDevice'> {
   /** Of `scope`, what this sign-in asks for. */
   readonly now?: readonly string[];
   readonly isByPerson: boolean;
@@ -71,10 +71,10 @@ export const documentRedirectUris = [
   `http://localhost${sharedPath}`,
 ] as const;
 
-type Known = Pick<RedirectParts, 'servers' | 'registrations' | 'clientMetadataUrl'>;
+type IdentityParts = Pick<RedirectParts, 'servers' | 'registrations' | 'clientMetadataUrl'>;
 
 /** How we would be known at this server (spec, Client registration). Throws `registration_required`. */
-export function canRegister(parts: Known, server: AuthorizationServer): RegistrationChoice {
+export function canRegister(parts: IdentityParts, server: AuthorizationServer): RegistrationChoice {
   // RFC 7591 §3.2.1: client_secret_expires_at is the server's own time.
   const now = parts.servers.timeAt(server.issuer);
   const known = knownAs(parts, server)?.registration;
@@ -97,7 +97,7 @@ export function canRegister(parts: Known, server: AuthorizationServer): Registra
  * in use at another issuer isn't used where the answer may name no issuer.
  */
 export function knownAs(
-  { registrations, servers, clientMetadataUrl }: Known,
+  { registrations, servers, clientMetadataUrl }: IdentityParts,
   server: AuthorizationServer,
 ): RegistrationRecord | undefined {
   const record = registrations.for(server.issuer, servers.timeAt(server.issuer));
@@ -117,7 +117,7 @@ export async function prepareRedirect(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
-  wanted: Wanted,
+  wanted: WantedClient,
   refused?: Unusable,
 ): Promise<Redirect> {
   if (refused) {
@@ -153,7 +153,7 @@ async function replaced(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
-  wanted: Wanted,
+  wanted: WantedClient,
   needsScope: boolean,
 ): Promise<Redirect | undefined> {
   if (server.registrationEndpoint === undefined) return undefined;
@@ -174,7 +174,7 @@ export async function prepareIdentity(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
-  wanted: Wanted,
+  wanted: WantedClient,
   refused?: Unusable,
 ): Promise<Identity> {
   const existing = knownAs(parts, server);
@@ -195,17 +195,20 @@ async function withoutListener({ receiver, record, isNew }: Redirect): Promise<I
 }
 
 /** A server may refuse a client the scopes that it did not register. */
-function coversScope({ registration: { scope } }: RegistrationRecord, { now = [] }: Wanted): boolean {
+function coversScope({ registration: { scope } }: RegistrationRecord, { now = [] }: WantedClient): boolean {
   return scope === undefined || isWithin(now, scope);
 }
 
-function mayBeUsed(existing: RegistrationRecord, wanted: Wanted): boolean {
+function mayBeUsed(existing: RegistrationRecord, wanted: WantedClient): boolean {
   const isCovered = existing.registration.source !== 'dynamic' || coversScope(existing, wanted);
   return isCovered && servesDevice(existing, wanted);
 }
 
 /** A registration of ours that a page was enough for doesn't serve for another device. */
-function servesDevice({ registration: { grantTypes } }: RegistrationRecord, { isDevice }: Wanted): boolean {
+function servesDevice(
+  { registration: { grantTypes } }: RegistrationRecord,
+  { isDevice }: WantedClient,
+): boolean {
   return !isDevice || grantTypes === undefined || grantTypes.includes(deviceGrant);
 }
 
@@ -237,7 +240,7 @@ async function listenFor({ loopback }: RedirectParts, record: RegistrationRecord
 async function successor(
   parts: RedirectParts,
   server: AuthorizationServer,
-  wanted: Wanted,
+  wanted: WantedClient,
   { record }: Unusable,
 ): Promise<Redirect | undefined> {
   const current = knownAs(parts, server);
@@ -253,7 +256,7 @@ async function registered(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
-  wanted: Wanted,
+  wanted: WantedClient,
 ): Promise<Redirect> {
   return (await onTrial(parts, server, wanted)) ?? registeredNow(parts, server, http, wanted);
 }
@@ -261,7 +264,7 @@ async function registered(
 async function onTrial(
   parts: RedirectParts,
   { issuer }: AuthorizationServer,
-  wanted: Wanted,
+  wanted: WantedClient,
 ): Promise<Redirect | undefined> {
   const record = parts.registrations.onTrial(issuer, parts.servers.timeAt(issuer));
   if (!record || !mayBeUsed(record, wanted)) return undefined;
@@ -272,7 +275,7 @@ async function registeredNow(
   parts: RedirectParts,
   server: AuthorizationServer,
   http: Http,
-  wanted: Wanted,
+  wanted: WantedClient,
 ): Promise<Redirect> {
   const listening: Receiver[] = [];
   try {
@@ -313,7 +316,7 @@ async function register(
   server: AuthorizationServer,
   redirectUris: AsyncIterable<string>,
   http: Http,
-  wanted: Wanted,
+  wanted: WantedClient,
 ): Promise<RegistrationRecord> {
   const { now: _now, isByPerson, ...request } = wanted;
   const asking = { what: `registration ${server.issuer}`, isByPerson };

@@ -5,7 +5,7 @@
  * Invariant: what the user entered is never replaced, and a client is replaced once in a sign-in.
  */
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import type { Errand, SignInParts } from './errand.ts';
+import type { SignInContext, SignInParts } from './sign-in-context.ts';
 import type { Question } from '../questions/question.ts';
 import { knownAs } from './redirect.ts';
 import type { Identity, RedirectParts } from './redirect.ts';
@@ -24,7 +24,10 @@ export interface Refused {
 }
 
 /** The client that this sign-in does without from its beginning. Throws `conflict` for one that the user entered. */
-export function clientToReplace(parts: RedirectParts, { request, destination }: Errand): Refused | undefined {
+export function clientToReplace(
+  parts: RedirectParts,
+  { request, destination }: SignInContext,
+): Refused | undefined {
   const record = request.isNewClient === true ? knownAs(parts, destination.server) : undefined;
   if (!record) return undefined;
   const { source, issuer, clientId } = record.registration;

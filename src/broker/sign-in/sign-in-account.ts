@@ -10,7 +10,7 @@ import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { defaultAccount, isLiving, subjectOf } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
 
-export interface Returned {
+export interface SignedIn {
   readonly answer: Pick<TokenResponse, 'subject'>;
   /** The label the user chose. */
   readonly account?: string;
@@ -19,15 +19,15 @@ export interface Returned {
 }
 
 /** Where its tokens would be kept: in a grant that is there, or in a new one of this account. */
-interface Place {
+interface TargetGrant {
   readonly grant: Grant | undefined;
   readonly account: string;
 }
 
-export type Whose =
-  | (Place & { readonly kind: 'expected' })
+export type AccountMatch =
+  | (TargetGrant & { readonly kind: 'expected' })
   /** The person decides. `known`: the accounts that it could have been, `signedIn` the subject that the answer names. */
-  | (Place & {
+  | (TargetGrant & {
       readonly kind: 'another';
       readonly known: readonly string[];
       readonly signedIn: string | undefined;
@@ -40,13 +40,13 @@ export type Whose =
       readonly signedIn: string;
     };
 
-export type Mismatch = Extract<Whose, { readonly kind: 'mismatch' }>;
+export type Mismatch = Extract<AccountMatch, { readonly kind: 'mismatch' }>;
 
 /** Not the account that the sign-in was for. */
-export type Another = Exclude<Whose, { readonly kind: 'expected' }>;
+export type Another = Exclude<AccountMatch, { readonly kind: 'expected' }>;
 
 /** `there`: the shared grants for this resource at this issuer. */
-export function whoseSignIn(there: readonly Grant[], { answer, account, grantId }: Returned): Whose {
+export function matchAccount(there: readonly Grant[], { answer, account, grantId }: SignedIn): AccountMatch {
   const signedIn = answer.subject?.subject;
   const meant = there.find(({ id }) => id === grantId) ?? there.find((grant) => grant.account === account);
   if (meant && isSame(meant, signedIn)) return { kind: 'expected', grant: meant, account: meant.account };
@@ -76,7 +76,11 @@ function grantOf(there: readonly Grant[], signedIn: string | undefined): Grant |
 }
 
 /** What is kept of whoever signed in, if it is kept. A new label begins a new grant. */
-function ownPlace(there: readonly Grant[], label: string | undefined, signedIn: string | undefined): Place {
+function ownPlace(
+  there: readonly Grant[],
+  label: string | undefined,
+  signedIn: string | undefined,
+): TargetGrant {
   const account = label ?? signedIn ?? defaultAccount;
   if (label !== undefined) return { account, grant: undefined };
   const grant =

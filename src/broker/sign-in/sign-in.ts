@@ -15,9 +15,9 @@ import { giveBack, requireYes } from './account-question.ts';
 import { findDestination, namesOf, requireSignIn } from './destination.ts';
 import type { Destination } from './destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
-import type { Errand, Issued, OnPage, SignInParts, SignInRequest } from './errand.ts';
-import { keepGrant } from './grant-keeping.ts';
-import type { MayKeep } from './grant-keeping.ts';
+import type { SignInContext, IssuedTokens, OnPage, SignInParts, SignInRequest } from './sign-in-context.ts';
+import { storeGrant } from './store-grant.ts';
+import type { ConfirmAccount } from './store-grant.ts';
 import type { Grant } from '../records/grant.ts';
 import { pageOptions } from './page-options.ts';
 import type { Page, PageOptions } from './page-options.ts';
@@ -48,12 +48,12 @@ async function signInNow(
   const { server } = destination;
   const scope = scopeFor(request, destination);
   const options = await optionsFor(parts, request, { server, scope });
-  const errand: Errand = { request, destination, scope, options };
+  const context: SignInContext = { request, destination, scope, options };
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
   // Nobody signs in there, so that nobody is asked who it was.
   if (record) {
-    const answer = await askUnattended(parts, errand, record);
-    return keepIssued(parts, errand, { record, answer }, async () => undefined);
+    const answer = await askUnattended(parts, context, record);
+    return storeTokens(parts, context, { record, answer }, async () => undefined);
   }
   if (request.isUnattended) throw needsPerson(request.endpoint);
   // Neither a client nor a page for a sign-in that nobody could be asked about.
@@ -62,13 +62,13 @@ async function signInNow(
   requireSignIn(parts, server, request.method);
   const way = request.method === 'device' ? signInByDevice : signInByPage;
   return onPage(async (opened, closed) => {
-    const visit = (one: Errand): Promise<Grant> =>
-      way(parts, one, (issued) => keepWanted(parts, one, issued, { closed, signal }), opened, signal);
+    const visit = (one: SignInContext): Promise<Grant> =>
+      way(parts, one, (tokens) => storeConfirmed(parts, one, tokens, { closed, signal }), opened, signal);
     try {
-      return await visit(errand);
+      return await visit(context);
     } catch (error) {
       if (!(error instanceof PromptRefused)) throw error;
-      const grant = await visit({ ...errand, options: { ...options, prompts: [] } });
+      const grant = await visit({ ...context, options: { ...options, prompts: [] } });
       parts.refusedPrompts.add(server.issuer, options.prompts);
       return grant;
     }
@@ -99,10 +99,10 @@ function refuseMovedClient(
 
 async function askUnattended(
   parts: SignInParts,
-  errand: Errand,
+  context: SignInContext,
   record: RegistrationRecord,
 ): Promise<TokenResponse> {
-  const { destination, scope, request } = errand;
+  const { destination, scope, request } = context;
   const overrides = parts.overrides.for(request.endpoint, ...namesOf(destination));
   const asked = { destination, record, scope, overrides };
   return requestUnattended(parts.registrations, asked, parts.network(request.endpoint));
@@ -112,33 +112,33 @@ async function askUnattended(
  * Another account than was expected is kept with the person's yes only; else its tokens go back. The question may stay
  * open for long, and no page is open meanwhile.
  */
-async function keepWanted(
+async function storeConfirmed(
   parts: SignInParts,
-  errand: Errand,
-  issued: Issued,
+  context: SignInContext,
+  tokens: IssuedTokens,
   { closed, signal }: { readonly closed: () => void; readonly signal: AbortSignal },
 ): Promise<Grant> {
-  return keepIssued(parts, errand, issued, async (another) => {
+  return storeTokens(parts, context, tokens, async (another) => {
     if (another.kind === 'another') {
-      issued.asking?.();
+      tokens.asking?.();
       closed();
     }
     try {
-      await requireYes(parts, errand, another, signal);
+      await requireYes(parts, context, another, signal);
     } catch (error) {
-      await giveBack(parts, errand, issued);
+      await giveBack(parts, context, tokens);
       throw error;
     }
   });
 }
 
-async function keepIssued(
+async function storeTokens(
   parts: SignInParts,
-  { request, destination, scope, options }: Errand,
-  { record, answer }: Issued,
-  mayKeep: MayKeep,
+  { request, destination, scope, options }: SignInContext,
+  { record, answer }: IssuedTokens,
+  confirmAccount: ConfirmAccount,
 ): Promise<Grant> {
-  const arrived = {
+  const received = {
     endpoint: request.endpoint,
     resource: destination.resource,
     issuer: destination.server.issuer,
@@ -151,7 +151,7 @@ async function keepIssued(
     ...(request.account === undefined ? {} : { account: request.account }),
     ...(request.grantId === undefined ? {} : { grantId: request.grantId }),
   };
-  return keepGrant(parts, arrived, mayKeep);
+  return storeGrant(parts, received, confirmAccount);
 }
 
 function scopeFor(request: SignInRequest, destination: Destination): string[] | undefined {

@@ -15,7 +15,7 @@ import { PageQueue, patientWith } from './page-queue.ts';
 import type { Permissions } from '../records/permission.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { signIn } from './sign-in.ts';
-import type { OnPage, SignInParts, SignInRequest } from './errand.ts';
+import type { OnPage, SignInParts, SignInRequest } from './sign-in-context.ts';
 import type { Question } from '../questions/question.ts';
 import { isStartedBy } from '../questions/starter.ts';
 
@@ -26,8 +26,8 @@ export interface SignInsParts extends Omit<SignInParts, 'refusedPrompts'> {
 }
 
 type Page = Extract<Question, { readonly kind: 'login' }>;
-type Asked = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
-type AskedByUser = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
+type AutomaticSignIn = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
+type UserSignIn = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
 
 export class SignIns {
   readonly #parts: SignInsParts & SignInParts;
@@ -71,7 +71,7 @@ export class SignIns {
   }
 
   /** Under a permission. Throws `conflict` when the page is no longer needed: look at the grant again. */
-  async automatic(asked: Asked, caller: AbortSignal): Promise<Grant> {
+  async automatic(asked: AutomaticSignIn, caller: AbortSignal): Promise<Grant> {
     const key = keyOf(asked.endpoint, asked.account);
     if (!asked.isUnattended && this.#anew.has(key)) {
       await patientWith(this.#own.get(key), caller);
@@ -123,7 +123,7 @@ export class SignIns {
    * On purpose: no turn to wait for. At a desk a sign-in belongs to who started it: nobody joins another's,
    * because its address is told to its starter alone. Elsewhere equal requests share one.
    */
-  async byUser(asked: AskedByUser, caller: AbortSignal): Promise<Grant> {
+  async byUser(asked: UserSignIn, caller: AbortSignal): Promise<Grant> {
     // Two spellings of one endpoint are one sign-in.
     const { isNewClient = false, typed: _typed, ...plain } = asked;
     const shared = this.#parts.isDesk ? plain : { ...plain, starter: undefined };
@@ -150,7 +150,7 @@ export class SignIns {
   }
 
   /** The page of a program there is of the client that shows an error: its request goes on with what the user's sign-in brings. */
-  #holdAutomatic({ endpoint, account }: AskedByUser): void {
+  #holdAutomatic({ endpoint, account }: UserSignIn): void {
     const key = keyOf(endpoint, account);
     if (!this.#own.has(key)) return;
     this.#anew.add(key);
@@ -158,7 +158,7 @@ export class SignIns {
   }
 
   /** The page that a sign-in of the user's waits at. */
-  #pageOf({ endpoint, account, method, starter }: AskedByUser): Page | undefined {
+  #pageOf({ endpoint, account, method, starter }: UserSignIn): Page | undefined {
     const { isDesk, interactions } = this.#parts;
     const isOwn = (page: Page): boolean =>
       isDesk

@@ -17,7 +17,7 @@ import { signInPageHint } from '../../oauth/base/http.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { clockSkew, serverTime } from '../../oauth/base/server-clock.ts';
 import type { ServerUrls } from '../../oauth/base/server-clock.ts';
-import type { Grant, ServerPlace } from '../records/grant.ts';
+import type { Grant, MetadataSource } from '../records/grant.ts';
 import type { OverrideBook } from '../records/override.ts';
 
 export interface ServerParts {
@@ -63,7 +63,7 @@ export class AuthorizationServers {
    * What the server says now; with a place of the revision `default` the default endpoints where it publishes nothing.
    * Throws `metadata_invalid` where they don't serve.
    */
-  async discover(endpoint: string, place: ServerPlace): Promise<AuthorizationServer> {
+  async discover(endpoint: string, place: MetadataSource): Promise<AuthorizationServer> {
     const http = this.#parts.network(endpoint);
     const overrides = this.#parts.overrides.for(endpoint, place.identifier);
     const server =
@@ -96,11 +96,11 @@ export class AuthorizationServers {
   }
 }
 
-const keyOf = (endpoint: string, { revision, identifier }: ServerPlace): string =>
+const keyOf = (endpoint: string, { revision, identifier }: MetadataSource): string =>
   `${revision === 'earlier' ? 'earlier' : 'current'} ${identifier} ${new URL(endpoint).origin}`;
 
 /** A web page, or nothing, where the metadata was found before: the server or the network is in trouble. */
-function withoutHarm({ identifier }: ServerPlace, error: unknown): unknown {
+function withoutHarm({ identifier }: MetadataSource, error: unknown): unknown {
   if (reasonOf(error) !== 'metadata_invalid') return error;
   return new Unreachable(
     'authorization_server_unreachable',
@@ -116,7 +116,7 @@ function withoutHarm({ identifier }: ServerPlace, error: unknown): unknown {
  */
 function withoutMetadata(
   endpoint: string,
-  { revision, identifier }: ServerPlace,
+  { revision, identifier }: MetadataSource,
   now: number,
 ): AuthorizationServer {
   const base = authorizationBaseUrl(endpoint);

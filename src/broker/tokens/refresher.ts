@@ -15,7 +15,6 @@ import { ClientRejected } from '../../oauth/grants/token-failure.ts';
 import { refresh } from '../../oauth/grants/token.ts';
 import type { RefreshRequest, TokenResponse } from '../../oauth/grants/token.ts';
 import type { Vault } from '../../vault/base/vault.ts';
-import { whyEnded } from '../refusals/attempt.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import { Backoff } from '../../base/backoff.ts';
@@ -25,7 +24,7 @@ import { isSameScope } from '../grants/grant-binding.ts';
 import { GrantSecrets } from '../grants/grant-secret.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
 import { namesOfServers } from '../records/grant.ts';
-import type { Attempt, Grant, Grants, GrantState } from '../records/grant.ts';
+import type { RefreshAttempt, Grant, Grants, GrantState } from '../records/grant.ts';
 import type { OverrideBook } from '../records/override.ts';
 import {
   afterRefusal,
@@ -37,7 +36,7 @@ import {
 import { lostAfter, narrowsForGood } from '../refusals/lost-scope.ts';
 import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
-import { deadState } from '../refusals/sibling.ts';
+import { deadState, whyEnded } from '../refusals/login-required.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { scopeKey } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
@@ -146,17 +145,17 @@ export class Refresher {
   }
 
   isVouched(grantId: string): boolean {
-    return this.secrets.index.standing(grantId) !== undefined;
+    return this.secrets.index.stateOf(grantId) !== undefined;
   }
 
   /** The vault holds the grant's tokens, and the index says of them what the vault says. */
   isHeld(grantId: string): boolean {
-    return this.secrets.index.standing(grantId) === 'held';
+    return this.secrets.index.stateOf(grantId) === 'held';
   }
 
   /** The vault was asked, and certainly holds nothing of the grant. */
   isLost(grantId: string): boolean {
-    return this.secrets.index.standing(grantId) === 'absent';
+    return this.secrets.index.stateOf(grantId) === 'absent';
   }
 
   /** Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. */
@@ -416,7 +415,7 @@ interface Refused {
   readonly error: unknown;
   readonly progress: Progress;
   /** The attempt that was left over before this one. */
-  readonly before: Attempt | undefined;
+  readonly before: RefreshAttempt | undefined;
   readonly record: RegistrationRecord;
   /** Undefined: all scopes of the grant were asked for. */
   readonly scope: readonly string[] | undefined;
@@ -445,7 +444,7 @@ function forgets(error: unknown, { registration }: RegistrationRecord): boolean 
 }
 
 /** What stays noted after a request without a token: gone once the server's word on the stored token is known. */
-function attemptAfter({ attempt }: Grant, { error, progress, before }: Refused): Attempt | undefined {
+function attemptAfter({ attempt }: Grant, { error, progress, before }: Refused): RefreshAttempt | undefined {
   const reason = reasonOf(error);
   if (progress.isRotated || reason === 'login_required') return undefined;
   const isLost = error instanceof ResponseLost || progress.isRotating || reason === 'internal';

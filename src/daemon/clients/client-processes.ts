@@ -6,7 +6,12 @@
  * ends when its last connection closes. It is what was seen only while its process runs the very file (device
  * and inode) that it ran then: a path proves nothing.
  */
-import type { Asker, AskerFacts, AskerView, Standing } from '../../broker/questions/asker.ts';
+import type {
+  ClientProcess,
+  ProcessFacts,
+  ClientProcessView,
+  ProcessState,
+} from '../../broker/questions/client-process.ts';
 import { processOf, sameProcess } from '../../ipc/peer/peer.ts';
 import type { PeerFacts } from '../../ipc/peer/peer.ts';
 import { imageOf, programOf } from '../../ipc/peer/program.ts';
@@ -17,7 +22,7 @@ export type Connected = Pick<Caller, 'clientId' | 'peer' | 'peerNow' | 'isOpen' 
 
 export class ClientProcesses {
   readonly #runs = new Map<string, Set<Connected>>();
-  readonly #known = new WeakMap<Connected, Asker>();
+  readonly #known = new WeakMap<Connected, ClientProcess>();
   readonly #ended: (run: string) => void;
   #alone = 0;
 
@@ -26,7 +31,7 @@ export class ClientProcesses {
     this.#ended = ended;
   }
 
-  of(caller: Connected): Asker {
+  of(caller: Connected): ClientProcess {
     const known = this.#known.get(caller);
     if (known) return known;
     const run = this.#join(caller);
@@ -48,7 +53,7 @@ export class ClientProcesses {
     return run;
   }
 
-  #look(run: string, caller: Connected): AskerView {
+  #look(run: string, caller: Connected): ClientProcessView {
     const seen = readAgain(caller);
     return {
       run,
@@ -63,7 +68,7 @@ export class ClientProcesses {
 }
 
 /** The asker of a pairing, which has one connection and no key yet. */
-export function attested({ peerNow, signal }: Pick<PairRequest, 'peerNow' | 'signal'>): AskerView {
+export function attested({ peerNow, signal }: Pick<PairRequest, 'peerNow' | 'signal'>): ClientProcessView {
   const seen = readAgain({ peerNow });
   return {
     run: 'pairing',
@@ -79,7 +84,7 @@ interface Seen {
   readonly image: string | undefined;
 }
 
-function standingOf(seen: Seen, now: Seen): Standing {
+function standingOf(seen: Seen, now: Seen): ProcessState {
   const isSame = seen.peer && now.peer && sameProcess(seen.peer, now.peer) && seen.image === now.image;
   return isSame ? 'same' : 'changed';
 }
@@ -99,7 +104,7 @@ function readAgain({ peerNow }: Pick<Connected, 'peerNow'>): Seen {
   }
 }
 
-function factsOf(peer: PeerFacts | undefined): AskerFacts {
+function factsOf(peer: PeerFacts | undefined): ProcessFacts {
   if (!peer || peer.kind === 'unverified') return { verified: false };
   return { verified: true, ...(peer.pid > 0 ? { pid: peer.pid } : {}), ...programOf(peer) };
 }

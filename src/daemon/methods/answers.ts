@@ -3,7 +3,7 @@
  *
  * Invariant: only `tokenAnswer` shows a secret; a local client sees of a grant what is its own.
  */
-import type { AskerFacts } from '../../broker/questions/asker.ts';
+import type { ProcessFacts } from '../../broker/questions/client-process.ts';
 import type { Broker } from '../../broker/broker.ts';
 import { toWall } from '../../base/clock.ts';
 import { explainGrant, leftOver, notableSkew } from '../../broker/explain.ts';
@@ -16,7 +16,7 @@ import type { Interaction } from '../../broker/questions/interaction.ts';
 import type { ApprovalRequest, OfferedGrant, Question } from '../../broker/questions/question.ts';
 import type { Permission } from '../../broker/records/permission.ts';
 import { triedUntil } from '../../broker/revocation/revoker.ts';
-import type { Asked } from '../../broker/questions/starter.ts';
+import type { SignInDetails } from '../../broker/questions/starter.ts';
 import type { Receipt } from '../../broker/revocation/revoker.ts';
 import type { Token } from '../../broker/questions/token-request.ts';
 import { isInterpreter } from '../../ipc/peer/program.ts';
@@ -241,7 +241,7 @@ export function settingAnswer(
 }
 
 /** Without what it does: the facts alone go over the wire. */
-function askerAnswer({ verified, ...facts }: AskerFacts): NonNullable<InteractionAnswer['asker']> {
+function askerAnswer({ verified, ...facts }: ProcessFacts): NonNullable<InteractionAnswer['asker']> {
   const { pid, executable, file, changeableBy, claim, enclosures, parents } = facts;
   return {
     verified,
@@ -325,7 +325,8 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<Int
 }
 
 /** A sign-in without a starter is nobody's but the windows'. */
-const starterAnswer = ({ starter }: Asked): 'program' | 'command' | 'window' => starter?.by ?? 'window';
+const starterAnswer = ({ starter }: SignInDetails): 'program' | 'command' | 'window' =>
+  starter?.by ?? 'window';
 
 /** Whose tokens a yes allows. */
 function offeredAnswer(grant: OfferedGrant | undefined): Partial<InteractionAnswer> {

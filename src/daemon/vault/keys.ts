@@ -5,7 +5,7 @@
  * generation, and given away once, to the connection that the user said yes to.
  */
 import type { KeyObject } from 'node:crypto';
-import type { AskerFacts } from '../../broker/questions/asker.ts';
+import type { ProcessFacts } from '../../broker/questions/client-process.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Interactions } from '../../broker/questions/interaction.ts';
@@ -72,6 +72,6 @@ export class Keys {
 }
 
 /** The path that is kept with a pairing: of a file that the kernel named, and that is the one at that path. */
-function pathOf({ file, executable }: AskerFacts): string | undefined {
+function pathOf({ file, executable }: ProcessFacts): string | undefined {
   return file === 'attested' || file === 'interpreter' ? executable : undefined;
 }

@@ -1,6 +1,6 @@
 /** What is allowed for one run, or for a time: to whom it counts, and what is left when it is over. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Asker, Standing } from '../../../src/broker/questions/asker.ts';
+import type { ClientProcess, ProcessState } from '../../../src/broker/questions/client-process.ts';
 import { Leases } from '../../../src/broker/consent/lease.ts';
 import { openWorld } from '../../support/world.ts';
 import type { TestWorld } from '../../support/world.ts';
@@ -18,10 +18,10 @@ const rig = (): Promise<Rig> => brokerRig(inWorld(world));
 const minute = 60_000;
 
 /** A process as the socket would show it; `standing` is what becomes of it. */
-function processNamed(run: string): Asker & { standing: Standing } {
+function processNamed(run: string): ClientProcess & { standing: ProcessState } {
   const asker = {
     run,
-    standing: 'same' as Standing,
+    standing: 'same' as ProcessState,
     look: () => ({
       run,
       verified: true,

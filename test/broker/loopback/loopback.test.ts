@@ -151,7 +151,7 @@ describe('an address that leads the browser on', () => {
   });
 
   it('leads on once where the system does not tell whose browser asks; a prefetch uses it up no more than a stranger', async () => {
-    const { address } = await leading(new Loopback({ whose: () => 'untold' }));
+    const { address } = await leading(new Loopback({ ownerOf: () => 'untold' }));
     expect((await send(address, { headers: { 'sec-purpose': 'prefetch' } })).status).toBe(400);
     expect((await send(address, { headers: { host: 'evil.example' } })).status).toBe(400);
     expect((await send(address)).status).toBe(303);

@@ -1,8 +1,8 @@
 /** Whose sign-in came back: which grant it renews, and when the person is asked. */
 import { describe, expect, it } from 'vitest';
 import type { Grant } from '../../../src/broker/records/grant.ts';
-import { whoseSignIn } from '../../../src/broker/sign-in/sign-in-account.ts';
-import type { Returned } from '../../../src/broker/sign-in/sign-in-account.ts';
+import { matchAccount } from '../../../src/broker/sign-in/sign-in-account.ts';
+import type { SignedIn } from '../../../src/broker/sign-in/sign-in-account.ts';
 
 function grant(account: string, fields: Partial<Grant> = {}): Grant {
   return {
@@ -30,12 +30,12 @@ const older = grant('alice', { requestedScope: ['openid', 'read'] });
 const olderLabel = grant('work');
 const revoked = grant('alice', { subject: 'alice', state: { kind: 'revoked', receipt: 'confirmed' } });
 
-function outcome(there: readonly Grant[], subject?: string, meant: Omit<Returned, 'answer'> = {}): string {
+function outcome(there: readonly Grant[], subject?: string, meant: Omit<SignedIn, 'answer'> = {}): string {
   const answer = subject === undefined ? {} : { subject: { issuer: 'https://login.example', subject } };
-  const whose = whoseSignIn(there, { answer, ...meant });
-  if (whose.kind === 'mismatch') return `mismatch ${whose.asked} ${whose.known} ${whose.signedIn}`;
-  const place = `${whose.grant ? 'renews' : 'new'} ${whose.account}`;
-  return whose.kind === 'expected' ? place : `asks about ${whose.known.join(' ')}: ${place}`;
+  const match = matchAccount(there, { answer, ...meant });
+  if (match.kind === 'mismatch') return `mismatch ${match.asked} ${match.known} ${match.signedIn}`;
+  const place = `${match.grant ? 'renews' : 'new'} ${match.account}`;
+  return match.kind === 'expected' ? place : `asks about ${match.known.join(' ')}: ${place}`;
 }
 
 describe('a sign-in', () => {

@@ -1,6 +1,6 @@
 /** The person's word on a command: whose it is, how long it is waited for, and how often one may ask. */
 import { describe, expect, it } from 'vitest';
-import type { Standing } from '../../../src/broker/questions/asker.ts';
+import type { ProcessState } from '../../../src/broker/questions/client-process.ts';
 import { questionTimeout } from '../../../src/broker/questions/interaction.ts';
 import { Approvals } from '../../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../../src/daemon/clients/client-processes.ts';
@@ -16,7 +16,7 @@ const nowhere = {
 
 async function rig() {
   const { broker, parts, clock, texts, question } = await brokerRig(nowhere);
-  const asker = { standing: 'same' as Standing };
+  const asker = { standing: 'same' as ProcessState };
   const facts = { verified: true, pid: 7, executable: '/usr/bin/node' };
   const processes = {
     of: () => ({ run: 'r', look: () => ({ run: 'r', ...facts, standing: () => asker.standing }) }),

@@ -6,7 +6,7 @@
  */
 
 /** The process that holds the connection. `verified` false: the system doesn't tell, and nothing else is there. */
-export interface AskerFacts {
+export interface ProcessFacts {
   readonly verified: boolean;
   readonly pid?: number;
   /** Path of the executable, as the process sees it; absent where the kernel doesn't tell. */
@@ -35,18 +35,18 @@ export interface AskerFacts {
 }
 
 /** `changed`: another process than was seen, or one that runs another file. `gone`: its last connection is closed. */
-export type Standing = 'same' | 'changed' | 'gone';
+export type ProcessState = 'same' | 'changed' | 'gone';
 
 /** The facts of one moment, and whether they still hold. */
-export interface AskerView extends AskerFacts {
-  /** As in `Asker`. */
+export interface ClientProcessView extends ProcessFacts {
+  /** As in `ClientProcess`. */
   readonly run: string;
-  readonly standing: () => Standing;
+  readonly standing: () => ProcessState;
 }
 
-export interface Asker {
+export interface ClientProcess {
   /** Names one run of a program: all connections of one process; where the system can't tell, one connection. */
   readonly run: string;
   /** Reads the facts now. */
-  look(): AskerView;
+  look(): ClientProcessView;
 }

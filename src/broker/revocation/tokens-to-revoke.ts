@@ -12,19 +12,19 @@ import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
 import type { Grant } from '../records/grant.ts';
 import type { AccessToken } from '../tokens/token-cache.ts';
 
-export interface Owed extends Superseded {
+export interface TokenToRevoke extends Superseded {
   readonly registrationId: string;
   /** The grant's own refresh token: what the server says to it is what the receipt says. */
   readonly isCurrent: boolean;
 }
 
 /** In the order in which they are told. `retired`: access tokens that stand in memory only. */
-export function owedTokens(
+export function tokensToRevoke(
   grant: Grant,
   secret: Omit<GrantSecret, 'binding'>,
   retired: readonly AccessToken[],
   clock: ClockReadings,
-): Owed[] {
+): TokenToRevoke[] {
   const { refreshToken, accessToken, superseded } = secret;
   const own = secret.registrationId ?? grant.registrationId;
   const access = (value: string, expiresAt: number): Superseded => ({
@@ -33,12 +33,12 @@ export function owedTokens(
     registrationId: own,
     expiresAt,
   });
-  const owed: Superseded[] = [
+  const tokens: Superseded[] = [
     ...superseded,
     ...(accessToken ? [access(accessToken.value, accessToken.expiresAt)] : []),
     ...retired.map((token) => access(token.accessToken, toWall(clock, token.expiresAt))),
   ];
-  const known = new Map(owed.map((token) => [token.value, token]));
+  const known = new Map(tokens.map((token) => [token.value, token]));
   const alive = [...known.values()].filter(
     ({ expiresAt }) => expiresAt === undefined || expiresAt > clock.wall(),
   );
@@ -56,12 +56,12 @@ export function owedTokens(
   ];
 }
 
-function plain({ value, hint, registrationId, expiresAt }: Owed): Superseded {
+function plain({ value, hint, registrationId, expiresAt }: TokenToRevoke): Superseded {
   return { value, hint, registrationId, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
 /** The vault's item while these are left to tell. Nothing in it is for use any more. */
-export function secretOfOwed(left: readonly Owed[], binding: Binding): GrantSecret {
+export function secretOfRemaining(left: readonly TokenToRevoke[], binding: Binding): GrantSecret {
   const current = left.find(({ isCurrent }) => isCurrent);
   return {
     binding,

@@ -14,16 +14,16 @@ import type { Clock } from '../../base/clock.ts';
 import type { Binding } from '../grants/grant-binding.ts';
 import { keptSuperseded } from '../grants/grant-secret.ts';
 import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
-import type { Grant, Grants, ServerPlace } from '../records/grant.ts';
+import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
 import { offlineOutcome } from './page-options.ts';
 import type { Prompt } from './page-options.ts';
 import type { Refresher } from '../tokens/refresher.ts';
-import { whoseSignIn } from './sign-in-account.ts';
+import { matchAccount } from './sign-in-account.ts';
 import type { Another } from './sign-in-account.ts';
 import { fullScope } from '../tokens/token-cache.ts';
 import type { TokenCache } from '../tokens/token-cache.ts';
 
-export interface KeepingParts {
+export interface StoreGrantParts {
   readonly grants: Grants;
   readonly refresher: Refresher;
   readonly cache: TokenCache;
@@ -31,12 +31,12 @@ export interface KeepingParts {
   readonly clock: Clock;
 }
 
-export interface Arrived {
+export interface NewTokens {
   readonly endpoint: string;
   readonly resource: string;
   readonly issuer: string;
   readonly registrationId: string;
-  readonly server: ServerPlace;
+  readonly server: MetadataSource;
   readonly requestedScope: readonly string[];
   readonly answer: TokenResponse;
   /** The label the user chose. */
@@ -50,18 +50,22 @@ export interface Arrived {
 }
 
 /** Asks whether an account that nobody expected is kept. Resolves with a yes; else throws. */
-export type MayKeep = (another: Another) => Promise<void>;
+export type ConfirmAccount = (another: Another) => Promise<void>;
 
-/** Throws what `mayKeep` throws; `conflict` when the user ended the grant meanwhile; and what the vault throws. */
-export async function keepGrant(parts: KeepingParts, arrived: Arrived, mayKeep: MayKeep): Promise<Grant> {
-  const place = await placeOf(parts, arrived, mayKeep);
-  const { id } = place.grant ?? (await addDraft(parts, arrived, place.account));
-  const grant = await parts.refresher.exclusive(id, () => store(parts, id, arrived));
+/** Throws what `confirmAccount` throws; `conflict` when the user ended the grant meanwhile; and what the vault throws. */
+export async function storeGrant(
+  parts: StoreGrantParts,
+  received: NewTokens,
+  confirmAccount: ConfirmAccount,
+): Promise<Grant> {
+  const place = await placeOf(parts, received, confirmAccount);
+  const { id } = place.grant ?? (await addDraft(parts, received, place.account));
+  const grant = await parts.refresher.exclusive(id, () => store(parts, id, received));
   await parts.audit.record({
     event: 'login',
     outcome: place.grant ? 'renewed' : 'new',
     grant: grant.id,
-    endpoint: arrived.endpoint,
+    endpoint: received.endpoint,
     resource: grant.resource,
     issuer: grant.issuer,
     scope: grant.scope,
@@ -71,42 +75,46 @@ export async function keepGrant(parts: KeepingParts, arrived: Arrived, mayKeep: 
 
 /** Where its tokens are kept: in the grant that the sign-in is for, or in one of its own. */
 async function placeOf(
-  parts: KeepingParts,
-  arrived: Arrived,
-  mayKeep: MayKeep,
+  parts: StoreGrantParts,
+  received: NewTokens,
+  confirmAccount: ConfirmAccount,
 ): Promise<{ readonly grant: Grant | undefined; readonly account: string }> {
-  const whose = whoseSignIn(await vouchedGrants(parts, arrived), arrived);
-  if (whose.kind === 'expected') return whose;
-  await mayKeep(whose);
+  const match = matchAccount(await vouchedGrants(parts, received), received);
+  if (match.kind === 'expected') return match;
+  await confirmAccount(match);
   // Anew: the answer took a while.
-  const now = whoseSignIn(await vouchedGrants(parts, arrived), arrived);
-  return now.kind === 'mismatch' ? Promise.reject(endedMeanwhile(arrived)) : now;
+  const now = matchAccount(await vouchedGrants(parts, received), received);
+  return now.kind === 'mismatch' ? Promise.reject(endedMeanwhile(received)) : now;
 }
 
 /** The grants for what this sign-in is for, as the vault has them: a line in the index alone makes none. */
 async function vouchedGrants(
-  { grants, refresher }: KeepingParts,
-  { resource, issuer }: Arrived,
+  { grants, refresher }: StoreGrantParts,
+  { resource, issuer }: NewTokens,
 ): Promise<Grant[]> {
   await refresher.vouch(grants.sharedAt(resource, issuer));
   // Again: what the vault says may differ. Tokens of an item that nothing vouches for are neither used nor overwritten.
   return grants
     .sharedAt(resource, issuer)
-    .filter(({ id }) => refresher.secrets.index.standing(id) !== 'strange');
+    .filter(({ id }) => refresher.secrets.index.stateOf(id) !== 'strange');
 }
 
 /** The record comes first but says loginRequired: a crash before the vault has the token leaves nothing that looks usable. */
-async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, account: string): Promise<Grant> {
+async function addDraft(
+  { grants, clock }: StoreGrantParts,
+  received: NewTokens,
+  account: string,
+): Promise<Grant> {
   return grants.add({
-    endpoints: [arrived.endpoint],
-    resource: arrived.resource,
-    issuer: arrived.issuer,
+    endpoints: [received.endpoint],
+    resource: received.resource,
+    issuer: received.issuer,
     account,
-    subject: arrived.answer.subject?.subject ?? null,
-    registrationId: arrived.registrationId,
-    server: arrived.server,
-    scope: [...arrived.answer.scope],
-    requestedScope: [...arrived.requestedScope],
+    subject: received.answer.subject?.subject ?? null,
+    registrationId: received.registrationId,
+    server: received.server,
+    scope: [...received.answer.scope],
+    requestedScope: [...received.requestedScope],
     state: { kind: 'loginRequired', why: 'the sign-in was not finished' },
     hasRefreshToken: false,
     createdAt: clock.wall(),
@@ -114,15 +122,15 @@ async function addDraft({ grants, clock }: KeepingParts, arrived: Arrived, accou
 }
 
 /** In the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
-async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise<Grant> {
+async function store(parts: StoreGrantParts, id: string, received: NewTokens): Promise<Grant> {
   const { grants, refresher, cache, clock } = parts;
   const before = await refresher.secrets.readIfThere(id);
   const grant = grants.byId(id);
-  if (!grant) throw endedMeanwhile(arrived);
-  const kept = { arrived, before, now: clock.wall() };
-  if (arrived.isAutomatic && grant.state.kind === 'revoked') {
+  if (!grant) throw endedMeanwhile(received);
+  const kept = { received, before, now: clock.wall() };
+  if (received.isAutomatic && grant.state.kind === 'revoked') {
     await leaveToRevocation(parts, grant, kept);
-    throw endedMeanwhile(arrived);
+    throw endedMeanwhile(received);
   }
   const secret = secretFrom(clock, grant, kept);
   // Refused where the user ended the grant while the vault wrote: the revocation finds the newest token there.
@@ -131,23 +139,23 @@ async function store(parts: KeepingParts, id: string, arrived: Arrived): Promise
       ...indexed(secret),
       state: { kind: 'active' },
       signedInAt: kept.now,
-      liveUntil: liveUntil(clock, grant, arrived.answer),
-      audience: arrived.answer.audience,
+      liveUntil: liveUntil(clock, grant, received.answer),
+      audience: received.answer.audience,
       // A refresh that came to nothing was about a token that no longer counts.
       attempt: undefined,
-      ...offlineFields(grants, arrived),
+      ...offlineFields(grants, received),
     }),
   );
-  if (!grants.isCurrent(next)) throw endedMeanwhile(arrived);
+  if (!grants.isCurrent(next)) throw endedMeanwhile(received);
   refresher.succeeded(id);
   cache.dropGrant(id);
-  cache.put(id, fullScope, arrived.answer);
+  cache.put(id, fullScope, received.answer);
   return next;
 }
 
 function offlineFields(
   grants: Grants,
-  { issuer, requestedScope, answer, prompts }: Arrived,
+  { issuer, requestedScope, answer, prompts }: NewTokens,
 ): Pick<Grant, 'offline'> {
   if (!includesOfflineAccess(requestedScope)) return {};
   return { offline: offlineOutcome(grants, issuer, { hasCome: answer.refreshToken !== undefined, prompts }) };
@@ -155,7 +163,7 @@ function offlineFields(
 
 /** What the user ended during an automatic sign-in stays ended; the token that came is revoked with the rest. */
 async function leaveToRevocation(
-  { grants, refresher, clock }: KeepingParts,
+  { grants, refresher, clock }: StoreGrantParts,
   grant: Grant,
   kept: Kept,
 ): Promise<void> {
@@ -166,12 +174,12 @@ async function leaveToRevocation(
       ...indexed(secret),
       // A new promise: what became of the earlier one says nothing about the token that came.
       state: { kind: 'revoked', receipt: 'pending', endedAt: kept.now },
-      liveUntil: liveUntil(clock, grant, kept.arrived.answer),
+      liveUntil: liveUntil(clock, grant, kept.received.answer),
     }),
   );
 }
 
-function endedMeanwhile({ endpoint }: Arrived): KeyturnError {
+function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
   return new KeyturnError('conflict', `The grant for ${endpoint} was ended during the sign-in.`, {
     rule: 'What the user ended, only the user starts again',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
@@ -187,7 +195,7 @@ function indexed({ binding, refreshToken }: GrantSecret): Partial<Grant> {
 
 /** What goes into the vault together. */
 interface Kept {
-  readonly arrived: Arrived;
+  readonly received: NewTokens;
   readonly before: GrantSecret | undefined;
   /** Milliseconds, wall clock. */
   readonly now: number;
@@ -204,7 +212,7 @@ function supersededBy({ before, now }: Kept): Superseded[] {
 
 /** DESIGN, Storage: an access token is stored only where no refresh token exists. */
 function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
-  const { answer, registrationId } = kept.arrived;
+  const { answer, registrationId } = kept.received;
   const { refreshToken, accessToken: value, scope } = answer;
   const rest = { registrationId, superseded: supersededBy(kept), binding: newBinding(grant, kept) };
   if (refreshToken !== undefined) return { refreshToken, ...rest };
@@ -214,8 +222,8 @@ function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
 }
 
 /** Made of the sign-in and of what the vault had. Of the index it takes only when the grant began, which gives nobody anything. */
-function newBinding({ createdAt, account, generation }: Grant, { arrived, before, now }: Kept): Binding {
-  const { endpoint, resource, issuer, registrationId, server, requestedScope, answer } = arrived;
+function newBinding({ createdAt, account, generation }: Grant, { received, before, now }: Kept): Binding {
+  const { endpoint, resource, issuer, registrationId, server, requestedScope, answer } = received;
   const loginHint = answer.subject?.loginHint ?? before?.binding.loginHint;
   return {
     endpoints: [...new Set([...(before?.binding.endpoints ?? []), endpoint])],

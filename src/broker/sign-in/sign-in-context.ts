@@ -1,21 +1,21 @@
 /**
- * The errand of a sign-in: what is asked for, where it leads, and what every way of signing in works
- * with. Types only, so that the ways and the sign-in that chooses among them need not know each other.
+ * What every kind of sign-in works with: the request, its destination, and where the tokens go. Types only, so that
+ * the kinds of sign-in and the code that chooses among them need not import each other.
  */
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Destination, DestinationParts } from './destination.ts';
-import type { KeepingParts } from './grant-keeping.ts';
+import type { StoreGrantParts } from './store-grant.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Interactions } from '../questions/interaction.ts';
 import type { OverrideBook } from '../records/override.ts';
 import type { PageOptions, RefusedPrompts } from './page-options.ts';
 import type { RedirectParts } from './redirect.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
-import type { Asked, SignInMethod } from '../questions/starter.ts';
+import type { SignInDetails, SignInMethod } from '../questions/starter.ts';
 
-export interface SignInParts extends DestinationParts, RedirectParts, KeepingParts {
+export interface SignInParts extends DestinationParts, RedirectParts, StoreGrantParts {
   readonly vault: Vault;
   readonly overrides: OverrideBook;
   readonly interactions: Interactions;
@@ -24,7 +24,7 @@ export interface SignInParts extends DestinationParts, RedirectParts, KeepingPar
   openBrowser(url: string): Promise<void>;
 }
 
-export interface SignInRequest extends Asked {
+export interface SignInRequest extends SignInDetails {
   readonly endpoint: string;
   /** As somebody typed it: a slash at its end may matter to the server. */
   readonly typed?: string;
@@ -53,7 +53,7 @@ export interface SignInRequest extends Asked {
 }
 
 /** What every way of signing in works with. */
-export interface Errand {
+export interface SignInContext {
   readonly request: SignInRequest;
   readonly destination: Destination;
   readonly scope: readonly string[] | undefined;
@@ -62,7 +62,7 @@ export interface Errand {
 }
 
 /** Tokens, and the identity they were issued to. */
-export interface Issued {
+export interface IssuedTokens {
   readonly record: RegistrationRecord;
   readonly answer: TokenResponse;
   /** Tells the person's browser that a question waits; absent where none shows the outcome. */
@@ -70,7 +70,7 @@ export interface Issued {
 }
 
 /** Keeps what was issued; a way of signing in calls it while the person still looks at the outcome. */
-export type Keep = (issued: Issued) => Promise<Grant>;
+export type StoreTokens = (tokens: IssuedTokens) => Promise<Grant>;
 
 /**
  * Waits for its turn where pages are opened one after another; `opened` tells that the page is up, `closed` that the

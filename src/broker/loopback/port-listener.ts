@@ -38,19 +38,19 @@ const portTries = 16;
 const requestTime = 10_000;
 /** Milliseconds between looks for those that take longer; Node's own 30 s would hold their places for long. */
 const checkingInterval = 2000;
-/** A browser opens a handful; more would only help somebody who means to fill the door. */
+/** A browser opens a handful; more would only help somebody who means to fill the port. */
 const maxConnections = 32;
 /** Milliseconds that an answer has to leave once the listener closes. */
 const closingGrace = 2000;
 
 /** One address: its server and the connections that have asked nothing yet. */
-export interface Door {
+export interface AddressListener {
   readonly server: Server;
   readonly silent: Set<Socket>;
 }
 
 /** On a port that is free. */
-export async function listenAnywhere(): Promise<[Door, ...Door[]]> {
+export async function listenAnywhere(): Promise<[AddressListener, ...AddressListener[]]> {
   for (let left = portTries; ; left -= 1) {
     try {
       return await listenOn(anyPort());
@@ -61,18 +61,18 @@ export async function listenAnywhere(): Promise<[Door, ...Door[]]> {
 }
 
 /** Throws `redirect_port_taken` where another program holds the port. */
-export async function listenOn(port: number): Promise<[Door, ...Door[]]> {
+export async function listenOn(port: number): Promise<[AddressListener, ...AddressListener[]]> {
   const first = await listen('127.0.0.1', port);
   try {
     return [first, ...(await listenV6(port))];
   } catch (error) {
-    await closeDoor(first);
+    await closeListener(first);
     throw error;
   }
 }
 
 /** A machine without IPv6 has no [::1]; nobody can squat there either. */
-async function listenV6(port: number): Promise<Door[]> {
+async function listenV6(port: number): Promise<AddressListener[]> {
   try {
     return [await listen('::1', port)];
   } catch (error) {
@@ -81,7 +81,7 @@ async function listenV6(port: number): Promise<Door[]> {
   }
 }
 
-function listen(host: string, port: number): Promise<Door> {
+function listen(host: string, port: number): Promise<AddressListener> {
   const server = createServer({
     maxHeaderSize: 16_384,
     requestTimeout: requestTime,
@@ -115,13 +115,13 @@ function portTaken(port: number): KeyturnError {
   );
 }
 
-export function portOf({ server }: Door): number {
+export function portOf({ server }: AddressListener): number {
   // A TCP server that listens has an address with a port.
   return (server.address() as AddressInfo).port;
 }
 
 /** Resolves when the port is free and what was answered has left. */
-export function closeDoor({ server, silent }: Door): Promise<void> {
+export function closeListener({ server, silent }: AddressListener): Promise<void> {
   return new Promise((resolve) => {
     const late = setTimeout(() => server.closeAllConnections(), closingGrace).unref();
     server.close(() => {

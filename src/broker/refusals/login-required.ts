@@ -1,0 +1,60 @@
+/**
+ * Why a grant needs a new sign-in once its server no longer takes the refresh token, and what is said about a refresh
+ * whose outcome isn't known.
+ *
+ * Invariants: a sentence says what is known and no more. An authorization server may keep one authorization for each
+ * client and user, and then ends several grants with the one that the user revoked (RFC 7009 §2.1 allows it). Such a
+ * grant opens no sign-in page by itself: the user wanted less. A page opens again once the user signs in, or allows
+ * the program once more.
+ */
+import { quoted } from '../../base/errors.ts';
+import type { Grant, GrantState, RefreshAttempt } from '../records/grant.ts';
+import type { Permission } from '../records/permission.ts';
+
+/** A wall-clock instant (milliseconds since the epoch) for a sentence: UTC, to the second. */
+export function moment(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}
+
+/** What stands about an attempt that was left over, as a whole sentence. */
+export function attemptSentence({ startedAt, isUnanswered }: RefreshAttempt): string {
+  const what = isUnanswered
+    ? `The server's answer to the refresh of ${moment(startedAt)} was lost.`
+    : `The broker ended during the refresh of ${moment(startedAt)}.`;
+  return `${what} The next refresh will show whether the server still takes the token that is stored.`;
+}
+
+/** Why a grant ended whose refresh token the server no longer takes. */
+export function whyEnded(attempt: RefreshAttempt | undefined): string {
+  if (!attempt) return 'the server ended the refresh token';
+  const lost = attempt.isUnanswered ? 'on its way' : 'with the broker';
+  return (
+    `the server no longer takes the refresh token: it replaced it in the refresh of ` +
+    `${moment(attempt.startedAt)}, and its answer was lost ${lost}`
+  );
+}
+
+/** The state of a grant whose refresh token the server no longer takes, noticed at `now` (milliseconds); `why` where no sibling explains it. */
+export function deadState(all: readonly Grant[], dead: Grant, now: number, why: string): GrantState {
+  const sibling = all.find((grant) => grant.id !== dead.id && mayHaveEnded(grant, dead));
+  if (!sibling?.confirmedEnd) {
+    return { kind: 'loginRequired', why };
+  }
+  const when = new Date(sibling.confirmedEnd.endedAt).toISOString().replace(/\.\d+Z$/, 'Z');
+  const together =
+    `the server ended it together with the grant for ${sibling.resource} (${quoted(sibling.account)}), ` +
+    `which you revoked at ${when}`;
+  return { kind: 'loginRequired', why: together, awaitsUserSince: now };
+}
+
+/** The last thing that is known of the dead one is older than the other's end. */
+function mayHaveEnded({ issuer, registrationId, confirmedEnd }: Grant, dead: Grant): boolean {
+  if (!confirmedEnd || issuer !== dead.issuer || registrationId !== dead.registrationId) return false;
+  const lastSeen = Math.max(dead.lastRefreshedAt ?? 0, dead.signedInAt ?? dead.createdAt);
+  return confirmedEnd.confirmedAt >= lastSeen;
+}
+
+/** True until the user signs in, or allows this program once more. */
+export function waitsForUser({ state }: Grant, permission: Permission): boolean {
+  return state.kind === 'loginRequired' && permission.createdAt <= (state.awaitsUserSince ?? -Infinity);
+}
