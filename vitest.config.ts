@@ -51,7 +51,9 @@ export default defineConfig({
       },
       {
         // The app's main process over a double of Electron; its windows are pages of a real Chromium.
-        resolve: { alias: { electron: path.join(import.meta.dirname, 'test/support/electron-double.ts') } },
+        resolve: {
+          alias: { electron: path.join(import.meta.dirname, 'test/support/electron/electron-double.ts') },
+        },
         test: {
           ...common,
           name: 'desktop',

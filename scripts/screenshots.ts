@@ -1,7 +1,7 @@
 /**
  * `npm run screenshots`: every screen of the windows' page, light and dark, as pictures in docs/images/.
  *
- * What they show is invented and written down (test/support/example-desk.ts), not a broker's: a real one
+ * What they show is invented and written down (test/support/homes/example-desk.ts), not a broker's: a real one
  * would show the addresses of a test machine. The page, its style and its policy are the built ones.
  *
  *   npm run screenshots                        as they stand in docs/images
@@ -10,11 +10,16 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { openBrowserProfile } from '../test/support/browser.ts';
+import { openBrowserProfile } from '../test/support/browsers/browser.ts';
 import build from '../test/support/built.ts';
-import { exampleAnswer, exampleNow, exampleQuestions, exampleStatus } from '../test/support/example-desk.ts';
-import { openPage } from '../test/support/window-page.ts';
-import type { Answer } from '../test/support/window-page.ts';
+import {
+  exampleAnswer,
+  exampleNow,
+  exampleQuestions,
+  exampleStatus,
+} from '../test/support/homes/example-desk.ts';
+import { openPage } from '../test/support/electron/window-page.ts';
+import type { Answer } from '../test/support/electron/window-page.ts';
 import { smallPng } from './small-png.ts';
 
 const [folder = path.join(import.meta.dirname, '..', 'docs', 'images'), width] = process.argv.slice(2);

@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { base, type Layer, layers } from './support/layers.ts';
-import { roomFaults, rooms } from './support/rooms.ts';
+import { base, type Layer, layers } from './support/source/layers.ts';
+import { roomFaults, rooms } from './support/source/rooms.ts';
 import {
   importCycles,
   parseTree,
@@ -15,7 +15,7 @@ import {
   staticClosure,
   type Tree,
   unknownTarget,
-} from './support/imports.ts';
+} from './support/source/imports.ts';
 
 const root = path.join(import.meta.dirname, '..');
 const tree = readTree(path.join(root, 'src'));

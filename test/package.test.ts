@@ -7,8 +7,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { homeInWorld, newHome } from './support/home.ts';
-import { readTree } from './support/imports.ts';
-import { verdictOn } from './support/notebook.ts';
+import { readTree } from './support/source/imports.ts';
+import { verdictOn } from './support/servers/notebook.ts';
 
 const run = promisify(execFile);
 const root = path.join(import.meta.dirname, '..');

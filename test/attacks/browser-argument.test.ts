@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { turnOfEvents } from '../broker/rig.ts';
 import { followed, ground, parameter } from '../rules/ground.ts';
 import type { Ground } from '../rules/ground.ts';
-import { rawGet, statusForNobody } from '../support/raw-get.ts';
+import { rawGet, statusForNobody } from '../support/servers/raw-get.ts';
 
 const isRoot = process.getuid?.() === 0;
 

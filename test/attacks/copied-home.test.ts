@@ -2,7 +2,7 @@
 import { chmodSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { openDesk, openHeadless } from '../support/desk-home.ts';
+import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
 import type { TestHome } from '../support/home.ts';
 

@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
-import { homeInBentWorld } from '../support/bent-home.ts';
-import { type Desk, openDesk } from '../support/desk-home.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
+import { type Desk, openDesk } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
 
 const resource = 'https://notes.example/mcp';

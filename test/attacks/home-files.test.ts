@@ -10,7 +10,7 @@ import { takeLock } from '../../src/daemon/home/single-instance.ts';
 import { homePaths } from '../../src/base/paths.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 import { temporaryFolder } from '../broker/rig.ts';
-import { intruder, lastingVault, startOn } from '../support/authority-home.ts';
+import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
 
 const forged = (items: object[]): string => JSON.stringify({ version: 1, items });
 

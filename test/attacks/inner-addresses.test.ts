@@ -17,7 +17,7 @@ import { brokerRig } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
 import { ground, refused } from '../rules/ground.ts';
 import { asOwner } from '../rules/wire.ts';
-import { resolveBy } from '../support/resolver.ts';
+import { resolveBy } from '../support/servers/resolver.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-inner-'));
 const caFile = path.join(folder, 'ca.pem');

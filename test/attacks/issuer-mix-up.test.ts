@@ -13,9 +13,9 @@ import type { RigOptions } from '../broker/rig.ts';
 import type {
   BentAuthorizationServer,
   BentAuthorizationServerOptions,
-} from '../support/bent-authorization-server.ts';
-import type { BentProtectedServer } from '../support/bent-protected-server.ts';
-import { redirectTo } from '../support/bent-server.ts';
+} from '../support/bent/authorization-server.ts';
+import type { BentProtectedServer } from '../support/bent/protected-server.ts';
+import { redirectTo } from '../support/bent/server.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';
 

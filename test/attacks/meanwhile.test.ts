@@ -1,6 +1,6 @@
 /** Another program with the owner's key asks for what needs no yes, while the person's own decision is on its way. */
 import { describe, expect, it, vi } from 'vitest';
-import { openDesk } from '../support/desk-home.ts';
+import { openDesk } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
 
 // A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.

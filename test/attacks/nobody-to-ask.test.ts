@@ -14,7 +14,7 @@ import { KeyturnError } from '../../src/base/errors.ts';
 import { PairingQueue } from '../../src/ipc/server/pairing.ts';
 import { methods } from '../../src/ipc/protocol/protocol.ts';
 import type { Caller } from '../../src/ipc/server/server.ts';
-import type { BentAuthorizationServer } from '../support/bent-authorization-server.ts';
+import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
 import { type Rig, refusal, turnOfEvents } from '../broker/rig.ts';
 import { ground } from '../rules/ground.ts';
 

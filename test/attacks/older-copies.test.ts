@@ -8,8 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { Registrations } from '../../src/broker/records/registrations.ts';
 import { registrationAt } from '../oauth/parties.ts';
 import { refusal, temporaryFolder } from '../broker/rig.ts';
-import { intruder, lastingVault, startOn } from '../support/authority-home.ts';
-import type { AuthorityBroker } from '../support/authority-home.ts';
+import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
+import type { AuthorityBroker } from '../support/homes/authority-home.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 
 const endpoint = 'https://notes.example/mcp';

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Vault } from '../../src/vault/base/vault.ts';
 import { temporaryFolder } from '../broker/rig.ts';
-import { intruder, startOn } from '../support/authority-home.ts';
+import { intruder, startOn } from '../support/homes/authority-home.ts';
 import { lastingKeychain, newPlace, opened, said } from '../vault/sealed/sealed-home.ts';
 
 const copyOf = (file: string): string => `${file}.copy`;

@@ -2,10 +2,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { openDesk, openHeadless } from '../support/desk-home.ts';
+import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
-import { proxyEar } from '../support/proxy-ear.ts';
-import { readHomeFile, writeHomeFile, writeSettings } from '../support/settings-file.ts';
+import { proxyEar } from '../support/servers/proxy-ear.ts';
+import { readHomeFile, writeHomeFile, writeSettings } from '../support/homes/settings-file.ts';
 
 // A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 });

@@ -7,8 +7,8 @@ import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
 import { methods, type ResultOf } from '../../src/ipc/protocol/protocol.ts';
-import { type BentHome, homeInBentWorld } from '../support/bent-home.ts';
-import { type Desk, openDesk } from '../support/desk-home.ts';
+import { type BentHome, homeInBentWorld } from '../support/bent/home.ts';
+import { type Desk, openDesk } from '../support/homes/desk-home.ts';
 import { until } from '../support/home.ts';
 
 type Question = ResultOf<'interaction.list'>['interactions'][number];

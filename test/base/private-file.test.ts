@@ -17,7 +17,7 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkFileIfAny, readPrivate, replaceFile } from '../../src/base/private-file.ts';
 import { refusal } from '../broker/rig.ts';
-import { onFullDisk } from '../support/limited.ts';
+import { onFullDisk } from '../support/processes/limited.ts';
 
 const isRoot = process.getuid?.() === 0;
 

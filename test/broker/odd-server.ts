@@ -6,7 +6,7 @@
  */
 import type { Fetch } from '../../src/oauth/base/http.ts';
 import type { Asked, Page, Site } from '../oauth/site.ts';
-import { pageBehind, rawGet } from '../support/raw-get.ts';
+import { pageBehind, rawGet } from '../support/servers/raw-get.ts';
 import type { Surroundings } from './rig.ts';
 
 export interface OddServer extends Surroundings {

@@ -5,10 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/connection.ts';
-import { homeInBentWorld } from '../support/bent-home.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import { until } from '../support/home.ts';
 import type { Run } from '../support/home.ts';
-import { pairedProgram } from '../support/program.ts';
+import { pairedProgram } from '../support/processes/program.ts';
 
 const isSoak = process.env['KEYTURN_SOAK'] === '1';
 

@@ -1,9 +1,9 @@
 /** The consent page, clicked in a real Chromium: once for each way that Keyturn becomes known to a server. And pages that misuse the redirect. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ground, tokenRequests } from '../rules/ground.ts';
-import { programInBentWorld } from '../support/bent-home.ts';
-import { html } from '../support/bent-server.ts';
-import { openBrowserProfile } from '../support/browser.ts';
+import { programInBentWorld } from '../support/bent/home.ts';
+import { html } from '../support/bent/server.ts';
+import { openBrowserProfile } from '../support/browsers/browser.ts';
 
 const clientUrl = 'https://keyturn.example/client.json';
 

@@ -7,9 +7,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hostedDocuments } from '../support/bent-authorization-server.ts';
-import { openSharedHome, programInBentWorld } from '../support/bent-home.ts';
-import type { BentHome, BentHomeOptions, SharedHome } from '../support/bent-home.ts';
+import { hostedDocuments } from '../support/bent/authorization-server.ts';
+import { openSharedHome, programInBentWorld } from '../support/bent/home.ts';
+import type { BentHome, BentHomeOptions, SharedHome } from '../support/bent/home.ts';
 import { type Run, until } from '../support/home.ts';
 
 /** One broker for every scenario that looks at its own servers only: a suite's client has one as well. */

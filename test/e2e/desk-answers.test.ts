@@ -1,9 +1,9 @@
 /** What tells a person how to answer a question: in the window where a person sits at the broker, else by commands. */
 import { describe, expect, it } from 'vitest';
-import { openDesk } from '../support/desk-home.ts';
-import { homeInBentWorld } from '../support/bent-home.ts';
+import { openDesk } from '../support/homes/desk-home.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
-import { connected, library } from '../support/program.ts';
+import { connected, library } from '../support/processes/program.ts';
 
 const resource = 'https://notes.example/mcp';
 

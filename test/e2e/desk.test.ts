@@ -1,9 +1,9 @@
 /** A broker at which a person sits: what commands want to widen waits for their yes. Real commands, real broker, the owner in-process. */
 import { describe, expect, it } from 'vitest';
 import { effects } from '../../src/ipc/protocol/effects.ts';
-import { openDesk } from '../support/desk-home.ts';
+import { openDesk } from '../support/homes/desk-home.ts';
 import { newHome, until } from '../support/home.ts';
-import { connected, library } from '../support/program.ts';
+import { connected, library } from '../support/processes/program.ts';
 
 const resource = 'https://notes.example/mcp';
 

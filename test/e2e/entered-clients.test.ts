@@ -3,9 +3,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { homeInBentWorld, programInBentWorld } from '../support/bent-home.ts';
+import { homeInBentWorld, programInBentWorld } from '../support/bent/home.ts';
 import { filesBelow, newHome, type TestHome } from '../support/home.ts';
-import { freeRedirect } from '../support/port.ts';
+import { freeRedirect } from '../support/servers/port.ts';
 
 /** A file in the home's folder, 0600. */
 function fileIn(home: TestHome, name: string, text: string): string {

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { filesBelow, homeInWorld } from '../support/home.ts';
-import { verdictOn } from '../support/notebook.ts';
-import { freeRedirect } from '../support/port.ts';
+import { verdictOn } from '../support/servers/notebook.ts';
+import { freeRedirect } from '../support/servers/port.ts';
 import type { TestWorld } from '../support/world.ts';
 
 describe('a grant', () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { filesBelow, homeInWorld, newHome, type TestHome, userAgent } from '../support/home.ts';
-import { verdictOn } from '../support/notebook.ts';
+import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld } from '../support/world.ts';
 import { ownKeyring } from '../vault/keychain/keyring.ts';
 
@@ -80,7 +80,7 @@ describe('no secret', () => {
     onTestFinished(() => world.close());
     const resource = world.protectedServer.resource;
     const visited = path.join(path.dirname(world.caFile), 'visited.txt');
-    const browser = userAgent(world, visited, 'test/support/recording-browser.ts');
+    const browser = userAgent(world, visited, 'test/support/browsers/recording-browser.ts');
     const home = newHome({ world, vault: 'keychain', browser });
     await home.ok(['allow', 'cli', resource]);
     const first = (await home.ok(['token', resource])).trim();

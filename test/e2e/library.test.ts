@@ -3,8 +3,8 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { homeInWorld, newHome, until } from '../support/home.ts';
-import { useNotebook, verdictOn } from '../support/notebook.ts';
-import { library, paired } from '../support/program.ts';
+import { useNotebook, verdictOn } from '../support/servers/notebook.ts';
+import { library, paired } from '../support/processes/program.ts';
 
 const { connect, createFetch } = await library();
 

@@ -14,7 +14,7 @@ import {
   type TestHome,
   until,
 } from '../support/home.ts';
-import { verdictOn } from '../support/notebook.ts';
+import { verdictOn } from '../support/servers/notebook.ts';
 
 const built: string = path.join(path.dirname(builtBin), '..', 'client', 'index.js');
 const { connect, pair } = (await import(built)) as typeof import('../../src/client/index.ts');

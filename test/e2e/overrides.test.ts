@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { homeInBentWorld } from '../support/bent-home.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import { newHome } from '../support/home.ts';
 
 /** Metadata that says nothing about PKCE. */

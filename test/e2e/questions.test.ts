@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { builtBin } from '../support/built.ts';
 import { homeInWorld, type TestHome, until } from '../support/home.ts';
-import { verdictOn } from '../support/notebook.ts';
+import { verdictOn } from '../support/servers/notebook.ts';
 
 interface Question {
   id: string;

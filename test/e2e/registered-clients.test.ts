@@ -1,6 +1,6 @@
 /** The clients of ours at issuers: what `keyturn register --list` shows of them, and the end of one. */
 import { describe, expect, it } from 'vitest';
-import { homeInBentWorld } from '../support/bent-home.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import { homeInWorld, newHome, type TestHome } from '../support/home.ts';
 
 const issuer = 'https://login.example';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { homeInBentWorld } from '../support/bent-home.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import { builtBin } from '../support/built.ts';
 import { filesBelow, homeInWorld, isAlive, type TestHome, until } from '../support/home.ts';
 import { ownKeyring, rawItems } from '../vault/keychain/keyring.ts';

@@ -1,6 +1,6 @@
 /** Revocation with real processes: durable before the answer, and kept as a promise over a crash. */
 import { describe, expect, it } from 'vitest';
-import { homeInBentWorld } from '../support/bent-home.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import { isAlive, until } from '../support/home.ts';
 import { requireTestKeyring } from '../vault/keychain/keyring.ts';
 

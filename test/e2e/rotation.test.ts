@@ -29,7 +29,7 @@ it('gives five processes 50 tokens each while they expire, with one sign-in and 
   await pairing;
   await home.ok(['allow', 'busy', resource]);
 
-  const caller = path.join(root, 'test', 'support', 'caller.ts');
+  const caller = path.join(root, 'test', 'support', 'processes', 'caller.ts');
   const args = [caller, built, 'busy', resource, String(calls), String(pause)];
   const start = performance.now();
   const runs = await Promise.all(

@@ -5,7 +5,7 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, newHome, processFacts, type TestHome, until } from '../support/home.ts';
-import { connected, pairedProgram } from '../support/program.ts';
+import { connected, pairedProgram } from '../support/processes/program.ts';
 
 interface Asker {
   verified: boolean;

@@ -7,10 +7,10 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { homeInBentWorld, LocalProgram, programInBentWorld } from '../support/bent-home.ts';
+import { homeInBentWorld, LocalProgram, programInBentWorld } from '../support/bent/home.ts';
 import { json } from '../support/bent/answer.ts';
 import type { JsonReply } from '../support/bent/parties.ts';
-import type { RecordedRequest } from '../support/bent-server.ts';
+import type { RecordedRequest } from '../support/bent/server.ts';
 import { homeInWorld, type TestHome, until } from '../support/home.ts';
 import { keepSecret, secretsKnown } from '../support/secrets.ts';
 

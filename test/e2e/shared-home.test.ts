@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { homeInBentWorld } from '../support/bent-home.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import type { Run } from '../support/home.ts';
 
 const isSoak = process.env['KEYTURN_SOAK'] === '1';

@@ -7,7 +7,12 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../support/built.ts';
 import { homeInWorld, newHome, processFacts, type TestHome, until, userAgent } from '../support/home.ts';
-import { dumpingCore, linkAsNeighbour, readAsNeighbour, withoutPrivileges } from '../support/plain-user.ts';
+import {
+  dumpingCore,
+  linkAsNeighbour,
+  readAsNeighbour,
+  withoutPrivileges,
+} from '../support/processes/plain-user.ts';
 import { secretsIn, secretsKnown, told } from '../support/secrets.ts';
 
 interface Status {
@@ -173,7 +178,7 @@ describe('arguments and environment', () => {
     const file = path.join(folder, 'browser.json');
     const { home, world, resource } = await homeInWorld({
       vault: 'keychain',
-      browser: (there) => userAgent(there, file, 'test/support/telling-browser.ts'),
+      browser: (there) => userAgent(there, file, 'test/support/browsers/telling-browser.ts'),
     });
     await home.ok(['allow', 'cli', resource]);
     const held = world.holdTokenRequests();

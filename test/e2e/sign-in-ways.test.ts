@@ -1,6 +1,6 @@
 /** Ways to sign in besides the browser on this machine, and the document that stands for Keyturn. */
 import { describe, expect, it } from 'vitest';
-import { homeInBentWorld, programInBentWorld } from '../support/bent-home.ts';
+import { homeInBentWorld, programInBentWorld } from '../support/bent/home.ts';
 import { newHome, type Running, type TestHome, until } from '../support/home.ts';
 
 interface Question {

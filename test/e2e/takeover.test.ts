@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, isAlive, newHome, type TestHome, until } from '../support/home.ts';
-import { pairedProgram } from '../support/program.ts';
+import { pairedProgram } from '../support/processes/program.ts';
 
 interface Question {
   id: string;

@@ -1,7 +1,7 @@
 /** `keyturn token`, as programs script it: the built command and broker against a real world over HTTPS. */
 import { describe, expect, it } from 'vitest';
 import { homeInWorld } from '../support/home.ts';
-import { useNotebook, verdictOn } from '../support/notebook.ts';
+import { useNotebook, verdictOn } from '../support/servers/notebook.ts';
 
 interface TokenJson {
   access_token: string;

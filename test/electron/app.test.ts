@@ -9,12 +9,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { applicationMenu } from '../../electron/windows/application-menu.ts';
 import { callMessage } from '../../electron/bridge/messages.ts';
 import { windowOptions } from '../../electron/windows/windows.ts';
-import { app, double } from '../support/electron-double.ts';
-import { homeInBentWorld } from '../support/bent-home.ts';
+import { app, double } from '../support/electron/electron-double.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
 import { ask, iconShows, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
 import { ScreenSaverListener } from '../../electron/system/screen-saver-listener.ts';
-import { screenSession } from '../support/screen-saver.ts';
+import { screenSession } from '../support/processes/screen-saver.ts';
 
 /** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */
 const aLook = 600;

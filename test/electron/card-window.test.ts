@@ -1,7 +1,7 @@
 /** How windows come and go by themselves: the card's, with what waits; and one whose page can't be loaded. */
 import { describe, expect, it } from 'vitest';
 import { pair } from '../../src/client/index.ts';
-import { double } from '../support/electron-double.ts';
+import { double } from '../support/electron/electron-double.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { ask, openApp, valueOf } from './rig.ts';
 

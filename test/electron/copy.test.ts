@@ -1,7 +1,7 @@
 /** What a window may put where the person pastes: a text that it shows, after a press, and nothing else. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { double } from '../support/electron-double.ts';
+import { double } from '../support/electron/electron-double.ts';
 import { newHome, until } from '../support/home.ts';
 import { ask, binary, onlyPage, openApp } from './rig.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { spawnKeychainChild } from '../../electron/system/keychain-child.ts';
 import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { keychainWorkerFile } from '../../src/vault/keychain/keychain-process.ts';
-import { double } from '../support/electron-double.ts';
+import { double } from '../support/electron/electron-double.ts';
 import { freshService, requireTestKeyring } from '../vault/keychain/keyring.ts';
 
 describe('the keychain child', () => {

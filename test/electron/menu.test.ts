@@ -5,7 +5,7 @@ import { trayIcon } from '../../electron/base/files.ts';
 import { Notifications } from '../../electron/tray/notifications.ts';
 import { isPanelDark, TrayIcon } from '../../electron/tray/tray.ts';
 import { inNotification } from '../../electron/base/words.ts';
-import { double } from '../support/electron-double.ts';
+import { double } from '../support/electron/electron-double.ts';
 import { type MenuState, menuRows, type MenuRow } from '../../electron/tray/menu.ts';
 import {
   changesSince,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readTree } from '../support/imports.ts';
+import { readTree } from '../support/source/imports.ts';
 
 const run = promisify(execFile);
 const root = path.join(import.meta.dirname, '..', '..');

@@ -10,7 +10,7 @@ import { PreferenceFile } from '../../electron/system/preferences.ts';
 import { proxyFrom } from '../../electron/system/proxy.ts';
 import { SignInPages } from '../../electron/tray/sign-in-pages.ts';
 import { endAtFault, noteRejection } from '../../electron/base/faults.ts';
-import { app, double } from '../support/electron-double.ts';
+import { app, double } from '../support/electron/electron-double.ts';
 
 function folder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'kt-app-'));

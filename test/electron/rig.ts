@@ -10,7 +10,7 @@ import type { Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
 import { startDesktop } from '../../electron/desktop.ts';
-import { app, double } from '../support/electron-double.ts';
+import { app, double } from '../support/electron/electron-double.ts';
 import { type TestHome, until } from '../support/home.ts';
 import { openBinary } from './binary.ts';
 

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { watchScreenLock } from '../../electron/system/screen-lock.ts';
 import type { ScreenLock } from '../../electron/system/screen-lock.ts';
 import { until } from '../support/home.ts';
-import { screenSession } from '../support/screen-saver.ts';
+import { screenSession } from '../support/processes/screen-saver.ts';
 
 interface Alarm {
   readonly in: number;

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { ScreenSaverListener } from '../../electron/system/screen-saver-listener.ts';
 import { until } from '../support/home.ts';
-import { screenSession } from '../support/screen-saver.ts';
+import { screenSession } from '../support/processes/screen-saver.ts';
 
 interface Heard {
   readonly saver: ScreenSaverListener;

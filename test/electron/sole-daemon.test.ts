@@ -1,6 +1,6 @@
 /** The app takes a home over from a headless broker: a real process, with a rotation under way. */
 import { describe, expect, it } from 'vitest';
-import { double } from '../support/electron-double.ts';
+import { double } from '../support/electron/electron-double.ts';
 import { homeInWorld, newHome } from '../support/home.ts';
 import { startInDouble } from './rig.ts';
 

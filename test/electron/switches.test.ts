@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { forbiddenSwitches } from '../../electron/base/switches.ts';
 import { newHome } from '../support/home.ts';
 import { startInDouble } from './rig.ts';
-import { double } from '../support/electron-double.ts';
+import { double } from '../support/electron/electron-double.ts';
 
 describe('the command line', () => {
   it.each([

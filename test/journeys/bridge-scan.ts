@@ -13,7 +13,7 @@ import { grantVaultId } from '../../src/broker/records/grant.ts';
 import { masterItem } from '../../src/daemon/vault/master.ts';
 import { serviceOf } from '../../src/daemon/vault/secrets.ts';
 import { keychainVault } from '../../src/vault/keychain/keychain.ts';
-import { double } from '../support/electron-double.ts';
+import { double } from '../support/electron/electron-double.ts';
 import type { TestHome } from '../support/home.ts';
 import { learnKeys } from '../support/secret-scan.ts';
 import { type Finding, keepSecret, secretsIn, secretsKnown, told } from '../support/secrets.ts';

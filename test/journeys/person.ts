@@ -16,7 +16,7 @@ import { newHome, type HomeOptions, type TestHome, until } from '../support/home
 import { scanBridge } from './bridge-scan.ts';
 import { names } from './names.ts';
 
-const notingBrowser = path.join(import.meta.dirname, '..', 'support', 'noting-browser.ts');
+const notingBrowser = path.join(import.meta.dirname, '..', 'support', 'browsers', 'noting-browser.ts');
 
 /** A home whose browser only notes what it should open. */
 export interface Desk {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { iconShows, openApp } from '../electron/rig.ts';
 import { until } from '../support/home.ts';
-import { verdictOn } from '../support/notebook.ts';
+import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
 import {

@@ -3,7 +3,7 @@
  * That the broker keeps to it is question-card.test.ts's.
  */
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer, exampleNow } from '../support/example-desk.ts';
+import { exampleAnswer, exampleNow } from '../support/homes/example-desk.ts';
 import {
   accessibilityFaults,
   armed,

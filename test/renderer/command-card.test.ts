@@ -1,6 +1,6 @@
 /** What the card of a command says, over answers that are written down: what would change, and who asks. */
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer, exampleNow } from '../support/example-desk.ts';
+import { exampleAnswer, exampleNow } from '../support/homes/example-desk.ts';
 import { armed, button, idle, releaseTimers, timerHeld, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();

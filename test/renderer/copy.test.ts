@@ -1,6 +1,6 @@
 /** The copy buttons: they say what became of the text, to the eye and to a screen reader. */
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer } from '../support/example-desk.ts';
+import { exampleAnswer } from '../support/homes/example-desk.ts';
 import { type Answer, releaseTimers, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();

@@ -22,7 +22,7 @@ import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { terminalLog } from '../../src/daemon/system/log.ts';
 import { homePaths } from '../../src/base/paths.ts';
-import type { Answer } from '../support/window-page.ts';
+import type { Answer } from '../support/electron/window-page.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 

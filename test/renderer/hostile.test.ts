@@ -6,8 +6,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Envelope } from '../../electron/bridge/channels.ts';
-import { attestedEditor, differingIndex, hostileAsker } from '../support/example-desk.ts';
-import { emptyStatus as status, examplePreferences } from '../support/example-desk.ts';
+import { attestedEditor, differingIndex, hostileAsker } from '../support/homes/example-desk.ts';
+import { emptyStatus as status, examplePreferences } from '../support/homes/example-desk.ts';
 import {
   accessibilityFaults,
   type Answer,

@@ -1,7 +1,7 @@
 /** Hundreds of servers and programs: what is made at once, and what is drawn anew. */
 import { describe, expect, it } from 'vitest';
 import type { ResultOn } from '../../electron/bridge/channels.ts';
-import { exampleAnswer } from '../support/example-desk.ts';
+import { exampleAnswer } from '../support/homes/example-desk.ts';
 import { type Answer, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();

@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { type BrowserProfile, openBrowserProfile } from '../support/browser.ts';
-import { openPage } from '../support/window-page.ts';
-import type { PageWindow, WindowOptions } from '../support/window-page.ts';
+import { type BrowserProfile, openBrowserProfile } from '../support/browsers/browser.ts';
+import { openPage } from '../support/electron/window-page.ts';
+import type { PageWindow, WindowOptions } from '../support/electron/window-page.ts';
 
-export type { Answer, PageWindow, WindowOptions } from '../support/window-page.ts';
+export type { Answer, PageWindow, WindowOptions } from '../support/electron/window-page.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
 

@@ -1,10 +1,10 @@
 /**
  * Every screen with something in it, and empty: open to everybody, whole at every width, walked by the
- * keyboard alone. What they show is written down (test/support/example-desk.ts).
+ * keyboard alone. What they show is written down (test/support/homes/example-desk.ts).
  */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer, exampleNow, exampleQuestions, exampleStatus } from '../support/example-desk.ts';
+import { exampleAnswer, exampleNow, exampleQuestions, exampleStatus } from '../support/homes/example-desk.ts';
 import { accessibilityFaults, overflowing, type PageWindow, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();

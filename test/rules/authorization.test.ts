@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { exitCodes, reasons } from '../../src/base/errors.ts';
-import { cutOff, html, json, redirectTo } from '../support/bent-server.ts';
-import type { Answer } from '../support/bent-server.ts';
+import { cutOff, html, json, redirectTo } from '../support/bent/server.ts';
+import type { Answer } from '../support/bent/server.ts';
 import {
   callbackOf,
   enter,

@@ -4,8 +4,8 @@ import { readAuthorities } from '../../src/daemon/system/authorities.ts';
 import { daemonFetch } from '../../src/daemon/system/fetch.ts';
 import type { Fetch } from '../../src/oauth/base/http.ts';
 import { brokerRig } from '../broker/rig.ts';
-import { cutOff, endless, html, json, redirectTo, stalled } from '../support/bent-server.ts';
-import type { Answer } from '../support/bent-server.ts';
+import { cutOff, endless, html, json, redirectTo, stalled } from '../support/bent/server.ts';
+import type { Answer } from '../support/bent/server.ts';
 import { ground, handDeadline, refused } from './ground.ts';
 
 const documents = {

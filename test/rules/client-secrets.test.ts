@@ -1,8 +1,8 @@
 /** A client secret at servers that read HTTP Basic in their own way (RFC 6749 §2.3.1). */
 import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { json } from '../support/bent-server.ts';
-import type { RecordedRequest } from '../support/bent-server.ts';
+import { json } from '../support/bent/server.ts';
+import type { RecordedRequest } from '../support/bent/server.ts';
 import { enter, ground, refused, tokenRequests } from './ground.ts';
 import type { GroundOptions } from './ground.ts';
 

@@ -1,7 +1,7 @@
 /** Discovery, from the challenge to the authorization server, against servers that break its rules. */
 import { describe, expect, it } from 'vitest';
-import { json } from '../support/bent-server.ts';
-import type { ResourceMetadataPlace } from '../support/bent-protected-server.ts';
+import { json } from '../support/bent/server.ts';
+import type { ResourceMetadataPlace } from '../support/bent/protected-server.ts';
 import { ground, metadataPaths, parameter, refused, reject, rigIn } from './ground.ts';
 import type { GroundOptions } from './ground.ts';
 

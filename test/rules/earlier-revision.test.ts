@@ -1,8 +1,8 @@
 /** Protected servers of the earlier revision, which publish no metadata about themselves. */
 import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { html } from '../support/bent-server.ts';
-import type { Answer } from '../support/bent-server.ts';
+import { html } from '../support/bent/server.ts';
+import type { Answer } from '../support/bent/server.ts';
 import {
   enter,
   ground,

@@ -10,12 +10,12 @@ import { brokerRig, refusal } from '../broker/rig.ts';
 import type { Rig, RigOptions } from '../broker/rig.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { bearerChallenge } from '../../src/oauth/discovery/challenge.ts';
-import type { BentAuthorizationServer, BentClient } from '../support/bent-authorization-server.ts';
-import type { BentProtectedServer } from '../support/bent-protected-server.ts';
-import type { RecordedRequest } from '../support/bent-server.ts';
-import { openBentWorld } from '../support/bent-world.ts';
-import type { BentWorld, BentWorldOptions } from '../support/bent-world.ts';
-import { freeRedirect } from '../support/port.ts';
+import type { BentAuthorizationServer, BentClient } from '../support/bent/authorization-server.ts';
+import type { BentProtectedServer } from '../support/bent/protected-server.ts';
+import type { RecordedRequest } from '../support/bent/server.ts';
+import { openBentWorld } from '../support/bent/world.ts';
+import type { BentWorld, BentWorldOptions } from '../support/bent/world.ts';
+import { freeRedirect } from '../support/servers/port.ts';
 
 export interface GroundOptions extends BentWorldOptions {
   readonly rig?: RigOptions;

@@ -1,7 +1,7 @@
 /** Which authorization server of several, and what happens when the protected server names another one. */
 import { describe, expect, it } from 'vitest';
-import type { BentAuthorizationServer } from '../support/bent-authorization-server.ts';
-import type { BentServer } from '../support/bent-server.ts';
+import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
+import type { BentServer } from '../support/bent/server.ts';
 import { enter, followed, ground, parameter, refused, reject } from './ground.ts';
 import type { Ground } from './ground.ts';
 

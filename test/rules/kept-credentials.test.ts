@@ -1,7 +1,7 @@
 /** What servers answer when something goes wrong, row by row: none of it costs the credentials that are there. */
 import { describe, expect, it } from 'vitest';
-import { cutOff, html, json, redirectTo } from '../support/bent-server.ts';
-import type { Answer, RecordedRequest } from '../support/bent-server.ts';
+import { cutOff, html, json, redirectTo } from '../support/bent/server.ts';
+import type { Answer, RecordedRequest } from '../support/bent/server.ts';
 import { ground, refused } from './ground.ts';
 import type { Ground } from './ground.ts';
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { explainGrant } from '../../src/broker/explain.ts';
 import type { Rig } from '../broker/rig.ts';
-import { json } from '../support/bent-server.ts';
-import type { RecordedRequest } from '../support/bent-server.ts';
+import { json } from '../support/bent/server.ts';
+import type { RecordedRequest } from '../support/bent/server.ts';
 import { ground, refused, tokenRequests } from './ground.ts';
 import type { Ground } from './ground.ts';
 

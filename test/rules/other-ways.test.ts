@@ -1,7 +1,7 @@
 /** Signing in where no browser reaches the loopback: a pasted address, or a code on another device. */
 import { describe, expect, it } from 'vitest';
 import { turnOfEvents } from '../broker/rig.ts';
-import { json } from '../support/bent-server.ts';
+import { json } from '../support/bent/server.ts';
 import { callbackOf, followed, ground, refused, tokenRequests, words } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 import { asClient, asOwner } from './wire.ts';

@@ -1,8 +1,8 @@
 /** What a sign-in page is asked to show, at servers that need it and at servers that fail on it. */
 import { describe, expect, it } from 'vitest';
 import { turnOfEvents } from '../broker/rig.ts';
-import { html } from '../support/bent-server.ts';
-import type { RecordedRequest } from '../support/bent-server.ts';
+import { html } from '../support/bent/server.ts';
+import type { RecordedRequest } from '../support/bent/server.ts';
 import { followed, ground, parameter, refused, stepUp } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 

@@ -1,8 +1,8 @@
 /** A refresh that the server refuses for a reason that no waiting mends (RFC 6749 §5.2, RFC 8707 §2). */
 import { describe, expect, it } from 'vitest';
 import { explainGrant } from '../../src/broker/explain.ts';
-import { json } from '../support/bent-server.ts';
-import type { Answer, RecordedRequest } from '../support/bent-server.ts';
+import { json } from '../support/bent/server.ts';
+import type { Answer, RecordedRequest } from '../support/bent/server.ts';
 import type { Rig } from '../broker/rig.ts';
 import { enter, ground, refused, tokenRequests } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';

@@ -4,7 +4,7 @@ import type { Question } from '../../src/broker/questions/question.ts';
 import { registeredAnswers } from '../../src/daemon/methods/registered-clients.ts';
 import { turnOfEvents } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
-import { json } from '../support/bent-server.ts';
+import { json } from '../support/bent/server.ts';
 import { enter, followed, ground, parameter, refused, words } from './ground.ts';
 import type { Ground } from './ground.ts';
 

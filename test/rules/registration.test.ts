@@ -3,9 +3,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { documentRedirectUris } from '../../src/broker/sign-in/redirect.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { json } from '../support/bent-server.ts';
-import { hostedDocuments } from '../support/bent-authorization-server.ts';
-import type { AuthMethod } from '../support/bent-authorization-server.ts';
+import { json } from '../support/bent/server.ts';
+import { hostedDocuments } from '../support/bent/authorization-server.ts';
+import type { AuthMethod } from '../support/bent/authorization-server.ts';
 import { enter, ground, occupy, parameter, refused, rigIn, stepUp, tokenRequests } from './ground.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';

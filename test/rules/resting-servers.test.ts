@@ -1,6 +1,6 @@
 /** Servers that can't serve now: how often they are asked, and what the program is told. */
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../support/bent-server.ts';
+import type { Answer } from '../support/bent/server.ts';
 import { ground, refused } from './ground.ts';
 import type { Ground } from './ground.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { explainGrant } from '../../src/broker/explain.ts';
 import type { Rig } from '../broker/rig.ts';
-import { json } from '../support/bent-server.ts';
+import { json } from '../support/bent/server.ts';
 import { ground, refused, words } from './ground.ts';
 import { asOwner } from './wire.ts';
 

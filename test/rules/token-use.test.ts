@@ -1,8 +1,8 @@
 /** Scopes, step-up, refresh and refused tokens, as a protected server and its issuer get them wrong. */
 import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
-import { cutOff, html, json, redirectTo } from '../support/bent-server.ts';
-import type { Answer, RecordedRequest } from '../support/bent-server.ts';
+import { cutOff, html, json, redirectTo } from '../support/bent/server.ts';
+import type { Answer, RecordedRequest } from '../support/bent/server.ts';
 import {
   ground,
   handDeadline,

@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 
 import { expect, test } from 'vitest';
 
-import { crashRun } from '../support/crash-home.ts';
+import { crashRun } from '../support/homes/crash-home.ts';
 import { openWorld } from '../support/world.ts';
 import { numberFrom, report } from './report.ts';
 

@@ -1,9 +1,9 @@
 /** Brokers killed in the middle of a change: what was answered counts, no file is refused, one step may be whole. */
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { startOn } from '../support/authority-home.ts';
-import { decisionOf, endpointOf, program, vaultIn } from '../support/authority-writer.ts';
-import { killedWriter } from '../support/killed-writer.ts';
+import { startOn } from '../support/homes/authority-home.ts';
+import { decisionOf, endpointOf, program, vaultIn } from '../support/processes/authority-writer.ts';
+import { killedWriter } from '../support/processes/killed-writer.ts';
 import { temporaryFolder } from '../broker/rig.ts';
 
 /** How many writers are killed. */
@@ -11,7 +11,7 @@ const kills = 8;
 /** Milliseconds of writing, at most, before the kill: some dozen changes. */
 const maxLife = 150;
 
-const script = path.join(import.meta.dirname, '..', 'support', 'authority-writer.ts');
+const script = path.join(import.meta.dirname, '..', 'support', 'processes', 'authority-writer.ts');
 
 vi.setConfig({ testTimeout: 180_000 });
 

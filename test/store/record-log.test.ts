@@ -16,7 +16,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { grantSchema } from '../../src/broker/records/grant.ts';
 import { RecordLog } from '../../src/store/record-log.ts';
-import { onFullDisk } from '../support/limited.ts';
+import { onFullDisk } from '../support/processes/limited.ts';
 import { refusal, temporaryFolder } from '../broker/rig.ts';
 
 const schema = z.object({ id: z.string(), n: z.number() });

@@ -1,9 +1,9 @@
 /** Every hook of the bent authorization server bends its own step and nothing else. */
 import * as client from 'openid-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decodeJwt } from '../support/bent-authorization-server.ts';
-import { json } from '../support/bent-server.ts';
-import { type BentWorld, openBentWorld } from '../support/bent-world.ts';
+import { decodeJwt } from '../support/bent/authorization-server.ts';
+import { json } from '../support/bent/server.ts';
+import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { authorized, configured, refreshed, registered, signedIn, visited } from './bent-client.ts';
 
 let world: BentWorld;

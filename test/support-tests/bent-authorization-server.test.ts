@@ -1,8 +1,8 @@
 /** The bent authorization server, unbent: it keeps the rules, and refuses a client that breaks one. */
 import * as client from 'openid-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decodeJwt } from '../support/bent-authorization-server.ts';
-import { type BentWorld, openBentWorld } from '../support/bent-world.ts';
+import { decodeJwt } from '../support/bent/authorization-server.ts';
+import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { authorized, configured, redirectUri, registered, signedIn, visited } from './bent-client.ts';
 
 let world: BentWorld;

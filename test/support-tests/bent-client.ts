@@ -3,8 +3,8 @@
  * own client. The servers approve by themselves, so that the redirect is read and nobody listens.
  */
 import * as client from 'openid-client';
-import type { BentClient } from '../support/bent-authorization-server.ts';
-import type { BentWorld } from '../support/bent-world.ts';
+import type { BentClient } from '../support/bent/authorization-server.ts';
+import type { BentWorld } from '../support/bent/world.ts';
 
 export const redirectUri = 'http://127.0.0.1:4711/callback';
 

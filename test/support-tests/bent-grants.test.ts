@@ -7,8 +7,8 @@ import {
   decodeJwt,
   newSigningKey,
   type SigningKey,
-} from '../support/bent-authorization-server.ts';
-import { type BentWorld, openBentWorld } from '../support/bent-world.ts';
+} from '../support/bent/authorization-server.ts';
+import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { configured, refreshed, signedIn, visited } from './bent-client.ts';
 
 let world: BentWorld;

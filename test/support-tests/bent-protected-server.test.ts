@@ -1,8 +1,8 @@
 /** The bent protected server: right by itself, and bent just so far as a test bends it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openBentProtectedServer } from '../support/bent-protected-server.ts';
-import { json, redirectTo } from '../support/bent-server.ts';
-import { type BentWorld, openBentWorld } from '../support/bent-world.ts';
+import { openBentProtectedServer } from '../support/bent/protected-server.ts';
+import { json, redirectTo } from '../support/bent/server.ts';
+import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { signedIn, visited } from './bent-client.ts';
 
 let world: BentWorld;

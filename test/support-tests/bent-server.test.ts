@@ -14,7 +14,7 @@ import {
   redirectTo,
   sharedCertificates,
   stalled,
-} from '../support/bent-server.ts';
+} from '../support/bent/server.ts';
 
 let server: BentServer;
 let trusting: TrustingFetch;

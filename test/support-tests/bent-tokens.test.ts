@@ -1,7 +1,7 @@
 /** Codes, tokens, refreshes and revocation at the bent authorization server, unbent. */
 import * as client from 'openid-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type BentWorld, openBentWorld } from '../support/bent-world.ts';
+import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { authorized, redirectUri, refreshed, registered, signedIn, visited } from './bent-client.ts';
 
 let world: BentWorld;

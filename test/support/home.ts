@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { DemoWorldOptions } from '../../demo/servers/demo-world.ts';
 import { builtBin } from './built.ts';
-import { compileCache, compileCacheWords } from './compiled.ts';
+import { compileCache, compileCacheWords } from './processes/compiled.ts';
 import { learnKeys, scan } from './secret-scan.ts';
 import { keepSecret } from './secrets.ts';
 import { openWorld, type TestWorld } from './world.ts';
@@ -62,7 +62,7 @@ export interface HomeOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The command to run instead of the built one: a path to bin.js. */
   readonly bin?: string;
-  /** Words before every command, e.g. test/support/plain-user.ts. */
+  /** Words before every command, e.g. test/support/processes/plain-user.ts. */
   readonly launcher?: readonly string[];
 }
 

@@ -5,7 +5,7 @@
  * server it is and on whichever side it came: nobody has to remember to register one. A finding names
  * place, kind and form, and never the secret.
  */
-import { hear } from './wire-ear.ts';
+import { hear } from './servers/wire-ear.ts';
 
 export type SecretKind =
   | 'access token'

@@ -4,9 +4,9 @@ import { connect, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Loopback } from '../../../src/broker/loopback/loopback.ts';
 import type { Receiver } from '../../../src/broker/loopback/loopback.ts';
-import { freePort } from '../../support/port.ts';
-import { rawGet as send, statusForNobody } from '../../support/raw-get.ts';
-import type { Sent } from '../../support/raw-get.ts';
+import { freePort } from '../../support/servers/port.ts';
+import { rawGet as send, statusForNobody } from '../../support/servers/raw-get.ts';
+import type { Sent } from '../../support/servers/raw-get.ts';
 import { refusal } from '../rig.ts';
 
 async function opened(loopback = new Loopback(), redirectUri?: string): Promise<Receiver> {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SettingsBook } from '../../../src/daemon/settings/settings-book.ts';
 import { homePaths } from '../../../src/base/paths.ts';
-import { onFullDisk } from '../../support/limited.ts';
+import { onFullDisk } from '../../support/processes/limited.ts';
 
 let folder: string;
 let file: string;

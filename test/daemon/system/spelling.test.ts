@@ -1,7 +1,7 @@
 /** How a card spells an address, whatever a command typed. */
 import { describe, expect, it } from 'vitest';
 import { spelled } from '../../../src/daemon/system/spelling.ts';
-import { openDesk } from '../../support/desk-home.ts';
+import { openDesk } from '../../support/homes/desk-home.ts';
 import { newHome } from '../../support/home.ts';
 
 describe('an address', () => {

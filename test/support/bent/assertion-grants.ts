@@ -6,7 +6,7 @@
  * and once.
  */
 import { randomUUID } from 'node:crypto';
-import type { RecordedRequest } from '../bent-server.ts';
+import type { RecordedRequest } from './server.ts';
 import { type Json, verifyJwt } from './jwt.ts';
 import { type BentClient, type Parts, Refusal, required, scopesOf } from './parties.ts';
 import { issue } from './token-store.ts';

@@ -6,7 +6,7 @@
  * made without an S256 challenge.
  */
 import { consentPage } from '../../../demo/servers/pages.ts';
-import { type Answer, html, type RecordedRequest, redirectTo } from '../bent-server.ts';
+import { type Answer, html, type RecordedRequest, redirectTo } from './server.ts';
 import { findClient } from './client-authentication.ts';
 import { loopbackHosts } from './client-document.ts';
 import { type BentClient, type Parts, Refusal, refuseRepeated, scopesOf } from './parties.ts';

@@ -4,7 +4,7 @@
  * Invariant: a client passes by exactly the method it is registered with (RFC 6749 §2.3: one method
  * a request), and a secret or a signature is really checked.
  */
-import type { RecordedRequest } from '../bent-server.ts';
+import type { RecordedRequest } from './server.ts';
 import { clientFromDocument } from './client-document.ts';
 import { verifyJwt } from './jwt.ts';
 import { type AuthMethod, type BentClient, type Parts, Refusal } from './parties.ts';

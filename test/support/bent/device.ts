@@ -4,7 +4,7 @@
  * Invariant: a device code gives tokens once, and only after a person approved its user code.
  */
 import { randomInt } from 'node:crypto';
-import type { Answer, RecordedRequest } from '../bent-server.ts';
+import type { Answer, RecordedRequest } from './server.ts';
 import { authenticate } from './client-authentication.ts';
 import {
   answerJson,

@@ -5,7 +5,7 @@
  * may be changed at any time and count from the next request on.
  */
 import type { JsonWebKey } from 'node:crypto';
-import type { Answer, BentServer, RecordedRequest, Reply } from '../bent-server.ts';
+import type { Answer, BentServer, RecordedRequest, Reply } from './server.ts';
 import { json } from './answer.ts';
 import type { Json, SigningKey } from './jwt.ts';
 import type { TokenStore } from './token-store.ts';

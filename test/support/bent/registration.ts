@@ -4,7 +4,7 @@
  * Invariant: a registered client is known by exactly what its registration answered, before any bend.
  */
 import { z } from 'zod';
-import type { Answer, RecordedRequest } from '../bent-server.ts';
+import type { Answer, RecordedRequest } from './server.ts';
 import { authenticate } from './client-authentication.ts';
 import type { Json } from './jwt.ts';
 import { answerJson, type BentClient, type Parts, Refusal, refuseRepeated, required } from './parties.ts';

@@ -5,7 +5,7 @@
  * with everything issued from it (OAuth 2.1 §4.1.3, §4.3.1).
  */
 import { createHash } from 'node:crypto';
-import type { Answer, RecordedRequest } from '../bent-server.ts';
+import type { Answer, RecordedRequest } from './server.ts';
 import { exchangeToken, redeemAssertion } from './assertion-grants.ts';
 import { authenticate } from './client-authentication.ts';
 import { pollDevice } from './device.ts';

@@ -1,7 +1,7 @@
 /** Writers killed in the middle: what was acknowledged is there, and what was not is there whole or not at all. */
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { killedWriter } from '../../support/killed-writer.ts';
+import { killedWriter } from '../../support/processes/killed-writer.ts';
 import { byPassphrase, newPlace, opened } from './sealed-home.ts';
 import { passphrase, step } from './sealed-writer.ts';
 

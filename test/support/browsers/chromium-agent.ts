@@ -3,7 +3,7 @@
  * A real browser as a command: opens the URL in Chromium, signs in and consents as a person would,
  * and waits for the page at the loopback address.
  *
- *     node test/support/chromium-agent.ts [--account NAME] [--deny] URL
+ *     node test/support/browsers/chromium-agent.ts [--account NAME] [--deny] URL
  *
  * The URL comes last, because whoever opens a browser appends it. The authority to trust is in the
  * file that KEYTURN_DEMO_CA or else NODE_EXTRA_CA_CERTS names. Exit 0: the loopback page answered

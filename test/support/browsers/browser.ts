@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from 'node:tls';
 import { type BrowserContext, chromium, type Page, type Response } from 'playwright-core';
-import { noneRunsWith } from './process-table.ts';
+import { noneRunsWith } from '../processes/process-table.ts';
 
 /** Debian's, unless a test machine keeps another one elsewhere. */
 const program = process.env['KEYTURN_TEST_CHROMIUM'] ?? '/usr/bin/chromium';

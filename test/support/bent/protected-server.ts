@@ -5,9 +5,9 @@
  * authorization servers issued for its resource, still good and with the scopes needed. What is wrong
  * in a test is what the test bent.
  */
-import type { Certificates } from '../../demo/servers/certificate.ts';
-import type { BentAuthorizationServer, IssuedToken } from './bent-authorization-server.ts';
-import { type Answer, type BentServer, json, openBentServer, type RecordedRequest } from './bent-server.ts';
+import type { Certificates } from '../../../demo/servers/certificate.ts';
+import type { BentAuthorizationServer, IssuedToken } from './authorization-server.ts';
+import { type Answer, type BentServer, json, openBentServer, type RecordedRequest } from './server.ts';
 
 /** Where the metadata is: RFC 9728 §3.1 with or without the endpoint's path, or where only the header leads. */
 export type ResourceMetadataPlace = 'path' | 'root' | 'elsewhere';

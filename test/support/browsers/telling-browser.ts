@@ -6,7 +6,7 @@
  * FILE gets its arguments and environment as JSON, for a test that looks for secrets in them.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { signInAt } from '../../demo/user-agent.ts';
+import { signInAt } from '../../../demo/user-agent.ts';
 
 const [file = '', url = ''] = process.argv.slice(2);
 

@@ -2,13 +2,13 @@
 /**
  * A browser that only follows redirects: enough where an authorization server asks nobody anything.
  *
- *     node test/support/redirect-agent.ts URL
+ *     node test/support/browsers/redirect-agent.ts URL
  *
  * Exit 0: the last page answered 2xx. Otherwise 1 and one sentence on stderr, without any part of a
  * URL's query. The authority to trust is in the file that KEYTURN_DEMO_CA names.
  */
 import { readFile } from 'node:fs/promises';
-import { trustingFetch } from '../../demo/servers/trusting-fetch.ts';
+import { trustingFetch } from '../../../demo/servers/trusting-fetch.ts';
 
 const caFile = process.env['KEYTURN_DEMO_CA'];
 const url = process.argv.at(-1);

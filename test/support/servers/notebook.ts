@@ -1,7 +1,7 @@
 /** The protected server's tools, called by the MCP SDK's own client. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { TestWorld } from './world.ts';
+import type { TestWorld } from '../world.ts';
 
 export type Tool = 'list-notes' | 'add-note';
 

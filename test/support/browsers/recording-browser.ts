@@ -8,7 +8,7 @@
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { subscribe } from 'node:diagnostics_channel';
-import { signInAt } from '../../demo/user-agent.ts';
+import { signInAt } from '../../../demo/user-agent.ts';
 
 const [file = '', url = ''] = process.argv.slice(2);
 

@@ -12,16 +12,16 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { connect, connectAsOwner } from '../../src/client/connect.ts';
-import type { Connection } from '../../src/client/connection.ts';
-import { pair } from '../../src/client/pair.ts';
-import { reasonOf } from '../../src/base/errors.ts';
-import { methods } from '../../src/ipc/protocol/protocol.ts';
-import type { MethodName, ParamsOf } from '../../src/ipc/protocol/protocol.ts';
-import { openVault } from '../../src/vault/open.ts';
-import type { Vault } from '../../src/vault/base/vault.ts';
-import { type Running, TestHome, until } from './home.ts';
-import type { TestWorld } from './world.ts';
+import { connect, connectAsOwner } from '../../../src/client/connect.ts';
+import type { Connection } from '../../../src/client/connection.ts';
+import { pair } from '../../../src/client/pair.ts';
+import { reasonOf } from '../../../src/base/errors.ts';
+import { methods } from '../../../src/ipc/protocol/protocol.ts';
+import type { MethodName, ParamsOf } from '../../../src/ipc/protocol/protocol.ts';
+import { openVault } from '../../../src/vault/open.ts';
+import type { Vault } from '../../../src/vault/base/vault.ts';
+import { type Running, TestHome, until } from '../home.ts';
+import type { TestWorld } from '../world.ts';
 
 /** What became of everything, over all kills of a run. */
 export interface CrashNumbers {

@@ -6,11 +6,11 @@
  * end with the test, or with the last test of a home that several share.
  */
 import { onTestFinished } from 'vitest';
-import type { BentAuthorizationServer } from './bent-authorization-server.ts';
-import type { BentProtectedServer } from './bent-protected-server.ts';
-import { type BentWorld, type BentWorldOptions, openBentWorld } from './bent-world.ts';
-import { type BrowserAgent, browserCommand } from './browser-command.ts';
-import { type HomeOptions, newHome, type Run, TestHome } from './home.ts';
+import type { BentAuthorizationServer } from './authorization-server.ts';
+import type { BentProtectedServer } from './protected-server.ts';
+import { type BentWorld, type BentWorldOptions, openBentWorld } from './world.ts';
+import { type BrowserAgent, browserCommand } from '../browsers/browser-command.ts';
+import { type HomeOptions, newHome, type Run, TestHome } from '../home.ts';
 
 export interface BentHomeOptions extends BentWorldOptions {
   /** In place of the one that follows redirects. */

@@ -4,9 +4,9 @@
  */
 import { writeSync } from 'node:fs';
 import path from 'node:path';
-import { sealedFileVault } from '../../src/vault/sealed/sealed-file.ts';
-import type { SealedFileVault } from '../../src/vault/sealed/sealed-file.ts';
-import { startOn } from './authority-home.ts';
+import { sealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
+import type { SealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
+import { startOn } from '../homes/authority-home.ts';
 
 export const passphrase = 'correct horse';
 export const program = 'editor';

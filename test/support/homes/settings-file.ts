@@ -1,7 +1,7 @@
 /** What another program of the same user does to a home while nobody looks: it edits the plain files. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { TestHome } from './home.ts';
+import type { TestHome } from '../home.ts';
 
 /** Puts these fields into config/settings.json. */
 export function writeSettings(home: TestHome, fields: Readonly<Record<string, unknown>>): void {

@@ -1,13 +1,13 @@
 /** A local program with a connection of its own, paired through the built library. */
 import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import type { Connection } from '../../src/client/index.ts';
-import { type TestHome, until } from './home.ts';
+import type { Connection } from '../../../src/client/index.ts';
+import { type TestHome, until } from '../home.ts';
 
-type Library = typeof import('../../src/client/index.ts');
+type Library = typeof import('../../../src/client/index.ts');
 
 /** A path in a variable: the compiler must not look for what may not be built yet. */
-const built: string = path.join(import.meta.dirname, '..', '..', 'dist', 'client', 'index.js');
+const built: string = path.join(import.meta.dirname, '..', '..', '..', 'dist', 'client', 'index.js');
 
 export async function library(): Promise<Library> {
   return (await import(built)) as Library;

@@ -7,12 +7,12 @@
  * Three ways to bend it, from mild to wild: `settings` (another server that is right too), `bend`
  * (one step answers wrongly), `server.on` (anything at all in place of an endpoint).
  */
-import { clientDocument } from '../../src/daemon/system/client-document.ts';
-import type { Certificates } from '../../demo/servers/certificate.ts';
-import { type BentServer, json, openBentServer, type RecordedRequest } from './bent-server.ts';
-import { authorize } from './bent/authorize.ts';
-import { answerDeviceRequest, endDevice } from './bent/device.ts';
-import { type Json, newSigningKey, type SigningKey } from './bent/jwt.ts';
+import { clientDocument } from '../../../src/daemon/system/client-document.ts';
+import type { Certificates } from '../../../demo/servers/certificate.ts';
+import { type BentServer, json, openBentServer, type RecordedRequest } from './server.ts';
+import { authorize } from './authorize.ts';
+import { answerDeviceRequest, endDevice } from './device.ts';
+import { type Json, newSigningKey, type SigningKey } from './jwt.ts';
 import {
   type BentClient,
   type BentCounts,
@@ -22,11 +22,11 @@ import {
   type Parts,
   type Settings,
   unbent,
-} from './bent/parties.ts';
-import { answerRegistration, answerRevocation } from './bent/registration.ts';
-import { answerTokenRequest, knownGrantTypes } from './bent/token-endpoint.ts';
-import { emptyTokenStore, idToken, type IssuedToken, randomValue, validToken } from './bent/token-store.ts';
-import { metadataDocument, metadataPaths } from './bent/metadata.ts';
+} from './parties.ts';
+import { answerRegistration, answerRevocation } from './registration.ts';
+import { answerTokenRequest, knownGrantTypes } from './token-endpoint.ts';
+import { emptyTokenStore, idToken, type IssuedToken, randomValue, validToken } from './token-store.ts';
+import { metadataDocument, metadataPaths } from './metadata.ts';
 
 export type {
   AuthMethod,
@@ -36,9 +36,9 @@ export type {
   JsonReply,
   MetadataPlace,
   Settings,
-} from './bent/parties.ts';
-export type { IssuedToken } from './bent/token-store.ts';
-export { decodeJwt, type Json, newSigningKey, type SigningKey } from './bent/jwt.ts';
+} from './parties.ts';
+export type { IssuedToken } from './token-store.ts';
+export { decodeJwt, type Json, newSigningKey, type SigningKey } from './jwt.ts';
 
 export interface BentAuthorizationServerOptions extends Partial<Settings> {
   /** Comes after the origin in the issuer: '' (the default), '/', '/tenant', '/tenant/'. */

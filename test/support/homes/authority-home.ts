@@ -4,16 +4,16 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { LocalClients } from '../../src/broker/records/local-client.ts';
-import { OverrideBook } from '../../src/broker/records/override.ts';
-import { Permissions } from '../../src/broker/records/permission.ts';
-import { openRecords } from '../../src/daemon/assembly.ts';
-import type { Records } from '../../src/daemon/assembly.ts';
-import { openHome, prepareFolders } from '../../src/daemon/home/home.ts';
-import { Master } from '../../src/daemon/vault/master.ts';
-import { homePaths } from '../../src/base/paths.ts';
-import { memoryVault } from '../../src/vault/memory.ts';
-import type { Vault } from '../../src/vault/base/vault.ts';
+import { LocalClients } from '../../../src/broker/records/local-client.ts';
+import { OverrideBook } from '../../../src/broker/records/override.ts';
+import { Permissions } from '../../../src/broker/records/permission.ts';
+import { openRecords } from '../../../src/daemon/assembly.ts';
+import type { Records } from '../../../src/daemon/assembly.ts';
+import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
+import { Master } from '../../../src/daemon/vault/master.ts';
+import { homePaths } from '../../../src/base/paths.ts';
+import { memoryVault } from '../../../src/vault/memory.ts';
+import type { Vault } from '../../../src/vault/base/vault.ts';
 
 export interface AuthorityBroker {
   readonly records: Records;

@@ -7,9 +7,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import type { Envelope } from '../../electron/bridge/channels.ts';
+import type { Envelope } from '../../../electron/bridge/channels.ts';
 
-const built = path.join(import.meta.dirname, '..', '..', 'dist', 'renderer');
+const built = path.join(import.meta.dirname, '..', '..', '..', 'dist', 'renderer');
 
 /** Made up: nobody is asked for it, since every request is answered here. */
 const origin = 'https://window.keyturn.example';

@@ -13,11 +13,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { type Certificates, throwAwayCertificates } from '../../demo/servers/certificate.ts';
-import { listenOnLoopback } from '../../demo/servers/tls-listener.ts';
-import { type Answer, send } from './bent/answer.ts';
+import { type Certificates, throwAwayCertificates } from '../../../demo/servers/certificate.ts';
+import { listenOnLoopback } from '../../../demo/servers/tls-listener.ts';
+import { type Answer, send } from './answer.ts';
 
-export * from './bent/answer.ts';
+export * from './answer.ts';
 
 export interface RecordedRequest {
   readonly method: string;

@@ -3,14 +3,14 @@
  * the person's windows.
  */
 import { onTestFinished } from 'vitest';
-import { connectAsOwner } from '../../src/client/connect.ts';
-import type { Connection } from '../../src/client/connection.ts';
-import { startDaemon } from '../../src/daemon/daemon.ts';
-import type { Daemon } from '../../src/daemon/daemon.ts';
-import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
-import { terminalLog } from '../../src/daemon/system/log.ts';
-import { methods, type ResultOf } from '../../src/ipc/protocol/protocol.ts';
-import { type TestHome, until } from './home.ts';
+import { connectAsOwner } from '../../../src/client/connect.ts';
+import type { Connection } from '../../../src/client/connection.ts';
+import { startDaemon } from '../../../src/daemon/daemon.ts';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import type { InProcessOwner } from '../../../src/daemon/in-process-owner.ts';
+import { terminalLog } from '../../../src/daemon/system/log.ts';
+import { methods, type ResultOf } from '../../../src/ipc/protocol/protocol.ts';
+import { type TestHome, until } from '../home.ts';
 
 type Card = ResultOf<'interaction.list'>['interactions'][number];
 type Client = ResultOf<'client.list'>['clients'][number];

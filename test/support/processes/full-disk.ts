@@ -5,10 +5,10 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { RecordLog } from '../../src/store/record-log.ts';
-import { SettingsBook } from '../../src/daemon/settings/settings-book.ts';
-import { homePaths } from '../../src/base/paths.ts';
-import { replaceFile } from '../../src/base/private-file.ts';
+import { RecordLog } from '../../../src/store/record-log.ts';
+import { SettingsBook } from '../../../src/daemon/settings/settings-book.ts';
+import { homePaths } from '../../../src/base/paths.ts';
+import { replaceFile } from '../../../src/base/private-file.ts';
 
 const schema = z.object({ id: z.string(), text: z.string() });
 const log = new RecordLog(process.argv[2] ?? '', schema);

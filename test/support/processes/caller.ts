@@ -10,7 +10,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const [library = '', name = '', resource = '', calls = '', pause = ''] = process.argv.slice(2);
-const { connect } = (await import(library)) as typeof import('../../src/client/index.ts');
+const { connect } = (await import(library)) as typeof import('../../../src/client/index.ts');
 
 const connection = await connect({ name });
 const seen = new Set<string>();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { BrowserContext } from 'playwright-core';
 import { afterAll } from 'vitest';
-import { launchChromium, removeProfile } from '../browser.ts';
+import { launchChromium, removeProfile } from '../../browsers/browser.ts';
 
 let opening: Promise<{ context: BrowserContext; folder: string }> | undefined;
 

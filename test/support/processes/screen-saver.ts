@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { onTestFinished } from 'vitest';
-import { ownKeyring } from '../vault/keychain/keyring.ts';
+import { ownKeyring } from '../../vault/keychain/keyring.ts';
 
 export interface ScreenSession {
   /** Where its bus is. */

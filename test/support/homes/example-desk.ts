@@ -4,9 +4,9 @@
  * Invariant: written down, not a broker's, and still true to the wire: every answer passes its channel's
  * schema. The moment is fixed, so that two pictures of it are the same.
  */
-import { channels, isChannel } from '../../electron/bridge/channels.ts';
-import type { ChannelName, ResultOn, ShownPreferences } from '../../electron/bridge/channels.ts';
-import type { Answer } from './window-page.ts';
+import { channels, isChannel } from '../../../electron/bridge/channels.ts';
+import type { ChannelName, ResultOn, ShownPreferences } from '../../../electron/bridge/channels.ts';
+import type { Answer } from '../electron/window-page.ts';
 
 /** Seconds since 1970 at which it is looked at: a Tuesday, at twenty-four minutes past ten (UTC). */
 export const exampleNow = 1_778_581_440;

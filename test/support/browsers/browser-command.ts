@@ -5,8 +5,8 @@
  * a broker that starts by itself hands on neither PATH nor NODE_EXTRA_CA_CERTS.
  */
 import path from 'node:path';
-import { compileCacheWords } from './compiled.ts';
-import { noneRunsWith } from './process-table.ts';
+import { compileCacheWords } from '../processes/compiled.ts';
+import { noneRunsWith } from '../processes/process-table.ts';
 
 /** `redirect-agent` follows redirects and clicks nothing; `chromium-agent` is a real browser that clicks. */
 export type BrowserAgent = 'redirect-agent' | 'chromium-agent';

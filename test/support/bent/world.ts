@@ -7,24 +7,19 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { trustingFetch } from '../../demo/servers/trusting-fetch.ts';
+import { trustingFetch } from '../../../demo/servers/trusting-fetch.ts';
 import {
   type BentAuthorizationServer,
   type BentAuthorizationServerOptions,
   openBentAuthorizationServer,
-} from './bent-authorization-server.ts';
+} from './authorization-server.ts';
 import {
   type BentProtectedServer,
   type BentProtectedServerOptions,
   openBentProtectedServer,
-} from './bent-protected-server.ts';
-import {
-  type BentServer,
-  type BentServerOptions,
-  openBentServer,
-  sharedCertificates,
-} from './bent-server.ts';
-import { browserCommand, browsersEnded } from './browser-command.ts';
+} from './protected-server.ts';
+import { type BentServer, type BentServerOptions, openBentServer, sharedCertificates } from './server.ts';
+import { browserCommand, browsersEnded } from '../browsers/browser-command.ts';
 
 export interface BentWorldOptions {
   readonly authorization?: BentAuthorizationServerOptions;
