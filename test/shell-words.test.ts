@@ -130,7 +130,7 @@ const ofCheckedOptions = new Set([
 
 /** These templates hold words of the source itself, or say of a command what it takes. */
 const ownWords = new Set(
-  ['terminal/arguments', 'commands/audit', 'commands/completion', 'terminal/examples', 'main'].map(
+  ['terminal/arguments', 'terminal/command', 'commands/completion', 'terminal/help'].map(
     (name) => `cli/${name}.ts`,
   ),
 );

@@ -20,9 +20,5 @@ if (major < 22 || (major === 22 && minor < 19)) {
 } else {
   (await import('./terminal/output.ts')).guardOutput();
   const [command, ...args] = process.argv.slice(2);
-  const exitCode =
-    command === 'token'
-      ? await (await import('./commands/token.ts')).run(args)
-      : await (await import('./main.ts')).main(command, args);
-  process.exitCode = exitCode;
+  process.exitCode = await (await import('./main.ts')).main(command, args);
 }

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { run } from '../../src/cli/commands/token.ts';
 
 const resource = 'https://notes.example/mcp';
 
@@ -28,7 +27,7 @@ afterEach(() => {
 
 /** As bin.ts dispatches. */
 async function keyturn([name, ...args]: string[]): Promise<number> {
-  return name === 'token' ? run(args) : main(name, args);
+  return main(name, args);
 }
 
 describe('exit 2, with nothing on stdout and nothing started', () => {
@@ -55,7 +54,7 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
     ['a refused token that nobody named', ['token', resource, '--status', '401']],
     ['an answer that isn’t one', ['answer', 'abcd1234', 'maybe']],
     ['a registration without a client id', ['register', 'https://login.example']],
-    ['a flag that doesn’t exist', ['token', resource, '--verbose']],
+    ['an option that doesn’t exist', ['token', resource, '--verbose']],
     ['too many operands', ['token', resource, resource]],
     ['no operand', ['token']],
     ['no command', []],
@@ -69,10 +68,10 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
   });
 });
 
-it('names the values there are where a flag takes one of a list', async () => {
+it('names the values there are where an option takes one of a list', async () => {
   const line = ['register', 'https://login.example', '--client-id', 'abc'];
   expect(await keyturn([...line, '--grant', 'foo'])).toBe(2);
-  expect(stderr).toContain('--grant takes authorization_code, client_credentials, id-jag; not "foo".');
+  expect(stderr).toContain('--grant takes authorization_code, client_credentials or id-jag, not "foo".');
 });
 
 describe('help', () => {

@@ -1,83 +1,89 @@
-/** Help texts, grammar, reference page and completion scripts say the same of every command. */
+/** Help texts, reference page and completion scripts say of every command what its statement says. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { grammar, shells, topFlags } from '../../src/cli/terminal/grammar.ts';
-import type { CommandGrammar } from '../../src/cli/terminal/grammar.ts';
+import { statements } from '../../src/cli/main.ts';
+import { helpOf, operandsText, optionText } from '../../src/cli/terminal/help.ts';
+import { shownOptions, topOptions } from '../../src/cli/terminal/statement.ts';
 import { page, root, section, tableRows } from './pages.ts';
 
 const bin = path.join(root, 'src', 'cli', 'bin.ts');
 const keyturn = (...args: string[]): string =>
   execFileSync(process.execPath, [bin, ...args], { encoding: 'utf8' });
 
-const usage = keyturn('--help');
-const helps = new Map<string, string>();
-for (const { name } of grammar) helps.set(name, await helpIn(name));
-const helpOf = ({ name }: CommandGrammar): string => helps.get(name) ?? '';
-const commands = grammar.map((entry): [string, CommandGrammar] => [entry.name, entry]);
+const all = await statements();
+const commands = all.map((statement) => [statement.name, statement] as const);
+const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** The help text in a command's own file; the lean `token` exports it alone. */
-async function helpIn(name: string): Promise<string> {
-  const file = (await import(`../../src/cli/commands/${name}.ts`)) as {
-    help?: string;
-    command?: { help: string };
-  };
-  return file.command?.help ?? file.help ?? '';
-}
+/** A text without its line breaks and columns. */
+const flat = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
-/** The flags that a help text lists, each with the name of its value and what is said of it. */
-function flagsIn(help: string): { name: string; value: string | undefined; summary: string }[] {
-  return [...help.matchAll(/^ {2,6}(?:-\w, )?--([a-z-]+)(?: ("A B"|[A-Z0-9|]+))? +(.*)$/gm)].map(
-    ([, name = '', value, summary = '']) => ({ name, value, summary }),
-  );
-}
+describe('keyturn --help', () => {
+  const overview = keyturn('--help');
 
-describe('the grammar', () => {
-  it('has the commands of `keyturn --help`, with the same words about each', () => {
-    // Where the operands fill the column, the summary stands on the next line.
-    const line = /^ {2}([a-z][a-z-]*) ((?:[A-Z|a-z]+ )*(?:[A-Z|a-z]+(?=\n))?)\n? +(\S.*)$/gm;
-    const listed = [...usage.matchAll(line)].map(([, name = '', operands = '', summary = '']) => ({
-      name,
-      operands: operands.trim(),
-      summary,
-    }));
-    const stated = grammar.map(({ name, summary, operands }) => ({
-      name,
-      operands: operands.map((operand) => operand.name).join(' '),
-      summary,
-    }));
-    expect(stated).toEqual(listed);
+  it('names every command with its operands and what it is for, in two columns', () => {
+    for (const { name, operands, summary } of all) {
+      expect(flat(overview)).toContain(` ${name} ${operandsText(operands)}`.trimEnd());
+      expect(overview).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+      expect(overview).toMatch(new RegExp(`^.{25}  ${summary.replaceAll(/[()]/g, String.raw`\$&`)}$`, 'm'));
+    }
   });
 
-  it.each(commands)('has the flags of `keyturn %s --help`', (_name, entry) => {
-    const listed = flagsIn(helpOf(entry)).filter(({ name }) => name !== 'help');
-    // `keyturn status [--json]` and the like show a flag in the usage line as well; the list is what counts.
-    expect(entry.flags.map(({ name, value }) => ({ name, value }))).toEqual(
-      listed.map(({ name, value }) => ({ name, value })),
-    );
-    for (const [index, flag] of entry.flags.entries()) {
-      expect(listed[index]?.summary.startsWith(flag.summary), flag.name).toBe(true);
-    }
+  it('gives operands that fill their column a line of their own', () => {
+    const line = `  override SERVER RULE on|off\n${' '.repeat(27)}waive one rule for one server that errs\n`;
+    expect(overview).toContain(line);
+  });
+});
+
+describe('keyturn COMMAND --help', () => {
+  it.each(commands)('says of %s all that is stated', (name, statement) => {
+    const help = flat(helpOf(statement));
+    const { about, terms = {}, notes = [], exitCodes = {}, environment, examples } = statement;
+    expect(help.startsWith(`Usage: keyturn ${name}`)).toBe(true);
+    const words = [
+      about,
+      ...Object.entries(terms).map((row) => row.join(' ')),
+      ...shownOptions(statement).map(
+        ([option, stated]) => ` ${optionText(option, stated)} ${stated.summary}${stated.more ?? ''} `,
+      ),
+      ' -h, --help show this ',
+      ...notes,
+      ...(environment?.variables ?? []),
+      ...Object.entries(exitCodes).map((row) => row.join(' ')),
+      ...examples,
+    ];
+    for (const text of words) expect(help).toContain(flat(text));
+  });
+
+  it.each(commands)('keeps %s within 80 columns, but for words that a shell reads', (_name, statement) => {
+    const shellLines = /^(?:Usage:|      ) keyturn |^Examples?:\n(?:.*\n)*/gm;
+    const lines = helpOf(statement).replaceAll(shellLines, '').split('\n');
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  it('shows no option that only Keyturn gives itself', () => {
+    const daemon = all.find(({ name }) => name === 'daemon');
+    expect(Object.keys(daemon?.options ?? {})).toContain('auto-started');
+    expect(daemon && helpOf(daemon)).not.toContain('auto-started');
+    expect(shells.map((shell) => keyturn('completion', shell)).join('')).not.toContain('auto-started');
   });
 });
 
 describe('docs/cli.md', () => {
-  it.each(commands)('has the usage and every flag of keyturn %s', (name, entry) => {
+  it.each(commands)('has the usage and every option of keyturn %s', (name, statement) => {
     const text = section(page('docs/cli.md'), `keyturn ${name}`);
-    const [, usageLine = ''] = /^Usage: (.*)$/m.exec(helpOf(entry)) ?? [];
-    expect(text).toContain(`\n${usageLine}\n`);
+    const usage = helpOf(statement).matchAll(/^(?:Usage:|      ) (keyturn .*)$/gm);
+    for (const [, line = ''] of usage) expect(text).toContain(`\n${line}\n`);
     const rows = tableRows(text).slice(2);
     const documented = rows.map(([cell = '']) => cell.replaceAll('`', ''));
-    expect(documented).toEqual(
-      entry.flags.map((flag) => `--${flag.name}${flag.value === undefined ? '' : ` ${flag.value}`}`),
-    );
+    expect(documented).toEqual(shownOptions(statement).map(([option, stated]) => optionText(option, stated)));
   });
 
   it('has a section for no other command', () => {
     const titles = [...page('docs/cli.md').text.matchAll(/^## keyturn (.*)$/gm)].map(([, name]) => name);
-    expect(titles).toEqual(grammar.map(({ name }) => name));
+    expect(titles).toEqual(all.map(({ name }) => name));
   });
 });
 
@@ -90,14 +96,16 @@ describe('completion', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each(shells)('for %s has every command and every flag', (shell) => {
+  it.each(shells)('for %s has every command and every option', (shell) => {
     const script = scripts.get(shell) ?? '';
     const dashes = shell === 'fish' ? '-l ' : '--';
-    for (const { name, flags } of grammar) {
-      expect(script).toMatch(new RegExp(String.raw`\b${name}\b`));
-      for (const flag of flags) expect(script).toMatch(new RegExp(`${dashes}${flag.name}(?![\\w-])`));
+    for (const statement of all) {
+      expect(script).toMatch(new RegExp(String.raw`\b${statement.name}\b`));
+      for (const [option] of shownOptions(statement)) {
+        expect(script).toMatch(new RegExp(`${dashes}${option}(?![\\w-])`));
+      }
     }
-    for (const flag of topFlags) expect(script).toContain(`${dashes}${flag.name}`);
+    for (const option of Object.keys(topOptions)) expect(script).toContain(`${dashes}${option}`);
   });
 
   const installed = shells.filter((shell) => spawnSync(shell, ['--version']).status === 0);
@@ -124,10 +132,10 @@ describe('completion', () => {
   it.each([
     ['a command', ['keyturn', 'to'], ['token']],
     ['several commands', ['keyturn', 'l'], ['login', 'list', 'lock']],
-    ['a flag of the command', ['keyturn', 'token', '--min'], ['--min-validity']],
-    ['no flag of another command', ['keyturn', 'list', '--min'], []],
-    ['the values of a flag', ['keyturn', 'token', '--status', ''], ['401', '403']],
-    ['nothing where a flag takes free text', ['keyturn', 'token', '--scope', ''], []],
+    ['an option of the command', ['keyturn', 'token', '--min'], ['--min-validity']],
+    ['no option of another command', ['keyturn', 'list', '--min'], []],
+    ['the values of an option', ['keyturn', 'token', '--status', ''], ['401', '403']],
+    ['nothing where an option takes free text', ['keyturn', 'token', '--scope', ''], []],
     [
       'the answers to a question',
       ['keyturn', 'answer', '1a2b3c4d', ''],

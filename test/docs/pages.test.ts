@@ -2,8 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { grammar } from '../../src/cli/terminal/grammar.ts';
-import { help } from '../../src/cli/commands/token.ts';
+import { statements } from '../../src/cli/main.ts';
+import { helpOf } from '../../src/cli/terminal/help.ts';
+import { shownOptions } from '../../src/cli/terminal/statement.ts';
 import { anchors, codeBlocks, page, pages, prose, root, section, tableRows } from './pages.ts';
 
 interface Manifest {
@@ -32,8 +33,10 @@ const shellCommands = (name: string): string[][] => codeBlocks(page(name), 'sh')
 /** What would show a token to whoever lists the processes: one in an argument of a command. */
 const tokenInArguments = /(?:-H|--header) "[^"]*\$\(/;
 
-it('keyturn token --help puts no token into an argument', () => {
-  expect(help).not.toMatch(tokenInArguments);
+const commands = await statements();
+
+it('no help text puts a token into an argument', () => {
+  expect(commands.map(helpOf).join('\n')).not.toMatch(tokenInArguments);
 });
 
 describe.each(all)('%s', (_name, here) => {
@@ -63,14 +66,15 @@ describe.each(all)('%s', (_name, here) => {
     expect(missing).toEqual([]);
   });
 
-  it('runs only keyturn commands and flags that exist', () => {
+  it('runs only keyturn commands and options that exist', () => {
     const wrong = shellCommands(here.name)
       .filter(([program]) => program === 'keyturn')
       .filter(([, name, ...words]) => {
         if (name === '--help') return false;
-        const command = grammar.find((entry) => entry.name === name);
-        const flags = words.filter((word) => word.startsWith('--')).map((word) => word.slice(2));
-        return !command || flags.some((flag) => !command.flags.some((known) => known.name === flag));
+        const command = commands.find((one) => one.name === name);
+        const known = command ? shownOptions(command).map(([option]) => `--${option}`) : [];
+        const options = words.filter((word) => word.startsWith('--'));
+        return !command || options.some((option) => !known.includes(option));
       });
     expect(wrong).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/protocol.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { grantFrom } from '../terminal/arguments.ts';
-import { call } from './command.ts';
+import { call } from './request.ts';
 import { connectIfRunning } from './connection.ts';
 
 type Listed = Pick<ResultOf<'grant.list'>['grants'][number], 'id' | 'endpoint' | 'account'>;

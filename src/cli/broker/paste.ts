@@ -6,7 +6,7 @@
  */
 import { createInterface } from 'node:readline';
 import type { Connection } from '../../client/connection.ts';
-import { call } from './command.ts';
+import { call } from './request.ts';
 import { refuse, say } from '../terminal/output.ts';
 
 /** Reads lines until one is taken, the input ends, or `over` aborts: then nobody reads it any more. */

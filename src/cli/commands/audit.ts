@@ -2,51 +2,60 @@
 import { tailRows } from '../terminal/audit-rows.ts';
 import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
-import { parse, usage } from '../terminal/arguments.ts';
-import { ask } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { UsageError } from '../terminal/arguments.ts';
+import { ask } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { print, printJson, printPiece, say } from '../terminal/output.ts';
 
-const help = `Usage: keyturn audit tail|verify|export [OPTION]...
-Look at the audit log: who got what when. It holds no token.
-
-  tail    the last rows
-  verify  check that no row was changed, removed or put in; exits with 5 where one was
-  export  the whole log on standard output
-
-      --lines N        how many rows tail shows (default 20, at most 1000)
-      --format FORMAT  what export writes: jsonl (the default) or csv
-      --json           print tail's rows, or verify's findings, as JSON
-  -h, --help           show this
-
-Examples:
-  keyturn audit tail --lines 50
-  keyturn audit export --format csv > audit.csv
-`;
-
 const usualLines = 20;
+const maxLines = 1000;
 
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values, positionals } = parse(
-      args,
-      { lines: { type: 'string' }, format: { type: 'string' }, json: { type: 'boolean' } },
-      { names: ['tail|verify|export'], command: 'audit' },
-    );
-    const isJson = values.json === true;
-    if (positionals[0] === 'tail') return tail(linesFrom(values.lines), isJson);
-    if (positionals[0] === 'verify') return verify(isJson);
-    if (positionals[0] === 'export') return exportLog(values.format ?? 'jsonl');
-    throw usage(`keyturn audit takes tail, verify or export, not ${quoted(positionals[0] ?? '')}`, 'audit');
+export const command = defineCommand(
+  {
+    name: 'audit',
+    summary: 'who got what when, and whether the log is whole',
+    operands: [{ name: 'tail|verify|export', values: ['tail', 'verify', 'export'] }],
+    options: {
+      lines: {
+        type: 'string',
+        value: 'N',
+        summary: 'how many rows tail shows',
+        more: ` (default ${usualLines}, at most ${maxLines})`,
+      },
+      format: {
+        type: 'string',
+        value: 'FORMAT',
+        values: ['jsonl', 'csv'],
+        summary: 'what export writes',
+        more: ': jsonl (the default) or csv',
+      },
+      json: { type: 'boolean', summary: "print tail's rows, or verify's findings, as JSON" },
+    },
+    about: 'Look at the audit log: who got what when. It holds no token.',
+    terms: {
+      tail: 'the last rows',
+      verify: 'check that no row was changed, removed or put in; exits with 5 where one was',
+      export: 'the whole log on standard output',
+    },
+    examples: ['keyturn audit tail --lines 50', 'keyturn audit export --format csv > audit.csv'],
   },
-};
+  async ({ options: { lines, format = 'jsonl', json = false }, operands: [part] }) => {
+    switch (part) {
+      case 'tail':
+        return tail(linesFrom(lines), json);
+      case 'verify':
+        return verify(json);
+      case 'export':
+        return exportLog(format);
+    }
+  },
+);
 
 function linesFrom(text: string | undefined): number {
   if (text === undefined) return usualLines;
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (count >= 1 && count <= 1000) return count;
-  throw usage(`--lines takes a number from 1 to 1000, not ${quoted(text)}`, 'audit');
+  if (count >= 1 && count <= maxLines) return count;
+  throw new UsageError(`--lines takes a number from 1 to ${maxLines}, not ${quoted(text)}`);
 }
 
 async function tail(count: number, isJson: boolean): Promise<number> {
@@ -78,9 +87,7 @@ async function verify(isJson: boolean): Promise<number> {
 }
 
 /** Straight from the files: it needs no key, and works where no broker runs. */
-async function exportLog(format: string): Promise<number> {
-  if (format !== 'jsonl' && format !== 'csv')
-    throw usage(`--format takes jsonl or csv, not ${quoted(format)}`, 'audit');
+async function exportLog(format: 'jsonl' | 'csv'): Promise<number> {
   const { exportTrail } = await import('../../daemon/vault/audit-trail.ts');
   const rows = await exportTrail(homePaths(), printPiece, format);
   if (process.stderr.isTTY) say(`keyturn: ${rows} rows`);

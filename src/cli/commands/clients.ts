@@ -1,27 +1,22 @@
 /** `keyturn clients`: the paired programs and their permissions. */
 import path from 'node:path';
 import { exitCodes } from '../../base/errors.ts';
-import { parse } from '../terminal/arguments.ts';
-import { ask } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { ask } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { printJson, printTable, processName, say, when } from '../terminal/output.ts';
 
-const help = `Usage: keyturn clients [--json]
-Show the programs that are paired, and what each may reach.
-
-      --json  print them as JSON
-  -h, --help  show this
-
-Example:
-  keyturn clients --json
-`;
-
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values } = parse(args, { json: { type: 'boolean' } }, { names: [], command: 'clients' });
+export const command = defineCommand(
+  {
+    name: 'clients',
+    summary: 'the paired programs and what they may reach',
+    operands: [],
+    options: { json: { type: 'boolean', summary: 'print them as JSON' } },
+    about: 'Show the programs that are paired, and what each may reach.',
+    examples: ['keyturn clients --json'],
+  },
+  async ({ options }) => {
     const { clients } = await ask('client.list', {});
-    if (values.json) printJson(clients);
+    if (options.json) printJson(clients);
     else {
       const refused = (await ask('status', {})).unreadable;
       printTable(
@@ -33,7 +28,7 @@ export const command: Command = {
     }
     return exitCodes.ok;
   },
-};
+);
 
 type Client = Awaited<ReturnType<typeof ask<'client.list'>>>['clients'][number];
 

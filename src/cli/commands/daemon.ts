@@ -1,62 +1,59 @@
 /** `keyturn daemon`: the headless broker, in the foreground; stops, replaces or restarts the one that runs. */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openBrowser } from '../../daemon/system/browser.ts';
-import { startDaemon } from '../../daemon/daemon.ts';
 import type { Daemon } from '../../daemon/daemon.ts';
-import { fileLog, terminalLog } from '../../daemon/system/log.ts';
 import { exitCodes, reasonOf } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { refuseExposure, shieldProcess } from '../../base/shield.ts';
-import { parse, usage } from '../terminal/arguments.ts';
-import type { Command } from '../broker/command.ts';
+import { UsageError } from '../terminal/arguments.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { say } from '../terminal/output.ts';
 import { restartBroker, stopBroker } from '../broker/restart.ts';
 
-const help = `Usage: keyturn daemon [--stop|--replace|--restart]
-Run the broker in this terminal until it is interrupted. Other commands start
-one by themselves where none runs; it then writes its log to daemon.log in the
-state folder.
-
-      --stop     stop the broker of this home; finishes refreshes first
-      --replace  stop the one that runs, and run one in this terminal
-      --restart  stop the one that runs, and start one in the background
-  -h, --help     show this
-
-Programs that wait for you ask the next broker the same, if one comes soon.
-
-Environment (recorded when the home is created; docs/settings.md):
-  KEYTURN_HOME, KEYTURN_VAULT=keychain|sealed-file|memory,
-  KEYTURN_VAULT_KEY=passphrase|keychain, KEYTURN_BROWSER or BROWSER,
-  KEYTURN_CLIENT_METADATA_URL, NODE_EXTRA_CA_CERTS, HTTPS_PROXY, NO_PROXY,
-  KEYTURN_ALLOW_INSECURE_LOOPBACK=1 (http on loopback hosts, for development)
-
-Example:
-  keyturn daemon --restart
-`;
-
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values } = parse(
-      args,
-      {
-        stop: { type: 'boolean' },
-        replace: { type: 'boolean' },
-        restart: { type: 'boolean' },
-        'auto-started': { type: 'boolean' },
+export const command = defineCommand(
+  {
+    name: 'daemon',
+    summary: 'run the broker in this terminal, stop or restart it',
+    operands: [],
+    options: {
+      stop: { type: 'boolean', summary: 'stop the broker of this home', more: '; finishes refreshes first' },
+      replace: { type: 'boolean', summary: 'stop the one that runs, and run one in this terminal' },
+      restart: { type: 'boolean', summary: 'stop the one that runs, and start one in the background' },
+      'auto-started': {
+        type: 'boolean',
+        hidden: true,
+        summary: 'a command starts it, and waits until it is ready',
       },
-      { names: [], command: 'daemon' },
-    );
-    const { stop, replace, restart, 'auto-started': autoStarted = false } = values;
+    },
+    usage: ['daemon [--stop|--replace|--restart]'],
+    about:
+      'Run the broker in this terminal until it is interrupted. Other commands start one by themselves where none runs; it then writes its log to daemon.log in the state folder.',
+    notes: ['Programs that wait for you ask the next broker the same, if one comes soon.'],
+    environment: {
+      about: 'Environment (recorded when the home is created; docs/settings.md):',
+      variables: [
+        'KEYTURN_HOME',
+        'KEYTURN_VAULT=keychain|sealed-file|memory',
+        'KEYTURN_VAULT_KEY=passphrase|keychain',
+        'KEYTURN_BROWSER or BROWSER',
+        'KEYTURN_CLIENT_METADATA_URL',
+        'NODE_EXTRA_CA_CERTS',
+        'HTTPS_PROXY',
+        'NO_PROXY',
+        'KEYTURN_ALLOW_INSECURE_LOOPBACK=1 (http on loopback hosts, for development)',
+      ],
+    },
+    examples: ['keyturn daemon --restart'],
+  },
+  async ({ options: { stop, replace, restart, 'auto-started': autoStarted = false } }) => {
     if ([stop, replace, restart].filter(Boolean).length > 1) {
-      throw usage('--stop, --replace and --restart exclude each other', 'daemon');
+      throw new UsageError('--stop, --replace and --restart exclude each other');
     }
     if (stop) return stopped();
     if (restart) return restarted();
     return replace ? serve(await takeOver()) : serve(await start(autoStarted), autoStarted);
   },
-};
+);
 
 async function stopped(): Promise<number> {
   if (!(await stopBroker())) say('keyturn: no broker runs for this home.');
@@ -72,6 +69,9 @@ async function start(autoStarted: boolean): Promise<Daemon> {
   refuseExposure();
   // Files that we create are the user's alone.
   process.umask(0o077);
+  const { startDaemon } = await import('../../daemon/daemon.ts');
+  const { openBrowser } = await import('../../daemon/system/browser.ts');
+  const { fileLog, terminalLog } = await import('../../daemon/system/log.ts');
   const paths = homePaths();
   const log = autoStarted
     ? fileLog(path.join(paths.state, 'daemon.log'), () => Date.now())

@@ -1,27 +1,23 @@
 /** `keyturn end CLIENT RESOURCE`: ends a permission. The server is told nothing, and the person is told so. */
 import { exitCodes, shellWord } from '../../base/errors.ts';
-import { parse, resourceFrom } from '../terminal/arguments.ts';
-import { ask } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { resourceFrom } from '../terminal/arguments.ts';
+import { ask } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { sayNothingRevoked } from '../terminal/permission-end.ts';
 
-const help = `Usage: keyturn end CLIENT RESOURCE
-End a program's permission for a protected server; a denial ends too. The
-program may ask again, and then you are asked. Nothing is revoked at the server.
-
-  -h, --help  show this
-
-Example:
-  keyturn end my-editor https://notes.example/mcp
-`;
-
-export const command: Command = {
-  help,
-  async run(args) {
-    const { positionals } = parse(args, {}, { names: ['CLIENT', 'RESOURCE'], command: 'end' });
-    const [client = '', resource = ''] = positionals;
+export const command = defineCommand(
+  {
+    name: 'end',
+    summary: 'end a permission, or a denial; tells no server',
+    operands: [{ name: 'CLIENT' }, { name: 'RESOURCE' }],
+    options: {},
+    about:
+      "End a program's permission for a protected server; a denial ends too. The program may ask again, and then you are asked. Nothing is revoked at the server.",
+    examples: ['keyturn end my-editor https://notes.example/mcp'],
+  },
+  async ({ operands: [client, resource] }) => {
     await ask('permission.end', { client, resource: resourceFrom(resource) });
     sayNothingRevoked(`keyturn revoke ${shellWord(resource)}`);
     return exitCodes.ok;
   },
-};
+);

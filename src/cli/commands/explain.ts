@@ -1,41 +1,32 @@
 /** `keyturn explain RESOURCE|GRANT`: what became of a grant, how it stands, what happens next. Never a token. */
 import { exitCodes } from '../../base/errors.ts';
-import { parse } from '../terminal/arguments.ts';
-import { ask } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { ask } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { withGrant } from '../broker/named-grant.ts';
 import { print, printJson, printTable, when } from '../terminal/output.ts';
 
-const help = `Usage: keyturn explain RESOURCE|GRANT [OPTION]...
-Explain a grant: when you signed in, how it stands, what happens next, and who
-used it. Says so where a refresh was cut off.
-
-      --account ACCOUNT  only this account's grant
-      --json             print it as JSON
-  -h, --help             show this
-
-Example:
-  keyturn explain https://notes.example/mcp
-`;
-
 type Explanation = Awaited<ReturnType<typeof ask<'grant.explain'>>>['grants'][number];
 
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values, positionals } = parse(
-      args,
-      { account: { type: 'string' }, json: { type: 'boolean' } },
-      { names: ['RESOURCE|GRANT'], command: 'explain' },
-    );
-    const { grants } = await withGrant(positionals[0] ?? '', values.account, (named) =>
-      ask('grant.explain', named),
-    );
-    if (values.json) printJson(grants);
+export const command = defineCommand(
+  {
+    name: 'explain',
+    summary: 'what became of a grant, and what happens next',
+    operands: [{ name: 'RESOURCE|GRANT' }],
+    options: {
+      account: { type: 'string', value: 'ACCOUNT', summary: "only this account's grant" },
+      json: { type: 'boolean', summary: 'print it as JSON' },
+    },
+    about:
+      'Explain a grant: when you signed in, how it stands, what happens next, and who used it. Says so where a refresh was cut off.',
+    examples: ['keyturn explain https://notes.example/mcp'],
+  },
+  async ({ options, operands: [name] }) => {
+    const { grants } = await withGrant(name, options.account, (named) => ask('grant.explain', named));
+    if (options.json) printJson(grants);
     else for (const explanation of grants) show(explanation);
     return exitCodes.ok;
   },
-};
+);
 
 function show({
   grant,

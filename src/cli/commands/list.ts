@@ -1,26 +1,9 @@
 /** `keyturn list`: the grants, each with its issuer. Never a token. */
 import { exitCodes } from '../../base/errors.ts';
-import { parse } from '../terminal/arguments.ts';
-import { ask } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { ask } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { printJson, printTable, say, when } from '../terminal/output.ts';
 import { receiptNotes } from '../terminal/receipt.ts';
-
-const help = `Usage: keyturn list [--json]
-Show where you are signed in: each grant with its server, issuer, account,
-state, scopes and the programs that may use it.
-
-      --json  print the grants as JSON
-  -h, --help  show this
-
-States: active, refreshing, loginRequired (sign in again), revoked (with its
-receipt, and until when an access token that was handed out may work). Beside
-an active one: offline, its issuer gives no token; a refresh that was cut off,
-see keyturn explain; a token that names no server, or another one.
-
-Example:
-  keyturn list --json
-`;
 
 type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
 
@@ -38,12 +21,22 @@ function shownState(grant: Grant): string {
   return notes.length === 0 ? state : `${state} (${notes.join(', ')})`;
 }
 
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values } = parse(args, { json: { type: 'boolean' } }, { names: [], command: 'list' });
+export const command = defineCommand(
+  {
+    name: 'list',
+    summary: 'the grants: where you are signed in',
+    operands: [],
+    options: { json: { type: 'boolean', summary: 'print the grants as JSON' } },
+    about:
+      'Show where you are signed in: each grant with its server, issuer, account, state, scopes and the programs that may use it.',
+    notes: [
+      'States: active, refreshing, loginRequired (sign in again), revoked (with its receipt, and until when an access token that was handed out may work). Beside an active one: offline, its issuer gives no token; a refresh that was cut off, see `keyturn explain`; a token that names no server, or another one.',
+    ],
+    examples: ['keyturn list --json'],
+  },
+  async ({ options }) => {
     const { grants } = await ask('grant.list', {});
-    if (values.json) printJson(grants);
+    if (options.json) printJson(grants);
     else if (grants.length === 0) say('No grants yet. Sign in with: keyturn login RESOURCE');
     else {
       printTable(
@@ -62,4 +55,4 @@ export const command: Command = {
     }
     return exitCodes.ok;
   },
-};
+);

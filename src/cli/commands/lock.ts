@@ -1,25 +1,21 @@
 /** `keyturn lock`: locks the vault of the running broker. Starts none. */
 import { exitCodes } from '../../base/errors.ts';
-import { parse } from '../terminal/arguments.ts';
-import { call } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { call } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { connectIfRunning } from '../broker/connection.ts';
 import { say } from '../terminal/output.ts';
 
-const help = `Usage: keyturn lock
-Lock the vault until you unlock it: the broker lets go of the keys and tokens in
-its memory, and programs are refused. Refreshes under way are finished first.
-
-  -h, --help  show this
-
-Example:
-  keyturn lock
-`;
-
-export const command: Command = {
-  help,
-  async run(args) {
-    parse(args, {}, { names: [], command: 'lock' });
+export const command = defineCommand(
+  {
+    name: 'lock',
+    summary: 'lock the vault until you unlock it',
+    operands: [],
+    options: {},
+    about:
+      'Lock the vault until you unlock it: the broker lets go of the keys and tokens in its memory, and programs are refused. Refreshes under way are finished first.',
+    examples: ['keyturn lock'],
+  },
+  async () => {
     const connection = await connectIfRunning();
     if (!connection) {
       say('keyturn: no broker runs for this home; there is nothing to lock.');
@@ -34,4 +30,4 @@ export const command: Command = {
     }
     return exitCodes.ok;
   },
-};
+);

@@ -1,33 +1,28 @@
 /** `keyturn pending`: the questions that wait for the user. */
 import { exitCodes, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
-import { parse } from '../terminal/arguments.ts';
-import { askWhere } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { askWhere } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { hostOf, print, printJson, processName, say, when } from '../terminal/output.ts';
 
-const help = `Usage: keyturn pending [--json]
-Show the questions that wait for you, and how to answer each: with what to
-type, or in Keyturn's window where the app is the broker.
-
-      --json  print them as JSON
-  -h, --help  show this
-
-Example:
-  keyturn pending --json
-`;
-
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values } = parse(args, { json: { type: 'boolean' } }, { names: [], command: 'pending' });
+export const command = defineCommand(
+  {
+    name: 'pending',
+    summary: 'questions that wait for you',
+    operands: [],
+    options: { json: { type: 'boolean', summary: 'print them as JSON' } },
+    about:
+      "Show the questions that wait for you, and how to answer each: with what to type, or in Keyturn's window where the app is the broker.",
+    examples: ['keyturn pending --json'],
+  },
+  async ({ options }) => {
     const { answer, isDesk } = await askWhere('interaction.list', {});
     const { interactions } = answer;
-    if (values.json) printJson(interactions);
+    if (options.json) printJson(interactions);
     else if (interactions.length === 0) say('Nothing waits for you.');
     else for (const line of interactions.flatMap((question) => describe(question, isDesk))) print(line);
     return exitCodes.ok;
   },
-};
+);
 
 type Question = Awaited<ReturnType<typeof askWhere<'interaction.list'>>>['answer']['interactions'][number];
 

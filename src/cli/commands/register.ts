@@ -2,96 +2,110 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { exitCodes, quoted } from '../../base/errors.ts';
-import { methods } from '../../ipc/protocol/protocol.ts';
 import type { ParamsOf } from '../../ipc/protocol/protocol.ts';
-import { parse, usage } from '../terminal/arguments.ts';
-import { ask } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
-import { grammar } from '../terminal/grammar.ts';
+import { UsageError } from '../terminal/arguments.ts';
+import { ask } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
+import type { Input, Statement } from '../terminal/statement.ts';
 import { print, say } from '../terminal/output.ts';
-import { listRegistered, removeRegistered } from './registered.ts';
+import { listRegistered, removeRegistered } from '../broker/registered.ts';
 
-const help = `Usage: keyturn register ISSUER --client-id ID [OPTION]...
-       keyturn register --list [--json]
-       keyturn register ISSUER --remove [--client-id ID]
-Enter the client information you got by registering Keyturn at an issuer that
-has no dynamic registration. Prints the redirect URI to register there.
-
-      --client-id ID         the client id
-      --client-secret-stdin  read the client secret from standard input
-      --private-key FILE     the private key, PEM or JWK, for private_key_jwt
-      --alg ALG              what the key signs with: ES256, RS256, PS256, EdDSA
-      --auth-method METHOD   how the client authenticates: none,
-                             client_secret_basic, client_secret_post,
-                             private_key_jwt; without it, what secret or key call for
-      --redirect-uri URI     the redirect URI as registered, e.g.
-                             http://127.0.0.1:53123/callback; without it one is chosen
-      --grant GRANT          how tokens are obtained: authorization_code (the
-                             default), client_credentials, id-jag
-      --idp ISSUER           for id-jag: the company's identity provider
-      --idp-client-id ID     for id-jag: the client id there
-      --id-token-file FILE   for id-jag: where the ID token lies; read at each use
-      --list                 show the clients there are, those that were registered
-                             by themselves too; never a secret
-      --json                 print the list as JSON
-      --remove               remove a client: the one that was entered for ISSUER, or
-                             the one of --client-id; refused while a grant needs it
-  -h, --help                 show this
-
-Examples:
-  keyturn register https://login.example --client-id abc
-  pass show work/keyturn | keyturn register https://login.example --client-id abc --client-secret-stdin
-  keyturn register https://login.example --client-id bot --private-key bot.pem --alg ES256 --grant client_credentials
-`;
-
-const options = {
-  'client-id': { type: 'string' },
-  'client-secret-stdin': { type: 'boolean' },
-  'private-key': { type: 'string' },
-  alg: { type: 'string' },
-  'auth-method': { type: 'string' },
-  'redirect-uri': { type: 'string' },
-  grant: { type: 'string' },
-  idp: { type: 'string' },
-  'idp-client-id': { type: 'string' },
-  'id-token-file': { type: 'string' },
-  list: { type: 'boolean' },
-  json: { type: 'boolean' },
-  remove: { type: 'boolean' },
-} as const;
-
-type Values = ReturnType<typeof parse<typeof options>>['values'];
-
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values, positionals } = parse(args, options, {
-      names: ['ISSUER'],
-      atLeast: 0,
-      command: 'register',
-    });
-    const [issuer] = positionals;
-    if (values.list) {
-      requireOnly(values, ['list', 'json']);
-      if (issuer !== undefined) throw usage('--list takes no ISSUER', 'register');
-      await listRegistered(values.json ?? false);
-      return exitCodes.ok;
-    }
-    if (values.json) throw usage('--json goes with --list', 'register');
-    if (issuer === undefined) throw usage('ISSUER is missing', 'register');
-    if (values.remove) {
-      requireOnly(values, ['remove', 'client-id']);
-      await removeRegistered(issuer, values['client-id']);
-    } else await enter(await entryFrom(issuer, values));
-    return exitCodes.ok;
+const statement = {
+  name: 'register',
+  summary: 'enter client information you obtained at an issuer',
+  operands: [{ name: 'ISSUER', optional: true }],
+  options: {
+    'client-id': { type: 'string', value: 'ID', summary: 'the client id' },
+    'client-secret-stdin': { type: 'boolean', summary: 'read the client secret from standard input' },
+    'private-key': {
+      type: 'string',
+      value: 'FILE',
+      summary: 'the private key, PEM or JWK, for private_key_jwt',
+    },
+    alg: {
+      type: 'string',
+      value: 'ALG',
+      values: ['ES256', 'RS256', 'PS256', 'EdDSA'],
+      summary: 'what the key signs with',
+      more: ': ES256, RS256, PS256, EdDSA',
+    },
+    'auth-method': {
+      type: 'string',
+      value: 'METHOD',
+      values: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+      summary: 'how the client authenticates',
+      more: ': none, client_secret_basic, client_secret_post, private_key_jwt; without it, what secret or key call for',
+    },
+    'redirect-uri': {
+      type: 'string',
+      value: 'URI',
+      summary: 'the redirect URI as registered',
+      more: ', e.g. http://127.0.0.1:53123/callback; without it one is chosen',
+    },
+    grant: {
+      type: 'string',
+      value: 'GRANT',
+      values: ['authorization_code', 'client_credentials', 'id-jag'],
+      summary: 'how tokens are obtained',
+      more: ': authorization_code (the default), client_credentials, id-jag',
+    },
+    idp: { type: 'string', value: 'ISSUER', summary: "for id-jag: the company's identity provider" },
+    'idp-client-id': { type: 'string', value: 'ID', summary: 'for id-jag: the client id there' },
+    'id-token-file': {
+      type: 'string',
+      value: 'FILE',
+      summary: 'for id-jag: where the ID token lies',
+      more: '; read at each use',
+    },
+    list: {
+      type: 'boolean',
+      summary: 'show the clients there are',
+      more: ', those that were registered by themselves too; never a secret',
+    },
+    json: { type: 'boolean', summary: 'print the list as JSON' },
+    remove: {
+      type: 'boolean',
+      summary: 'remove a client',
+      more: ': the one that was entered for ISSUER, or the one of --client-id; refused while a grant needs it',
+    },
   },
-};
+  usage: [
+    'register ISSUER --client-id ID [OPTION]...',
+    'register --list [--json]',
+    'register ISSUER --remove [--client-id ID]',
+  ],
+  about:
+    'Enter the client information you got by registering Keyturn at an issuer that has no dynamic registration. Prints the redirect URI to register there.',
+  examples: [
+    'keyturn register https://login.example --client-id abc',
+    'pass show work/keyturn | keyturn register https://login.example --client-id abc --client-secret-stdin',
+    'keyturn register https://login.example --client-id bot --private-key bot.pem --alg ES256 --grant client_credentials',
+  ],
+} as const satisfies Statement;
+
+type Values = Input<typeof statement>['options'];
+
+export const command = defineCommand(statement, async ({ options: values, operands: [issuer] }) => {
+  if (values.list) {
+    requireOnly(values, ['list', 'json']);
+    if (issuer !== undefined) throw new UsageError('--list takes no ISSUER');
+    await listRegistered(values.json ?? false);
+    return exitCodes.ok;
+  }
+  if (values.json) throw new UsageError('--json goes with --list');
+  if (issuer === undefined) throw new UsageError('ISSUER is missing');
+  if (values.remove) {
+    requireOnly(values, ['remove', 'client-id']);
+    await removeRegistered(issuer, values['client-id']);
+  } else await enter(await entryFrom(issuer, values));
+  return exitCodes.ok;
+});
 
 /** What would be ignored was meant for something. Throws `invalid_request`. */
 function requireOnly(values: Values, allowed: readonly (keyof Values)[]): void {
   const known: readonly string[] = allowed;
-  const other = Object.keys(values).find((flag) => !known.includes(flag));
-  if (other !== undefined) throw usage(`--${other} doesn't go with --${allowed[0]}`, 'register');
+  const other = Object.keys(values).find((option) => !known.includes(option));
+  if (other !== undefined) throw new UsageError(`--${other} doesn't go with --${allowed[0]}`);
 }
 
 async function enter(entry: ParamsOf<'registration.set'>): Promise<void> {
@@ -108,6 +122,7 @@ async function enter(entry: ParamsOf<'registration.set'>): Promise<void> {
 /** The wire's own schema says whether the words given are ones it knows. */
 async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'registration.set'>> {
   const keyFile = values['private-key'];
+  const { methods } = await import('../../ipc/protocol/protocol.ts');
   const parsed = methods['registration.set'].params.safeParse({
     issuer,
     clientId: values['client-id'],
@@ -121,25 +136,15 @@ async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'regi
   });
   if (parsed.success) return parsed.data;
   const [field] = parsed.error.issues[0]?.path ?? [];
-  throw usage(
-    field === 'issuer' ? 'ISSUER is no URL of an issuer' : problemOf(String(field), values),
-    'register',
+  throw new UsageError(
+    field === 'issuer'
+      ? 'ISSUER is no URL of an issuer'
+      : `${optionOf(String(field))} is missing or has a value of a wrong form`,
   );
 }
 
-/** Repeats a value only where those that there are can be listed: another one may be a secret in the wrong place. */
-function problemOf(field: string, values: Values): string {
-  const name = flagOf(field);
-  const { values: known } =
-    grammar.find((entry) => entry.name === 'register')?.flags.find((flag) => `--${flag.name}` === name) ?? {};
-  const given = { alg: values.alg, authMethod: values['auth-method'], grant: values.grant }[field];
-  if (known !== undefined && given !== undefined)
-    return `${name} takes ${known.join(', ')}; not ${quoted(given)}`;
-  return `${name} is missing or has a value of a wrong form`;
-}
-
 /** `authMethod` → `--auth-method`. */
-function flagOf(field: string): string {
+function optionOf(field: string): string {
   return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
@@ -148,7 +153,7 @@ function identityProviderFrom(values: Values): object | undefined {
   const given = [issuer, clientId, file].filter((value) => value !== undefined).length;
   if (given === 0) return undefined;
   if (given < 3 || file === undefined) {
-    throw usage('--idp, --idp-client-id and --id-token-file belong together', 'register');
+    throw new UsageError('--idp, --idp-client-id and --id-token-file belong together');
   }
   // The broker reads it later, from wherever it runs.
   return { issuer, clientId, idTokenFile: path.resolve(file) };
@@ -158,7 +163,7 @@ async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch {
-    throw usage(`${file} can't be read`, 'register');
+    throw new UsageError(`${file} can't be read`);
   }
 }
 
@@ -168,6 +173,6 @@ async function secretFromStdin(): Promise<string> {
   const secret = Buffer.concat(chunks)
     .toString('utf8')
     .replace(/\r?\n$/, '');
-  if (secret === '') throw usage('--client-secret-stdin found nothing on standard input', 'register');
+  if (secret === '') throw new UsageError('--client-secret-stdin found nothing on standard input');
   return secret;
 }

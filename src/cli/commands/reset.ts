@@ -12,50 +12,43 @@ import { homePaths } from '../../base/paths.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import type { ResultOf } from '../../ipc/protocol/protocol.ts';
 import type { Connection } from '../../client/connection.ts';
-import { parse } from '../terminal/arguments.ts';
 import { brokerEnded } from '../broker/broker-end.ts';
-import { call } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { call } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { connect, connectIfRunning } from '../broker/connection.ts';
 import { isHome, removeHomeFiles } from '../broker/home-files.ts';
 import { print, printJson } from '../terminal/output.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
 import { receiptLine } from '../terminal/receipt.ts';
 
-const help = `Usage: keyturn reset [OPTION]...
-End this home: revoke every grant, forget every program, permission and
-registration, empty the vault, stop the broker, and remove the files, the audit
-log too (keyturn audit export keeps a copy). Prints what is left. Asks first.
-
-      --yes   don't ask; and where the vault is locked or broken, go on without
-              it: then no issuer is told anything
-      --json  print what is left as JSON
-  -h, --help  show this
-
-After a crash run it again: it finishes.
-
-Examples:
-  keyturn audit export > keyturn-audit.jsonl
-  keyturn reset
-`;
-
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values } = parse(
-      args,
-      { yes: { type: 'boolean' }, json: { type: 'boolean' } },
-      { names: [], command: 'reset' },
-    );
+export const command = defineCommand(
+  {
+    name: 'reset',
+    summary: 'end this home: revoke everything, remove everything',
+    operands: [],
+    options: {
+      yes: {
+        type: 'boolean',
+        summary: "don't ask",
+        more: '; and where the vault is locked or broken, go on without it: then no issuer is told anything',
+      },
+      json: { type: 'boolean', summary: 'print what is left as JSON' },
+    },
+    about:
+      'End this home: revoke every grant, forget every program, permission and registration, empty the vault, stop the broker, and remove the files, the audit log too (`keyturn audit export` keeps a copy). Prints what is left. Asks first.',
+    notes: ['After a crash run it again: it finishes.'],
+    examples: ['keyturn audit export > keyturn-audit.jsonl', 'keyturn reset'],
+  },
+  async ({ options }) => {
     const paths = homePaths();
     const connection = (await connectIfRunning()) ?? (isHome(paths) ? await connect() : undefined);
-    const ended = connection ? await endHome(connection, paths, values.yes === true) : nothing;
+    const ended = connection ? await endHome(connection, paths, options.yes === true) : nothing;
     const left = { ...ended, files: await removeFiles(paths, ended.unreadable) };
-    if (values.json) printJson(left);
+    if (options.json) printJson(left);
     else for (const line of linesAbout(left)) print(line);
     return exitCodes.ok;
   },
-};
+);
 
 type Ended = ResultOf<'home.reset'>;
 type Left = Ended & { readonly files: readonly string[] };

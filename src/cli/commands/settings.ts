@@ -1,54 +1,47 @@
 /** `keyturn settings`: shows the settings, one of them, or changes one. */
 import { didYouMean } from '../../daemon/settings/near-name.ts';
 import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
-import { parse, usage } from '../terminal/arguments.ts';
-import { ask, askWhere } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { UsageError } from '../terminal/arguments.ts';
+import { ask, askWhere } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { print, printJson, printTable, say } from '../terminal/output.ts';
-
-const help = `Usage: keyturn settings [NAME [VALUE]] [OPTION]...
-Show the settings, or one of them; with a VALUE, change it.
-
-      --unset NAME  back to what it is unless set
-      --json        print them as JSON
-  -h, --help        show this
-
-A line says when a change is in force, if that isn't at once. The list also says
-which settings were written outside Keyturn and do not count, and whether this is
-the home of a desk. Where you name another vault in a home that holds nothing yet,
-a broker that runs in the background is restarted.
-
-Examples:
-  keyturn settings logLevel debug
-  keyturn settings --unset browser
-`;
 
 type Detail = Awaited<ReturnType<typeof ask<'settings.get'>>>['details'][number];
 
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values, positionals } = parse(
-      args,
-      { unset: { type: 'string' }, json: { type: 'boolean' } },
-      { names: ['NAME', 'VALUE'], atLeast: 0, command: 'settings' },
-    );
-    const [name, value] = positionals;
-    if (values.unset !== undefined) {
-      if (name !== undefined) throw usage('--unset NAME goes without another operand', 'settings');
-      return change(values.unset, null);
+export const command = defineCommand(
+  {
+    name: 'settings',
+    summary: 'show the settings, or change one',
+    operands: [
+      { name: 'NAME', optional: true },
+      { name: 'VALUE', optional: true },
+    ],
+    options: {
+      unset: { type: 'string', value: 'NAME', summary: 'back to what it is unless set' },
+      json: { type: 'boolean', summary: 'print them as JSON' },
+    },
+    about: 'Show the settings, or one of them; with a VALUE, change it.',
+    notes: [
+      "A line says when a change is in force, if that isn't at once. The list also says which settings were written outside Keyturn and do not count, and whether this is the home of a desk. Where you name another vault in a home that holds nothing yet, a broker that runs in the background is restarted.",
+    ],
+    examples: ['keyturn settings logLevel debug', 'keyturn settings --unset browser'],
+  },
+  async ({ options, operands: [name, value] }) => {
+    if (options.unset !== undefined) {
+      if (name !== undefined) throw new UsageError('--unset NAME goes without another operand');
+      return change(options.unset, null);
     }
     if (name !== undefined && value !== undefined) return change(name, value);
     const { details, desk } = await ask('settings.get', {});
-    if (name !== undefined) showOne(found(details, name), values.json === true);
-    else if (values.json) printJson(details);
+    if (name !== undefined) showOne(found(details, name), options.json === true);
+    else if (options.json) printJson(details);
     else {
       printTable(['SETTING', 'VALUE', 'UNLESS SET', 'FROM'], details.map(row));
       for (const line of [...details.flatMap(unconfirmedLine), ...deskLines[desk]]) print(line);
     }
     return exitCodes.ok;
   },
-};
+);
 
 async function change(name: string, value: string | null): Promise<number> {
   const { answer, isDesk } = await askWhere('settings.set', { name, value });

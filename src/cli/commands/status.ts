@@ -1,27 +1,22 @@
 /** `keyturn status`: the broker of this home. Starts none. */
 import { exitCodes, Unreachable } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
-import { parse } from '../terminal/arguments.ts';
-import { call } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { call } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { connectIfRunning } from '../broker/connection.ts';
 import { hostOf, print, printJson, when } from '../terminal/output.ts';
 
-const help = `Usage: keyturn status [--json]
-Show the broker of this home: what runs, with which settings, what is wrong.
-Starts none; exits with 8 where none runs.
-
-      --json  print it as JSON
-  -h, --help  show this
-
-Example:
-  keyturn status --json
-`;
-
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values } = parse(args, { json: { type: 'boolean' } }, { names: [], command: 'status' });
+export const command = defineCommand(
+  {
+    name: 'status',
+    summary: 'the broker: what runs, and with which settings',
+    operands: [],
+    options: { json: { type: 'boolean', summary: 'print it as JSON' } },
+    about:
+      'Show the broker of this home: what runs, with which settings, what is wrong. Starts none; exits with 8 where none runs.',
+    examples: ['keyturn status --json'],
+  },
+  async ({ options }) => {
     const connection = await connectIfRunning();
     if (!connection) {
       throw new Unreachable('broker_unreachable', `No broker runs for the home in ${homePaths().state}.`, {
@@ -30,14 +25,14 @@ export const command: Command = {
     }
     try {
       const status = await call(connection, 'status', {});
-      if (values.json) printJson(status);
+      if (options.json) printJson(status);
       else for (const line of lines(status)) print(line);
     } finally {
       connection.close();
     }
     return exitCodes.ok;
   },
-};
+);
 
 type Status = Awaited<ReturnType<typeof call<'status'>>>;
 

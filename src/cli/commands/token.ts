@@ -5,65 +5,72 @@
  * token comes in by standard input, never as an argument: argv is public.
  */
 import type { Connection } from '../../client/connection.ts';
-import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
+import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import type { Challenge, TokenGetParams } from '../../ipc/wire/wire.ts';
-import { parse, resourceFrom, scopeFrom, secondsFrom, usage } from '../terminal/arguments.ts';
+import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { connect, throughRestart } from '../broker/connection.ts';
-import { print, printJson, refuse, say } from '../terminal/output.ts';
+import { print, printJson, say } from '../terminal/output.ts';
+import type { Input, Statement } from '../terminal/statement.ts';
 
-export const help = `Usage: keyturn token RESOURCE [OPTION]...
-Print an access token for a protected server, named by its endpoint URL.
+const statement = {
+  name: 'token',
+  summary: 'print an access token',
+  operands: [{ name: 'RESOURCE' }],
+  options: {
+    scope: { type: 'string', value: '"A B"', summary: 'scopes the token must carry' },
+    account: { type: 'string', value: 'ACCOUNT', summary: 'which account, where you have several' },
+    'min-validity': {
+      type: 'string',
+      value: 'SECONDS',
+      summary: 'the token must live at least this long',
+    },
+    status: {
+      type: 'string',
+      value: '401|403',
+      values: ['401', '403'],
+      summary: 'the protected server answered this to the last token',
+    },
+    challenge: { type: 'string', value: 'TEXT', summary: 'the WWW-Authenticate header of that answer' },
+    'rejected-stdin': { type: 'boolean', summary: 'read the refused token from standard input' },
+    'no-interaction': { type: 'boolean', summary: 'never ask, never open a browser' },
+    timeout: {
+      type: 'string',
+      value: 'SECONDS',
+      summary: 'how long to wait for you',
+      more: ' (default 300)',
+    },
+    json: { type: 'boolean', summary: 'print the whole answer' },
+  },
+  about: 'Print an access token for a protected server, named by its endpoint URL.',
+  notes: [
+    'The token goes to standard output, everything else to standard error. It needs a permission once: `keyturn allow cli RESOURCE`',
+  ],
+  exitCodes: {
+    0: 'token',
+    1: 'internal',
+    2: 'usage',
+    3: 'you are needed',
+    4: 'denied',
+    5: 'sign-in failed or refused by a rule',
+    6: 'server unreachable',
+    7: 'locked',
+    8: 'no broker',
+    130: 'interrupted',
+  },
+  examples: [
+    'keyturn token https://notes.example/mcp',
+    `printf 'Authorization: Bearer %s' "$(keyturn token https://notes.example/mcp)" |
+  curl -H @- https://notes.example/mcp`,
+    'keyturn token https://notes.example/mcp --status 403 --challenge "$header"',
+  ],
+} as const satisfies Statement;
 
-      --scope "A B"          scopes the token must carry
-      --account ACCOUNT      which account, where you have several
-      --min-validity SECONDS the token must live at least this long
-      --status 401|403       the protected server answered this to the last token
-      --challenge TEXT       the WWW-Authenticate header of that answer
-      --rejected-stdin       read the refused token from standard input
-      --no-interaction       never ask, never open a browser
-      --timeout SECONDS      how long to wait for you (default 300)
-      --json                 print the whole answer
-  -h, --help                 show this
-
-The token goes to standard output, everything else to standard error.
-It needs a permission once:  keyturn allow cli RESOURCE
-
-Exit codes: 0 token, 1 internal, 2 usage, 3 you are needed, 4 denied, 5 sign-in
-failed or refused by a rule, 6 server unreachable, 7 locked, 8 no broker, 130 interrupted.
-
-Examples:
-  keyturn token https://notes.example/mcp
-  printf 'Authorization: Bearer %s' "$(keyturn token https://notes.example/mcp)" |
-    curl -H @- https://notes.example/mcp
-  keyturn token https://notes.example/mcp --status 403 --challenge "$header"
-`;
-
-const options = {
-  scope: { type: 'string' },
-  account: { type: 'string' },
-  'min-validity': { type: 'string' },
-  status: { type: 'string' },
-  challenge: { type: 'string' },
-  'rejected-stdin': { type: 'boolean' },
-  'no-interaction': { type: 'boolean' },
-  timeout: { type: 'string' },
-  json: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
-export async function run(args: string[]): Promise<number> {
-  try {
-    if (args.includes('--help') || args.includes('-h')) {
-      process.stdout.write(help);
-      return exitCodes.ok;
-    }
-    const { params, rejected, json } = await requestFrom(args);
-    // A broker that dies in the middle is started again, and asked the same.
-    return await throughRestart((reached) => ask(params, rejected, json, reached));
-  } catch (error) {
-    return refuse(error);
-  }
-}
+export const command = defineCommand(statement, async (input) => {
+  const { params, rejected, json } = await requestFrom(input);
+  // A broker that dies in the middle is started again, and asked the same.
+  return throughRestart((reached) => ask(params, rejected, json, reached));
+});
 
 interface Asked {
   readonly params: TokenGetParams;
@@ -71,26 +78,25 @@ interface Asked {
   readonly json: boolean;
 }
 
-async function requestFrom(args: string[]): Promise<Asked> {
-  const { values, positionals } = parse(args, options, { names: ['RESOURCE'], command: 'token' });
-  const [resource = ''] = positionals;
-  const minimumValidity = secondsFrom(values['min-validity'], '--min-validity', 'token');
-  const timeout = secondsFrom(values.timeout, '--timeout', 'token');
-  const isRejected = values['rejected-stdin'] === true;
-  if (values.status === '401' && values.challenge === undefined && !isRejected) throw whichToken();
-  const challenge = challengeFrom(values.status, values.challenge);
+async function requestFrom({ options, operands }: Input<typeof statement>): Promise<Asked> {
+  const [resource] = operands;
+  const { account, status, challenge: header, json = false, 'rejected-stdin': isRejected = false } = options;
+  const minimumValidity = secondsFrom(options['min-validity'], '--min-validity');
+  const timeout = secondsFrom(options.timeout, '--timeout');
+  if (status === '401' && header === undefined && !isRejected) throw whichToken();
+  const challenge = challengeFrom(status, header);
   return {
     params: {
       resource: resourceFrom(resource),
-      ...scopeFrom(values.scope),
-      ...(values.account === undefined ? {} : { account: values.account }),
+      ...scopeFrom(options.scope),
+      ...(account === undefined ? {} : { account }),
       ...(minimumValidity === undefined ? {} : { minimumValidity }),
       ...(timeout === undefined ? {} : { timeout }),
       ...(challenge === undefined ? {} : { challenge }),
-      interaction: values['no-interaction'] === true ? 'never' : 'allow',
+      interaction: options['no-interaction'] ? 'never' : 'allow',
     },
     rejected: isRejected ? await tokenFromStdin() : undefined,
-    json: values.json === true,
+    json,
   };
 }
 
@@ -102,10 +108,7 @@ function whichToken(): KeyturnError {
   });
 }
 
-function challengeFrom(status: string | undefined, header: string | undefined): Challenge | undefined {
-  if (status !== undefined && status !== '401' && status !== '403') {
-    throw usage(`--status takes 401 or 403, not ${quoted(status)}`, 'token');
-  }
+function challengeFrom(status: '401' | '403' | undefined, header: string | undefined): Challenge | undefined {
   if (status === undefined && header === undefined) return undefined;
   const assumed = header !== undefined && /insufficient_scope/i.test(header) ? '403' : '401';
   return {
@@ -119,7 +122,7 @@ async function tokenFromStdin(): Promise<string> {
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   const token = Buffer.concat(chunks).toString('utf8').trim();
   if (token === '' || /\s/.test(token))
-    throw usage('--rejected-stdin wants one token on standard input', 'token');
+    throw new UsageError('--rejected-stdin wants one token on standard input');
   return token;
 }
 

@@ -2,9 +2,8 @@
 import type { Connection } from '../../client/connection.ts';
 import { exitCodes } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/protocol.ts';
-import { parse } from '../terminal/arguments.ts';
-import { call, interruptible } from '../broker/command.ts';
-import type { Command } from '../broker/command.ts';
+import { call, interruptible } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
 import { connect } from '../broker/connection.ts';
 import { desktopSession } from '../broker/desktop-session.ts';
 import { say } from '../terminal/output.ts';
@@ -12,32 +11,25 @@ import { askPassphrase, choosePassphrase, linesFromStdin } from '../terminal/pas
 
 type Status = ResultOf<'status'>;
 
-const help = `Usage: keyturn unlock [--passphrase-stdin]
-Open the vault. A sealed file with a passphrase asks for it here, the first time
-twice, since you choose it then. A keychain asks by itself, and has two minutes.
-
-      --passphrase-stdin  read the passphrase from standard input
-  -h, --help              show this
-
-Examples:
-  keyturn unlock
-  pass show keyturn | keyturn unlock --passphrase-stdin
-`;
-
-export const command: Command = {
-  help,
-  async run(args) {
-    const { values } = parse(
-      args,
-      { 'passphrase-stdin': { type: 'boolean' } },
-      { names: [], command: 'unlock' },
-    );
-    const given = values['passphrase-stdin'] ? (await linesFromStdin(1, 'unlock'))[0] : undefined;
+export const command = defineCommand(
+  {
+    name: 'unlock',
+    summary: 'open the vault',
+    operands: [],
+    options: {
+      'passphrase-stdin': { type: 'boolean', summary: 'read the passphrase from standard input' },
+    },
+    about:
+      'Open the vault. A sealed file with a passphrase asks for it here, the first time twice, since you choose it then. A keychain asks by itself, and has two minutes.',
+    examples: ['keyturn unlock', 'pass show keyturn | keyturn unlock --passphrase-stdin'],
+  },
+  async ({ options }) => {
+    const given = options['passphrase-stdin'] ? (await linesFromStdin(1))[0] : undefined;
     const connection = await connect();
     await interruptible(connection, () => open(connection, given));
     return exitCodes.ok;
   },
-};
+);
 
 async function open(connection: Connection, given: string | undefined): Promise<void> {
   const { vaultKey, vaultState } = await call(connection, 'status', {});

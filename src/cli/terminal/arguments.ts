@@ -1,70 +1,83 @@
 /**
- * Arguments, GNU style: long flags, `--flag=value`, `--` ends flags. Node's own parser underneath.
+ * Arguments, GNU style: long options, `--option=value`, `--` ends options. Node's own parser underneath.
  *
  * Invariant: what can't be understood is refused before anything is done, with exit code 2.
  */
 import { parseArgs } from 'node:util';
-import type { ParseArgsConfig } from 'node:util';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import { examples } from './examples.ts';
+import type { Input, Operand, Statement } from './statement.ts';
 
-type Options = NonNullable<ParseArgsConfig['options']>;
-
-export interface Parsed<O extends Options> {
-  readonly values: ReturnType<
-    typeof parseArgs<{ args: string[]; options: O; allowPositionals: true }>
-  >['values'];
-  readonly positionals: string[];
+/** A command line that can't be understood. Its command adds an example (command.ts). */
+export class UsageError extends KeyturnError {
+  constructor(problem: string) {
+    super('invalid_request', `${problem}.`);
+  }
 }
 
-interface Operands {
-  readonly command: string;
-  /** As the usage line has them. */
-  readonly names: readonly string[];
-  readonly atLeast?: number;
+/** Parses, and checks the number of operands and each listed value. Throws `UsageError`. */
+export function parse<const S extends Statement>(args: string[], statement: S): Input<S> {
+  const { values, positionals } = split(args, statement);
+  const { name, operands } = statement;
+  const needed = operands.filter(({ optional }) => !optional).length;
+  const given = positionals.length;
+  if (given < needed || given > operands.length) throw new UsageError(operandProblem(name, operands, given));
+  const input = { options: { ...values }, operands: positionals };
+  requireListed(input, statement);
+  return input;
 }
 
-/** Parses, and checks the number of operands: all that are named, or `atLeast` so many. Throws `invalid_request`. */
-export function parse<const O extends Options>(args: string[], options: O, operands: Operands): Parsed<O> {
-  let parsed: Parsed<O>;
+function split(args: string[], { options }: Statement) {
   try {
-    parsed = parseArgs({ args, options, allowPositionals: true });
+    return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
-    throw usage(error instanceof Error ? flagProblem(error.message) : 'bad arguments', operands.command);
+    throw new UsageError(error instanceof Error ? optionProblem(error.message) : 'bad arguments');
   }
-  const { names, command, atLeast = names.length } = operands;
-  const given = parsed.positionals.length;
-  if (given < atLeast || given > names.length) throw usage(operandProblem(operands, given), command);
-  return parsed;
 }
 
-/** Node's messages name the flag, and never the value of another one. */
-function flagProblem(message: string): string {
-  const [, flag] = /^Option '(?:-\w, )?(--[\w-]+)/.exec(message) ?? [];
+interface Untyped {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly operands: readonly string[];
+}
+
+/** Node's parser has checked the rest: that each option is stated, and whether it has a value. */
+function requireListed<S extends Statement>(
+  input: Untyped,
+  statement: S,
+): asserts input is Untyped & Input<S> {
+  const { name, operands, options } = statement;
+  for (const [index, word] of input.operands.entries()) {
+    requireOneOf(operands[index]?.values, word, `keyturn ${name}`);
+  }
+  for (const [option, value] of Object.entries(input.options)) {
+    const stated = options[option];
+    if (stated?.type === 'string') requireOneOf(stated.values, value, `--${option}`);
+  }
+}
+
+function requireOneOf(values: readonly string[] | undefined, given: unknown, taker: string): void {
+  if (values === undefined || values.some((value) => value === given)) return;
+  const listed = [values.slice(0, -1).join(', '), ...values.slice(-1)].join(' or ');
+  throw new UsageError(`${taker} takes ${listed}, not ${quoted(String(given))}`);
+}
+
+/** Node's messages name the option, and never the value of another one. */
+function optionProblem(message: string): string {
+  const [, option] = /^Option '(?:-\w, )?(--[\w-]+)/.exec(message) ?? [];
   const [, unknown] = /^Unknown option '(-[^']*)'/.exec(message) ?? [];
-  if (unknown !== undefined) return `There is no flag ${quoted(unknown)} here`;
-  if (flag === undefined) return firstSentence(message);
+  if (unknown !== undefined) return `There is no option ${quoted(unknown)} here`;
+  if (option === undefined) return firstSentence(message);
   if (message.includes('argument is ambiguous')) {
-    return `${flag} has no value; one that begins with a dash is written ${flag}=VALUE`;
+    return `${option} has no value; one that begins with a dash is written ${option}=VALUE`;
   }
-  return message.includes('argument missing') ? `${flag} needs a value` : `${flag} takes no value`;
+  return message.includes('argument missing') ? `${option} needs a value` : `${option} takes no value`;
 }
 
-function operandProblem({ names, command }: Operands, given: number): string {
-  if (names.length === 0) return `keyturn ${command} takes no operand; ${given} given`;
-  const verb = given > names.length ? 'takes' : 'needs';
-  return `keyturn ${command} ${verb} ${names.join(' ')}; ${given} given`;
-}
-
-/** A command line that can't be understood. Shows one that can. */
-export function usage(problem: string, command: string): KeyturnError {
-  const example = examples[command];
-  const help = `keyturn ${command} --help`;
-  return new KeyturnError('invalid_request', `${problem}.`, {
-    hint: example === undefined ? help : `For example: ${example}   (all of it: ${help})`,
-  });
+function operandProblem(command: string, operands: readonly Operand[], given: number): string {
+  if (operands.length === 0) return `keyturn ${command} takes no operand; ${given} given`;
+  const verb = given > operands.length ? 'takes' : 'needs';
+  return `keyturn ${command} ${verb} ${operands.map(({ name }) => name).join(' ')}; ${given} given`;
 }
 
 /** `text`, if it can name a protected server. Whether http is allowed, the broker says. Throws `invalid_resource`. */
@@ -78,13 +91,13 @@ export function grantFrom(text: string): { readonly grant: string } | { readonly
   return /^[0-9a-f]{16}$/.test(text) ? { grant: text } : { resource: resourceFrom(text) };
 }
 
-/** The `scope` member of a request, empty without the flag. Throws `invalid_scope`. */
+/** The `scope` member of a request, empty without the option. Throws `invalid_scope`. */
 export function scopeFrom(text: string | undefined): { readonly scope?: string } {
   if (text === undefined) return {};
   if (parseScope(text).length > 0) return { scope: text };
   throw new KeyturnError('invalid_scope', '--scope names no scope.', {
     rule: 'RFC 6749 §3.3',
-    hint: 'Name at least one, or leave the flag out.',
+    hint: 'Name at least one, or leave the option out.',
   });
 }
 
@@ -97,22 +110,21 @@ const maxWait = units.d;
 const maxLease = 36_500 * units.d;
 
 /** A whole number of seconds, a day at most. Throws `invalid_request`. */
-export function secondsFrom(text: string | undefined, flag: string, command: string): number | undefined {
+export function secondsFrom(text: string | undefined, option: string): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text) && Number(text) <= maxWait) return Number(text);
-  throw usage(
-    `${flag} takes a whole number of seconds up to ${maxWait} (a day), not ${quoted(text)}`,
-    command,
+  throw new UsageError(
+    `${option} takes a whole number of seconds up to ${maxWait} (a day), not ${quoted(text)}`,
   );
 }
 
 /** `8h`, `30m`, `2d`, `90s` or a number of seconds, as seconds: one at least. Throws `invalid_request`. */
-export function durationFrom(text: string, flag: string, command: string): number {
+export function durationFrom(text: string, option: string): number {
   const [, number, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
   const seconds = Number(number) * units[(unit || 's') as keyof typeof units];
-  if (seconds === 0) throw usage(`${flag} takes a second at least, not ${quoted(text)}`, command);
+  if (seconds === 0) throw new UsageError(`${option} takes a second at least, not ${quoted(text)}`);
   if (seconds <= maxLease) return seconds;
-  throw usage(`${flag} takes a duration such as 8h or 30m, not ${quoted(text)}`, command);
+  throw new UsageError(`${option} takes a duration such as 8h or 30m, not ${quoted(text)}`);
 }
 
 function firstSentence(message: string): string {

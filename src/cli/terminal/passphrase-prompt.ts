@@ -5,20 +5,19 @@
  * programs can read. The terminal is put back as it was, however the asking ends.
  */
 import { KeyturnError } from '../../base/errors.ts';
-import { usage } from './arguments.ts';
+import { UsageError } from './arguments.ts';
 
 /** What the keys send in raw mode. */
 const keys = { interrupt: '\u0003', end: '\u0004', backspace: /[\b\u007f]/, enter: /[\r\n]/ } as const;
 
 /** So many lines of standard input, without their ends. Throws `invalid_request` where there are fewer. */
-export async function linesFromStdin(count: number, command: string): Promise<string[]> {
+export async function linesFromStdin(count: number): Promise<string[]> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   const lines = Buffer.concat(chunks).toString('utf8').split(/\r?\n/).slice(0, count);
   if (lines.length === count && lines.every((line) => line !== '')) return lines;
-  throw usage(
+  throw new UsageError(
     `--passphrase-stdin wants ${count === 1 ? 'one line' : `${count} lines`} on standard input`,
-    command,
   );
 }
 

@@ -1,4 +1,4 @@
-/** What the flags' values mean. Refusals of whole command lines: refused-input.test.ts. */
+/** What the options' values mean. Refusals of whole command lines: refused-input.test.ts. */
 import { describe, expect, it } from 'vitest';
 import {
   durationFrom,
@@ -7,6 +7,7 @@ import {
   scopeFrom,
   secondsFrom,
 } from '../../../src/cli/terminal/arguments.ts';
+import type { Statement } from '../../../src/cli/terminal/statement.ts';
 
 describe('a duration', () => {
   it.each([
@@ -18,25 +19,25 @@ describe('a duration', () => {
     ['2d', 172_800],
     ['36500d', 3_153_600_000],
   ])('%s is %d seconds', (text, seconds) => {
-    expect(durationFrom(text, '--for', 'allow')).toBe(seconds);
+    expect(durationFrom(text, '--for')).toBe(seconds);
   });
 
   it.each(['0', '0s', '00h'])('of %s is over at once, and refused', (text) => {
-    expect(() => durationFrom(text, '--for', 'allow')).toThrow(/--for takes a second at least/);
+    expect(() => durationFrom(text, '--for')).toThrow(/--for takes a second at least/);
   });
 
   it.each(['', 's', '-1h', '1.5h', '1w', '8 h', '36501d', '9999999999', '١h'])('%j is none', (text) => {
-    expect(() => durationFrom(text, '--for', 'allow')).toThrow(/--for takes a duration such as 8h or 30m/);
+    expect(() => durationFrom(text, '--for')).toThrow(/--for takes a duration such as 8h or 30m/);
   });
 });
 
 describe('a number of seconds', () => {
-  it('is whole, a day at most, and absent without the flag', () => {
-    expect(secondsFrom('0', '--timeout', 'token')).toBe(0);
-    expect(secondsFrom('86400', '--timeout', 'token')).toBe(86_400);
-    expect(secondsFrom(undefined, '--timeout', 'token')).toBeUndefined();
+  it('is whole, a day at most, and absent without the option', () => {
+    expect(secondsFrom('0', '--timeout')).toBe(0);
+    expect(secondsFrom('86400', '--timeout')).toBe(86_400);
+    expect(secondsFrom(undefined, '--timeout')).toBeUndefined();
     for (const text of ['86401', '1e3', '-5', '0x10', '']) {
-      expect(() => secondsFrom(text, '--timeout', 'token'), text).toThrow(/whole number of seconds/);
+      expect(() => secondsFrom(text, '--timeout'), text).toThrow(/whole number of seconds/);
     }
   });
 });
@@ -58,22 +59,31 @@ describe('a scope and a resource', () => {
 });
 
 describe('a command line', () => {
-  const operands = { names: ['RESOURCE'], command: 'token' };
+  const stated = (options: Statement['options']) =>
+    ({
+      name: 'token',
+      summary: '',
+      operands: [{ name: 'RESOURCE' }],
+      options,
+      about: '',
+      examples: [],
+    }) as const satisfies Statement;
+  const text = { type: 'string', value: 'TEXT', summary: '' } as const;
 
-  it('takes --flag=value, and everything after -- as an operand', () => {
-    const parsed = parse(['--scope=a b', '--', '--odd'], { scope: { type: 'string' } }, operands);
-    expect(parsed.values.scope).toBe('a b');
-    expect(parsed.positionals).toEqual(['--odd']);
+  it('takes --option=value, and everything after -- as an operand', () => {
+    const parsed = parse(['--scope=a b', '--', '--odd'], stated({ scope: text }));
+    expect(parsed.options['scope']).toBe('a b');
+    expect(parsed.operands).toEqual(['--odd']);
   });
 
   it('says how a value is written that begins with a dash', () => {
-    const wrong = (): unknown => parse(['--timeout', '-1'], { timeout: { type: 'string' } }, operands);
+    const wrong = (): unknown => parse(['--timeout', '-1'], stated({ timeout: text }));
     expect(wrong).toThrow('--timeout has no value; one that begins with a dash is written --timeout=VALUE.');
   });
 
-  it('names an unknown flag, and never the value of another', () => {
+  it('names an unknown option, and never the value of another', () => {
     const line = ['--challenge', 'Bearer realm="private"', '--verbos', 'x'];
-    const wrong = (): unknown => parse(line, { challenge: { type: 'string' } }, operands);
+    const wrong = (): unknown => parse(line, stated({ challenge: text }));
     expect(wrong).toThrow(/--verbos/);
     expect(wrong).not.toThrow(/private/);
   });

@@ -3,10 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { examples } from '../../../src/cli/terminal/examples.ts';
-import { grammar } from '../../../src/cli/terminal/grammar.ts';
-import { main } from '../../../src/cli/main.ts';
-import { run } from '../../../src/cli/commands/token.ts';
+import { main, statements } from '../../../src/cli/main.ts';
 
 let stdout = '';
 let stderr = '';
@@ -37,15 +34,12 @@ afterEach(() => {
 
 /** As bin.ts dispatches. */
 async function keyturn([name, ...args]: string[]): Promise<number> {
-  return name === 'token' ? run(args) : main(name, args);
+  return main(name, args);
 }
 
-/** The examples of a help text, without what a shell does before and after them. */
-async function examplesOf(name: string): Promise<string[]> {
-  await keyturn([name, '--help']);
-  const [, section = ''] = stdout.split(/^Examples?:$/m);
-  stdout = '';
-  return [...section.matchAll(/\bkeyturn ([a-z][^|>#)\n]*)/g)].map(([, line = '']) => line.trim());
+/** The command lines of an example, without what a shell does before and after them. */
+function commandsIn(example: string): string[] {
+  return [...example.matchAll(/\bkeyturn ([a-z][^|>#)\n]*)/g)].map(([, line = '']) => line.trim());
 }
 
 /** The words of a line, as a shell splits it. */
@@ -56,23 +50,31 @@ function words(line: string): string[] {
 /** What an example reads from standard input or a file, this test doesn't have. */
 const readsMore = /-stdin\b|--private-key\b/;
 
-describe.each(grammar.map(({ name }) => name))('keyturn %s --help', (name) => {
-  it('has examples that the command understands, and the one that a refusal shows', async () => {
-    const lines = await examplesOf(name);
-    expect(lines.map((line) => `keyturn ${line}`)).toContain(examples[name]);
-    for (const line of lines.filter((each) => !readsMore.test(each))) {
-      stderr = '';
-      expect([0, 7], line).toContain(await keyturn(words(line)));
-      if (stderr !== '') expect(stderr, line).toContain('does not hold a key');
-    }
-  });
-});
+const all = await statements();
+
+describe.each(all.map(({ name, examples }) => ({ name, examples })))(
+  'keyturn $name --help',
+  ({ name, examples }) => {
+    it('shows examples that the command understands', async () => {
+      await keyturn([name, '--help']);
+      for (const line of examples.join('\n').split('\n')) expect(stdout).toContain(`\n  ${line}\n`);
+      stdout = '';
+      const lines = examples.flatMap(commandsIn);
+      expect(lines.some((line) => words(line)[0] === name)).toBe(true);
+      for (const line of lines.filter((each) => !readsMore.test(each))) {
+        stderr = '';
+        expect([0, 7], line).toContain(await keyturn(words(line)));
+        if (stderr !== '') expect(stderr, line).toContain('does not hold a key');
+      }
+    });
+  },
+);
 
 describe('a refused command line', () => {
   it.each([
     ['a missing value', ['allow', 'cli', 'https://notes.example/mcp', '--for'], '--for needs a value.'],
     ['a value too many', ['list', '--json=yes'], '--json takes no value.'],
-    ['an unknown flag', ['list', '--verbose'], 'There is no flag "--verbose" here.'],
+    ['an unknown option', ['list', '--verbose'], 'There is no option "--verbose" here.'],
     ['a missing operand', ['allow', 'cli'], 'keyturn allow needs CLIENT RESOURCE; 1 given.'],
     ['an operand too many', ['lock', 'now'], 'keyturn lock takes no operand; 1 given.'],
     [
@@ -83,7 +85,7 @@ describe('a refused command line', () => {
     [
       'a word that none of a list is',
       ['answer', '1a2b3c4d', 'maybe'],
-      'the answer is yes, no or later, not "maybe".',
+      'keyturn answer takes yes, no or later, not "maybe".',
     ],
     [
       'a time that is over at once',
@@ -91,8 +93,9 @@ describe('a refused command line', () => {
       '--for takes a second at least, not "0".',
     ],
   ])('with %s says so, and shows one that is right', async (_what, line, said) => {
+    const { examples = [] } = all.find(({ name }) => name === line[0]) ?? {};
     expect(await keyturn(line)).toBe(2);
     expect(stderr).toContain(`keyturn: ${said}\n`);
-    expect(stderr).toContain(`For example: ${examples[line[0] ?? '']} `);
+    expect(stderr).toContain(`For example: ${examples[0]} `);
   });
 });

@@ -1,6 +1,6 @@
 /** `keyturn register --list` and `--remove`: the clients of ours at issuers, and the end of one. */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { ask } from '../broker/command.ts';
+import { ask } from './request.ts';
 import { printJson, printTable, when } from '../terminal/output.ts';
 
 type Registered = Awaited<ReturnType<typeof ask<'registration.list'>>>['registrations'][number];

@@ -1,24 +1,19 @@
-/** What each command's file exports; and one request to the broker, checked by its schema. */
-import { KeyturnError } from '../../base/errors.ts';
-import { isWidening } from '../../ipc/protocol/effects.ts';
-import { methods } from '../../ipc/protocol/protocol.ts';
-import type { MethodName, ParamsOf } from '../../ipc/protocol/protocol.ts';
+/**
+ * One request to the broker, checked by its schema.
+ *
+ * Invariant: the schemas are loaded with the first request, so that help and completions come without them.
+ */
+import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import type { z } from 'zod';
+import type { MethodName, methods, ParamsOf } from '../../ipc/protocol/protocol.ts';
 import type { Connection } from '../../client/connection.ts';
-import { exitCodes } from '../../base/errors.ts';
 import { deskCapability } from '../../ipc/wire/wire.ts';
 import { connect, throughTakeover } from './connection.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
 import { explained, VersionDifference, wantsRestart } from './versions.ts';
 
-export interface Command {
-  /** The whole text of `--help`. */
-  readonly help: string;
-  /** Resolves with the exit code; throws KeyturnError for a refusal. */
-  run(args: string[]): Promise<number>;
-}
-
-type Answer<M extends MethodName> = z.output<(typeof methods)[M]['result']>;
+type Methods = typeof methods;
+type Answer<M extends MethodName> = z.output<Methods[M]['result']>;
 
 /** Calls a method on an open connection; its answer has passed the method's schema. */
 export async function call<M extends MethodName>(
@@ -26,9 +21,12 @@ export async function call<M extends MethodName>(
   method: M,
   params: ParamsOf<M>,
 ): Promise<Answer<M>> {
+  const { isWidening } = await import('../../ipc/protocol/effects.ts');
+  // Where a person sits at the broker, that person has to say yes first.
+  const mayAsk = connection.capabilities.includes(deskCapability) && isWidening(method);
   try {
     const answer = connection.request(method, params);
-    return checked(method, await (mayAsk(connection, method) ? sayIfSlow(waits, answer) : answer));
+    return await checked(method, await (mayAsk ? sayIfSlow(waits, answer) : answer));
   } catch (error) {
     throw explained(error, connection);
   }
@@ -36,12 +34,8 @@ export async function call<M extends MethodName>(
 
 const waits = 'keyturn: the question waits in Keyturn’s window.';
 
-/** True where a person sits at the broker, and has to say yes first. */
-function mayAsk({ capabilities }: Connection, method: MethodName): boolean {
-  return capabilities.includes(deskCapability) && isWidening(method);
-}
-
-function checked<M extends MethodName>(method: M, answer: unknown): Answer<M> {
+async function checked<M extends MethodName>(method: M, answer: unknown): Promise<Answer<M>> {
+  const { methods } = await import('../../ipc/protocol/protocol.ts');
   const parsed = methods[method].result.safeParse(answer);
   // The schema looked up by M parses to M's answer; the compiler can't follow the lookup.
   if (parsed.success) return parsed.data as Answer<M>;

@@ -1,0 +1,92 @@
+/**
+ * The form in which each command states itself, once. Parsing, help, overview, completions and guesses read it.
+ *
+ * Invariant: a statement is data. Its summaries are plain words that may stand in any shell's quotes.
+ */
+
+interface Described {
+  /** One line, for completions. */
+  readonly summary: string;
+  /** What the help adds to that line, with the punctuation that joins them. */
+  readonly more?: string;
+}
+
+/** An option without a value. */
+interface Flag extends Described {
+  readonly type: 'boolean';
+  /** Between Keyturn's own processes: in no help and no completion. */
+  readonly hidden?: true;
+}
+
+/** An option with a value. */
+interface Setting extends Described {
+  readonly type: 'string';
+  /** What the help calls the value. */
+  readonly value: string;
+  /** The values there are, where they can be listed. Others are refused. */
+  readonly values?: readonly string[];
+}
+
+/** `type` is what Node's parser reads. */
+export type Option = Flag | Setting;
+
+export interface Operand {
+  readonly name: string;
+  /** The words there are, where they can be listed. Others are refused. */
+  readonly values?: readonly string[];
+  /** Only optional ones follow. */
+  readonly optional?: true;
+}
+
+export interface Statement {
+  readonly name: string;
+  /** One line, for the overview and for completions. */
+  readonly summary: string;
+  readonly operands: readonly Operand[];
+  /** By long name. Every command takes `--help` besides. */
+  readonly options: Readonly<Record<string, Option>>;
+  /** Usage lines after `keyturn`; made of operands and options unless given. */
+  readonly usage?: readonly string[];
+  /** What the command does. */
+  readonly about: string;
+  /** Words that operands may be, each with what it means. */
+  readonly terms?: Readonly<Record<string, string>>;
+  /** Paragraphs that belong after the options. */
+  readonly notes?: readonly string[];
+  /** Environment variables that the command reads. */
+  readonly environment?: { readonly about: string; readonly variables: readonly string[] };
+  /** Exit codes whose meaning is this command's own. */
+  readonly exitCodes?: Readonly<Record<number, string>>;
+  /** Shell lines, as they stand. A refused command line shows the first that begins with this command. */
+  readonly examples: readonly string[];
+}
+
+type TextOf<T> = T extends { readonly values: readonly (infer V)[] } ? V : string;
+
+type OptionsOf<T extends Statement['options']> = {
+  readonly [K in keyof T]?: T[K] extends { readonly type: 'boolean' } ? boolean : TextOf<T[K]>;
+};
+
+type OperandsOf<T extends Statement['operands']> = {
+  readonly [K in keyof T]: TextOf<T[K]> | (T[K] extends { readonly optional: true } ? undefined : never);
+};
+
+/** What was typed, in the types that the statement gives it. */
+export interface Input<S extends Statement> {
+  readonly options: OptionsOf<S['options']>;
+  readonly operands: OperandsOf<S['operands']>;
+}
+
+/** The long options that are shown. */
+export function shownOptions({ options }: Statement): [name: string, option: Option][] {
+  return Object.entries(options).filter(([, option]) => !('hidden' in option));
+}
+
+/** What every command takes. */
+export const helpOption: Option = { type: 'boolean', summary: 'show this' };
+
+/** Options in place of a command. */
+export const topOptions: Readonly<Record<string, Option>> = {
+  help: helpOption,
+  version: { type: 'boolean', summary: 'show the version' },
+};
