@@ -85,14 +85,18 @@ describe('the broker and its keychain worker', () => {
     { shield: 'shieldDesktop', root: '/' },
   ])('$shield decides whether a portal may look into /proc/PID/root', async ({ shield, root }) => {
     const script = `
-      const { ${shield} } = await import(${JSON.stringify(path.join(builtBin, '..', '..', 'shield.js'))});
+      const { ${shield} } = await import(${JSON.stringify(path.join(builtBin, '..', '..', 'base', 'shield.js'))});
       console.log(JSON.stringify(await ${shield}()));
       setInterval(() => undefined, 1000);
     `;
     const [command, ...args] = [...withoutPrivileges, process.execPath, '--input-type=module', '-e', script];
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     onTestFinished(() => void child.kill());
-    const [said] = (await once(child.stdout, 'data')) as [Buffer];
+    const failed = once(child, 'close').then(([code]) => {
+      throw new Error(`the shielded process ended with ${String(code)}`);
+    });
+    const [said] = (await Promise.race([once(child.stdout, 'data'), failed])) as [Buffer];
+    failed.catch(() => undefined);
     const left: unknown = JSON.parse(said.toString());
     const pid = child.pid ?? 0;
     expect(coreLimits(pid)).toEqual(['0', '0']);
