@@ -13,20 +13,20 @@ import { useList } from './state/store.ts';
 import { strings } from './base/strings.ts';
 import { TabBar } from './views/tab-bar.tsx';
 import { VaultBanner } from './views/vault/vault-banner.tsx';
-import { Waiting } from './views/waiting.tsx';
+import { OpenQuestions } from './views/open-questions.tsx';
 import { Welcome } from './views/welcome.tsx';
 
 export function App() {
   const route = useRoute();
   return (
     <>
-      <Shown route={route} />
+      <RouteView route={route} />
       <Announcement />
     </>
   );
 }
 
-function Shown({ route }: { readonly route: Route }) {
+function RouteView({ route }: { readonly route: Route }) {
   switch (route.view) {
     case 'card':
       return <CardWindow {...(route.id === undefined ? {} : { id: route.id })} />;
@@ -62,7 +62,7 @@ function MainWindow({ tab }: { readonly tab: Tab }) {
       <TabBar tab={tab} onChoose={goTo} />
       <main tabIndex={-1}>
         <VaultBanner />
-        <Waiting />
+        <OpenQuestions />
         <div id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
           <View />
         </div>

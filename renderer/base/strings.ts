@@ -2,14 +2,14 @@
  * Every word of the page, in English: a translation is another file like this one.
  *
  * Invariant: no other file of renderer/ holds words for people (a test reads them all). Plurals, lists
- * and times are made by Intl in words.ts; foreign text comes in as an argument, already made fit.
+ * and times are made by Intl in format.ts; untrusted text comes in as an argument, already sanitized.
  */
 
 export const locale = 'en';
 
 export const strings = {
   appName: 'Keyturn',
-  hostGone: 'The app did not answer. Close this window and open it again.',
+  bridgeUnavailable: 'The app did not answer. Close this window and open it again.',
   close: 'Close',
   cancel: 'Cancel',
   done: 'Done',
@@ -597,7 +597,7 @@ export const strings = {
     issuer: 'Issuer',
     issuerLater: 'Named when you sign in there: nothing is asked of a server before you allow it',
     account: 'Account',
-    heldAccounts: 'Works there as',
+    currentAccounts: 'Works there as',
     anotherAccount: 'It may reach this server already, and asks for another account there.',
     scopes: 'Scopes',
     scopesNone:
@@ -606,14 +606,14 @@ export const strings = {
     more: 'It may reach this server already and asks for more.',
     changed: 'What this card says has changed since it came up. Read it again before you decide.',
     howLong: 'For how long',
-    spans: {
+    leases: {
       once: 'Once',
       hour: '1 hour',
       run: 'This session',
       untilRevoked: 'Until revoked',
       asBefore: 'As before',
     },
-    spanHints: {
+    leaseHints: {
       once: 'This one token. The next request asks again.',
       hour: 'Then it has to ask again.',
       run: 'Until the program ends.',

@@ -21,7 +21,7 @@ export type Receipt = ResultOn<'grant.revoke'>['revoked'][number];
 export type LocalClient = ResultOn<'client.list'>['clients'][number];
 export type Permission = LocalClient['permissions'][number];
 export type Question = ResultOn<'interaction.list'>['interactions'][number];
-export type Asker = NonNullable<Question['asker']>;
+export type ClientProcess = NonNullable<Question['asker']>;
 export type Registered = ResultOn<'registration.list'>['registrations'][number];
 export type Status = ResultOn<'status'>;
 export type VaultState = Status['vaultState'];
@@ -35,13 +35,13 @@ export type SettingValue = Settings[string];
 export type OverrideName = ParamsOn<'override.set'>['name'];
 
 /** `window.keyturn`, as preload makes it. */
-export interface Host {
+export interface Bridge {
   call<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<Envelope<ResultOn<C>>>;
   onChange(listener: () => void): () => void;
 }
 
 /** The answer of a host that doesn't answer at all. */
-export const hostGone = (message: string): { readonly ok: false; readonly refusal: Refusal } => ({
+export const bridgeUnavailable = (message: string): { readonly ok: false; readonly refusal: Refusal } => ({
   ok: false,
   refusal: { reason: 'internal', message },
 });

@@ -6,7 +6,7 @@
 import { ConsentForm } from './consent-form.tsx';
 import type { CardProps } from './consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
-import { Address, Foreign } from '../parts/foreign.tsx';
+import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
@@ -21,7 +21,7 @@ export function AccountCard({ question, onDone }: CardProps) {
       title={words.title}
       help={words.help}
       approval={words.confirm}
-      said={JSON.stringify(question)}
+      content={JSON.stringify(question)}
       sentences={{ yes: words.done, no: words.refused, later: words.refused }}
     >
       <div class="parties">
@@ -47,11 +47,13 @@ function Accounts({
       <Fact name={strings.card.issuer}>
         <Address url={issuer} />
       </Fact>
-      <Fact name={words.signedIn}>{account === undefined ? words.unnamed : <Foreign text={account} />}</Fact>
+      <Fact name={words.signedIn}>
+        {account === undefined ? words.unnamed : <UntrustedText text={account} />}
+      </Fact>
       <Fact name={words.expected}>
         {accounts.map((known) => (
           <p key={known}>
-            <Foreign text={known} />
+            <UntrustedText text={known} />
           </p>
         ))}
       </Fact>

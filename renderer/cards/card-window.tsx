@@ -20,7 +20,7 @@ export function CardWindow({ id }: { readonly id?: string }) {
     <main class="card-window" tabIndex={-1}>
       <h1 class="visually-hidden">{strings.waiting.dialog}</h1>
       <h2 class="visually-hidden">{strings.waiting.title}</h2>
-      {/* Keyed: a card that takes another's place starts anew, unarmed. */}
+      {/* Keyed: a card that takes another's place starts its half second anew. */}
       {question && <QuestionCard key={question.id} question={question} onDone={() => undefined} />}
       <ListFrame loaded={loaded} isEmpty={false} emptyTitle="" empty="">
         {question === undefined && <Empty title={strings.waiting.none} text={strings.waiting.noneHint} />}

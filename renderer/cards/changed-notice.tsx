@@ -1,9 +1,9 @@
 /** Says on a card that it no longer says what it said at first. */
-import { useChanged } from './armed.ts';
+import { useHasChanged } from './approval-delay.ts';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 
-export function ChangedNotice({ said }: { readonly said: string | undefined }) {
-  const hasChanged = useChanged(said);
+export function ChangedNotice({ content }: { readonly content: string | undefined }) {
+  const hasChanged = useHasChanged(content);
   return <div role="status">{hasChanged && <Notice kind="warn">{strings.card.changed}</Notice>}</div>;
 }

@@ -4,13 +4,13 @@
  * Invariant: whatever the broker names of the change stands on the card, under a name of its own; a
  * kind of change that this page doesn't know is said to be unknown.
  */
-import { commandName } from './allowance.ts';
-import { Asker } from './asker.tsx';
+import { commandName } from './lease-choices.ts';
+import { RequestingProgram } from './requesting-program.tsx';
 import { ConsentForm } from './consent-form.tsx';
 import type { CardProps } from './consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
-import { overriddenPlace } from '../base/foreign-text.ts';
-import { Address, Foreign } from '../parts/foreign.tsx';
+import { overrideTarget } from '../base/untrusted-text.ts';
+import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { scopeNames, Scopes } from '../parts/scopes.tsx';
 import { strings } from '../base/strings.ts';
@@ -28,11 +28,11 @@ export function CommandCard({ question, onDone }: CardProps) {
       title={words.titles[command]}
       help={strings.card.helpCommand}
       approval={words.confirm}
-      said={JSON.stringify(question)}
+      content={JSON.stringify(question)}
       sentences={{ yes: words.done, no: words.denied, later: strings.card.postponed }}
     >
       <div class="parties">
-        <Asker question={question} name={words.who} note={words.whoWhat} isRead />
+        <RequestingProgram question={question} name={words.who} note={words.whoWhat} isRead />
         <Change question={question} />
       </div>
       <Notice kind="warn">
@@ -54,11 +54,11 @@ function Change({ question }: { readonly question: Question }) {
       {client !== undefined && (
         <Fact name={words.client}>
           <strong>
-            <Foreign text={client} />
+            <UntrustedText text={client} />
           </strong>
         </Fact>
       )}
-      {[resource, server && overriddenPlace(server, override ?? '')].map(
+      {[resource, server && overrideTarget(server, override ?? '')].map(
         (url) =>
           url !== undefined && (
             <Fact key={url} name={strings.card.server}>
@@ -74,7 +74,7 @@ function Change({ question }: { readonly question: Question }) {
       {question.command === 'login' && <SignInFacts question={question} />}
       {registration !== undefined && (
         <Fact name={words.registration}>
-          <Foreign text={registration} />
+          <UntrustedText text={registration} />
         </Fact>
       )}
       <ClientFacts question={question} />
@@ -86,11 +86,11 @@ function Change({ question }: { readonly question: Question }) {
       )}
       {isPermission && account !== undefined && (
         <Fact name={words.account}>
-          <Foreign text={account} />
+          <UntrustedText text={account} />
         </Fact>
       )}
       {isDenial && <DeniedAccounts accounts={question.accounts} />}
-      {isPermission && <Reach question={question} />}
+      {isPermission && <PermissionFacts question={question} />}
       {isDenial && question.scope !== undefined && (
         <Fact name={strings.servers.scopes}>
           <Scopes names={scopeNames(question.scope)} />
@@ -112,7 +112,7 @@ function SignInFacts({ question: { account, method, scope, newClient } }: { read
     <>
       {account !== undefined && (
         <Fact name={strings.servers.account}>
-          <Foreign text={account} />
+          <UntrustedText text={account} />
         </Fact>
       )}
       {method !== undefined && <Fact name={words.method}>{words.methods[method]}</Fact>}
@@ -152,7 +152,7 @@ function ClientFacts({ question: { grant, authMethod, redirectUri, idp } }: { re
 }
 
 /** Which scopes, and until when where it names no end. */
-function Reach({ question: { scope, until } }: { readonly question: Question }) {
+function PermissionFacts({ question: { scope, until } }: { readonly question: Question }) {
   return (
     <>
       <Fact name={strings.servers.scopes}>
@@ -166,7 +166,7 @@ function Reach({ question: { scope, until } }: { readonly question: Question }) 
 function DeniedAccounts({ accounts = [] }: Pick<Question, 'accounts'>) {
   return accounts.map((account) => (
     <Fact key={account} name={words.account}>
-      <Foreign text={account} />
+      <UntrustedText text={account} />
     </Fact>
   ));
 }
@@ -176,7 +176,7 @@ function NewSetting({ question: { setting } }: { readonly question: Question }) 
   return (
     <>
       <Fact name={words.setting}>
-        <Foreign text={setting.name} />
+        <UntrustedText text={setting.name} />
       </Fact>
       <Fact name={words.value}>
         {setting.value === undefined || setting.value === null ? words.unset : <Value of={setting.value} />}
@@ -187,12 +187,12 @@ function NewSetting({ question: { setting } }: { readonly question: Question }) 
 
 /** A line for each of several: a space within one of them could pass for the end of it. */
 function Value({ of }: { readonly of: SettingValue }) {
-  if (!Array.isArray(of)) return <Foreign text={String(of)} />;
+  if (!Array.isArray(of)) return <UntrustedText text={String(of)} />;
   return (
     <ul>
       {of.map((text) => (
         <li key={text}>
-          <Foreign text={text} />
+          <UntrustedText text={text} />
         </li>
       ))}
     </ul>

@@ -2,15 +2,15 @@
  * What every card that asks for a yes has in common: deny, not now, and a yes that has to be earned.
  *
  * Invariants: deny is the default: Enter presses it wherever the focus is, once the window was there for half
- * a second, and neither Enter nor Escape ever approves. Approval takes a trusted click or the space bar on a card that is armed
- * (armed.ts): it has said all that it has to say. One that says something else later says so.
+ * a second, and neither Enter nor Escape ever approves. Approval takes a trusted click or the space bar on a card that may be approved
+ * (approval-delay.ts): it has said all that it has to say. One that says something else later says so.
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
-import { useArmed, useSettled } from './armed.ts';
+import { useApprovalDelay, useWindowSettled } from './approval-delay.ts';
 import { ChangedNotice } from './changed-notice.tsx';
-import { useDeed } from '../state/deed.ts';
+import { useAction } from '../state/action.ts';
 import { Refused } from '../parts/refused.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
@@ -31,15 +31,15 @@ interface ConsentFormProps extends CardProps {
   /** The word on the button that approves. */
   readonly approval: string;
   /** All that the card says, as text; undefined until that is complete: before that nothing may be approved. */
-  readonly said: string | undefined;
+  readonly content: string | undefined;
   /** What is announced after each answer. */
   readonly sentences: Readonly<Record<Answer, string>>;
   /** What goes with a yes; answers undefined where nothing may be approved. Nothing goes with it where this is left out. */
-  readonly termsOfYes?: () => object | undefined;
+  readonly approvalParams?: () => object | undefined;
   readonly children: ComponentChildren;
 }
 
-const noTerms = (): object => ({});
+const noParams = (): object => ({});
 
 export function ConsentForm({
   question: { id },
@@ -47,27 +47,27 @@ export function ConsentForm({
   title,
   help,
   sentences,
-  termsOfYes = noTerms,
+  approvalParams = noParams,
   children,
   ...answers
 }: ConsentFormProps) {
-  const isSettled = useSettled();
-  const deed = useDeed();
-  const give = async (answer: Answer, terms = {}): Promise<void> => {
-    if (!(await deed.run('interaction.answer', { id, answer, ...terms }))) return;
+  const isWindowSettled = useWindowSettled();
+  const action = useAction();
+  const give = async (answer: Answer, params = {}): Promise<void> => {
+    if (!(await action.run('interaction.answer', { id, answer, ...params }))) return;
     announce(sentences[answer]);
     onDone();
   };
   const approve = (): void => {
-    const terms = termsOfYes();
-    if (terms) void give('yes', terms);
+    const params = approvalParams();
+    if (params) void give('yes', params);
   };
   return (
     <form
       class="question"
       onKeyDown={(event) => {
         // The card may have come up while somebody typed elsewhere: that Enter, or one held down, is no answer.
-        if (event.key === 'Enter' && (!isSettled() || event.repeat)) event.preventDefault();
+        if (event.key === 'Enter' && (!isWindowSettled() || event.repeat)) event.preventDefault();
       }}
       onSubmit={(event) => {
         event.preventDefault();
@@ -75,9 +75,9 @@ export function ConsentForm({
       }}
     >
       <h3>{title}</h3>
-      <ChangedNotice said={answers.said} />
+      <ChangedNotice content={answers.content} />
       {children}
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
       <footer>
         <p class="dim small" id="card-help">
           {help}
@@ -85,7 +85,7 @@ export function ConsentForm({
         <Answers
           {...answers}
           id={id}
-          isBusy={deed.isBusy}
+          isBusy={action.isBusy}
           onLater={() => void give('later')}
           onApprove={approve}
         />
@@ -94,15 +94,15 @@ export function ConsentForm({
   );
 }
 
-interface AnswersProps extends Pick<ConsentFormProps, 'approval' | 'said'> {
+interface AnswersProps extends Pick<ConsentFormProps, 'approval' | 'content'> {
   readonly id: string;
   readonly isBusy: boolean;
   readonly onLater: () => void;
   readonly onApprove: () => void;
 }
 
-function Answers({ id, approval, said, isBusy, onLater, onApprove }: AnswersProps) {
-  const isArmed = useArmed(id, said);
+function Answers({ id, approval, content, isBusy, onLater, onApprove }: AnswersProps) {
+  const canApprove = useApprovalDelay(id, content);
   const deny = useRef<HTMLButtonElement>(null);
   // In the moment it is drawn: a later focus could take it from where the person went meanwhile. Without scrolling: a
   // card that is longer than its window is read from its beginning.
@@ -118,14 +118,14 @@ function Answers({ id, approval, said, isBusy, onLater, onApprove }: AnswersProp
       <button
         type="button"
         class="primary"
-        disabled={!isArmed}
+        disabled={!canApprove}
         aria-describedby="card-help"
         onKeyDown={(event) => {
           if (event.key === 'Enter') event.preventDefault();
         }}
         onClick={(event) => {
           // A script can click too; only a person's own act counts.
-          if (event.isTrusted && isArmed) onApprove();
+          if (event.isTrusted && canApprove) onApprove();
         }}
       >
         {approval}

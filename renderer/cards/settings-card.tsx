@@ -6,12 +6,12 @@
 import { ConsentForm } from './consent-form.tsx';
 import type { CardProps } from './consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
-import { Foreign } from '../parts/foreign.tsx';
-import { maxPathLength } from './asker.tsx';
+import { UntrustedText } from '../parts/untrusted-text.tsx';
+import { maxPathLength } from './requesting-program.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
-import { settingText } from '../base/words.ts';
+import { formatSetting } from '../base/format.ts';
 
 const words = strings.unconfirmed;
 
@@ -26,7 +26,7 @@ export function SettingsCard({ question, onDone }: CardProps) {
       title={words.title}
       help={words.help}
       approval={words.confirm}
-      said={JSON.stringify(question)}
+      content={JSON.stringify(question)}
       sentences={{ yes: words.done, no: words.refused, later: strings.card.postponed }}
     >
       <div class="parties">
@@ -64,5 +64,5 @@ export function UnconfirmedFacts({ settings }: { readonly settings: readonly Unc
 
 function Text({ of }: { readonly of: Unconfirmed['value'] }) {
   if (of === undefined || of === null) return <>{words.unset}</>;
-  return <Foreign text={settingText(of)} bound={maxPathLength} />;
+  return <UntrustedText text={formatSetting(of)} bound={maxPathLength} />;
 }

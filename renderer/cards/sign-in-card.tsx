@@ -6,12 +6,12 @@
  */
 import { useState } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
-import { useArmed } from './armed.ts';
+import { useApprovalDelay } from './approval-delay.ts';
 import { ChangedNotice } from './changed-notice.tsx';
-import { useDeed } from '../state/deed.ts';
+import { useAction } from '../state/action.ts';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { Field } from '../parts/field.tsx';
-import { Address, Foreign } from '../parts/foreign.tsx';
+import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { strings } from '../base/strings.ts';
@@ -27,25 +27,25 @@ interface SignInCardProps {
 export function SignInCard({ question, onDone }: SignInCardProps) {
   const { id, kind, formerIssuer, code, newClient } = question;
   const isDevice = kind === 'device';
-  const deed = useDeed();
-  const said = JSON.stringify(question);
-  const isArmed = useArmed(id, said);
+  const action = useAction();
+  const content = JSON.stringify(question);
+  const canApprove = useApprovalDelay(id, content);
   const openPage = async (): Promise<void> => {
     // The main process opens it; the question stays until the sign-in ends.
-    if (await deed.run('interaction.answer', { id, answer: 'yes' })) announce(words.opened);
+    if (await action.run('interaction.answer', { id, answer: 'yes' })) announce(words.opened);
   };
   const callOff = async (): Promise<void> => {
-    if (!(await deed.run('interaction.answer', { id, answer: 'no' }))) return;
+    if (!(await action.run('interaction.answer', { id, answer: 'no' }))) return;
     announce(words.cancelled);
     onDone();
   };
   const tellError = async (): Promise<void> => {
-    if (await deed.run('login.answer', { id, isErrorPage: true })) announce(words.errorPageTold);
+    if (await action.run('login.answer', { id, isErrorPage: true })) announce(words.errorPageTold);
   };
   return (
     <div class="question">
       <h3>{isDevice ? words.titleDevice : words.titlePage}</h3>
-      <ChangedNotice said={said} />
+      <ChangedNotice content={content} />
       {isDevice && <Code text={code ?? ''} />}
       <Destination question={question} />
       {formerIssuer !== undefined && (
@@ -56,7 +56,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
       {newClient && <Notice kind="info">{words.newClient}</Notice>}
       <PageAddress url={question.url ?? ''} />
       {!isDevice && <Paste id={id} onDone={onDone} />}
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
       <footer>
         <div class="actions">
           <button type="button" class="danger" onClick={() => void callOff()}>
@@ -70,9 +70,9 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
           <button
             type="button"
             class="primary"
-            disabled={!isArmed}
+            disabled={!canApprove}
             onClick={(event) => {
-              if (event.isTrusted && isArmed) void openPage();
+              if (event.isTrusted && canApprove) void openPage();
             }}
           >
             {words.open}
@@ -97,7 +97,7 @@ function Destination({
         </Fact>
         {account !== undefined && (
           <Fact name={words.account}>
-            <Foreign text={account} />
+            <UntrustedText text={account} />
           </Fact>
         )}
       </Facts>
@@ -110,7 +110,7 @@ function Code({ text }: { readonly text: string }) {
     <div class="digits">
       <p>{words.codeHint}</p>
       <p class="code">
-        <Foreign text={text} />
+        <UntrustedText text={text} />
       </p>
     </div>
   );
@@ -130,11 +130,11 @@ function PageAddress({ url }: { readonly url: string }) {
 
 function Paste({ id, onDone }: { readonly id: string; readonly onDone: () => void }) {
   const [address, set] = useState('');
-  const deed = useDeed();
+  const action = useAction();
   const submit = async (): Promise<void> => {
     const redirect = address.trim();
     set('');
-    if (redirect === '' || !(await deed.run('login.answer', { id, redirect }))) return;
+    if (redirect === '' || !(await action.run('login.answer', { id, redirect }))) return;
     announce(words.pasted);
     onDone();
   };
@@ -146,7 +146,7 @@ function Paste({ id, onDone }: { readonly id: string; readonly onDone: () => voi
       }}
     >
       <Field label={words.paste} type="password" value={address} onInput={set} />
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
       <button type="submit">{words.pasteSubmit}</button>
     </form>
   );

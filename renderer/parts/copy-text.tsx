@@ -6,11 +6,11 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
-import { call } from '../state/host.ts';
+import { call } from '../state/bridge.ts';
 import { strings } from '../base/strings.ts';
 
 /** Milliseconds: long enough to be read after a look at the button. */
-const saidFor = 3000;
+const confirmationTime = 3000;
 
 export function CopyText({ text }: { readonly text: string }) {
   const shown = useRef<HTMLPreElement>(null);
@@ -18,7 +18,7 @@ export function CopyText({ text }: { readonly text: string }) {
   const [copies, count] = useState(0);
   const [isCopied, say] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => say(false), saidFor);
+    const timer = setTimeout(() => say(false), confirmationTime);
     return () => clearTimeout(timer);
   }, [copies]);
   const copy = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 /** Names with their values, as a description list: a line each, or side by side. */
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import { OnCard } from './foreign.tsx';
+import { OnCard } from './untrusted-text.tsx';
 import { ScrollBox } from './scroll-box.tsx';
 
 interface FactsProps {

@@ -34,7 +34,7 @@ export function Icon({ name }: { readonly name: IconName }) {
 }
 
 /** The app's sign: the key of assets/keyturn.svg on its tile. */
-export function Sign() {
+export function Logo() {
   return (
     <svg class="sign" viewBox="0 0 64 64" aria-hidden="true" focusable="false">
       <rect class="tile" x="3" y="3" width="58" height="58" rx="14" />

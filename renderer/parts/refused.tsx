@@ -1,15 +1,15 @@
 /** A refusal in its place: what happened, what to do, which rule. */
-import { fit } from '../base/foreign-text.ts';
+import { sanitize } from '../base/untrusted-text.ts';
 import { Icon } from './icon.tsx';
 import { strings } from '../base/strings.ts';
 import type { Refusal } from '../base/views.ts';
-import { fromNow } from '../base/words.ts';
+import { formatRelative } from '../base/format.ts';
 
 /** Characters: a sentence of the broker's with a quotation in it is shorter. */
 const maxSentenceLength = 600;
 
-/** The broker's sentences hold foreign text that is quoted already; fit again, since a window trusts nobody. */
-const sentence = (text: string): string => fit(text, maxSentenceLength).text;
+/** The broker quotes untrusted text in its sentences already. The page sanitizes them all the same. */
+const sentence = (text: string): string => sanitize(text, maxSentenceLength).text;
 
 export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) {
   if (refusal === undefined) return null;
@@ -20,7 +20,7 @@ export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) 
       <div>
         <p>{sentence(message)}</p>
         {hint !== undefined && <p>{sentence(hint)}</p>}
-        {retryAfter !== undefined && <p>{strings.retryIn(fromNow(retryAfter, 0))}</p>}
+        {retryAfter !== undefined && <p>{strings.retryIn(formatRelative(retryAfter, 0))}</p>}
         {rule !== undefined && (
           <p class="dim small">
             {strings.rule}: {sentence(rule)}

@@ -1,8 +1,8 @@
 /** Scopes in words: the server's own text, and what it means where everybody agrees on that. */
 import { useContext } from 'preact/hooks';
-import { Foreign, OnCard } from './foreign.tsx';
+import { UntrustedText, OnCard } from './untrusted-text.tsx';
 import { strings } from '../base/strings.ts';
-import { scopeMeaning } from '../base/words.ts';
+import { scopeMeaning } from '../base/format.ts';
 
 /** RFC 6749 §3.3: names with spaces between them. */
 export function scopeNames(scope: string | undefined): string[] {
@@ -46,7 +46,7 @@ export function Scope({ name }: { readonly name: string }) {
         </span>
       )}{' '}
       <code>
-        <Foreign text={name} bound={80} />
+        <UntrustedText text={name} bound={80} />
       </code>
     </>
   );

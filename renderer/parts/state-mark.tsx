@@ -1,6 +1,6 @@
 /** How something stands: a picture, a word and a colour, never the colour alone. */
 import type { ComponentChildren } from 'preact';
-import { Foreign } from './foreign.tsx';
+import { UntrustedText } from './untrusted-text.tsx';
 import { Icon } from './icon.tsx';
 import type { IconName } from './icon.tsx';
 import { strings } from '../base/strings.ts';
@@ -37,7 +37,7 @@ export function GrantState({ state }: { readonly state: string }) {
   const [tone, icon] = known ?? ['calm', 'ask'];
   return (
     <Mark tone={tone} icon={icon}>
-      {known === undefined ? <Foreign text={state} bound={40} /> : strings.state[state]}
+      {known === undefined ? <UntrustedText text={state} bound={40} /> : strings.state[state]}
     </Mark>
   );
 }

@@ -1,11 +1,11 @@
 /** Instants. */
-import { exactTime, fromNow } from '../base/words.ts';
-import { useMoment } from '../state/now.ts';
+import { formatExact, formatRelative } from '../base/format.ts';
+import { useNow } from '../state/now.ts';
 
 /** Relative; the exact one on hover and for screen readers. */
 export function When({ at }: { readonly at: number }) {
-  const relative = useMoment((now) => fromNow(at, now));
-  const exact = exactTime(at);
+  const relative = useNow((now) => formatRelative(at, now));
+  const exact = formatExact(at);
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={exact}>
       {relative}
@@ -16,10 +16,10 @@ export function When({ at }: { readonly at: number }) {
 
 /** Exact first, where something depends on it: relative times are rounded. */
 export function WhenExactly({ at }: { readonly at: number }) {
-  const relative = useMoment((now) => fromNow(at, now));
+  const relative = useNow((now) => formatRelative(at, now));
   return (
     <time dateTime={new Date(at * 1000).toISOString()}>
-      {exactTime(at)} ({relative})
+      {formatExact(at)} ({relative})
     </time>
   );
 }

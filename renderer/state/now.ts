@@ -15,7 +15,7 @@ export function startClock(): void {
 }
 
 /** What `tell` makes of this moment (seconds since 1970); renders again only where that came out differently. */
-export function useMoment<T extends string | number | boolean>(tell: (now: number) => T): T {
+export function useNow<T extends string | number | boolean>(tell: (now: number) => T): T {
   const told = tell(seconds());
   const shown = useRef(told);
   shown.current = told;

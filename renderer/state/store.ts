@@ -3,15 +3,15 @@
  *
  * Invariant: what was read stays until something newer was read; a read that failed says so beside it.
  * One read of a list at a time: changes meanwhile lead to one more. Rows that are as before stay the same
- * objects (steady.ts).
+ * objects (structural-sharing.ts).
  */
 import { useEffect, useState } from 'preact/hooks';
-import { call, onChange } from './host.ts';
-import { steady } from './steady.ts';
+import { call, onChange } from './bridge.ts';
+import { shareStructure } from './structural-sharing.ts';
 import type { Refusal, ResultOn } from '../base/views.ts';
 
 /** The lists, with what each is asked. */
-const questions = {
+const listParams = {
   'grant.list': {},
   'client.list': {},
   'interaction.list': {},
@@ -22,7 +22,7 @@ const questions = {
   status: {},
 } as const;
 
-export type ListName = keyof typeof questions;
+export type ListName = keyof typeof listParams;
 
 export interface Loaded<T> {
   /** Undefined until it was read once. */
@@ -66,14 +66,14 @@ async function read(name: ListName, entry: Entry): Promise<void> {
   entry.isOutdated = entry.reading;
   if (entry.reading) return;
   entry.reading = true;
-  const answer = await call(name, questions[name]);
+  const answer = await call(name, listParams[name]);
   entry.reading = false;
   const { value } = entry.state;
   const state = answer.ok
-    ? { value: steady(value, answer.value) }
+    ? { value: shareStructure(value, answer.value) }
     : { refusal: answer.refusal, ...(value === undefined ? {} : { value }) };
   // Nothing new, nothing to draw: a list is read far more often than it changes.
-  if (steady<Entry['state']>(entry.state, state) !== entry.state) {
+  if (shareStructure<Entry['state']>(entry.state, state) !== entry.state) {
     entry.state = state;
     for (const watcher of entry.watchers) watcher();
   }

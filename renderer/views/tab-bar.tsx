@@ -1,6 +1,6 @@
 /** The tabs of the main window, by arrow keys as WAI-ARIA has them: one tab stop, Home and End too. */
 import { useRef } from 'preact/hooks';
-import { Sign } from '../parts/icon.tsx';
+import { Logo } from '../parts/icon.tsx';
 import { tabs } from '../state/route.ts';
 import type { Tab } from '../state/route.ts';
 import { strings } from '../base/strings.ts';
@@ -24,7 +24,7 @@ export function TabBar({ tab, onChoose }: TabBarProps) {
   return (
     <header class="bar">
       <h1>
-        <Sign /> <span>{strings.appName}</span>
+        <Logo /> <span>{strings.appName}</span>
       </h1>
       <div role="tablist" aria-label={strings.tabs.label} ref={bar} onKeyDown={onKeyDown}>
         {tabs.map((name) => (

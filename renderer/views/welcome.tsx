@@ -1,8 +1,8 @@
 /** The first run: how the command is installed, start at login, a first program. */
 import { CopyText } from '../parts/copy-text.tsx';
-import { useDeed } from '../state/deed.ts';
+import { useAction } from '../state/action.ts';
 import { Switch } from '../parts/field.tsx';
-import { Sign } from '../parts/icon.tsx';
+import { Logo } from '../parts/icon.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { leaveFor } from '../state/route.ts';
 import { useList } from '../state/store.ts';
@@ -12,15 +12,15 @@ const words = strings.welcome;
 
 export function Welcome() {
   const { value } = useList('preferences.get');
-  const atLogin = useDeed();
+  const atLogin = useAction();
   // Its own: a click on it counts while the switch is still at work.
-  const deed = useDeed();
+  const action = useAction();
   const finish = async (): Promise<void> => {
-    if (await deed.run('preferences.set', { isWelcomed: true })) leaveFor('servers');
+    if (await action.run('preferences.set', { isWelcomed: true })) leaveFor('servers');
   };
   return (
     <main class="welcome" tabIndex={-1}>
-      <Sign />
+      <Logo />
       <h1>{words.title}</h1>
       <p class="lead">{words.lead}</p>
       <ol class="steps">
@@ -47,7 +47,7 @@ export function Welcome() {
           <p class="dim">{words.programOwn}</p>
         </li>
       </ol>
-      <Refused refusal={atLogin.refusal ?? deed.refusal} />
+      <Refused refusal={atLogin.refusal ?? action.refusal} />
       <div class="actions">
         <button type="button" class="primary" onClick={() => void finish()}>
           {words.done}

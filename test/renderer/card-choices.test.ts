@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleNow } from '../support/homes/example-desk.ts';
 import {
   accessibilityFaults,
-  armed,
+  approvable,
   button,
   idle,
   overflowing,
@@ -142,7 +142,7 @@ describe('how long it is allowed', () => {
         return example(channel, params);
       },
     });
-    await armed(page);
+    await approvable(page);
     const choices = await page.locator('.segments label').allInnerTexts();
     const chosen = await page.locator('.segments label:has(:checked)').innerText();
     return { page, answers, choices, chosen };
@@ -178,7 +178,7 @@ describe('how long it is allowed', () => {
           'settings.get': { settings: { defaultLease }, details: [], desk: 'here' },
         })(channel, params),
     });
-    await armed(page);
+    await approvable(page);
     for (const [setting, label] of [
       ['once', 'Once'],
       ['hour', '1 hour'],
@@ -259,7 +259,7 @@ describe('how long it is allowed', () => {
     const shown = () => calls.filter((channel) => channel === 'card.shown').length;
     await timerHeld(page);
     await releaseTimers(page);
-    await armed(page);
+    await approvable(page);
     await page.getByLabel('1 hour').check();
     // What the card doesn't say is no change of it.
     const used = { ...client, lastUsedAt: exampleNow, permissions: [had] };
@@ -288,7 +288,7 @@ describe('how long it is allowed', () => {
     await timerHeld(page);
     expect(shown()).toBe(2);
     await releaseTimers(page);
-    await armed(page);
+    await approvable(page);
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 

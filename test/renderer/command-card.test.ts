@@ -1,7 +1,7 @@
 /** What the card of a command says, over answers that are written down: what would change, and who asks. */
 import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleNow } from '../support/homes/example-desk.ts';
-import { armed, button, idle, releaseTimers, timerHeld, windowsOfOneBrowser } from './page-window.ts';
+import { approvable, button, idle, releaseTimers, timerHeld, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();
 
@@ -28,7 +28,7 @@ it('the card of another account names server, issuer and both accounts, and keep
   for (const text of [question.resource, question.issuer, question.account, ...question.accounts]) {
     await page.getByText(text, { exact: true }).waitFor();
   }
-  await armed(page);
+  await approvable(page);
   await button(page, 'Keep it').click();
   await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes' }]);
 });
@@ -151,7 +151,7 @@ describe('the card of a command', () => {
     }
   });
 
-  it('keeps the rules of every card: denied by Enter, but no early one, allowed by a press on an armed card only', async () => {
+  it('keeps the rules of every card: denied by Enter, but no early one, allowed by a press on a card that may be approved only', async () => {
     const answers: unknown[] = [];
     const example = exampleAnswer({
       'interaction.list': { interactions: [{ ...common, command: 'unlock' }] },
@@ -174,7 +174,7 @@ describe('the card of a command', () => {
     await page.keyboard.down('Enter');
     await page.keyboard.up('Enter');
     await releaseTimers(page);
-    await armed(page);
+    await approvable(page);
     await page.evaluate('document.querySelector("button.primary").click()');
     await approve.press('Space');
     await idle(page);

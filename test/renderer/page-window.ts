@@ -28,7 +28,7 @@ export function windowsOfOneBrowser(): (options: WindowOptions) => Promise<PageW
 export const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
 /** Waits until the card may be approved. */
-export const armed = (page: Page): Promise<void> => page.locator('button.primary:enabled').waitFor();
+export const approvable = (page: Page): Promise<void> => page.locator('button.primary:enabled').waitFor();
 
 /** Waits until no answer is under way: meanwhile another press counts for nothing. */
 export const idle = (page: Page): Promise<void> => page.locator('.actions[aria-busy=false]').waitFor();

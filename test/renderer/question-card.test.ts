@@ -2,9 +2,9 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/connection.ts';
-import { type Desk, openDesk, questionId } from './desk.ts';
+import { type PageBroker, startPageBroker, questionId } from './page-broker.ts';
 import {
-  armed,
+  approvable,
   button,
   noteDialogFocus,
   type PageWindow,
@@ -16,11 +16,11 @@ import {
 
 const openWindow = windowsOfOneBrowser();
 
-const cardWindow = (desk: Desk, options: Partial<WindowOptions> = {}): Promise<PageWindow> =>
-  openWindow({ answer: desk.answer, hash: 'card', ...options });
+const cardWindow = (broker: PageBroker, options: Partial<WindowOptions> = {}): Promise<PageWindow> =>
+  openWindow({ answer: broker.answer, hash: 'card', ...options });
 
 interface Asked {
-  readonly desk: Desk;
+  readonly broker: PageBroker;
   readonly page: Page;
   readonly editor: Connection;
   /** The program's request; it waits for the card. */
@@ -29,20 +29,20 @@ interface Asked {
 
 /** `editor` asks for the notebook, and its card is on the screen. */
 async function asked(options: Partial<WindowOptions> = {}): Promise<Asked> {
-  const desk = await openDesk();
-  const editor = await desk.program('editor');
-  const { resource } = desk;
+  const broker = await startPageBroker();
+  const editor = await broker.program('editor');
+  const { resource } = broker;
   const token = editor.getToken({ resource, scope: 'notes:read', interaction: 'allow' });
   token.catch(() => undefined);
-  await questionId(desk.owner, 'allow');
-  const { page } = await cardWindow(desk, options);
+  await questionId(broker.owner, 'allow');
+  const { page } = await cardWindow(broker, options);
   await button(page, 'Deny').waitFor();
-  return { desk, page, editor, token };
+  return { broker, page, editor, token };
 }
 
-const isOpen = async (desk: Desk): Promise<boolean> => {
+const isOpen = async (broker: PageBroker): Promise<boolean> => {
   // The method's own answer; the broker's tests hold its form.
-  const { interactions } = (await desk.owner.request('interaction.list')) as { interactions: unknown[] };
+  const { interactions } = (await broker.owner.request('interaction.list')) as { interactions: unknown[] };
   return interactions.length > 0;
 };
 
@@ -50,24 +50,24 @@ const gone = (page: Page): Promise<void> => page.getByText('Nothing waits for yo
 
 /** `editor` may read notes and asks for this scope; its card is on the screen. */
 async function askedForMore(scope: string) {
-  const desk = await openDesk();
-  const { owner, resource } = desk;
-  const editor = await desk.program('editor');
+  const broker = await startPageBroker();
+  const { owner, resource } = broker;
+  const editor = await broker.program('editor');
   const reading = { client: 'editor', resource, decision: 'allow', scope: 'notes:read' };
   await owner.request('permission.set', reading);
   const token = editor.getToken({ resource, scope, interaction: 'allow' });
   token.catch(() => undefined);
   await questionId(owner, 'allow');
-  const { page } = await cardWindow(desk);
-  return { page, desk, token };
+  const { page } = await cardWindow(broker);
+  return { page, broker, token };
 }
 
 describe('the card of a program that asks for access', () => {
   it('says who asks for what, and how far that is known', async () => {
-    const { page, desk } = await asked();
-    await armed(page);
+    const { page, broker } = await asked();
+    await approvable(page);
     const text = await page.locator('.question').innerText();
-    for (const part of ['editor', process.execPath, 'interpreter', desk.resource, 'notes:read']) {
+    for (const part of ['editor', process.execPath, 'interpreter', broker.resource, 'notes:read']) {
       expect(text).toContain(part);
     }
     // The very process of this test asks, and node tells nothing of what it runs.
@@ -76,7 +76,7 @@ describe('the card of a program that asks for access', () => {
     const name = page.locator('.question .party-name').first();
     expect(await name.innerText()).toBe('editor');
     expect(text).toContain('Named when you sign in there');
-    expect(desk.shownCards).toEqual([await questionId(desk.owner, 'allow')]);
+    expect(broker.shownCards).toEqual([await questionId(broker.owner, 'allow')]);
   });
 
   it('can be approved only half a second after it was seen, and anew after a break', async () => {
@@ -85,7 +85,7 @@ describe('the card of a program that asks for access', () => {
     await timerHeld(page);
     expect(await allow.isDisabled()).toBe(true);
     expect(await releaseTimers(page)).toEqual([500]);
-    await armed(page);
+    await approvable(page);
     await page.evaluate('window.dispatchEvent(new Event("blur"))');
     await page.locator('button.primary:disabled').waitFor();
     await page.evaluate('window.dispatchEvent(new Event("focus"))');
@@ -94,60 +94,60 @@ describe('the card of a program that asks for access', () => {
   });
 
   it('never arms while its window has no focus', async () => {
-    const { page, desk } = await asked({ areTimersHeld: true });
+    const { page, broker } = await asked({ areTimersHeld: true });
     await timerHeld(page);
     await page.evaluate('document.hasFocus = () => false');
     await releaseTimers(page);
     await page.evaluate('window.dispatchEvent(new Event("focus"))');
     await page.evaluate('new Promise(requestAnimationFrame)');
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    expect(desk.shownCards).toHaveLength(1);
+    expect(broker.shownCards).toHaveLength(1);
   });
 
   it('can not be approved before all that it has to say is on it', async () => {
-    const desk = await openDesk();
-    const editor = await desk.program('editor');
-    editor.getToken({ resource: desk.resource, interaction: 'allow' }).catch(() => undefined);
-    await questionId(desk.owner, 'allow');
+    const broker = await startPageBroker();
+    const editor = await broker.program('editor');
+    editor.getToken({ resource: broker.resource, interaction: 'allow' }).catch(() => undefined);
+    await questionId(broker.owner, 'allow');
     const list = Promise.withResolvers<void>();
-    const answer: Desk['answer'] = async (channel, params) => {
+    const answer: PageBroker['answer'] = async (channel, params) => {
       if (channel === 'client.list' || channel === 'settings.get') await list.promise;
-      return desk.answer(channel, params);
+      return broker.answer(channel, params);
     };
-    const { page } = await cardWindow(desk, { answer, areTimersHeld: true });
+    const { page } = await cardWindow(broker, { answer, areTimersHeld: true });
     await button(page, 'Deny').waitFor();
     // Calls arrive in their order: what the card said of itself would be there before this.
     await page.evaluate('window.keyturn.call("status", {})');
-    expect(desk.shownCards).toEqual([]);
+    expect(broker.shownCards).toEqual([]);
     expect(await page.evaluate('window.heldTimers.length')).toBe(0);
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     expect(await page.locator('.question').innerText()).not.toContain('unverified');
     list.resolve();
     await timerHeld(page);
-    expect(desk.shownCards).toHaveLength(1);
+    expect(broker.shownCards).toHaveLength(1);
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     await releaseTimers(page);
-    await armed(page);
+    await approvable(page);
     expect(await page.locator('.question').innerText()).toContain('interpreter');
   });
 
   it('allows nothing "as before" once what was before is revoked, and says so', async () => {
-    const { page, desk, token } = await askedForMore('notes:write');
-    const { owner, resource } = desk;
-    await armed(page);
+    const { page, broker, token } = await askedForMore('notes:write');
+    const { owner, resource } = broker;
+    await approvable(page);
     await page.getByLabel('As before').check();
     await owner.request('permission.end', { client: 'editor', resource });
     await button(page, 'Allow').click();
     await page.getByText('What editor was allowed there before is over.').waitFor();
-    expect(await isOpen(desk)).toBe(true);
+    expect(await isOpen(broker)).toBe(true);
     expect(await owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
     await button(page, 'Not now').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
   });
 
   it('takes no approval from a script', async () => {
-    const { page, desk } = await asked();
-    await armed(page);
+    const { page, broker } = await asked();
+    await approvable(page);
     await page.evaluate(`{
       const allow = document.querySelector('button.primary');
       allow.click();
@@ -157,38 +157,38 @@ describe('the card of a program that asks for access', () => {
     }`);
     // Calls arrive in their order: what the clicks asked would be there before this.
     await page.evaluate('window.keyturn.call("status", {})');
-    expect(desk.asked.at(-1)).toContain('"status"');
-    expect(desk.asked.filter((call) => /answer|permission/.test(call))).toEqual([]);
-    expect(await isOpen(desk)).toBe(true);
+    expect(broker.asked.at(-1)).toContain('"status"');
+    expect(broker.asked.filter((call) => /answer|permission/.test(call))).toEqual([]);
+    expect(await isOpen(broker)).toBe(true);
   });
 
   it('is denied by Enter, which has the focus from the start, and the denial is remembered', async () => {
-    const { page, desk, editor, token } = await asked();
-    await armed(page);
+    const { page, broker, editor, token } = await asked();
+    await approvable(page);
     expect(await button(page, 'Deny').evaluate((deny) => deny.matches(':focus'))).toBe(true);
     await page.keyboard.press('Escape');
-    expect(await isOpen(desk)).toBe(true);
+    expect(await isOpen(broker)).toBe(true);
     await page.keyboard.press('Enter');
     await expect(token).rejects.toMatchObject({ reason: 'consent_denied' });
     await gone(page);
-    const again = editor.getToken({ resource: desk.resource, interaction: 'allow' });
+    const again = editor.getToken({ resource: broker.resource, interaction: 'allow' });
     await expect(again).rejects.toMatchObject({ reason: 'consent_denied' });
   });
 
   it('is not approved by Enter on "Allow", nor by Escape, but by the space bar, for an hour', async () => {
-    const { page, desk, token } = await asked();
-    await armed(page);
+    const { page, broker, token } = await asked();
+    await approvable(page);
     const allow = button(page, 'Allow');
     await allow.press('Enter');
     await allow.press('Escape');
-    expect(await isOpen(desk)).toBe(true);
+    expect(await isOpen(broker)).toBe(true);
     await page.getByLabel('1 hour').check();
     await allow.press('Space');
     expect((await token).access_token).not.toBe('');
     await gone(page);
     const now = Math.floor(Date.now() / 1000);
     // The method's own answer; the broker's tests hold its form.
-    const { clients } = (await desk.owner.request('client.list')) as {
+    const { clients } = (await broker.owner.request('client.list')) as {
       clients: { permissions: { until?: number; scope?: string }[] }[];
     };
     const [permission] = clients[1]?.permissions ?? [];
@@ -198,31 +198,31 @@ describe('the card of a program that asks for access', () => {
   });
 
   it('is approved by a click until the person ends it, and by that only once', async () => {
-    const { page, desk, token } = await asked();
+    const { page, broker, token } = await asked();
     await page.getByLabel('Until revoked').check();
-    await armed(page);
+    await approvable(page);
     await button(page, 'Allow').click();
     const { access_token: secret } = await token;
     await gone(page);
-    expect(await desk.owner.request('client.list')).toMatchObject({
+    expect(await broker.owner.request('client.list')).toMatchObject({
       clients: [{}, { permissions: [{ decision: 'allow', scope: 'notes:read' }] }],
     });
-    const seen = [...desk.asked, ...desk.answered, await page.content()].join('\n');
-    for (const issued of await desk.secrets([secret])) expect(seen).not.toContain(issued);
+    const seen = [...broker.asked, ...broker.answered, await page.content()].join('\n');
+    for (const issued of await broker.secrets([secret])) expect(seen).not.toContain(issued);
   });
 
   it('is put off by "Not now", which nobody remembers', async () => {
-    const { page, desk, token } = await asked();
+    const { page, broker, token } = await asked();
     await button(page, 'Not now').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
     await gone(page);
-    expect(await desk.owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+    expect(await broker.owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
   });
 
   it('asks for more scopes without touching how long the earlier ones last', async () => {
     const scope = 'notes:read notes:write';
-    const { page, desk, token } = await askedForMore(scope);
-    const { owner } = desk;
+    const { page, broker, token } = await askedForMore(scope);
+    const { owner } = broker;
     await page.getByText('It may reach this server already').waitFor();
     expect(await page.locator('.scopes li').allInnerTexts()).toEqual([
       'Read notes notes:read',
@@ -230,7 +230,7 @@ describe('the card of a program that asks for access', () => {
     ]);
     await page.getByLabel('As before').check();
     expect(await page.getByLabel('Until revoked').count()).toBe(0);
-    await armed(page);
+    await approvable(page);
     await button(page, 'Allow').click();
     await token;
     expect(await owner.request('client.list')).toMatchObject({
@@ -239,44 +239,44 @@ describe('the card of a program that asks for access', () => {
   });
 });
 
-const clientsOf = async (desk: Desk): Promise<unknown> => desk.owner.request('client.list');
+const clientsOf = async (broker: PageBroker): Promise<unknown> => broker.owner.request('client.list');
 
 describe('how long it is allowed', () => {
   it('once: for the token that waits, and the next request is a question again', async () => {
-    const { page, desk, editor, token } = await asked();
+    const { page, broker, editor, token } = await asked();
     await page.getByLabel('Once').check();
-    await armed(page);
+    await approvable(page);
     await button(page, 'Allow').click();
     expect((await token).access_token).not.toBe('');
     await gone(page);
-    const { resource } = desk;
+    const { resource } = broker;
     const again = editor.getToken({ resource, scope: 'notes:read', interaction: 'never' });
     await expect(again).rejects.toMatchObject({ reason: 'consent_required' });
   });
 
   it('for this session: nothing is left of it once the program is gone', async () => {
-    const { page, desk, editor, token } = await asked();
-    await armed(page);
+    const { page, broker, editor, token } = await asked();
+    await approvable(page);
     await page.getByLabel('This session').check();
     expect(await page.getByText(/^Until the program ends/).innerText()).toContain(String(process.pid));
     await button(page, 'Allow').click();
     expect((await token).access_token).not.toBe('');
-    expect(await clientsOf(desk)).toMatchObject({
+    expect(await clientsOf(broker)).toMatchObject({
       clients: [{}, { permissions: [{ decision: 'allow', run: { pid: process.pid } }] }],
     });
     editor.close();
-    await expect.poll(() => clientsOf(desk)).toMatchObject({ clients: [{}, { permissions: [] }] });
+    await expect.poll(() => clientsOf(broker)).toMatchObject({ clients: [{}, { permissions: [] }] });
   });
 });
 
 describe('the card of a program that pairs', () => {
   it('shows the digits that the program shows, in the main window too, and gives the focus back', async () => {
-    const desk = await openDesk();
+    const broker = await startPageBroker();
     const code = Promise.withResolvers<string>();
-    const pairing = desk.pairing('editor', code.resolve);
+    const pairing = broker.pairing('editor', code.resolve);
     pairing.catch(() => undefined);
     const digits = await code.promise;
-    const { page } = await openWindow({ answer: desk.answer, hash: 'servers' });
+    const { page } = await openWindow({ answer: broker.answer, hash: 'servers' });
     const answer = page.getByRole('button', { name: /^Answer… editor wants to be paired/ });
     const dialogFocus = await noteDialogFocus(page);
     await answer.press('Enter');
@@ -298,13 +298,13 @@ describe('the card of a program that pairs', () => {
 
 describe('the card of a sign-in', () => {
   it('names server and issuer, takes a pasted address only if it is the right one, and calls it off', async () => {
-    const desk = await openDesk();
-    desk.person = false;
-    const { resource, owner, world } = desk;
+    const broker = await startPageBroker();
+    broker.person = false;
+    const { resource, owner, world } = broker;
     const signIn = owner.request('login.start', { resource });
     signIn.catch(() => undefined);
     await questionId(owner, 'login');
-    const { page } = await cardWindow(desk);
+    const { page } = await cardWindow(broker);
     const card = page.locator('.question');
     await card.waitFor();
     expect(await card.innerText()).toContain(resource);
@@ -313,11 +313,11 @@ describe('the card of a sign-in', () => {
       world.authorizationServer.issuer,
     );
     const open = button(page, 'Open the page');
-    await armed(page);
+    await approvable(page);
     await page.evaluate('document.querySelector("button.primary").click()');
     await open.click();
     await page.getByText('The page opens in your browser.').waitFor();
-    expect(desk.openedPages).toEqual([await questionId(owner, 'login')]);
+    expect(broker.openedPages).toEqual([await questionId(owner, 'login')]);
     const paste = page.getByLabel(/^Signed in on another device/);
     await paste.fill('http://127.0.0.1:1/callback?code=foreign-code&state=foreign');
     await page.getByRole('button', { name: 'Use this address' }).click();

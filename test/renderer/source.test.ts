@@ -62,14 +62,14 @@ describe.each(sources)('renderer/%s', (name, text) => {
   });
 
   it('imports its own files, preact, and of the app only the types of its channels', () => {
-    const foreign = imports
+    const others = imports
       .map(({ from, isType }) => ({
         from: from.startsWith('.') ? path.posix.join(path.posix.dirname(`renderer/${name}`), from) : from,
         isType,
       }))
       .filter(({ from }) => !/^renderer\/[\w./-]+$/.test(from) && !/^preact(\/hooks)?$/.test(from))
       .filter(({ from, isType }) => !(from === 'electron/bridge/channels.ts' && isType));
-    expect(foreign).toEqual([]);
+    expect(others).toEqual([]);
   });
 
   it('makes no markup from text and runs no text', () => {

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { registrationVaultId } from '../../src/broker/records/registrations.ts';
 import type { Connection } from '../../src/client/connection.ts';
-import { type Desk, openDesk } from './desk.ts';
+import { type PageBroker, startPageBroker } from './page-broker.ts';
 import { noteDialogFocus, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();
@@ -11,25 +11,25 @@ const openWindow = windowsOfOneBrowser();
 const both = 'notes:read notes:write';
 
 /** `editor` may read and write notes and has a token; `reader` was denied. */
-async function usedDesk(): Promise<{ desk: Desk; editor: Connection; token: string }> {
-  const desk = await openDesk();
-  const { owner, resource } = desk;
-  const editor = await desk.program('editor');
+async function usedBroker(): Promise<{ broker: PageBroker; editor: Connection; token: string }> {
+  const broker = await startPageBroker();
+  const { owner, resource } = broker;
+  const editor = await broker.program('editor');
   await owner.request('permission.set', { client: 'editor', resource, decision: 'allow', scope: both });
   const { access_token: token } = await editor.getToken({ resource, scope: both, interaction: 'allow' });
-  await desk.program('reader');
+  await broker.program('reader');
   await owner.request('permission.set', { client: 'reader', resource, decision: 'deny' });
-  return { desk, editor, token };
+  return { broker, editor, token };
 }
 
 const said = (page: Page) => page.locator('.announcement p').innerText();
 
 describe('Servers', () => {
   it('shows a grant beside its issuer, and revokes it after a second step, with the receipt', async () => {
-    const { desk, editor, token } = await usedDesk();
-    const { resource, world } = desk;
-    const secrets = await desk.secrets([token]);
-    const { page, complaints, change } = await openWindow({ answer: desk.answer, hash: 'servers' });
+    const { broker, editor, token } = await usedBroker();
+    const { resource, world } = broker;
+    const secrets = await broker.secrets([token]);
+    const { page, complaints, change } = await openWindow({ answer: broker.answer, hash: 'servers' });
     const card = page.locator('article');
     await card.waitFor();
     const text = await card.innerText();
@@ -82,10 +82,10 @@ describe('Servers', () => {
     await card.getByRole('button', { name: /^Sign in again/ }).click();
     await card.getByText('Signed in', { exact: true }).waitFor();
     expect(await card.innerText()).toContain('notes:write');
-    const seen = [...desk.asked, ...desk.answered, await page.content()].join('\n');
-    for (const secret of [...secrets, ...(await desk.secrets([]))]) expect(seen).not.toContain(secret);
+    const seen = [...broker.asked, ...broker.answered, await page.content()].join('\n');
+    for (const secret of [...secrets, ...(await broker.secrets([]))]) expect(seen).not.toContain(secret);
     expect(secrets.length).toBeGreaterThan(1);
-    await desk.daemon.stop();
+    await broker.daemon.stop();
     await change();
     await page.getByRole('alert').first().waitFor();
     expect(await page.locator('main').innerText()).toContain('This is the last that was read');
@@ -94,8 +94,8 @@ describe('Servers', () => {
   });
 
   it('says what to do where there is nothing, signs in at an address, and filters', async () => {
-    const desk = await openDesk();
-    const { page } = await openWindow({ answer: desk.answer });
+    const broker = await startPageBroker();
+    const { page } = await openWindow({ answer: broker.answer });
     await page.getByText('You are not signed in anywhere yet').waitFor();
     await page.getByRole('button', { name: 'Sign in at a server' }).click();
     await page.getByLabel('Address of the protected server').fill('https://nobody.invalid/');
@@ -103,10 +103,10 @@ describe('Servers', () => {
     const refused = page.getByRole('alert');
     await refused.waitFor();
     expect(await refused.innerText()).toContain('nobody.invalid');
-    await page.getByLabel('Address of the protected server').fill(desk.resource);
+    await page.getByLabel('Address of the protected server').fill(broker.resource);
     await page.keyboard.press('Enter');
     await page.locator('article').waitFor();
-    await expect.poll(() => said(page)).toContain(`Signed in at ${desk.resource}`);
+    await expect.poll(() => said(page)).toContain(`Signed in at ${broker.resource}`);
     await page.getByLabel('Filter servers').fill('elsewhere');
     await page.getByText('Nothing matches the filter.').waitFor();
     expect(await page.locator('article').count()).toBe(0);
@@ -115,9 +115,9 @@ describe('Servers', () => {
 
 describe('Programs', () => {
   it('narrows, ends, undoes a denial, and removes', async () => {
-    const { desk, editor } = await usedDesk();
-    const { owner, resource } = desk;
-    const { page } = await openWindow({ answer: desk.answer, hash: 'programs' });
+    const { broker, editor } = await usedBroker();
+    const { owner, resource } = broker;
+    const { page } = await openWindow({ answer: broker.answer, hash: 'programs' });
     const card = (name: string) => page.locator('article', { has: page.locator('h3', { hasText: name }) });
     await card('editor')
       .getByRole('button', { name: /^Narrow/ })
@@ -155,12 +155,12 @@ describe('Programs', () => {
   });
 
   it('marks what was not used for 90 days', async () => {
-    const { desk } = await usedDesk();
+    const { broker } = await usedBroker();
     const days = (count: number): number => count * 86_400;
-    const before = await openWindow({ answer: desk.answer, hash: 'programs', later: days(89) });
+    const before = await openWindow({ answer: broker.answer, hash: 'programs', later: days(89) });
     await before.page.locator('article').first().waitFor();
     expect(await before.page.getByText('Review').count()).toBe(0);
-    const after = await openWindow({ answer: desk.answer, hash: 'programs', later: days(91) });
+    const after = await openWindow({ answer: broker.answer, hash: 'programs', later: days(91) });
     await after.page.locator('article').first().waitFor();
     expect(await after.page.getByTitle('Not used for 90 days').count()).toBe(2);
   });
@@ -168,8 +168,8 @@ describe('Programs', () => {
 
 describe('Activity', () => {
   it('lists, filters, draws and exports the audit trail', async () => {
-    const { desk } = await usedDesk();
-    const { page } = await openWindow({ answer: desk.answer, hash: 'activity' });
+    const { broker } = await usedBroker();
+    const { page } = await openWindow({ answer: broker.answer, hash: 'activity' });
     const rows = page.locator('.entry');
     await rows.first().waitFor();
     const all = await rows.count();
@@ -193,8 +193,8 @@ describe('Activity', () => {
 
 describe('Settings', () => {
   it('enters a client with a secret that never comes back, and waives a rule and keeps it again', async () => {
-    const desk = await openDesk();
-    const { page, change } = await openWindow({ answer: desk.answer, hash: 'settings' });
+    const broker = await startPageBroker();
+    const { page, change } = await openWindow({ answer: broker.answer, hash: 'settings' });
     const secret = 'only-the-vault-may-have-this';
     await page.getByText('Enter a client', { exact: true }).click();
     await page.getByLabel('Issuer', { exact: true }).fill('https://login.example');
@@ -206,26 +206,28 @@ describe('Settings', () => {
     await page.getByRole('button', { name: 'Enter the client' }).click();
     await page.getByText('Register this redirect URI at the issuer:').waitFor();
     expect(await page.content()).not.toContain(secret);
-    expect(desk.asked.join('\n')).toContain(secret);
-    expect(desk.answered.join('\n')).not.toContain(secret);
+    expect(broker.asked.join('\n')).toContain(secret);
+    expect(broker.answered.join('\n')).not.toContain(secret);
 
     await page.getByText('Waive a rule').first().click();
     await page.getByLabel('Server or issuer').fill('https://login.example');
     await page.getByRole('button', { name: 'Waive a rule' }).click();
     const keep = page.getByRole('button', { name: /^Keep the rule again/ });
     await keep.first().waitFor();
-    expect(await desk.owner.request('status')).toMatchObject({ overrides: [{ names: ['issuer-mismatch'] }] });
+    expect(await broker.owner.request('status')).toMatchObject({
+      overrides: [{ names: ['issuer-mismatch'] }],
+    });
     await keep.first().click();
     await page.getByText('No rule is waived.').waitFor();
 
     await page.getByLabel('Notifications').uncheck();
-    await expect.poll(() => desk.preferences.notifications).toBe(false);
+    await expect.poll(() => broker.preferences.notifications).toBe(false);
     const withScreen = page.getByLabel('Lock with the screen');
     await withScreen.waitFor();
-    desk.preferences.screenLock = 'ended';
+    broker.preferences.screenLock = 'ended';
     await change();
     await page.getByText('Not listening: its listener was ended.').waitFor();
-    desk.preferences.lockWithScreen = false;
+    broker.preferences.lockWithScreen = false;
     await change();
     await withScreen.waitFor({ state: 'detached' });
     await page
@@ -239,21 +241,21 @@ describe('Settings', () => {
 
 describe('the clients at issuers', () => {
   it('are listed, those registered by themselves apart; one goes after a second step, unless a grant needs it', async () => {
-    const { desk } = await usedDesk();
-    const { issuer } = desk.world.authorizationServer;
+    const { broker } = await usedBroker();
+    const { issuer } = broker.world.authorizationServer;
     const secret = 'only-the-vault-may-have-this';
-    const { redirectUri } = (await desk.owner.request('registration.set', {
+    const { redirectUri } = (await broker.owner.request('registration.set', {
       issuer: 'https://login.example',
       clientId: 'by-hand',
       clientSecret: secret,
       authMethod: 'client_secret_post',
     })) as { redirectUri: string };
-    const { registrations } = desk.daemon.broker.parts;
+    const { registrations } = broker.daemon.broker.parts;
     const record = registrations.all().find(({ registration }) => registration.clientId === 'by-hand');
-    const keptSecret = () => desk.daemon.broker.parts.vault.find(registrationVaultId(record?.id ?? ''));
+    const keptSecret = () => broker.daemon.broker.parts.vault.find(registrationVaultId(record?.id ?? ''));
     expect(await keptSecret()).toBe(secret);
 
-    const { page, complaints } = await openWindow({ answer: desk.answer, hash: 'settings' });
+    const { page, complaints } = await openWindow({ answer: broker.answer, hash: 'settings' });
     const clients = page.getByRole('region', { name: 'Clients at issuers' });
     const removal = (name: RegExp) => clients.getByRole('button', { name });
     await removal(/^Remove the client by-hand at/).waitFor();
@@ -269,7 +271,7 @@ describe('the clients at issuers', () => {
     await removal(new RegExp(`at ${issuer}$`)).click();
     expect(await dialog.innerText()).toContain(issuer);
     await dialog.getByRole('button', { name: 'Remove' }).click();
-    expect(await dialog.getByRole('alert').innerText()).toContain(`still needed by: "${desk.resource}"`);
+    expect(await dialog.getByRole('alert').innerText()).toContain(`still needed by: "${broker.resource}"`);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });
 
@@ -285,42 +287,42 @@ describe('the clients at issuers', () => {
     await expect.poll(() => said(page)).toBe('The client at https://login.example was removed.');
     expect(registrations.all()).toHaveLength(1);
     expect(await keptSecret()).toBeUndefined();
-    expect(desk.answered.join('\n')).not.toContain(secret);
+    expect(broker.answered.join('\n')).not.toContain(secret);
     expect(complaints).toEqual([]);
   });
 });
 
 describe('the first run', () => {
   it('welcomes once: the command from npm, start at login, a first program', async () => {
-    const desk = await openDesk();
-    desk.preferences.isWelcomed = false;
-    const { page } = await openWindow({ answer: desk.answer });
+    const broker = await startPageBroker();
+    broker.preferences.isWelcomed = false;
+    const { page } = await openWindow({ answer: broker.answer });
     await page.getByRole('heading', { name: 'Welcome to Keyturn' }).waitFor();
     const text = await page.locator('main').innerText();
     for (const part of ['npm run setup && npm install --global .', 'keyturn allow cli', 'six digits']) {
       expect(text).toContain(part);
     }
     await page.getByLabel('Start when I log in').check();
-    await expect.poll(() => desk.preferences.openAtLogin).toBe(true);
+    await expect.poll(() => broker.preferences.openAtLogin).toBe(true);
     await page.getByRole('button', { name: 'Show my servers' }).click();
     await page.getByRole('heading', { name: 'Servers' }).waitFor();
-    expect(desk.preferences.isWelcomed).toBe(true);
+    expect(broker.preferences.isWelcomed).toBe(true);
   });
 
   it('ends at the tab that the person chose before its end was answered', async () => {
-    const desk = await openDesk();
-    desk.preferences.isWelcomed = false;
+    const broker = await startPageBroker();
+    broker.preferences.isWelcomed = false;
     const late = Promise.withResolvers<void>();
     const { page, change } = await openWindow({
       answer: async (channel, params) => {
-        const envelope = await desk.answer(channel, params);
+        const envelope = await broker.answer(channel, params);
         if (channel === 'preferences.set') await late.promise;
         return envelope;
       },
     });
     await page.getByRole('button', { name: 'Show my servers' }).click();
     // The page hears of the change first.
-    await expect.poll(() => desk.preferences.isWelcomed).toBe(true);
+    await expect.poll(() => broker.preferences.isWelcomed).toBe(true);
     await change();
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();

@@ -3,10 +3,10 @@
  *
  * Invariant: what the bars show stands in the table as numbers.
  */
-import { useMoment } from '../../state/now.ts';
+import { useNow } from '../../state/now.ts';
 import { strings } from '../../base/strings.ts';
 import type { AuditRow } from '../../base/views.ts';
-import { counted, hourOf, number, timeOf } from '../../base/words.ts';
+import { formatCount, formatHour, formatNumber, formatTime } from '../../base/format.ts';
 
 const words = strings.activity;
 
@@ -47,11 +47,11 @@ export function bucketsOf(rows: readonly AuditRow[], now: number): Bucket[] {
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, value) => total + value, 0);
 
 export function ActivityChart({ rows }: { readonly rows: readonly AuditRow[] }) {
-  const thisHour = useMoment((now) => Math.floor(now / hour));
+  const thisHour = useNow((now) => Math.floor(now / hour));
   const buckets = bucketsOf(rows, thisHour * hour);
   const text = words.chartText(
-    counted(sum(buckets.map(({ requests }) => requests)), 'requests'),
-    counted(sum(buckets.map(({ refreshes }) => refreshes)), 'refreshes'),
+    formatCount(sum(buckets.map(({ requests }) => requests)), 'requests'),
+    formatCount(sum(buckets.map(({ refreshes }) => refreshes)), 'refreshes'),
   );
   return (
     <figure class="card chart">
@@ -88,7 +88,7 @@ function Bars({ buckets, label }: { readonly buckets: readonly Bucket[]; readonl
     >
       {buckets.map(({ at, requests, refreshes }, index) => (
         <g key={at}>
-          <title>{words.chartHour(hourOf(at), number(requests), number(refreshes))}</title>
+          <title>{words.chartHour(formatHour(at), formatNumber(requests), formatNumber(refreshes))}</title>
           {/* So that an hour of low bars, or of none, is as easy to point at. */}
           <rect class="slot" x={index * slot} y={0} width={slot} height={height} />
           {bar(requests, index * slot, 'requests')}
@@ -107,7 +107,7 @@ function Axis({ buckets }: { readonly buckets: readonly Bucket[] }) {
       {buckets
         .filter((_, index) => index % axisStep === 0)
         .map(({ at }) => (
-          <span key={at}>{timeOf(at)}</span>
+          <span key={at}>{formatTime(at)}</span>
         ))}
     </div>
   );
@@ -126,9 +126,9 @@ function Table({ buckets }: { readonly buckets: readonly Bucket[] }) {
       <tbody>
         {buckets.map(({ at, requests, refreshes }) => (
           <tr key={at}>
-            <th scope="row">{hourOf(at)}</th>
-            <td>{number(requests)}</td>
-            <td>{number(refreshes)}</td>
+            <th scope="row">{formatHour(at)}</th>
+            <td>{formatNumber(requests)}</td>
+            <td>{formatNumber(refreshes)}</td>
           </tr>
         ))}
       </tbody>

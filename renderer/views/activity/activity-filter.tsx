@@ -1,28 +1,28 @@
 /** Which rows of the audit trail are shown: by server, program and kind. */
 import { Choice } from '../../parts/field.tsx';
-import { fitLabel } from '../../base/foreign-text.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { strings } from '../../base/strings.ts';
 import type { AuditRow } from '../../base/views.ts';
 
 const words = strings.activity;
 
 /** Empty: all. */
-export interface Shown {
+export interface RowFilter {
   readonly kind: string;
   readonly server: string;
   readonly program: string;
 }
 
-export const noFilter: Shown = { kind: '', server: '', program: '' };
+export const noFilter: RowFilter = { kind: '', server: '', program: '' };
 
 /** What the rows name: each value once. */
-export type Choices = Readonly<Record<keyof Shown, readonly string[]>>;
+export type Choices = Readonly<Record<keyof RowFilter, readonly string[]>>;
 
 /** The server of a row: its endpoint, or the issuer where there is no endpoint. */
 export const serverOf = ({ endpoint, issuer }: AuditRow): string => endpoint ?? issuer ?? '';
 
 export const kindWords = (event: string): string =>
-  (Object.hasOwn(words.kinds, event) ? words.kinds[event] : undefined) ?? fitLabel(event);
+  (Object.hasOwn(words.kinds, event) ? words.kinds[event] : undefined) ?? sanitizeLabel(event);
 
 export function choicesOf(rows: readonly AuditRow[]): Choices {
   return {
@@ -36,15 +36,15 @@ function distinct(values: readonly string[]): string[] {
   return [...new Set(values)].filter((value) => value !== '').toSorted();
 }
 
-export function isShown(row: AuditRow, { kind, server, program }: Shown): boolean {
+export function isShown(row: AuditRow, { kind, server, program }: RowFilter): boolean {
   const fits = (wanted: string, value: string): boolean => wanted === '' || wanted === value;
   return fits(kind, row.event) && fits(server, serverOf(row)) && fits(program, row.client ?? '');
 }
 
 interface ActivityFilterProps {
   readonly choices: Choices;
-  readonly filter: Shown;
-  readonly onFilter: (filter: Shown) => void;
+  readonly filter: RowFilter;
+  readonly onFilter: (filter: RowFilter) => void;
 }
 
 const filters = [
@@ -62,7 +62,7 @@ export function ActivityFilter({ choices, filter, onFilter }: ActivityFilterProp
           <Choice
             key={name}
             label={words[name]}
-            // By number: the values are foreign text, which stands in no attribute as it is.
+            // By number: the values are untrusted text, which no attribute may hold as it is.
             value={String(Math.max(0, values.indexOf(filter[name])))}
             options={values.map((value, at) => ({
               value: String(at),
@@ -77,5 +77,5 @@ export function ActivityFilter({ choices, filter, onFilter }: ActivityFilterProp
 }
 
 function short(value: string): string {
-  return fitLabel(value, 60);
+  return sanitizeLabel(value, 60);
 }

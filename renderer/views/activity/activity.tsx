@@ -2,11 +2,11 @@
 import { useMemo, useState } from 'preact/hooks';
 import { ActivityChart } from './activity-chart.tsx';
 import { ActivityFilter, choicesOf, isShown, noFilter } from './activity-filter.tsx';
-import type { Shown } from './activity-filter.tsx';
+import type { RowFilter } from './activity-filter.tsx';
 import { announce } from '../../state/announcement.ts';
 import { AuditEntry } from './audit-entry.tsx';
-import { useDeed } from '../../state/deed.ts';
-import { fitLabel } from '../../base/foreign-text.ts';
+import { useAction } from '../../state/action.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { ListFrame } from '../../lists/list-frame.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { ShowMore } from '../../lists/show-more.tsx';
@@ -14,7 +14,7 @@ import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { AuditRow } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
-import { counted, number } from '../../base/words.ts';
+import { formatCount, formatNumber } from '../../base/format.ts';
 
 const words = strings.activity;
 
@@ -23,7 +23,7 @@ const pageSize = 60;
 
 export function Activity() {
   const loaded = useList('audit.tail');
-  const [filter, setFilter] = useState<Shown>(noFilter);
+  const [filter, setFilter] = useState<RowFilter>(noFilter);
   const read = loaded.value?.rows;
   const rows = useMemo(() => read?.toReversed() ?? [], [read]);
   const choices = useMemo(() => choicesOf(rows), [rows]);
@@ -41,7 +41,7 @@ export function Activity() {
         <ActivityFilter choices={choices} filter={filter} onFilter={setFilter} />
         <div class="rows-head">
           <p class="dim small" role="status">
-            {words.newest(counted(fitting.length, 'rows'))}
+            {words.newest(formatCount(fitting.length, 'rows'))}
           </p>
           <Export />
         </div>
@@ -69,19 +69,19 @@ function Rows({ rows }: { readonly rows: readonly AuditRow[] }) {
 }
 
 function Export() {
-  const deed = useDeed();
+  const action = useAction();
   const save = async (format: 'csv' | 'jsonl'): Promise<void> => {
-    const rows = (await deed.run('audit.export', { format }))?.rows;
-    if (rows !== undefined) announce(words.exported(counted(rows, 'rows')));
+    const rows = (await action.run('audit.export', { format }))?.rows;
+    if (rows !== undefined) announce(words.exported(formatCount(rows, 'rows')));
   };
   const verify = async (): Promise<void> => {
-    const verdict = await deed.run('audit.verify', {});
+    const verdict = await action.run('audit.verify', {});
     if (!verdict) return;
     const { firstProblem: problem, rows } = verdict;
     announce(
       problem === undefined
-        ? words.verified(counted(rows, 'rows'))
-        : words.broken(number(problem.sequence), fitLabel(problem.what)),
+        ? words.verified(formatCount(rows, 'rows'))
+        : words.broken(formatNumber(problem.sequence), sanitizeLabel(problem.what)),
     );
   };
   return (
@@ -97,7 +97,7 @@ function Export() {
           {words.verify}
         </button>
       </div>
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
     </>
   );
 }

@@ -1,10 +1,10 @@
 /** One row of the audit trail in words. Times in the log are milliseconds. */
 import { kindWords } from './activity-filter.tsx';
-import { Address, Foreign } from '../../parts/foreign.tsx';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { strings } from '../../base/strings.ts';
 import type { AuditRow } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
-import { number } from '../../base/words.ts';
+import { formatNumber } from '../../base/format.ts';
 
 const words = strings.activity;
 
@@ -21,14 +21,14 @@ export function AuditEntry({ row }: { readonly row: AuditRow }) {
       <p class="entry-head">
         <strong>{kindWords(event)}</strong>
         <Outcome outcome={outcome} />
-        {count > 1 && <span class="dim">{words.times(number(count))}</span>}
+        {count > 1 && <span class="dim">{words.times(formatNumber(count))}</span>}
       </p>
       <span class="entry-time dim">
         <When at={Math.floor(time / 1000)} />
       </span>
       {(client ?? endpoint ?? issuer) !== undefined && (
         <p class="entry-what">
-          {client !== undefined && <Foreign text={client} />}
+          {client !== undefined && <UntrustedText text={client} />}
           {client !== undefined && endpoint !== undefined && <span class="dim"> → </span>}
           {endpoint !== undefined && <Address url={endpoint} />}
           {issuer !== undefined && (
@@ -43,7 +43,7 @@ export function AuditEntry({ row }: { readonly row: AuditRow }) {
         <p class="entry-scopes small">
           {scope.slice(0, maxScopes).map((name) => (
             <code key={name}>
-              <Foreign text={name} bound={80} />
+              <UntrustedText text={name} bound={80} />
             </code>
           ))}
         </p>
@@ -59,7 +59,7 @@ export function Outcome({ outcome }: { readonly outcome: string }) {
   if (known !== undefined) return <span>{known}</span>;
   return (
     <code>
-      <Foreign text={outcome} />
+      <UntrustedText text={outcome} />
     </code>
   );
 }

@@ -1,10 +1,10 @@
 /** One permission or denial of a program: what, until when; narrow it, end it, undo it. */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
-import { Address, Foreign } from '../../parts/foreign.tsx';
-import { fitLabel } from '../../base/foreign-text.ts';
-import { NarrowDialog } from './narrow-dialog.tsx';
+import { useAction } from '../../state/action.ts';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { ReduceAccessDialog } from './reduce-access-dialog.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { scopeNames, Scopes } from '../../parts/scopes.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
@@ -56,7 +56,7 @@ function Accounts({ names = [] }: { readonly names?: Permission['accounts'] }) {
       {names.map((name, at) => (
         <span key={name}>
           {at > 0 && ', '}
-          <Foreign text={name} />
+          <UntrustedText text={name} />
         </span>
       ))}
     </p>
@@ -86,22 +86,22 @@ function Until({ permission: { until, run } }: { readonly permission: Permission
 }
 
 function PermissionActions({ program, permission }: PermissionRowProps) {
-  const [isNarrowing, setNarrowing] = useState(false);
-  const deed = useDeed();
-  const name = fitLabel(program.name);
-  const server = fitLabel(permission.resource);
+  const [isReducing, setReducing] = useState(false);
+  const action = useAction();
+  const name = sanitizeLabel(program.name);
+  const server = sanitizeLabel(permission.resource);
   const isDenied = permission.decision === 'deny';
-  const names = useNarrowable(permission);
+  const names = useRemovableScopes(permission);
   const end = async (): Promise<void> => {
     const { clientId: client } = program;
-    if (!(await deed.run('permission.end', { client, resource: permission.resource }))) return;
+    if (!(await action.run('permission.end', { client, resource: permission.resource }))) return;
     announce(isDenied ? words.undone(name, server) : words.ended(name, server));
   };
   return (
     <>
       <div class="actions">
         {names.length > 1 && (
-          <button type="button" aria-label={words.narrowAt(name, server)} onClick={() => setNarrowing(true)}>
+          <button type="button" aria-label={words.narrowAt(name, server)} onClick={() => setReducing(true)}>
             {words.narrow}
           </button>
         )}
@@ -114,13 +114,13 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
           {isDenied ? words.undo : words.end}
         </button>
       </div>
-      <Refused refusal={deed.refusal} />
-      {isNarrowing && (
-        <NarrowDialog
+      <Refused refusal={action.refusal} />
+      {isReducing && (
+        <ReduceAccessDialog
           program={program}
           permission={permission}
           names={names}
-          onClose={() => setNarrowing(false)}
+          onClose={() => setReducing(false)}
         />
       )}
     </>
@@ -128,7 +128,7 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
 }
 
 /** The scopes that can be taken away. A permission for any scope reaches what was granted there. */
-function useNarrowable({ resource, decision, scope, run }: Permission): string[] {
+function useRemovableScopes({ resource, decision, scope, run }: Permission): string[] {
   const grants: readonly Grant[] = useList('grant.list').value?.grants ?? [];
   // A permission for one run has no other form on the wire: setting it would make it a lasting one.
   if (decision === 'deny' || run !== undefined) return [];

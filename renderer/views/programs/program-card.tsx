@@ -1,13 +1,13 @@
 /** One local client: what is known of it, when it was used, what it may reach. */
 import { useMemo, useState } from 'preact/hooks';
-import { commandName } from '../../cards/allowance.ts';
+import { commandName } from '../../cards/lease-choices.ts';
 import { announce } from '../../state/announcement.ts';
-import { FileMark, maxPathLength } from '../../cards/asker.tsx';
-import { useDeed } from '../../state/deed.ts';
+import { FileMark, maxPathLength } from '../../cards/requesting-program.tsx';
+import { useAction } from '../../state/action.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Foreign } from '../../parts/foreign.tsx';
-import { fitLabel } from '../../base/foreign-text.ts';
-import { useMoment } from '../../state/now.ts';
+import { UntrustedText } from '../../parts/untrusted-text.tsx';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { useNow } from '../../state/now.ts';
 import { PermissionRow } from './permission-row.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
@@ -33,7 +33,7 @@ function Card({ program }: { readonly program: LocalClient }) {
       <header>
         <div class="card-title">
           <h3>
-            <Foreign text={name} />
+            <UntrustedText text={name} />
           </h3>
           {isCommand ? <p class="dim">{words.cli}</p> : <File program={program} />}
           {!isCommand && <Times program={program} />}
@@ -60,7 +60,7 @@ function Card({ program }: { readonly program: LocalClient }) {
 
 function ReviewMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
   // The command was never paired, so nothing tells since when it lies idle.
-  const isIdle = useMoment((now) => {
+  const isIdle = useNow((now) => {
     const since = lastUsedAt ?? (name === commandName ? now : pairedAt);
     return now - since > reviewAfter;
   });
@@ -74,19 +74,19 @@ function ReviewMark({ program: { name, pairedAt, lastUsedAt } }: { readonly prog
 }
 
 function File({ program: { executable, file } }: { readonly program: LocalClient }) {
-  const standing = words.files[executable === undefined ? 'unverified' : (file ?? 'unverified')];
+  const trust = words.files[executable === undefined ? 'unverified' : (file ?? 'unverified')];
   return (
     <>
       <p class="path">
         {executable !== undefined && (
           <>
             <span class="visually-hidden">{words.file}: </span>
-            <Foreign text={executable} bound={maxPathLength} />{' '}
+            <UntrustedText text={executable} bound={maxPathLength} />{' '}
           </>
         )}
-        <FileMark standing={standing} />
+        <FileMark trust={trust} />
       </p>
-      {!standing.isGood && <p class="dim small">{standing.what}</p>}
+      {!trust.isGood && <p class="dim small">{trust.what}</p>}
     </>
   );
 }
@@ -106,10 +106,10 @@ function Times({ program: { pairedAt, lastUsedAt } }: { readonly program: LocalC
 
 function Removal({ program: { clientId, name } }: { readonly program: LocalClient }) {
   const [isAsking, ask] = useState(false);
-  const deed = useDeed();
-  const label = fitLabel(name);
+  const action = useAction();
+  const label = sanitizeLabel(name);
   const remove = async (): Promise<void> => {
-    if (!(await deed.run('client.remove', { client: clientId }))) return;
+    if (!(await action.run('client.remove', { client: clientId }))) return;
     ask(false);
     announce(words.removed(label));
   };
@@ -122,11 +122,11 @@ function Removal({ program: { clientId, name } }: { readonly program: LocalClien
         <Dialog title={words.removeTitle} onClose={() => ask(false)}>
           <p>
             <strong>
-              <Foreign text={name} />
+              <UntrustedText text={name} />
             </strong>
           </p>
           <p>{words.removeWhat}</p>
-          <Refused refusal={deed.refusal} />
+          <Refused refusal={action.refusal} />
           <div class="actions">
             <button type="button" onClick={() => ask(false)}>
               {strings.cancel}

@@ -1,6 +1,6 @@
 /** Every local client, with what it may reach. */
 import { useMemo, useState } from 'preact/hooks';
-import { commandName } from '../../cards/allowance.ts';
+import { commandName } from '../../cards/lease-choices.ts';
 import { CardList } from '../../lists/card-list.tsx';
 import { FilterField } from '../../lists/filter-field.tsx';
 import { ListFrame } from '../../lists/list-frame.tsx';
@@ -9,7 +9,7 @@ import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { LocalClient } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
-import { counted } from '../../base/words.ts';
+import { formatCount } from '../../base/format.ts';
 
 const words = strings.programs;
 
@@ -36,7 +36,7 @@ export function Programs() {
           label={words.filter}
           value={filter}
           onInput={setFilter}
-          count={counted(fitting.length, 'programs')}
+          count={formatCount(fitting.length, 'programs')}
         />
         <CardList
           items={fitting}

@@ -5,17 +5,17 @@ import { Outcome } from '../activity/audit-entry.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
-import { fit } from '../../base/foreign-text.ts';
-import { Address, Foreign } from '../../parts/foreign.tsx';
+import { sanitize } from '../../base/untrusted-text.ts';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { GrantNotices } from './grant-notices.tsx';
-import { call } from '../../state/host.ts';
-import { useMoment } from '../../state/now.ts';
+import { call } from '../../state/bridge.ts';
+import { useNow } from '../../state/now.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { GrantState } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Explanation, Grant, Refusal } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
-import { number } from '../../base/words.ts';
+import { formatNumber } from '../../base/format.ts';
 
 const words = strings.explain;
 
@@ -40,7 +40,7 @@ export function ExplainDialog({ grant: { id, endpoint, issuer }, onClose }: Expl
       </p>
       {explanation === undefined && refusal === undefined && <p class="dim">{strings.loading}</p>}
       <Refused refusal={refusal} />
-      {explanation && <Standing explanation={explanation} />}
+      {explanation && <ExplanationFacts explanation={explanation} />}
       {explanation && <Timeline rows={explanation.timeline} />}
       <div class="actions">
         <button type="button" class="primary" onClick={onClose}>
@@ -51,13 +51,13 @@ export function ExplainDialog({ grant: { id, endpoint, issuer }, onClose }: Expl
   );
 }
 
-interface Asked {
+interface ExplanationState {
   readonly explanation?: Explanation | undefined;
   readonly refusal?: Refusal;
 }
 
-function useExplanation(grant: string): Asked {
-  const [asked, set] = useState<Asked>({});
+function useExplanation(grant: string): ExplanationState {
+  const [state, set] = useState<ExplanationState>({});
   useEffect(() => {
     const over = new AbortController();
     const ask = async (): Promise<void> => {
@@ -68,10 +68,10 @@ function useExplanation(grant: string): Asked {
     void ask();
     return () => over.abort();
   }, [grant]);
-  return asked;
+  return state;
 }
 
-function Standing({ explanation }: { readonly explanation: Explanation }) {
+function ExplanationFacts({ explanation }: { readonly explanation: Explanation }) {
   const { grant, signedInAt, refresh, clock, refusals = [] } = explanation;
   return (
     <>
@@ -85,12 +85,12 @@ function Standing({ explanation }: { readonly explanation: Explanation }) {
             <Expiry at={grant.expires_at} />
           </Fact>
         )}
-        <Fact name={words.next}>{refresh ? <Next {...refresh} /> : words.nextBy.over}</Fact>
-        {clock !== undefined && <Fact name={words.clock}>{fit(clock, maxSentenceLength).text}</Fact>}
+        <Fact name={words.next}>{refresh ? <NextToken {...refresh} /> : words.nextBy.over}</Fact>
+        {clock !== undefined && <Fact name={words.clock}>{sanitize(clock, maxSentenceLength).text}</Fact>}
         {refusals.length > 0 && (
           <Fact name={words.refused}>
             {refusals.map((refusal) => (
-              <Refusals key={`${refusal.client} ${refusal.operation ?? ''}`} {...refusal} />
+              <RefusedTokens key={`${refusal.client} ${refusal.operation ?? ''}`} {...refusal} />
             ))}
           </Fact>
         )}
@@ -102,17 +102,17 @@ function Standing({ explanation }: { readonly explanation: Explanation }) {
   );
 }
 
-type RefusalsProps = NonNullable<Explanation['refusals']>[number];
+type RefusedTokensProps = NonNullable<Explanation['refusals']>[number];
 
 /** A program whose refused tokens are not replaced for now. */
-function Refusals({ client, operation, until }: RefusalsProps) {
+function RefusedTokens({ client, operation, until }: RefusedTokensProps) {
   return (
     <p>
-      {words.refusedOf} <Foreign text={client} bound={60} />
+      {words.refusedOf} <UntrustedText text={client} bound={60} />
       {operation !== undefined && (
         <>
           {' ('}
-          <Foreign text={operation} bound={120} />)
+          <UntrustedText text={operation} bound={120} />)
         </>
       )}
       {'. '}
@@ -121,8 +121,8 @@ function Refusals({ client, operation, until }: RefusalsProps) {
   );
 }
 
-function Next({ by, after }: NonNullable<Explanation['refresh']>) {
-  const isAhead = useMoment((now) => after !== undefined && after > now);
+function NextToken({ by, after }: NonNullable<Explanation['refresh']>) {
+  const isAhead = useNow((now) => after !== undefined && after > now);
   if (after === undefined || !isAhead) return <>{words.nextBy[by === 'itself' ? 'request' : by]}</>;
   return (
     <>
@@ -141,8 +141,8 @@ function Timeline({ rows }: { readonly rows: Explanation['timeline'] }) {
         {rows.toReversed().map(({ at, event, outcome, client, count = 1 }, index) => (
           <li key={`${at} ${index}`}>
             <strong>{kindWords(event)}</strong> <Outcome outcome={outcome} />
-            {client !== undefined && <Foreign text={client} bound={60} />}
-            {count > 1 && <span class="dim">{strings.activity.times(number(count))}</span>}
+            {client !== undefined && <UntrustedText text={client} bound={60} />}
+            {count > 1 && <span class="dim">{strings.activity.times(formatNumber(count))}</span>}
             <span class="dim small">
               <When at={at} />
             </span>

@@ -1,9 +1,9 @@
 /** What can be done about a grant: have it explained, sign in again, revoke. */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { ExplainDialog } from './explain-dialog.tsx';
-import { fitLabel } from '../../base/foreign-text.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { RevokeDialog } from './revoke-dialog.tsx';
 import { strings } from '../../base/strings.ts';
@@ -16,28 +16,28 @@ export const unnamed = 'default';
 
 export function GrantActions({ grant }: { readonly grant: Grant }) {
   const { endpoint, account, scope, state } = grant;
-  const deed = useDeed();
+  const action = useAction();
   const [isExplaining, explain] = useState(false);
-  const server = fitLabel(endpoint);
+  const server = sanitizeLabel(endpoint);
   const signIn = async (): Promise<void> => {
     const named = account === undefined || account === unnamed ? {} : { account };
     // As much as before: without scopes the server would choose, and programs could lose what they have.
     const asked = scope === '' ? {} : { scope };
-    if (await deed.run('login.start', { resource: endpoint, ...named, ...asked }))
+    if (await action.run('login.start', { resource: endpoint, ...named, ...asked }))
       announce(words.signedIn(server));
   };
   return (
     <>
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
       <div class="actions">
         <button
           type="button"
           class={state === 'loginRequired' ? 'primary' : ''}
-          aria-label={deed.isBusy ? undefined : words.signInAgainAt(server)}
-          aria-disabled={deed.isBusy}
+          aria-label={action.isBusy ? undefined : words.signInAgainAt(server)}
+          aria-disabled={action.isBusy}
           onClick={() => void signIn()}
         >
-          {deed.isBusy ? words.signingIn : words.signInAgain}
+          {action.isBusy ? words.signingIn : words.signInAgain}
         </button>
         <button type="button" aria-label={words.explainAt(server)} onClick={() => explain(true)}>
           {words.explain}
@@ -61,7 +61,7 @@ function Revocation({ grant }: { readonly grant: Grant }) {
         <button
           type="button"
           class={isPending ? 'last' : 'danger last'}
-          aria-label={isPending ? undefined : words.revokeAt(fitLabel(endpoint))}
+          aria-label={isPending ? undefined : words.revokeAt(sanitizeLabel(endpoint))}
           onClick={() => revoke(true)}
         >
           {isPending ? words.tellAgain : words.revoke}

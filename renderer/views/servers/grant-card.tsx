@@ -6,8 +6,8 @@
 import { useMemo } from 'preact/hooks';
 import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
-import { fitLabel } from '../../base/foreign-text.ts';
-import { Address, Foreign } from '../../parts/foreign.tsx';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { GrantActions, unnamed } from './grant-actions.tsx';
 import { GrantNotices } from './grant-notices.tsx';
 import { scopeNames, Scopes } from '../../parts/scopes.tsx';
@@ -15,7 +15,7 @@ import { GrantState } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Grant } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
-import { listed, number } from '../../base/words.ts';
+import { formatList, formatNumber } from '../../base/format.ts';
 
 const words = strings.servers;
 
@@ -41,7 +41,7 @@ function Card({ grant }: { readonly grant: Grant }) {
           </p>
           {resource !== endpoint && (
             <p class="dim small">
-              <Foreign text={resource} />
+              <UntrustedText text={resource} />
             </p>
           )}
         </div>
@@ -52,14 +52,14 @@ function Card({ grant }: { readonly grant: Grant }) {
         <Fact name={words.scopes} isWide>
           <Scopes names={scopeNames(scope)} />
         </Fact>
-        <Standing grant={grant} />
+        <GrantFacts grant={grant} />
       </Facts>
       <GrantActions grant={grant} />
     </article>
   );
 }
 
-function Standing({ grant }: { readonly grant: Grant }) {
+function GrantFacts({ grant }: { readonly grant: Grant }) {
   const { state, account, expires_at, lastRefreshedAt, clients, audience, overrides } = grant;
   return (
     <>
@@ -67,7 +67,7 @@ function Standing({ grant }: { readonly grant: Grant }) {
         {account === undefined || account === unnamed ? (
           <span class="dim">{words.accountDefault}</span>
         ) : (
-          <Foreign text={account} />
+          <UntrustedText text={account} />
         )}
       </Fact>
       {state !== 'revoked' && (
@@ -92,7 +92,7 @@ function Standing({ grant }: { readonly grant: Grant }) {
       )}
       {overrides.length > 0 && (
         <Fact name={words.waived} isWide>
-          {listed(overrides.map((name) => strings.settings.overrideNames[name] ?? name))}
+          {formatList(overrides.map((name) => strings.settings.overrideNames[name] ?? name))}
         </Fact>
       )}
     </>
@@ -101,6 +101,6 @@ function Standing({ grant }: { readonly grant: Grant }) {
 
 function usedBy(clients: readonly string[]): string {
   const more = clients.length - maxNamed;
-  const names = clients.slice(0, maxNamed).map((name) => fitLabel(name));
-  return listed(more > 0 ? [...names, words.more(number(more))] : names);
+  const names = clients.slice(0, maxNamed).map((name) => sanitizeLabel(name));
+  return formatList(more > 0 ? [...names, words.more(formatNumber(more))] : names);
 }

@@ -1,5 +1,5 @@
 /** What is out of the ordinary about a grant: a sign-in is needed, no new token comes, a refresh is unsettled, it is over. */
-import { fit, fitLabel } from '../../base/foreign-text.ts';
+import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { ReceiptText } from './receipt.tsx';
 import { strings } from '../../base/strings.ts';
@@ -17,7 +17,7 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
     <>
       {why !== undefined && (
         <Notice kind="warn" icon="user">
-          {words.why} {fit(why, maxSentenceLength).text}
+          {words.why} {sanitize(why, maxSentenceLength).text}
         </Notice>
       )}
       {trouble && <TroubleNotice trouble={trouble} />}
@@ -39,8 +39,8 @@ function TroubleNotice({ trouble: { reason, since, nextTryAt } }: { readonly tro
   const known = Object.hasOwn(words.troubles, reason) ? words.troubles[reason] : undefined;
   return (
     <Notice kind="warn">
-      {words.trouble(known ?? fitLabel(reason))} {words.troubleSince} <When at={since} />, {words.nextTry}{' '}
-      <When at={nextTryAt} />.
+      {words.trouble(known ?? sanitizeLabel(reason))} {words.troubleSince} <When at={since} />,{' '}
+      {words.nextTry} <When at={nextTryAt} />.
     </Notice>
   );
 }

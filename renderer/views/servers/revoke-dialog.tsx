@@ -1,11 +1,11 @@
 /** Revoking a grant: a step to confirm, then the receipt. */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
-import { Address } from '../../parts/foreign.tsx';
-import { fitLabel } from '../../base/foreign-text.ts';
+import { Address } from '../../parts/untrusted-text.tsx';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { ReceiptText, receiptWords } from './receipt.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { strings } from '../../base/strings.ts';
@@ -21,13 +21,13 @@ interface RevokeDialogProps {
 export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
   const { id, endpoint, issuer } = grant;
   const [receipts, setReceipts] = useState<readonly Receipt[]>();
-  const deed = useDeed();
+  const action = useAction();
   const revoke = async (): Promise<void> => {
-    const answer = await deed.run('grant.revoke', { grant: id });
+    const answer = await action.run('grant.revoke', { grant: id });
     if (!answer) return;
     setReceipts(answer.revoked);
     const told = answer.revoked.map(({ receipt }) => receiptWords(receipt)).join(' ');
-    announce(words.announced(fitLabel(endpoint), told === '' ? words.none : told));
+    announce(words.announced(sanitizeLabel(endpoint), told === '' ? words.none : told));
   };
   return (
     <Dialog title={receipts === undefined ? words.title : words.doneTitle} onClose={onClose}>
@@ -48,7 +48,7 @@ export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
         )}
       </Facts>
       {receipts === undefined && <p>{words.what}</p>}
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
       <div class="actions">
         {receipts === undefined ? (
           <>
@@ -58,7 +58,7 @@ export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
             <button
               type="button"
               class="danger filled"
-              aria-disabled={deed.isBusy}
+              aria-disabled={action.isBusy}
               onClick={() => void revoke()}
             >
               {words.confirm}

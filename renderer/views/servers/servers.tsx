@@ -2,10 +2,10 @@
 import { useMemo, useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { CardList } from '../../lists/card-list.tsx';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Field } from '../../parts/field.tsx';
 import { FilterField } from '../../lists/filter-field.tsx';
-import { fitLabel } from '../../base/foreign-text.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { GrantCard } from './grant-card.tsx';
 import { ListFrame } from '../../lists/list-frame.tsx';
 import { Refused } from '../../parts/refused.tsx';
@@ -13,7 +13,7 @@ import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { Grant } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
-import { counted } from '../../base/words.ts';
+import { formatCount } from '../../base/format.ts';
 
 const words = strings.servers;
 
@@ -44,7 +44,7 @@ export function Servers() {
           label={words.filter}
           value={filter}
           onInput={setFilter}
-          count={counted(fitting.length, 'grants')}
+          count={formatCount(fitting.length, 'grants')}
         />
         <CardList items={fitting} keyOf={(grant) => grant.id} show={(grant) => <GrantCard grant={grant} />} />
       </ListFrame>
@@ -66,10 +66,10 @@ function matches(grant: Grant, filter: string): boolean {
 
 function SignInForm({ onDone }: { readonly onDone: () => void }) {
   const [resource, set] = useState('');
-  const deed = useDeed();
+  const action = useAction();
   const submit = async (): Promise<void> => {
-    if (!(await deed.run('login.start', { resource: resource.trim() }))) return;
-    announce(words.signedIn(fitLabel(resource.trim())));
+    if (!(await action.run('login.start', { resource: resource.trim() }))) return;
+    announce(words.signedIn(sanitizeLabel(resource.trim())));
     onDone();
   };
   return (
@@ -90,11 +90,11 @@ function SignInForm({ onDone }: { readonly onDone: () => void }) {
             isRequired
             isFirst
           />
-          <button type="submit" class="primary" aria-disabled={deed.isBusy}>
-            {deed.isBusy ? words.signingIn : words.signIn}
+          <button type="submit" class="primary" aria-disabled={action.isBusy}>
+            {action.isBusy ? words.signingIn : words.signIn}
           </button>
         </div>
-        <Refused refusal={deed.refusal} />
+        <Refused refusal={action.refusal} />
       </form>
     </section>
   );

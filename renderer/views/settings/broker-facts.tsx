@@ -1,15 +1,15 @@
 /** What there is to know of the running broker: version, log, shield, clocks, files, and every setting. */
 import type { ComponentChildren } from 'preact';
-import { maxPathLength } from '../../cards/asker.tsx';
+import { maxPathLength } from '../../cards/requesting-program.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
-import { fit } from '../../base/foreign-text.ts';
-import { Address, Foreign } from '../../parts/foreign.tsx';
+import { sanitize } from '../../base/untrusted-text.ts';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { NextStart } from './setting-choice.tsx';
 import { strings } from '../../base/strings.ts';
 import { UnconfirmedFacts } from '../../cards/settings-card.tsx';
 import type { SettingDetail, Status } from '../../base/views.ts';
-import { number, settingText } from '../../base/words.ts';
+import { formatNumber, formatSetting } from '../../base/format.ts';
 
 const words = strings.settings;
 
@@ -29,7 +29,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
       {index.differences.length > 0 && <Differences index={index} />}
       <Facts>
         <Fact name={words.version}>
-          <Foreign text={version} />
+          <UntrustedText text={version} />
         </Fact>
         <Fact name={words.home}>
           <Path text={home} />
@@ -41,7 +41,11 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
         </Fact>
         {status.clocks.length > 0 && <Clocks clocks={status.clocks} />}
         <Fact name={words.browser}>
-          {browser === undefined ? words.browserSystem : <Foreign text={browser} bound={maxPathLength} />}
+          {browser === undefined ? (
+            words.browserSystem
+          ) : (
+            <UntrustedText text={browser} bound={maxPathLength} />
+          )}
         </Fact>
       </Facts>
       <details class="disclosure">
@@ -67,7 +71,7 @@ function HomeNotice({ home: { state, why = '', differing } }: { readonly home: S
         <Notice kind="bad">
           <p>{words.strange}</p>
           <p>
-            <Foreign text={why} bound={maxPathLength} />
+            <UntrustedText text={why} bound={maxPathLength} />
           </p>
         </Notice>
       )}
@@ -84,7 +88,7 @@ function HomeNotice({ home: { state, why = '', differing } }: { readonly home: S
 function Path({ text }: { readonly text: string }) {
   return (
     <span class="path">
-      <Foreign text={text} bound={maxPathLength} />
+      <UntrustedText text={text} bound={maxPathLength} />
     </span>
   );
 }
@@ -101,7 +105,7 @@ function Log({ status: { log, audit } }: { readonly status: Status }) {
         {audit.reason !== undefined && (
           <>
             {': '}
-            <Foreign text={audit.reason} />
+            <UntrustedText text={audit.reason} />
           </>
         )}
       </Fact>
@@ -113,7 +117,7 @@ function Clocks({ clocks }: { readonly clocks: Status['clocks'] }) {
   return (
     <Fact name={words.clocks}>
       {clocks.map(({ issuer, ahead }) => {
-        const seconds = number(Math.abs(ahead));
+        const seconds = formatNumber(Math.abs(ahead));
         return (
           <p key={issuer}>
             <Address url={issuer} /> {ahead > 0 ? words.clockAhead(seconds) : words.clockBehind(seconds)}
@@ -129,7 +133,7 @@ function Lines({ lines, none }: { readonly lines: readonly string[]; readonly no
   return (
     <ul>
       {lines.map((line) => (
-        <li key={line}>{fit(line, maxPathLength).text}</li>
+        <li key={line}>{sanitize(line, maxPathLength).text}</li>
       ))}
     </ul>
   );
@@ -141,7 +145,7 @@ function SettingFact({ detail: { value, source, live } }: { readonly detail: Set
       {value === undefined || value === null ? (
         <span class="dim">{words.unset}</span>
       ) : (
-        <Foreign text={settingText(value)} />
+        <UntrustedText text={formatSetting(value)} />
       )}{' '}
       {source === 'environment' && <span class="tag">{words.fromEnvironment}</span>}{' '}
       <NextStart isLive={live} />
@@ -156,7 +160,8 @@ function Unreadable({ files }: { readonly files: Status['unreadable'] }) {
       <ul>
         {files.map(({ file, why }) => (
           <li key={file}>
-            <Foreign text={file} bound={maxPathLength} />: <Foreign text={why} bound={maxPathLength} />
+            <UntrustedText text={file} bound={maxPathLength} />:{' '}
+            <UntrustedText text={why} bound={maxPathLength} />
           </li>
         ))}
       </ul>
@@ -171,11 +176,11 @@ function Differences({ index: { differences, more } }: { readonly index: Status[
       <ul>
         {differences.map(({ grant, what }) => (
           <li key={grant}>
-            <Foreign text={grant} />: <Foreign text={what} bound={maxPathLength} />
+            <UntrustedText text={grant} />: <UntrustedText text={what} bound={maxPathLength} />
           </li>
         ))}
       </ul>
-      {more > 0 && <p>{words.indexMore(number(more))}</p>}
+      {more > 0 && <p>{words.indexMore(formatNumber(more))}</p>}
     </Notice>
   );
 }

@@ -1,7 +1,7 @@
 /** How issuers know Keyturn: by a document that it hosts, or as a client that was registered there. */
 import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Field } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { RegisteredClients } from './registered-clients.tsx';
@@ -26,11 +26,11 @@ export function ClientSettings({ details }: { readonly details: readonly Setting
 function MetadataUrl({ detail: { value, live } }: { readonly detail: SettingDetail }) {
   const url = typeof value === 'string' ? value : '';
   const [text, set] = useState(url);
-  const deed = useDeed();
+  const action = useAction();
   useEffect(() => set(url), [url]);
   const save = async (): Promise<void> => {
     const typed = text.trim() === '' ? null : text.trim();
-    const done = await deed.run('settings.set', { name: 'clientMetadataUrl', value: typed });
+    const done = await action.run('settings.set', { name: 'clientMetadataUrl', value: typed });
     if (done) announce(savedWords(done.inForce));
   };
   return (
@@ -56,7 +56,7 @@ function MetadataUrl({ detail: { value, live } }: { readonly detail: SettingDeta
             {strings.save}
           </button>
         </div>
-        <Refused refusal={deed.refusal} />
+        <Refused refusal={action.refusal} />
       </form>
     </section>
   );

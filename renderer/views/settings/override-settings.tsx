@@ -1,10 +1,10 @@
 /** Rules that the person waived for single servers; each can be kept again with one press. */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Choice, Field } from '../../parts/field.tsx';
-import { Address } from '../../parts/foreign.tsx';
-import { fitLabel, overriddenPlace } from '../../base/foreign-text.ts';
+import { Address } from '../../parts/untrusted-text.tsx';
+import { sanitizeLabel, overrideTarget } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
@@ -31,22 +31,22 @@ export function OverrideSettings({ status: { overrides } }: { readonly status: S
       <ul class="permissions">
         {inForce.map(({ server, name }) => (
           <li key={`${name} ${server}`}>
-            <Waived server={server} name={name} />
+            <ActiveOverride server={server} name={name} />
           </li>
         ))}
       </ul>
-      <WaiveForm />
+      <OverrideForm />
     </section>
   );
 }
 
-function Waived({ server, name }: { readonly server: string; readonly name: OverrideName }) {
-  const deed = useDeed();
+function ActiveOverride({ server, name }: { readonly server: string; readonly name: OverrideName }) {
+  const action = useAction();
   const rule = words.overrideNames[name] ?? name;
-  const place = overriddenPlace(server, name);
+  const place = overrideTarget(server, name);
   const end = async (): Promise<void> => {
-    if (await deed.run('override.set', { server, name, on: false })) {
-      announce(words.overrideEnded(fitLabel(place)));
+    if (await action.run('override.set', { server, name, on: false })) {
+      announce(words.overrideEnded(sanitizeLabel(place)));
     }
   };
   return (
@@ -64,24 +64,24 @@ function Waived({ server, name }: { readonly server: string; readonly name: Over
       <div class="actions">
         <button
           type="button"
-          aria-label={words.overrideEndFor(rule, fitLabel(place))}
+          aria-label={words.overrideEndFor(rule, sanitizeLabel(place))}
           onClick={() => void end()}
         >
           {words.overrideEnd}
         </button>
       </div>
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
     </div>
   );
 }
 
-function WaiveForm() {
+function OverrideForm() {
   const [server, setServer] = useState('');
   const [name, setName] = useState<OverrideName>('issuer-mismatch');
-  const deed = useDeed();
+  const action = useAction();
   const submit = async (): Promise<void> => {
-    if (!(await deed.run('override.set', { server: server.trim(), name, on: true }))) return;
-    announce(words.overridden(fitLabel(server.trim())));
+    if (!(await action.run('override.set', { server: server.trim(), name, on: true }))) return;
+    announce(words.overridden(sanitizeLabel(server.trim())));
     setServer('');
   };
   return (
@@ -103,7 +103,7 @@ function WaiveForm() {
           />
         </div>
         <Notice kind="warn">{words.overrideDangers[name]}</Notice>
-        <Refused refusal={deed.refusal} />
+        <Refused refusal={action.refusal} />
         <div class="actions">
           <button type="submit" class="danger">
             {words.overrideAdd}

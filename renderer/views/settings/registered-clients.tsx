@@ -6,17 +6,17 @@ import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { CardList } from '../../lists/card-list.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
-import { Address, Foreign } from '../../parts/foreign.tsx';
-import { fit, fitLabel } from '../../base/foreign-text.ts';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { Registered } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
-import { number } from '../../base/words.ts';
+import { formatNumber } from '../../base/format.ts';
 
 const words = strings.registered;
 
@@ -34,7 +34,7 @@ export function RegisteredClients() {
       {value !== undefined && entered.length === 0 && <p class="dim">{words.none}</p>}
       {automatic.length > 0 && (
         <details class="disclosure">
-          <summary>{words.automatic(number(automatic.length))}</summary>
+          <summary>{words.automatic(formatNumber(automatic.length))}</summary>
           <Clients clients={automatic} />
         </details>
       )}
@@ -64,13 +64,13 @@ function Client({ client }: { readonly client: Registered }) {
         </p>
         <Facts>
           <Fact name={words.clientId}>
-            <Foreign text={clientId} />
+            <UntrustedText text={clientId} />
           </Fact>
           <Fact name={words.proof}>{strings.registration.proofs[client.authMethod]}</Fact>
           <Fact name={words.use}>{words.uses[client.grant ?? 'signIns']}</Fact>
           {redirectUri !== undefined && (
             <Fact name={words.redirectUri}>
-              <CopyText text={fit(redirectUri).text} />
+              <CopyText text={sanitize(redirectUri).text} />
             </Fact>
           )}
           <Fact name={source === 'preregistered' ? words.entered : words.registered}>
@@ -90,7 +90,7 @@ function Removal({ client: { issuer, clientId } }: { readonly client: Registered
       <button
         type="button"
         class="danger"
-        aria-label={words.removeAt(fitLabel(clientId), fitLabel(issuer))}
+        aria-label={words.removeAt(sanitizeLabel(clientId), sanitizeLabel(issuer))}
         onClick={() => ask(true)}
       >
         {words.remove}
@@ -108,11 +108,11 @@ interface RemovalDialogProps {
 
 /** Mounted anew each time it opens, so that no earlier refusal stands in it. */
 function RemovalDialog({ issuer, clientId, onClose }: RemovalDialogProps) {
-  const deed = useDeed();
+  const action = useAction();
   const remove = async (): Promise<void> => {
-    if (!(await deed.run('registration.remove', { issuer, clientId }))) return;
+    if (!(await action.run('registration.remove', { issuer, clientId }))) return;
     onClose();
-    announce(words.removed(fitLabel(issuer)));
+    announce(words.removed(sanitizeLabel(issuer)));
   };
   return (
     <Dialog title={words.removeTitle} onClose={onClose}>
@@ -121,16 +121,21 @@ function RemovalDialog({ issuer, clientId, onClose }: RemovalDialogProps) {
           <Address url={issuer} />
         </Fact>
         <Fact name={words.clientId}>
-          <Foreign text={clientId} />
+          <UntrustedText text={clientId} />
         </Fact>
       </Facts>
       <p>{words.removeWhat}</p>
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
       <div class="actions">
         <button type="button" onClick={onClose}>
           {strings.cancel}
         </button>
-        <button type="button" class="danger filled" aria-disabled={deed.isBusy} onClick={() => void remove()}>
+        <button
+          type="button"
+          class="danger filled"
+          aria-disabled={action.isBusy}
+          onClick={() => void remove()}
+        >
           {words.removeConfirm}
         </button>
       </div>

@@ -7,9 +7,9 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { CopyText } from '../../parts/copy-text.tsx';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Choice, Field } from '../../parts/field.tsx';
-import { fit, fitLabel } from '../../base/foreign-text.ts';
+import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { strings } from '../../base/strings.ts';
@@ -57,16 +57,16 @@ function paramsOf({
 export function RegistrationForm() {
   const [entry, setEntry] = useState(blank);
   const [redirectUri, setRedirectUri] = useState<string>();
-  const deed = useDeed();
+  const action = useAction();
   const change = (changed: Partial<Entry>): void => setEntry((before) => ({ ...before, ...changed }));
   const submit = async (): Promise<void> => {
     const params = paramsOf(entry);
     change({ secret: '' });
-    const answer = await deed.run('registration.set', params);
+    const answer = await action.run('registration.set', params);
     if (!answer) return;
     setRedirectUri(answer.redirectUri);
     setEntry(blank);
-    announce(words.entered(fitLabel(params.issuer)));
+    announce(words.entered(sanitizeLabel(params.issuer)));
   };
   return (
     <section class="card" aria-labelledby="registration-title">
@@ -75,7 +75,7 @@ export function RegistrationForm() {
       {redirectUri !== undefined && (
         <Notice kind="info" icon="check">
           <p>{words.registerThis}</p>
-          <CopyText text={fit(redirectUri).text} />
+          <CopyText text={sanitize(redirectUri).text} />
         </Notice>
       )}
       <details class="disclosure">
@@ -87,9 +87,9 @@ export function RegistrationForm() {
           }}
         >
           <EntryFields entry={entry} onChange={change} />
-          <Refused refusal={deed.refusal} />
+          <Refused refusal={action.refusal} />
           <div class="actions">
-            <button type="submit" class="primary" aria-disabled={deed.isBusy}>
+            <button type="submit" class="primary" aria-disabled={action.isBusy}>
               {words.submit}
             </button>
           </div>

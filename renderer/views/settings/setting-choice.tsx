@@ -1,6 +1,6 @@
 /** A setting of the broker's that is chosen from a list; says when a change counts. */
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Choice } from '../../parts/field.tsx';
 import type { Option } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
@@ -20,12 +20,12 @@ interface SettingChoiceProps {
 }
 
 export function SettingChoice({ name, details, label, hint, options, valueOf }: SettingChoiceProps) {
-  const deed = useDeed();
+  const action = useAction();
   const detail = details.find((each) => each.name === name);
   if (detail === undefined) return null;
   const { value } = detail;
   const choose = async (option: string): Promise<void> => {
-    const done = await deed.run('settings.set', { name, value: valueOf(option) });
+    const done = await action.run('settings.set', { name, value: valueOf(option) });
     if (done) announce(savedWords(done.inForce));
   };
   const shown = value === undefined || value === null ? '' : String(value);
@@ -42,7 +42,7 @@ export function SettingChoice({ name, details, label, hint, options, valueOf }: 
         options={isListed ? options : [...options, { value: shown, label: shown }]}
         onChoose={(option) => void choose(option)}
       />
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
     </>
   );
 }

@@ -2,12 +2,12 @@
 import { announce } from '../../state/announcement.ts';
 import { BrokerFacts } from './broker-facts.tsx';
 import { ClientSettings } from './client-settings.tsx';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Switch } from '../../parts/field.tsx';
 import { ListFrame } from '../../lists/list-frame.tsx';
 import { OverrideSettings } from './override-settings.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { ReleaseSettings } from './release-settings.tsx';
+import { HeadlessSettings } from './headless-settings.tsx';
 import { SettingChoice } from './setting-choice.tsx';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
@@ -34,7 +34,7 @@ export function Settings() {
             <QuestionSettings details={details} />
             <ClientSettings details={details} />
             <OverrideSettings status={status.value} />
-            <ReleaseSettings home={status.value.homeState} />
+            <HeadlessSettings home={status.value.homeState} />
             <BrokerFacts status={status.value} details={details} />
           </>
         )}
@@ -57,9 +57,9 @@ function hintOf(name: (typeof switches)[number], shown: ShownPreferences | undef
 
 function AppSettings() {
   const { value, refusal } = useList('preferences.get');
-  const deed = useDeed();
+  const action = useAction();
   const change = async (changed: Partial<Preferences>): Promise<boolean> => {
-    const isDone = (await deed.run('preferences.set', changed)) !== undefined;
+    const isDone = (await action.run('preferences.set', changed)) !== undefined;
     if (isDone) announce(words.saved);
     return isDone;
   };
@@ -78,12 +78,12 @@ function AppSettings() {
             onSwitch={(isOn) => change({ [name]: isOn })}
           />
         ))}
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
     </section>
   );
 }
 
-const spans = ['once', 'hour', 'run', 'untilRevoked'] as const;
+const leases = ['once', 'hour', 'run', 'untilRevoked'] as const;
 
 /** Nothing where the broker doesn't know the setting. */
 function QuestionSettings({ details }: { readonly details: readonly SettingDetail[] }) {
@@ -96,7 +96,7 @@ function QuestionSettings({ details }: { readonly details: readonly SettingDetai
         details={details}
         label={words.defaultLease}
         hint={words.defaultLeaseWhat}
-        options={spans.map((value) => ({ value, label: strings.card.spans[value] }))}
+        options={leases.map((value) => ({ value, label: strings.card.leases[value] }))}
         valueOf={(option) => option}
       />
     </section>

@@ -1,8 +1,8 @@
 /** Where secrets rest, how that stands and what to do about it; lock, unlock, lock after idle. */
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
-import { fit } from '../../base/foreign-text.ts';
-import { Foreign } from '../../parts/foreign.tsx';
+import { useAction } from '../../state/action.ts';
+import { sanitize } from '../../base/untrusted-text.ts';
+import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { PassphraseForm } from '../vault/passphrase-form.tsx';
 import { Refused } from '../../parts/refused.tsx';
@@ -13,7 +13,7 @@ import { UnlockButton } from '../vault/unlock.tsx';
 import { lockedStates } from '../vault/vault-banner.tsx';
 import type { SettingDetail, Status } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
-import { duration } from '../../base/words.ts';
+import { formatDuration } from '../../base/format.ts';
 
 const words = strings.settings;
 
@@ -36,11 +36,11 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
   return (
     <section class="card" aria-labelledby="vault-title">
       <h3 id="vault-title">{words.vault}</h3>
-      <Standing status={status} />
+      <VaultStatus status={status} />
       {(vaultState.hint ?? vaultState.what) !== undefined && (
         <Notice kind="warn">
-          {vaultState.what !== undefined && <p>{fit(vaultState.what, maxSentenceLength).text}</p>}
-          {vaultState.hint !== undefined && <p>{fit(vaultState.hint, maxSentenceLength).text}</p>}
+          {vaultState.what !== undefined && <p>{sanitize(vaultState.what, maxSentenceLength).text}</p>}
+          {vaultState.hint !== undefined && <p>{sanitize(vaultState.hint, maxSentenceLength).text}</p>}
         </Notice>
       )}
       <SettingChoice
@@ -50,7 +50,7 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
         hint={words.lockAfterWhat}
         options={[
           { value: '', label: words.lockAfterNever },
-          ...idleTimes.map((seconds) => ({ value: String(seconds), label: duration(seconds) })),
+          ...idleTimes.map((seconds) => ({ value: String(seconds), label: formatDuration(seconds) })),
         ]}
         valueOf={(option) => (option === '' ? null : Number(option))}
       />
@@ -59,7 +59,7 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
   );
 }
 
-function Standing({ status }: { readonly status: Status }) {
+function VaultStatus({ status }: { readonly status: Status }) {
   const { vault, vaultKey, vaultState } = status;
   const { state, since } = vaultState;
   const isLocked = lockedStates.has(state);
@@ -68,12 +68,12 @@ function Standing({ status }: { readonly status: Status }) {
     <div class="setting">
       <div>
         <p>
-          {words.vaultKind} {words.vaultKinds[vault] ?? <Foreign text={vault} />}
+          {words.vaultKind} {words.vaultKinds[vault] ?? <UntrustedText text={vault} />}
           {vaultKey !== undefined && `, ${words.vaultKeys[vaultKey] ?? ''}`}
         </p>
         <p class="dim small">
           <Mark tone={isFine ? 'good' : 'warn'} icon={isFine ? 'check' : isLocked ? 'lock' : 'warn'}>
-            {words.vaultStates[state] ?? <Foreign text={state} />}
+            {words.vaultStates[state] ?? <UntrustedText text={state} />}
           </Mark>{' '}
           {words.changed} <When at={since} />
         </p>
@@ -85,16 +85,16 @@ function Standing({ status }: { readonly status: Status }) {
 }
 
 function LockButton() {
-  const deed = useDeed();
+  const action = useAction();
   const lock = async (): Promise<void> => {
-    if (await deed.run('vault.lock', {})) announce(words.locked);
+    if (await action.run('vault.lock', {})) announce(words.locked);
   };
   return (
     <>
       <button type="button" onClick={() => void lock()}>
         {words.lock}
       </button>
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
     </>
   );
 }

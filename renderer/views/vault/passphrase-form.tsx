@@ -5,7 +5,7 @@
  */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Field } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { strings } from '../../base/strings.ts';
@@ -15,12 +15,12 @@ const words = strings.settings;
 export function PassphraseForm() {
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');
-  const deed = useDeed();
+  const action = useAction();
   const change = async (): Promise<void> => {
     const typed = { current, next };
     setCurrent('');
     setNext('');
-    if (await deed.run('vault.passphrase', typed)) announce(words.passphraseChanged);
+    if (await action.run('vault.passphrase', typed)) announce(words.passphraseChanged);
   };
   return (
     <details class="disclosure">
@@ -42,9 +42,9 @@ export function PassphraseForm() {
           />
           <Field label={words.nextPassphrase} type="password" value={next} onInput={setNext} isRequired />
         </div>
-        <Refused refusal={deed.refusal} />
+        <Refused refusal={action.refusal} />
         <div class="actions">
-          <button type="submit" aria-disabled={deed.isBusy}>
+          <button type="submit" aria-disabled={action.isBusy}>
             {words.changePassphrase}
           </button>
         </div>

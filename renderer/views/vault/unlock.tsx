@@ -7,7 +7,7 @@
  */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
@@ -17,23 +17,23 @@ import type { Status } from '../../base/views.ts';
 const words = strings.settings;
 
 export function UnlockButton({ status: { vaultKey, vaultState } }: { readonly status: Status }) {
-  const deed = useDeed();
+  const action = useAction();
   const [isAsking, ask] = useState(false);
   const isNew = vaultState.state === 'new';
   const unlock = async (): Promise<void> => {
-    if (await deed.run('vault.unlock', {})) announce(words.unlocked);
+    if (await action.run('vault.unlock', {})) announce(words.unlocked);
   };
   return (
     <>
       <button
         type="button"
         class="primary"
-        aria-disabled={deed.isBusy}
+        aria-disabled={action.isBusy}
         onClick={() => (vaultKey === 'passphrase' ? ask(true) : void unlock())}
       >
-        {deed.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
+        {action.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
       </button>
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
       {isAsking && <UnlockDialog isNew={isNew} onClose={() => ask(false)} />}
     </>
   );
@@ -49,14 +49,14 @@ function UnlockDialog({ isNew, onClose }: UnlockDialogProps) {
   const [passphrase, set] = useState('');
   const [again, setAgain] = useState('');
   const [differs, setDiffers] = useState(false);
-  const deed = useDeed();
+  const action = useAction();
   const unlock = async (): Promise<void> => {
     const typed = passphrase;
     set('');
     setAgain('');
     setDiffers(isNew && typed !== again);
     if (isNew && typed !== again) return;
-    if (!(await deed.run('vault.unlock', { passphrase: typed }))) return;
+    if (!(await action.run('vault.unlock', { passphrase: typed }))) return;
     announce(words.unlocked);
     onClose();
   };
@@ -79,13 +79,13 @@ function UnlockDialog({ isNew, onClose }: UnlockDialogProps) {
         />
         {isNew && <Field label={words.repeat} type="password" value={again} onInput={setAgain} isRequired />}
         {differs && <p role="alert">{words.differs}</p>}
-        <Refused refusal={deed.refusal} />
+        <Refused refusal={action.refusal} />
         <div class="actions">
           <button type="button" onClick={onClose}>
             {strings.cancel}
           </button>
-          <button type="submit" class="primary" aria-disabled={deed.isBusy}>
-            {deed.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
+          <button type="submit" class="primary" aria-disabled={action.isBusy}>
+            {action.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
           </button>
         </div>
       </form>

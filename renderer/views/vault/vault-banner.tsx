@@ -1,5 +1,5 @@
 /** Above every view: that the vault keeps programs from their tokens, and the way out of it. */
-import { fit } from '../../base/foreign-text.ts';
+import { sanitize } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
@@ -20,7 +20,7 @@ export function VaultBanner() {
           <strong>{sentence}</strong>
         </p>
         {hint !== undefined && state !== 'locked' && state !== 'new' && (
-          <p class="small">{fit(hint, 600).text}</p>
+          <p class="small">{sanitize(hint, 600).text}</p>
         )}
       </Notice>
       {lockedStates.has(state) && <UnlockButton status={status} />}

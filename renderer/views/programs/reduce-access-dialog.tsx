@@ -5,10 +5,10 @@
  */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Address, Foreign } from '../../parts/foreign.tsx';
-import { fitLabel } from '../../base/foreign-text.ts';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { Scope } from '../../parts/scopes.tsx';
 import { strings } from '../../base/strings.ts';
@@ -16,7 +16,7 @@ import type { LocalClient, Permission } from '../../base/views.ts';
 
 const words = strings.programs;
 
-interface NarrowDialogProps {
+interface ReduceAccessDialogProps {
   readonly program: LocalClient;
   readonly permission: Permission;
   /** What it may do now. */
@@ -24,9 +24,9 @@ interface NarrowDialogProps {
   readonly onClose: () => void;
 }
 
-export function NarrowDialog({ program, permission, names, onClose }: NarrowDialogProps) {
+export function ReduceAccessDialog({ program, permission, names, onClose }: ReduceAccessDialogProps) {
   const [kept, setKept] = useState(names);
-  const deed = useDeed();
+  const action = useAction();
   const { resource, until } = permission;
   const canSave = kept.length > 0 && kept.length < names.length;
   const save = async (): Promise<void> => {
@@ -34,9 +34,9 @@ export function NarrowDialog({ program, permission, names, onClose }: NarrowDial
     const lasting = until === undefined ? {} : { until };
     const scope = kept.join(' ');
     const { clientId: client, name } = program;
-    if (!(await deed.run('permission.set', { client, resource, scope, decision: 'allow', ...lasting })))
+    if (!(await action.run('permission.set', { client, resource, scope, decision: 'allow', ...lasting })))
       return;
-    announce(words.narrowed(fitLabel(name), fitLabel(resource)));
+    announce(words.narrowed(sanitizeLabel(name), sanitizeLabel(resource)));
     onClose();
   };
   return (
@@ -49,7 +49,7 @@ export function NarrowDialog({ program, permission, names, onClose }: NarrowDial
       >
         <p>
           <strong>
-            <Foreign text={program.name} />
+            <UntrustedText text={program.name} />
           </strong>{' '}
           <Address url={resource} />
         </p>
@@ -69,7 +69,7 @@ export function NarrowDialog({ program, permission, names, onClose }: NarrowDial
             </span>
           </label>
         ))}
-        <Refused refusal={deed.refusal} />
+        <Refused refusal={action.refusal} />
         <div class="actions">
           <button type="button" onClick={onClose}>
             {strings.cancel}

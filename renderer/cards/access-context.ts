@@ -4,34 +4,34 @@
  * Invariant: there is no offer before every list that it rests on was read: a list that can't be read is
  * not an empty one. It holds only what the card shows, so that nothing else counts as a change of it.
  */
-import { proposed, spansFor, standing } from './allowance.ts';
-import type { Span } from './allowance.ts';
+import { defaultChoice, leaseChoices, currentPermission } from './lease-choices.ts';
+import type { LeaseChoice } from './lease-choices.ts';
 import { useList } from '../state/store.ts';
 import type { LocalClient, Permission, Question, Refusal } from '../base/views.ts';
 
-export interface Offer {
+export interface AccessContext {
   /** The paired program of that name; undefined where the name tells nobody. */
   readonly asker: Pick<LocalClient, 'executable'> | undefined;
   /** What it may do there already. */
-  readonly had: Permission | undefined;
-  readonly spans: readonly Span[];
+  readonly permission: Permission | undefined;
+  readonly leases: readonly LeaseChoice[];
   /** What is chosen before the person chose. */
-  readonly first: Span;
+  readonly first: LeaseChoice;
   readonly issuers: readonly string[];
 }
 
 /** While nothing is offered yet. */
-export const nothingOffered = {
+export const emptyContext = {
   asker: undefined,
-  had: undefined,
-  spans: [],
+  permission: undefined,
+  leases: [],
   first: 'hour',
   issuers: undefined,
 } as const;
 
 /** `refusal`: of a list that can't be read. */
-export function useOffer(question: Question): {
-  readonly offer?: Offer;
+export function useAccessContext(question: Question): {
+  readonly context?: AccessContext;
   readonly refusal?: Refusal | undefined;
 } {
   const clients = useList('client.list');
@@ -43,17 +43,17 @@ export function useOffer(question: Question): {
   const { client, resource, issuer } = question;
   const named = clients.value.clients.filter(({ name }) => name === client);
   const asker = named.length === 1 ? named[0] : undefined;
-  const had = standing(question, asker);
-  const spans = spansFor(question, had);
+  const permission = currentPermission(question, asker);
+  const leases = leaseChoices(question, permission);
   const known = grants.value.grants
     .filter(({ endpoint }) => endpoint === resource)
     .map((grant) => grant.issuer);
   return {
-    offer: {
+    context: {
       asker: asker && { executable: asker.executable },
-      had,
-      spans,
-      first: proposed(spans, settings.value.settings['defaultLease']),
+      permission,
+      leases,
+      first: defaultChoice(leases, settings.value.settings['defaultLease']),
       issuers: issuer === undefined ? [...new Set(known)] : [issuer],
     },
   };

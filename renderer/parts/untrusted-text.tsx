@@ -6,7 +6,7 @@
  */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { fit } from '../base/foreign-text.ts';
+import { sanitize } from '../base/untrusted-text.ts';
 
 /** Around a card: whatever it says is shown whole, however long. */
 export const OnCard = createContext(false);
@@ -19,22 +19,22 @@ function useBound(bound?: number): number | undefined {
   return useContext(OnCard) ? maxLengthOnCard : bound;
 }
 
-export function Foreign({ text, bound }: { readonly text: string; readonly bound?: number }) {
-  const { text: shown, isOdd } = fit(text, useBound(bound));
-  return <bdi class="foreign">{isOdd ? `“${shown}”` : shown}</bdi>;
+export function UntrustedText({ text, bound }: { readonly text: string; readonly bound?: number }) {
+  const { text: shown, needsQuotes } = sanitize(text, useBound(bound));
+  return <bdi class="untrusted">{needsQuotes ? `“${shown}”` : shown}</bdi>;
 }
 
 /** An address with its host set off, since that is the part that says whose it is. */
 export function Address({ url }: { readonly url: string }) {
   const parsed = URL.parse(url);
-  const { isOdd } = fit(url, useBound());
-  if (parsed === null || parsed.host === '' || parsed.username !== '' || isOdd) {
-    return <Foreign text={url} />;
+  const { needsQuotes } = sanitize(url, useBound());
+  if (parsed === null || parsed.host === '' || parsed.username !== '' || needsQuotes) {
+    return <UntrustedText text={url} />;
   }
   const at = url.indexOf(parsed.host);
-  if (at < 0) return <Foreign text={url} />;
+  if (at < 0) return <UntrustedText text={url} />;
   return (
-    <bdi class="foreign address">
+    <bdi class="untrusted address">
       <span class="dim">{url.slice(0, at)}</span>
       <strong>{parsed.host}</strong>
       <span class="dim">{url.slice(at + parsed.host.length)}</span>

@@ -1,6 +1,6 @@
 /** How the windows' page tells times: the nearest whole number of the unit that a person would use. */
 import { describe, expect, it } from 'vitest';
-import { duration, fromNow } from '../../renderer/base/words.ts';
+import { formatDuration, formatRelative } from '../../renderer/base/format.ts';
 
 const now = 1_800_000_000;
 const minute = 60;
@@ -28,7 +28,7 @@ describe('a time to come or past', () => {
     [1 - hour, '1 hour ago'],
     [-3 * day, '3 days ago'],
   ])('of %i seconds is %s', (distance, words) => {
-    expect(fromNow(now + distance, now)).toBe(words);
+    expect(formatRelative(now + distance, now)).toBe(words);
   });
 });
 
@@ -38,5 +38,5 @@ it.each([
   [8 * hour, '8 hours'],
   [day, '1 day'],
 ])('a choice of %i seconds is %s', (seconds, words) => {
-  expect(duration(seconds)).toBe(words);
+  expect(formatDuration(seconds)).toBe(words);
 });

@@ -5,19 +5,19 @@
  * holds the process are the program's own choice, and are said to be.
  */
 import { Fact, Facts } from '../parts/facts.tsx';
-import { Foreign } from '../parts/foreign.tsx';
+import { UntrustedText } from '../parts/untrusted-text.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { ScrollBox } from '../parts/scroll-box.tsx';
 import { strings } from '../base/strings.ts';
-import type { Asker as AskerFacts, LocalClient, Question } from '../base/views.ts';
+import type { ClientProcess, LocalClient, Question } from '../base/views.ts';
 
 const words = strings.card;
 
 /** Characters of a path. */
 export const maxPathLength = 300;
 
-interface AskerProps {
+interface RequestingProgramProps {
   readonly question: Question;
   /** What stands as the name; of a command, that it is one. */
   readonly name: string;
@@ -29,8 +29,8 @@ interface AskerProps {
   readonly isRead: boolean;
 }
 
-export function Asker({ question, name, note, paired, isRead }: AskerProps) {
-  const asker: AskerFacts = question.asker ?? { verified: false };
+export function RequestingProgram({ question, name, note, paired, isRead }: RequestingProgramProps) {
+  const asker: ClientProcess = question.asker ?? { verified: false };
   const { executable, pid, parents = [] } = asker;
   return (
     <div class="party">
@@ -38,13 +38,13 @@ export function Asker({ question, name, note, paired, isRead }: AskerProps) {
       <div>
         <p class="party-name">
           <strong>
-            <Foreign text={name} />
+            <UntrustedText text={name} />
           </strong>
         </p>
         <p class="dim small">{note}</p>
         <File asker={asker} paired={paired} />
-        {isRead && <p class="dim small">{standingOf(asker).what}</p>}
-        <Claimed claim={asker.claim} />
+        {isRead && <p class="dim small">{fileTrust(asker).what}</p>}
+        <ClaimedFacts claim={asker.claim} />
         {pid !== undefined && (
           <p class="dim small">
             {words.process(String(pid))}
@@ -60,15 +60,21 @@ export function Asker({ question, name, note, paired, isRead }: AskerProps) {
 }
 
 /** The path with its mark; without a path, the mark alone. */
-function File({ asker, paired }: { readonly asker: AskerFacts; readonly paired: AskerProps['paired'] }) {
+function File({
+  asker,
+  paired,
+}: {
+  readonly asker: ClientProcess;
+  readonly paired: RequestingProgramProps['paired'];
+}) {
   const { executable } = asker;
   const file = executable ?? paired?.executable;
-  const mark = <FileMark standing={standingOf(asker)} />;
+  const mark = <FileMark trust={fileTrust(asker)} />;
   if (file === undefined) return <p>{mark}</p>;
   return (
     <ScrollBox label={words.file}>
       <p class="path">
-        <Foreign text={file} bound={maxPathLength} />
+        <UntrustedText text={file} bound={maxPathLength} />
         {executable === undefined && <span class="dim"> {words.seenAtPairing}</span>} {mark}
       </p>
     </ScrollBox>
@@ -76,17 +82,17 @@ function File({ asker, paired }: { readonly asker: AskerFacts; readonly paired: 
 }
 
 /** What is known of the file; nothing where the broker says nothing. */
-function standingOf({ verified, file = 'unreadable' }: AskerFacts): Standing {
+function fileTrust({ verified, file = 'unreadable' }: ClientProcess): FileTrust {
   return words.files[verified ? file : 'unreadable'];
 }
 
-interface Standing {
+interface FileTrust {
   readonly isGood: boolean;
   readonly mark: string;
   readonly what: string;
 }
 
-export function FileMark({ standing: { isGood, mark, what } }: { readonly standing: Standing }) {
+export function FileMark({ trust: { isGood, mark, what } }: { readonly trust: FileTrust }) {
   return (
     <span class={`tag ${isGood ? 'good' : 'warn'}`} title={what}>
       <Icon name={isGood ? 'shield' : 'ask'} /> {mark}
@@ -95,7 +101,7 @@ export function FileMark({ standing: { isGood, mark, what } }: { readonly standi
 }
 
 /** What an interpreter says that it runs: any process can write that of itself. */
-function Claimed({ claim }: { readonly claim: AskerFacts['claim'] }) {
+function ClaimedFacts({ claim }: { readonly claim: ClientProcess['claim'] }) {
   if (claim === undefined) return null;
   const { script, arguments: given, isCut, folder } = claim;
   return (
@@ -116,13 +122,13 @@ function ClaimedFact({ name, text }: { readonly name: string; readonly text: str
   return (
     <Fact name={name}>
       <span class="path">
-        <Foreign text={text} />
+        <UntrustedText text={text} />
       </span>
     </Fact>
   );
 }
 
-function Enclosures({ enclosures = [] }: Pick<AskerFacts, 'enclosures'>) {
+function Enclosures({ enclosures = [] }: Pick<ClientProcess, 'enclosures'>) {
   if (enclosures.length === 0) return null;
   return (
     <p class="dim small">
@@ -130,7 +136,7 @@ function Enclosures({ enclosures = [] }: Pick<AskerFacts, 'enclosures'>) {
       {enclosures.map(({ kind, name }, at) => (
         <span key={`${kind} ${name}`}>
           {at > 0 && ', '}
-          {words.enclosures[kind]} <Foreign text={name} />
+          {words.enclosures[kind]} <UntrustedText text={name} />
         </span>
       ))}{' '}
       {words.chosenName}
@@ -147,7 +153,7 @@ function Parents({ names }: { readonly names: readonly string[] }) {
       {names.map((name, at) => (
         <span key={`${at} ${name}`}>
           {at > 0 && ' ← '}
-          <Foreign text={name} />
+          <UntrustedText text={name} />
         </span>
       ))}
     </>
@@ -167,7 +173,7 @@ function OtherFile({
     <Notice kind="warn">
       {words.otherFile}{' '}
       <span class="path">
-        <Foreign text={before} bound={maxPathLength} />
+        <UntrustedText text={before} bound={maxPathLength} />
       </span>
     </Notice>
   );

@@ -6,7 +6,7 @@
  */
 
 /** Characters of one text. A real name, scope or address is far shorter. */
-const longest = 160;
+const maxLength = 160;
 
 /** Marks on one letter: Vietnamese needs two; a pile of them covers the lines above. */
 const piledMarks = /(\p{M}{2})\p{M}+/gu;
@@ -14,19 +14,19 @@ const piledMarks = /(\p{M}{2})\p{M}+/gu;
 /** Controls, formats (bidi, zero width), surrogates, private use, unassigned; all spaces but the plain one. */
 const unseen = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
-export interface FitText {
+export interface SanitizedText {
   readonly text: string;
   /** It was changed, or could pass for words of ours: shown in quotation marks. */
-  readonly isOdd: boolean;
+  readonly needsQuotes: boolean;
 }
 
-export function fit(raw: string, bound = longest): FitText {
+export function sanitize(raw: string, bound = maxLength): SanitizedText {
   const characters = Array.from(raw.slice(0, bound * 2));
   const isCut = characters.length > bound || raw.length > bound * 2;
   const kept = characters.slice(0, bound).join('');
   const plain = kept.replace(unseen, escaped).replace(piledMarks, '$1…');
-  const isOdd = isCut || plain !== raw || raw === '' || /^\s|\s$|["“”<>]/.test(raw);
-  return { text: isCut ? `${plain}…` : plain, isOdd };
+  const needsQuotes = isCut || plain !== raw || raw === '' || /^\s|\s$|["“”<>]/.test(raw);
+  return { text: isCut ? `${plain}…` : plain, needsQuotes };
 }
 
 function escaped(character: string): string {
@@ -34,13 +34,13 @@ function escaped(character: string): string {
 }
 
 /** What an override is for, as a person types it: a private address is confirmed for a host, not for a URL. */
-export function overriddenPlace(server: string, name: string): string {
+export function overrideTarget(server: string, name: string): string {
   if (name !== 'private-address') return server;
   return URL.parse(server)?.hostname.replace(/^\[|\]$/g, '') ?? server;
 }
 
 /** The text for places that take no markup: titles, labels, announcements. Odd ones are quoted. */
-export function fitLabel(raw: string, bound?: number): string {
-  const { text, isOdd } = fit(raw, bound);
-  return isOdd ? `“${text}”` : text;
+export function sanitizeLabel(raw: string, bound?: number): string {
+  const { text, needsQuotes } = sanitize(raw, bound);
+  return needsQuotes ? `“${text}”` : text;
 }

@@ -1,14 +1,14 @@
 /** The open questions, above whatever the main window shows; each opens its card. */
 import { useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.tsx';
-import { fitLabel } from '../base/foreign-text.ts';
+import { sanitizeLabel } from '../base/untrusted-text.ts';
 import { Icon } from '../parts/icon.tsx';
 import { QuestionCard } from '../cards/question-card.tsx';
 import { useList } from '../state/store.ts';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
 
-export function Waiting() {
+export function OpenQuestions() {
   const { value } = useList('interaction.list');
   const [openId, open] = useState<string>();
   const questions: readonly Question[] = value?.interactions ?? [];
@@ -22,7 +22,7 @@ export function Waiting() {
       <ul>
         {questions.map((question) => (
           <li key={question.id}>
-            <span class="foreign">{summary(question)}</span>
+            <span class="untrusted">{summary(question)}</span>
             <button
               type="button"
               class="primary"
@@ -44,12 +44,12 @@ export function Waiting() {
 }
 
 function summary({ kind, client = '', resource = '' }: Question): string {
-  const server = fitLabel(resource);
+  const server = sanitizeLabel(resource);
   switch (kind) {
     case 'allow':
-      return strings.waiting.allow(fitLabel(client), server);
+      return strings.waiting.allow(sanitizeLabel(client), server);
     case 'pair':
-      return strings.waiting.pair(fitLabel(client));
+      return strings.waiting.pair(sanitizeLabel(client));
     case 'login':
       return strings.waiting.login(server);
     case 'device':

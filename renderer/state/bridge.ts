@@ -5,12 +5,12 @@
  */
 import type { Envelope } from '../../electron/bridge/channels.ts';
 import { strings } from '../base/strings.ts';
-import type { ChannelName, Host, ParamsOn, ResultOn } from '../base/views.ts';
-import { hostGone } from '../base/views.ts';
+import type { ChannelName, Bridge, ParamsOn, ResultOn } from '../base/views.ts';
+import { bridgeUnavailable } from '../base/views.ts';
 
 declare global {
   interface Window {
-    readonly keyturn: Host;
+    readonly keyturn: Bridge;
   }
 }
 
@@ -21,7 +21,7 @@ export async function call<C extends ChannelName>(
   try {
     return await window.keyturn.call(channel, params);
   } catch {
-    return hostGone(strings.hostGone);
+    return bridgeUnavailable(strings.bridgeUnavailable);
   }
 }
 

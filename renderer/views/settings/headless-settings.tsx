@@ -1,6 +1,6 @@
 /** Whether brokers without a window may widen something in this home: off, until the person says otherwise here. */
 import { announce } from '../../state/announcement.ts';
-import { useDeed } from '../../state/deed.ts';
+import { useAction } from '../../state/action.ts';
 import { Switch } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { strings } from '../../base/strings.ts';
@@ -8,10 +8,10 @@ import type { Status } from '../../base/views.ts';
 
 const words = strings.settings;
 
-export function ReleaseSettings({ home }: { readonly home: Status['homeState'] }) {
-  const deed = useDeed();
+export function HeadlessSettings({ home }: { readonly home: Status['homeState'] }) {
+  const action = useAction();
   const release = async (isReleased: boolean): Promise<boolean> => {
-    const isDone = (await deed.run('home.release', { isReleased })) !== undefined;
+    const isDone = (await action.run('home.release', { isReleased })) !== undefined;
     if (isDone) announce(words.saved);
     return isDone;
   };
@@ -24,7 +24,7 @@ export function ReleaseSettings({ home }: { readonly home: Status['homeState'] }
         isOn={home.desk === 'released'}
         onSwitch={release}
       />
-      <Refused refusal={deed.refusal} />
+      <Refused refusal={action.refusal} />
     </section>
   );
 }

@@ -14,14 +14,14 @@ const hours = new Intl.DateTimeFormat(locale, { weekday: 'short', hour: '2-digit
 const times = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
 const lists = new Intl.ListFormat(locale, { type: 'conjunction' });
 
-export const number = (value: number): string => numbers.format(value);
+export const formatNumber = (value: number): string => numbers.format(value);
 
-export function counted(value: number, of: keyof typeof plurals): string {
+export function formatCount(value: number, of: keyof typeof plurals): string {
   const form = pluralRules.select(value) === 'one' ? 'one' : 'other';
-  return `${number(value)} ${plurals[of][form]}`;
+  return `${formatNumber(value)} ${plurals[of][form]}`;
 }
 
-export const listed = (items: readonly string[]): string => lists.format(items);
+export const formatList = (items: readonly string[]): string => lists.format(items);
 
 /** Seconds in a unit, and how many of it are the next one. */
 const units = [
@@ -36,7 +36,7 @@ const units = [
  * `in 5 minutes`, `3 days ago`: the nearest whole number, in the smallest unit that has not reached the next
  * one by it, so that an hour less a second is an hour. Below a minute only `now`, so that nothing ticks.
  */
-export function fromNow(at: number, now: number): string {
+export function formatRelative(at: number, now: number): string {
   const distance = at - now;
   if (Math.abs(distance) >= 60) {
     for (const { unit, size, most } of units) {
@@ -47,18 +47,18 @@ export function fromNow(at: number, now: number): string {
   return relative.format(0, 'second');
 }
 
-export const exactTime = (at: number): string => exact.format(at * 1000);
-export const timeOf = (at: number): string => times.format(at * 1000);
-export const hourOf = (at: number): string => hours.format(at * 1000);
+export const formatExact = (at: number): string => exact.format(at * 1000);
+export const formatTime = (at: number): string => times.format(at * 1000);
+export const formatHour = (at: number): string => hours.format(at * 1000);
 
 /** `15 minutes`, `8 hours`, for choices. */
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   const { unit, size } = units.findLast((one) => seconds >= one.size && seconds % one.size === 0) ?? units[0];
   return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size);
 }
 
 /** A setting's value as text. */
-export const settingText = (value: SettingValue): string =>
+export const formatSetting = (value: SettingValue): string =>
   Array.isArray(value) ? value.join(' ') : String(value);
 
 interface Meaning {

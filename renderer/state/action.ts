@@ -4,18 +4,18 @@
  * Invariant: one at a time for each place; after every deed the lists are read again.
  */
 import { useState } from 'preact/hooks';
-import { call } from './host.ts';
+import { call } from './bridge.ts';
 import { rereadAll } from './store.ts';
 import type { ChannelName, ParamsOn, Refusal, ResultOn } from '../base/views.ts';
 
-export interface Deed {
+export interface Action {
   readonly isBusy: boolean;
   readonly refusal: Refusal | undefined;
   /** Undefined where it was refused. */
   run<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<ResultOn<C> | undefined>;
 }
 
-export function useDeed(): Deed {
+export function useAction(): Action {
   const [{ isBusy, refusal }, set] = useState<{ isBusy: boolean; refusal?: Refusal }>({ isBusy: false });
   return {
     isBusy,

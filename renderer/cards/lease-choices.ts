@@ -13,11 +13,14 @@ export const commandName = 'cli';
 /** Seconds. */
 const hour = 3600;
 
-const spans = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
-export type Span = (typeof spans)[number];
+const leases = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
+export type LeaseChoice = (typeof leases)[number];
 
-/** The choices for a card, the shortest first. `had`: what the program may do there already. */
-export function spansFor({ client, asker }: Question, had: Permission | undefined): readonly Span[] {
+/** The choices for a card, the shortest first. `permission`: what the program may do there already. */
+export function leaseChoices(
+  { client, asker }: Question,
+  permission: Permission | undefined,
+): readonly LeaseChoice[] {
   const isCommand = client === commandName;
   return [
     // Once is for one token of the run that asked.
@@ -26,35 +29,44 @@ export function spansFor({ client, asker }: Question, had: Permission | undefine
     // The command's session is one command: over before the next one asks.
     ...(isCommand || asker === undefined ? [] : (['run'] as const)),
     // What the command may do always ends.
-    ...(had ? (['asBefore'] as const) : isCommand ? [] : (['untilRevoked'] as const)),
+    ...(permission ? (['asBefore'] as const) : isCommand ? [] : (['untilRevoked'] as const)),
   ];
 }
 
 /** What is chosen before the person chose: their own setting, as far as this card has it. */
-export function proposed(choices: readonly Span[], setting: SettingValue | undefined): Span {
-  const wanted = spans.find((span) => span === setting) ?? 'untilRevoked';
+export function defaultChoice(
+  choices: readonly LeaseChoice[],
+  setting: SettingValue | undefined,
+): LeaseChoice {
+  const wanted = leases.find((choice) => choice === setting) ?? 'untilRevoked';
   if (choices.includes(wanted)) return wanted;
   return choices.includes('asBefore') && wanted === 'untilRevoked' ? 'asBefore' : 'hour';
 }
 
 /** What the asking program may do at that server already, beyond a session. */
-export function standing({ resource }: Question, asker: LocalClient | undefined): Permission | undefined {
+export function currentPermission(
+  { resource }: Question,
+  asker: LocalClient | undefined,
+): Permission | undefined {
   return asker?.permissions.find(
     (p) => p.resource === resource && p.decision === 'allow' && p.run === undefined,
   );
 }
 
 /** Which of the scopes it asks for are new to it. */
-export function freshScopes({ scope }: Question, had: Permission | undefined): readonly string[] {
-  const known = scopeNames(had?.scope);
-  return had?.scope === undefined ? [] : scopeNames(scope).filter((name) => !known.includes(name));
+export function newScopes({ scope }: Question, permission: Permission | undefined): readonly string[] {
+  const known = scopeNames(permission?.scope);
+  return permission?.scope === undefined ? [] : scopeNames(scope).filter((name) => !known.includes(name));
 }
 
-type Terms = Pick<ParamsOn<'interaction.answer'>, 'lease'>;
+type LeaseParams = Pick<ParamsOn<'interaction.answer'>, 'lease'>;
 
 /** Without a lease the broker allows it until the person ends it. Undefined where the choice means nothing: then nothing may be sent. */
-export function termsOf(span: Span, had: Permission | undefined): Terms | undefined {
-  switch (span) {
+export function leaseParams(
+  choice: LeaseChoice,
+  permission: Permission | undefined,
+): LeaseParams | undefined {
+  switch (choice) {
     case 'once':
       return { lease: { once: true } };
     case 'hour':
@@ -65,6 +77,6 @@ export function termsOf(span: Span, had: Permission | undefined): Terms | undefi
       return {};
     case 'asBefore':
       // What stands is the broker's to say, at the answer: it may have ended since the card was read.
-      return had === undefined ? undefined : { lease: { asBefore: true } };
+      return permission === undefined ? undefined : { lease: { asBefore: true } };
   }
 }

@@ -7,33 +7,33 @@
  * promising what that would refuse.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call } from '../state/host.ts';
+import { call } from '../state/bridge.ts';
 
 /** Milliseconds: longer than somebody needs to finish a click or a key meant for what was there before. */
-const lookAtLeast = 500;
+const minViewTime = 500;
 
-/** `said`: all that the card says, as text; undefined until that is complete. */
-export function useArmed(questionId: string, said: string | undefined): boolean {
-  // What it was armed for: the first drawing of anything else is unarmed already.
-  const [armedFor, set] = useState<string>();
+/** `content`: all that the card says, as text; undefined until that is complete. */
+export function useApprovalDelay(questionId: string, content: string | undefined): boolean {
+  // The content that may be approved: other content can't be, from its first drawing on.
+  const [approvable, set] = useState<string>();
   useEffect(() => {
-    if (said === undefined) return undefined;
-    return watch(questionId, (isArmed) => set(isArmed ? said : undefined));
-  }, [questionId, said]);
-  return said !== undefined && armedFor === said;
+    if (content === undefined) return undefined;
+    return watch(questionId, (canApprove) => set(canApprove ? content : undefined));
+  }, [questionId, content]);
+  return content !== undefined && approvable === content;
 }
 
 /** Whether a card says something else than when it was first complete; from then on for good. */
-export function useChanged(said: string | undefined): boolean {
-  const first = useRef(said);
+export function useHasChanged(content: string | undefined): boolean {
+  const first = useRef(content);
   const hasChanged = useRef(false);
-  first.current ??= said;
-  if (said !== undefined && said !== first.current) hasChanged.current = true;
+  first.current ??= content;
+  if (content !== undefined && content !== first.current) hasChanged.current = true;
   return hasChanged.current;
 }
 
 /** Tells whether the window is before the person for half a second: a key from before was meant for something else. */
-export function useSettled(): () => boolean {
+export function useWindowSettled(): () => boolean {
   const since = useRef<number | undefined>(undefined);
   useEffect(() => {
     const over = new AbortController();
@@ -42,13 +42,13 @@ export function useSettled(): () => boolean {
     look();
     return () => over.abort();
   }, []);
-  return () => since.current !== undefined && performance.now() - since.current >= lookAtLeast;
+  return () => since.current !== undefined && performance.now() - since.current >= minViewTime;
 }
 
-function watch(id: string, set: (isArmed: boolean) => void): () => void {
+function watch(id: string, set: (canApprove: boolean) => void): () => void {
   const over = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** Counts the looks, so that an answer that comes after a break arms nothing. */
+  /** Counts the looks, so that an answer that comes after a break allows nothing. */
   let look = 0;
   const stop = (): void => {
     look += 1;
@@ -61,7 +61,7 @@ function watch(id: string, set: (isArmed: boolean) => void): () => void {
     const mine = look;
     const { ok } = await call('card.shown', { id });
     if (!ok || mine !== look || over.signal.aborted) return;
-    timer = setTimeout(() => set(isSeen()), lookAtLeast);
+    timer = setTimeout(() => set(isSeen()), minViewTime);
   };
   watchSight(over.signal, () => void start(), stop);
   void start();

@@ -26,7 +26,7 @@ import type { Answer } from '../support/electron/window-page.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 
-export interface Desk {
+export interface PageBroker {
   readonly world: TestWorld;
   readonly daemon: Daemon;
   readonly resource: string;
@@ -51,7 +51,7 @@ export interface Desk {
   secrets(handedOut: readonly string[]): Promise<string[]>;
 }
 
-export async function openDesk(): Promise<Desk> {
+export async function startPageBroker(): Promise<PageBroker> {
   const world = await openWorld();
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
   const env = { KEYTURN_HOME: folder, KEYTURN_VAULT: 'memory', NODE_EXTRA_CA_CERTS: world.caFile };

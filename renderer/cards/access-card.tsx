@@ -1,0 +1,141 @@
+/**
+ * The card of a program that asks for access to a server: who asks, for what, and for how long.
+ *
+ * Invariant: every word of the program or the server is shown as untrusted text.
+ */
+import { useState } from 'preact/hooks';
+import { emptyContext, useAccessContext } from './access-context.ts';
+import type { AccessContext } from './access-context.ts';
+import { ConsentForm } from './consent-form.tsx';
+import type { CardProps } from './consent-form.tsx';
+import { Fact, Facts } from '../parts/facts.tsx';
+import { sanitizeLabel } from '../base/untrusted-text.ts';
+import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { commandName, leaseParams, newScopes } from './lease-choices.ts';
+import type { LeaseChoice } from './lease-choices.ts';
+import { LeasePicker } from './lease-picker.tsx';
+import { Notice } from '../parts/notice.tsx';
+import { Refused } from '../parts/refused.tsx';
+import { RequestingProgram } from './requesting-program.tsx';
+import { scopeNames, Scopes } from '../parts/scopes.tsx';
+import { ScrollBox } from '../parts/scroll-box.tsx';
+import { strings } from '../base/strings.ts';
+import type { Question } from '../base/views.ts';
+import { When } from '../parts/when.tsx';
+
+const words = strings.card;
+
+export function AccessCard({ question, onDone }: CardProps) {
+  const { context, refusal } = useAccessContext(question);
+  const { asker, permission, leases, first, issuers } = context ?? emptyContext;
+  const content = context && JSON.stringify([question, context]);
+  // A choice was made among what the card said then; of anything else it says nothing.
+  const [wanted, choose] = useState<{ readonly choice: LeaseChoice; readonly content: string | undefined }>();
+  const chosen = wanted !== undefined && wanted.content === content ? wanted.choice : first;
+  const { client = '' } = question;
+  const name = sanitizeLabel(client);
+  return (
+    <ConsentForm
+      question={question}
+      onDone={onDone}
+      title={words.titleAllow}
+      help={words.help}
+      approval={words.allow}
+      content={content}
+      sentences={{ yes: words.allowed(name), no: words.denied(name), later: words.postponed }}
+      approvalParams={() => leaseParams(chosen, permission)}
+    >
+      <div class="parties">
+        <RequestingProgram
+          question={question}
+          name={client}
+          note={words.ownName}
+          paired={asker}
+          isRead={context !== undefined}
+        />
+        <AccessRequest question={question} permission={permission} issuers={issuers} />
+      </div>
+      {client === commandName && <Notice kind="warn">{words.cliWarning}</Notice>}
+      {context && (
+        <LeasePicker
+          leases={leases}
+          chosen={chosen}
+          pid={question.asker?.pid}
+          onChoose={(choice) => choose({ choice, content })}
+        />
+      )}
+      <Refused refusal={refusal} />
+    </ConsentForm>
+  );
+}
+
+interface AccessRequestProps extends Pick<AccessContext, 'permission'> {
+  readonly question: Question;
+  /** Undefined until they are known. */
+  readonly issuers: AccessContext['issuers'] | undefined;
+}
+
+function AccessRequest({ question, permission, issuers }: AccessRequestProps) {
+  const { resource = '', scope, account, createdAt } = question;
+  const names = scopeNames(scope);
+  return (
+    <>
+      <div class="party">
+        <Icon name="server" />
+        <div>
+          <ScrollBox label={words.server}>
+            <p class="party-name">
+              <Address url={resource} />
+            </p>
+          </ScrollBox>
+          {issuers && <Issuers urls={issuers} />}
+          {permission && <p class="small">{question.accounts ? words.anotherAccount : words.more}</p>}
+        </div>
+      </div>
+      <Facts>
+        {account !== undefined && (
+          <Fact name={words.account}>
+            <UntrustedText text={account} />
+          </Fact>
+        )}
+        <CurrentAccounts accounts={question.accounts} />
+        <Fact name={words.scopes}>
+          {names.length === 0 ? (
+            <span class="dim">{words.scopesNone}</span>
+          ) : (
+            <Scopes names={names} fresh={newScopes(question, permission)} />
+          )}
+        </Fact>
+        <Fact name={words.asked}>
+          <When at={createdAt} />
+        </Fact>
+      </Facts>
+    </>
+  );
+}
+
+/** The accounts that the program works as now. */
+function CurrentAccounts({ accounts = [] }: Pick<Question, 'accounts'>) {
+  if (accounts.length === 0) return null;
+  return (
+    <Fact name={words.currentAccounts}>
+      {accounts.map((held) => (
+        <p key={held}>
+          <UntrustedText text={held} />
+        </p>
+      ))}
+    </Fact>
+  );
+}
+
+function Issuers({ urls }: { readonly urls: AccessContext['issuers'] }) {
+  return (
+    <p class="dim small">
+      {words.issuer}: {urls.length === 0 && words.issuerLater}
+      {urls.map((url) => (
+        <Address key={url} url={url} />
+      ))}
+    </p>
+  );
+}

@@ -1,0 +1,38 @@
+/**
+ * The card of a program that wants to be paired: the digits to compare, and who asks.
+ *
+ * Invariant: every word of the program is shown as untrusted text.
+ */
+import { ConsentForm } from './consent-form.tsx';
+import type { CardProps } from './consent-form.tsx';
+import { sanitizeLabel } from '../base/untrusted-text.ts';
+import { RequestingProgram } from './requesting-program.tsx';
+import { strings } from '../base/strings.ts';
+
+const words = strings.card;
+
+export function PairCard({ question, onDone }: CardProps) {
+  const { client = '', code = '' } = question;
+  const name = sanitizeLabel(client);
+  return (
+    <ConsentForm
+      question={question}
+      onDone={onDone}
+      title={words.titlePair}
+      help={words.helpPair}
+      approval={words.pair}
+      content={JSON.stringify(question)}
+      sentences={{ yes: words.paired(name), no: words.denied(name), later: words.postponed }}
+    >
+      <div class="digits">
+        <p>{words.digits}</p>
+        <p class="code" aria-label={Array.from(code).join(' ')}>
+          {code}
+        </p>
+      </div>
+      <div class="parties">
+        <RequestingProgram question={question} name={client} note={words.ownName} isRead />
+      </div>
+    </ConsentForm>
+  );
+}
