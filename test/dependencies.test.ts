@@ -144,7 +144,7 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
   'electron/': {
     mayImport: [
       'electron/',
-      ...[...base, 'base/shield.ts', 'oauth/', 'vault/', 'ipc/', 'client/', 'daemon/'].map(
+      ...[...base, 'base/mutex.ts', 'base/shield.ts', 'oauth/', 'vault/', 'ipc/', 'client/', 'daemon/'].map(
         (name) => `src/${name}`,
       ),
     ],

@@ -6,6 +6,7 @@
  */
 import { BrowserWindow, nativeTheme } from 'electron';
 import type { BrowserWindowConstructorOptions, WebContents } from 'electron';
+import { mutex } from '../../src/base/mutex.ts';
 import { CardGuard } from './card-guard.ts';
 import type { Change, PageFragment } from '../bridge/channels.ts';
 import { windowIcon } from '../base/files.ts';
@@ -53,7 +54,8 @@ export class Windows {
   readonly #open = new Map<WindowName, AppWindow>();
   /** The question that the card window was brought to, and whether the person answers it. */
   #card: { readonly id: string; isAnswered: boolean } | undefined;
-  #turn: Promise<void> = Promise.resolve();
+  /** A page that is sent elsewhere while it loads counts as failed. */
+  readonly #exclusive = mutex();
 
   constructor(parts: WindowParts) {
     this.#parts = parts;
@@ -64,7 +66,7 @@ export class Windows {
 
   /** Shows the main window, or the card window at this question. */
   show(fragment: PageFragment): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#exclusive(async () => {
       const name = fragment === '' ? 'main' : 'card';
       const open = this.#open.get(name);
       const { browser } = open ?? this.#create(name);
@@ -80,7 +82,7 @@ export class Windows {
    * not fall on what lies below.
    */
   updateCard(questions: OpenCards): Promise<void> {
-    return this.#inTurn(() => this.#updateCard(questions));
+    return this.#exclusive(() => this.#updateCard(questions));
   }
 
   async #updateCard({ open, cards, fresh }: OpenCards): Promise<void> {
@@ -97,13 +99,6 @@ export class Windows {
     browser.showInactive();
     // Where the desktop shows a new window behind the others.
     browser.flashFrame(true);
-  }
-
-  /** One after another: a page that is sent elsewhere while it loads counts as failed. */
-  #inTurn(action: () => Promise<void>): Promise<void> {
-    const turn = this.#turn.then(action);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 
   /** A change of what follows `#` loads nothing anew; the page is told of it. */

@@ -8,6 +8,7 @@ import { open, readdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError } from '../base/errors.ts';
+import { systemCode } from '../base/system-error.ts';
 
 /** The file that grows; full ones stand beside it. */
 export function auditFile(folder: string): string {
@@ -44,12 +45,8 @@ function numberIn(name: string, stem: string, ext: string): number | undefined {
 }
 
 function absentAsEmpty(error: unknown): string[] {
-  if (isAbsent(error)) return [];
+  if (systemCode(error) === 'ENOENT') return [];
   throw error;
-}
-
-export function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 export interface LogLine {
@@ -103,8 +100,7 @@ export async function openSnapshot(current: string): Promise<Snapshot> {
 }
 
 function unreadable(file: string, error: unknown): KeyturnError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return new KeyturnError('file_unreadable', `The audit log ${file} can't be read (${code}).`, {
+  return new KeyturnError('file_unreadable', `The audit log ${file} can't be read (${systemCode(error)}).`, {
     hint: 'Keyturn left it as it is. See that the files of the log are files, and yours (0600).',
   });
 }
@@ -114,7 +110,7 @@ async function openFile(file: string): Promise<OpenFile | undefined> {
   try {
     handle = await open(file, 'r');
   } catch (error) {
-    if (isAbsent(error)) return undefined;
+    if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   }
   const { size, ino } = await handle.stat({ bigint: true });

@@ -8,12 +8,13 @@
  */
 import type { KeyObject } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError } from '../base/errors.ts';
+import { syncFolder } from '../base/private-file.ts';
+import { systemCode } from '../base/system-error.ts';
 import { LineDigest, linkRow, noRows, peekLink } from './audit-chain.ts';
 import type { ChainHead } from './audit-chain.ts';
-import { fullFiles, fullName, isAbsent, openSnapshot } from './audit-files.ts';
+import { fullFiles, fullName, openSnapshot } from './audit-files.ts';
 import type { SnapshotFile } from './audit-files.ts';
 import { provenBytes } from './audit-retention.ts';
 import type { Entry, OwnRow } from './audit-row.ts';
@@ -243,7 +244,7 @@ async function sizeOf(file: string): Promise<number> {
       await handle.close();
     }
   } catch (error) {
-    if (isAbsent(error)) return 0;
+    if (systemCode(error) === 'ENOENT') return 0;
     throw error;
   }
 }
@@ -271,22 +272,14 @@ async function appendText(file: string, text: string, { size, endsWhole }: State
   }
 }
 
-/** A new file's name is durable only with its folder. Windows keeps names in its own journal and opens no folder. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle: FileHandle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 function unwritable(file: string, error: unknown): KeyturnError {
   if (error instanceof KeyturnError) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return new KeyturnError('file_unreadable', `The audit log ${file} can't be written (${code}).`, {
-    rule: 'what gives authority is recorded before it is answered',
-    hint: 'See that the folder is yours and that the disk has room; rows wait in memory until then.',
-  });
+  return new KeyturnError(
+    'file_unreadable',
+    `The audit log ${file} can't be written (${systemCode(error)}).`,
+    {
+      rule: 'what gives authority is recorded before it is answered',
+      hint: 'See that the folder is yours and that the disk has room; rows wait in memory until then.',
+    },
+  );
 }

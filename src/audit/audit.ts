@@ -30,6 +30,7 @@ import type { LogLimits } from './audit-log.ts';
 import { RepeatGroups, repeatWindow } from './audit-repeats.ts';
 import type { AuditRow, Entry, OwnRow } from './audit-row.ts';
 import type { Reason } from '../base/errors.ts';
+import { mutex } from '../base/mutex.ts';
 
 export type { AuditRow } from './audit-row.ts';
 
@@ -84,7 +85,8 @@ export class AuditFile implements Audit {
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
   #repeatTimer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  /** The log takes one call at a time. */
+  readonly #exclusive = mutex();
   #isUrgent = false;
   #sealed: Promise<void> | undefined;
   #fingerprintKey: KeyObject | undefined;
@@ -155,7 +157,7 @@ export class AuditFile implements Audit {
     if (!this.#sealing) return;
     const { chain, fingerprint } = await this.#sealing.keys();
     this.#fingerprintKey = fingerprint;
-    await this.#inTurn(() => this.#log.open());
+    await this.#exclusive(() => this.#log.open());
     // The anchor first: then a log with keyed rows and a vault without anchor is never a crash of ours.
     await this.#anchoring?.settle();
     this.#log.useKey(chain);
@@ -195,14 +197,7 @@ export class AuditFile implements Audit {
   async #drain(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    await this.#inTurn(() => this.#write());
-  }
-
-  /** The log takes one call at a time. */
-  async #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#writing.then(work);
-    this.#writing = turn.catch(() => undefined);
-    await turn;
+    await this.#exclusive(() => this.#write());
   }
 
   async #write(): Promise<void> {

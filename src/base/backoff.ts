@@ -11,9 +11,14 @@ export const maxWait = 300_000;
 /** The part of a wait that is left to chance, so that many machines don't come back in one moment. */
 const jitter = 0.25;
 
-/** The wait after so many failures in a row: `first` doubling up to `longest` (milliseconds), less what is left to chance. */
-export function backoffDelay(inARow: number, first: number, longest: number): number {
-  return Math.min(first * 2 ** (inARow - 1), longest) * (1 - jitter * Math.random());
+/** `first` at the first time in a row, twice as much at each further one, at most `max`. */
+export function doubled(inARow: number, first: number, max: number): number {
+  return Math.min(first * 2 ** (inARow - 1), max);
+}
+
+/** `doubled`, less a random part: the wait after so many failures in a row. */
+export function backoffDelay(inARow: number, first: number, max: number): number {
+  return doubled(inARow, first, max) * (1 - jitter * Math.random());
 }
 
 /** Steady instants, in milliseconds. */

@@ -13,6 +13,7 @@ import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError, quoted, shellWord } from './errors.ts';
 import type { Reason } from './errors.ts';
+import { systemCode } from './system-error.ts';
 
 interface Kind {
   readonly is: (found: BigIntStats) => boolean;
@@ -214,9 +215,4 @@ export function unwritableFile(file: string, error: unknown): KeyturnError {
     hint: 'See that its folder is yours and that the disk has room, then try again; nothing was changed.',
     cause: error,
   });
-}
-
-/** `ENOENT` and the like; `unknown` for anything else. */
-export function systemCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 }

@@ -6,6 +6,7 @@
  * can be withdrawn, one is cancelled when all its callers left by interruption, and goes on when one
  * merely ran out of time, so that an answer that comes late still counts. Nobody joins a cancelled run.
  */
+import { untilAborted } from './abort.ts';
 import { KeyturnError } from './errors.ts';
 
 interface Run<T> {
@@ -35,17 +36,7 @@ export class SharedWork<T> {
     if (this.#ended) throw this.#ended;
     const run = this.#runs.get(key) ?? this.#start(key, start);
     run.waiters += 1;
-    const left = Promise.withResolvers<never>();
-    const leave = (): void => {
-      this.#leave(key, run, caller.reason);
-      left.reject(caller.reason);
-    };
-    caller.addEventListener('abort', leave, { once: true });
-    try {
-      return await Promise.race([run.promise, left.promise]);
-    } finally {
-      caller.removeEventListener('abort', leave);
-    }
+    return untilAborted(run.promise, caller, () => this.#leave(key, run, caller.reason));
   }
 
   /** True where a run is there to be joined. */

@@ -6,6 +6,7 @@
  * do so for a bounded time, until a broker answers.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
 import { connectTo } from '../ipc/wire/endpoint.ts';
 import {
@@ -116,7 +117,7 @@ class BrokerConnection implements Connection {
   async request(method: string, params: object = {}, options: RequestOptions = {}): Promise<unknown> {
     options.signal?.throwIfAborted();
     const { answer } = this.#channel.start(method, params);
-    return options.signal ? unlessAborted(answer, options.signal) : answer;
+    return options.signal ? untilAborted(answer, options.signal) : answer;
   }
 
   async getToken(params: TokenGetParams, options: RequestOptions = {}): Promise<TokenResult> {
@@ -198,17 +199,6 @@ function isPassing(error: unknown): boolean {
 function tokenFrom(result: unknown): TokenResult {
   if (isTokenResult(result)) return result;
   throw malformed('token.get');
-}
-
-async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([answer, promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 function closedHere(): Unreachable {

@@ -12,6 +12,7 @@ import { belowFile, hasFileAbove, makeFolder } from '../ipc/wire/endpoint.ts';
 import { type Identity, isIdentity } from '../ipc/wire/wire.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { checkPrivate } from '../base/private-file.ts';
+import { systemCode } from '../base/system-error.ts';
 
 /** Bytes of a key file: an identity takes 150. */
 const maxKeyFileLength = 4096;
@@ -55,7 +56,7 @@ function open(file: string): number {
   try {
     return fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+    if (systemCode(error) === 'ENOENT') {
       throw new KeyturnError('unpaired', `there is no key at ${quoted(file)}`, {
         hint: 'Start the pairing in this program. It shows six digits: compare them with `keyturn pending`, then answer with `keyturn answer ID yes`, or in the window of the app.',
       });
@@ -102,7 +103,7 @@ export function writeKeyFile(file: string, identity: Identity): void {
     fs.writeFileSync(fd, `${JSON.stringify({ clientId, key, brokerId })}\n`);
     fs.fsyncSync(fd);
   } catch (error) {
-    if (fd === undefined && error instanceof Error && 'code' in error && error.code === 'EEXIST') {
+    if (fd === undefined && systemCode(error) === 'EEXIST') {
       throw exists(file);
     }
     // Half a key is worse than none: it would block the next pairing.

@@ -4,6 +4,7 @@
  * Invariant: a key counts only once a hello has succeeded with it, so that is done at once; a key
  * that failed that is taken back. A key file that exists is never replaced.
  */
+import { untilAborted } from '../base/abort.ts';
 import { KeyturnError } from '../base/errors.ts';
 import { connectTo } from '../ipc/wire/endpoint.ts';
 import { after, type Identity, isIdentity, isPairCode, protocolVersion } from '../ipc/wire/wire.ts';
@@ -46,20 +47,16 @@ export async function pair(options: PairOptions): Promise<Identity> {
 async function ask(socketPath: string, options: PairOptions): Promise<Identity> {
   const { socket, endpoint } = await connectTo(socketPath);
   const channel = new Channel(socket);
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(options.signal?.reason);
-  options.signal?.addEventListener('abort', stop, { once: true });
-  if (options.signal?.aborted) stop();
   channel.listen((method, params) => {
     if (method === 'pair.code' && isPairCode(params)) options.onCode(params.code);
   });
   try {
     const params = { versions: [protocolVersion], name: options.name, endpoint };
-    const result = await Promise.race([channel.start('pair', params).answer, aborted]);
+    const { answer } = channel.start('pair', params);
+    const result = await (options.signal ? untilAborted(answer, options.signal) : answer);
     if (isIdentity(result)) return { clientId: result.clientId, key: result.key, brokerId: result.brokerId };
     throw new KeyturnError('handshake_failed', "the broker's answer to the pairing is malformed");
   } finally {
-    options.signal?.removeEventListener('abort', stop);
     // Closing withdraws the card.
     channel.fail(new KeyturnError('interrupted', 'the pairing is over'));
   }

@@ -10,6 +10,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { mutex } from '../../base/mutex.ts';
 import { anyPort, closeListener, documentPort, listenAnywhere, listenOn, portOf } from './port-listener.ts';
 import type { AddressListener } from './port-listener.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
@@ -80,7 +81,8 @@ export interface LoopbackParts {
 export class Loopback {
   readonly #ports = new Map<number, OpenPort>();
   readonly #parts: LoopbackParts;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** Two sign-ins with one port must find the same listener. */
+  readonly #exclusive = mutex();
 
   constructor({ ownerOf = ownerOfBrowser, fixedPort = documentPort }: Partial<LoopbackParts> = {}) {
     this.#parts = { ownerOf, fixedPort };
@@ -93,7 +95,8 @@ export class Loopback {
   async open(redirectUri?: string): Promise<Receiver> {
     if (redirectUri === undefined) return this.openAnywhere(ownPath());
     // Byte for byte as it was registered: the authorization server compares it exactly.
-    return this.#receiver(await this.#inTurn(Number(new URL(redirectUri).port || 80)), redirectUri);
+    const port = Number(new URL(redirectUri).port || 80);
+    return this.#receiver(await this.#exclusive(() => this.#listener(port)), redirectUri);
   }
 
   /** Listens on the fixed port, at a path of its own. Throws `redirect_port_taken`. */
@@ -103,15 +106,8 @@ export class Loopback {
 
   /** Listens for a redirect to this path, on a free port. */
   async openAnywhere(path: string): Promise<Receiver> {
-    const openPort = await this.#inTurn(undefined);
+    const openPort = await this.#exclusive(() => this.#listener(undefined));
     return this.#receiver(openPort, `http://127.0.0.1:${openPort.port}${path}`);
-  }
-
-  /** One after another: two sign-ins with one port must find the same listener. */
-  async #inTurn(port: number | undefined): Promise<OpenPort> {
-    const opened = this.#turn.then(() => this.#listener(port));
-    this.#turn = opened.catch(() => undefined);
-    return opened;
   }
 
   async #listener(wanted: number | undefined): Promise<OpenPort> {

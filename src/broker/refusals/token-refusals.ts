@@ -6,6 +6,7 @@
  * and doubles if the refusals go on. It holds for one program, grant and operation, and in all for one
  * program and grant. It takes no token from anybody: a token in memory is still handed out.
  */
+import { doubled } from '../../base/backoff.ts';
 import type { ClientChallenge } from '../questions/token-request.ts';
 
 /** DESIGN, Numbers: 3 tries in 10 minutes (milliseconds). */
@@ -79,8 +80,8 @@ class Bound {
     if (isQuiet) this.#pauses = 0;
     this.#times = [...this.#times.filter((time) => time > now - countedFor), now].slice(-this.#max);
     if (this.#times.length < this.#max) return;
-    this.until = now + Math.min(firstPause * 2 ** this.#pauses, maxPause);
     this.#pauses += 1;
+    this.until = now + doubled(this.#pauses, firstPause, maxPause);
   }
 }
 

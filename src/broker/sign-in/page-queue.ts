@@ -6,6 +6,7 @@
  * the same endpoint waits for the user to act. After one whose askers all hung up the next waits for a
  * pause, which doubles with each such page, so that hanging up is no way to open a hundred tabs.
  */
+import { untilAborted } from '../../base/abort.ts';
 import { reasonOf } from '../../base/errors.ts';
 import { CardPauses } from '../consent/card-pauses.ts';
 import { pageWithdrawn } from '../refusals/refusals.ts';
@@ -42,7 +43,7 @@ export class PageQueue {
     });
     this.#tail = Promise.race([turn.catch(() => undefined), closed]);
     this.#queued.add(endpoint);
-    await patientWith(before, signal).finally(() => this.#queued.delete(endpoint));
+    await untilAborted(before, signal).finally(() => this.#queued.delete(endpoint));
     try {
       const done = await turn;
       this.#pauses.end(endpoint);
@@ -78,17 +79,5 @@ export class PageQueue {
   userActed(endpoint: string): void {
     this.#failed.delete(endpoint);
     this.#pauses.end(endpoint);
-  }
-}
-
-/** Waits for what comes before; rejects with the signal's reason when it aborts first. */
-export async function patientWith(before: Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
-  const left = Promise.withResolvers<never>();
-  const leave = (): void => left.reject(signal.reason);
-  signal.addEventListener('abort', leave, { once: true });
-  try {
-    await Promise.race([before, left.promise]);
-  } finally {
-    signal.removeEventListener('abort', leave);
   }
 }

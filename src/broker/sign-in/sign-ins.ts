@@ -6,12 +6,13 @@
  * nothing was the last until the user acts, and one that was withdrawn makes the next one wait. When the user
  * signs in, waiting pages for that endpoint are withdrawn.
  */
+import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { ScopeRefused } from '../../oauth/grants/authorization.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Leases } from '../consent/lease.ts';
 import { RefusedPrompts } from './page-options.ts';
-import { PageQueue, patientWith } from './page-queue.ts';
+import { PageQueue } from './page-queue.ts';
 import type { Permissions } from '../records/permission.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { signIn } from './sign-in.ts';
@@ -74,7 +75,7 @@ export class SignIns {
   async automatic(asked: AutomaticSignIn, caller: AbortSignal): Promise<Grant> {
     const key = keyOf(asked.endpoint, asked.account);
     if (!asked.isUnattended && this.#anew.has(key)) {
-      await patientWith(this.#own.get(key), caller);
+      await untilAborted(this.#own.get(key) ?? Promise.resolve(), caller);
       throw needless(asked.endpoint);
     }
     return this.#runs.join(

@@ -14,7 +14,7 @@ import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import type { Reason } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
-import { systemCode } from '../../base/private-file.ts';
+import { systemCode } from '../../base/system-error.ts';
 import { isAbsent, NotStarted } from './no-broker.ts';
 import { say } from '../terminal/output.ts';
 

@@ -7,7 +7,7 @@
  * No server's text reaches the terminal as a command to it: control characters are shown as escapes.
  */
 import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
-import { systemCode } from '../../base/private-file.ts';
+import { systemCode } from '../../base/system-error.ts';
 import { labelOf } from './rule-label.ts';
 
 /**

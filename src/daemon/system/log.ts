@@ -14,6 +14,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
+import { systemCode } from '../../base/system-error.ts';
 
 /** From what must be looked at to what only a search for a fault needs. */
 export const levels = ['error', 'warn', 'info', 'debug'] as const;
@@ -130,6 +131,6 @@ function renameIfThere(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (systemCode(error) !== 'ENOENT') throw error;
   }
 }

@@ -6,6 +6,8 @@
  */
 import { type KeyObject, randomInt } from 'node:crypto';
 
+import { untilAborted } from '../../base/abort.ts';
+import { doubled } from '../../base/backoff.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import type { PeerFacts } from '../peer/peer.ts';
 import type { After } from '../wire/wire.ts';
@@ -70,6 +72,7 @@ export class PairingQueue {
     const cancel = this.#deps.after(cardLifetime, () => late.abort());
     const signal = AbortSignal.any([gone, late.signal]);
     try {
+      // Never waits for an answer that nobody needs any more, even if the asked side ignores its signal.
       const paired = await untilAborted(this.#deps.pair({ ...asker, code, signal }), signal);
       this.#refusals = 0;
       return paired;
@@ -92,21 +95,8 @@ export class PairingQueue {
   #pause(): void {
     const now = this.#deps.now();
     if (now > this.#pausedUntil + maxPause) this.#refusals = 0;
-    this.#pausedUntil = now + Math.min(maxPause, firstPause * 2 ** this.#refusals);
     this.#refusals += 1;
-  }
-}
-
-/** Never waits for an answer that nobody needs any more, even if the asked side ignores its signal. */
-async function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(unanswered());
-  if (signal.aborted) stop();
-  signal.addEventListener('abort', stop);
-  try {
-    return await Promise.race([answer, promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
+    this.#pausedUntil = now + doubled(this.#refusals, firstPause, maxPause);
   }
 }
 

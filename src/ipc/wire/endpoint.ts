@@ -15,6 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError, quoted, shellWord, Unreachable } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { checkPrivate, socketRule } from '../../base/private-file.ts';
+import { systemCode } from '../../base/system-error.ts';
 
 /** Bytes of a socket's path: macOS has room for 104 with the closing NUL, Linux for 108. */
 const maxSocketPathLength = 103;
@@ -97,7 +98,7 @@ function readRecord(record: string): string | undefined {
   try {
     return fs.readFileSync(record, 'utf8').trimEnd();
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (systemCode(error) === 'ENOENT') return undefined;
     throw new KeyturnError('file_unreadable', `${quoted(record)} can't be read`, { cause: error });
   }
 }
@@ -127,7 +128,7 @@ export function makeFolder(folder: string): void {
     makeOne(folder);
   } catch (error) {
     const above = path.dirname(folder);
-    if (errorCode(error) !== 'ENOENT' || above === folder) throw error;
+    if (systemCode(error) !== 'ENOENT' || above === folder) throw error;
     makeFolder(above);
     makeOne(folder);
   }
@@ -137,7 +138,7 @@ function makeOne(folder: string): void {
   try {
     fs.mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
+    if (systemCode(error) !== 'EEXIST') throw error;
   }
 }
 
@@ -199,7 +200,7 @@ export async function listenAt(server: net.Server, socket: string): Promise<stri
     process.umask(mask);
   }
   await listening.catch((error: unknown) => {
-    if (errorCode(error) === 'EADDRINUSE') throw running(socket);
+    if (systemCode(error) === 'EADDRINUSE') throw running(socket);
     throw new KeyturnError('socket_unsafe', `nothing can listen on ${quoted(socket)}`, {
       hint: 'Look at its folder: it must be on a local file system that you may write to.',
       cause: error,
@@ -228,7 +229,7 @@ async function answers(socket: string): Promise<boolean> {
   const probe = net.connect(socket);
   probe.once('connect', () => resolve(true));
   probe.once('error', (error) => {
-    const code = errorCode(error);
+    const code = systemCode(error);
     if (code === 'ECONNREFUSED' || code === 'ENOENT') resolve(false);
     // The queue of a busy broker is full: it lives.
     else if (code === 'EAGAIN') resolve(true);
@@ -280,7 +281,7 @@ function pin(socket: string): number {
   try {
     return fs.openSync(socket, O_PATH | fs.constants.O_NOFOLLOW);
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') throw notThere(socket);
+    if (systemCode(error) === 'ENOENT') throw notThere(socket);
     if (hasFileAbove(error)) throw belowFile(socket);
     throw new Unreachable('broker_unreachable', `${quoted(socket)} can't be opened`, { cause: error });
   }
@@ -309,7 +310,7 @@ async function dial(target: string, shownAs: string): Promise<net.Socket> {
       return await dialOnce(target, shownAs);
     } catch (error) {
       // EAGAIN: the broker lives, and its queue is full (unix(7)); nothing else passes by itself.
-      const isBusy = error instanceof Unreachable && errorCode(error.cause) === 'EAGAIN';
+      const isBusy = error instanceof Unreachable && systemCode(error.cause) === 'EAGAIN';
       if (!isBusy || left === 0) throw error;
       await sleep(tryAgainAfter);
     }
@@ -321,7 +322,7 @@ async function dialOnce(target: string, shownAs: string): Promise<net.Socket> {
   const connection = net.connect(target);
   connection.once('connect', () => resolve(connection));
   connection.once('error', (error) => {
-    const refused = errorCode(error) === 'ECONNREFUSED';
+    const refused = systemCode(error) === 'ECONNREFUSED';
     reject(
       new Unreachable(
         'broker_unreachable',
@@ -350,9 +351,5 @@ export function belowFile(name: string): Unreachable {
 
 /** True for the system's error where a path goes through something that is no folder. */
 export function hasFileAbove(error: unknown): boolean {
-  return errorCode(error) === 'ENOTDIR';
-}
-
-function errorCode(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
+  return systemCode(error) === 'ENOTDIR';
 }

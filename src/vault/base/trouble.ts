@@ -12,9 +12,16 @@ import type { ErrorDetails, Reason } from '../../base/errors.ts';
  * answers. `absent`: no D-Bus, no Secret Service, no module. `crashed`: the helper process died. `full`: the
  * store reads, and refuses to keep. `damaged`: an item, or the whole file, is missing or not readable.
  */
-export type Trouble = 'locked' | 'keychainLocked' | 'waiting' | 'absent' | 'crashed' | 'full' | 'damaged';
+export type VaultTrouble =
+  | 'locked'
+  | 'keychainLocked'
+  | 'waiting'
+  | 'absent'
+  | 'crashed'
+  | 'full'
+  | 'damaged';
 
-const reasonOfTrouble: Readonly<Record<Trouble, Reason>> = {
+const reasonOfTrouble: Readonly<Record<VaultTrouble, Reason>> = {
   locked: 'locked',
   keychainLocked: 'locked',
   waiting: 'locked',
@@ -30,10 +37,10 @@ export interface VaultErrorDetails extends ErrorDetails {
 }
 
 export class VaultError extends KeyturnError {
-  readonly trouble: Trouble;
+  readonly trouble: VaultTrouble;
   readonly item?: string;
 
-  constructor(trouble: Trouble, message: string, { item, ...details }: VaultErrorDetails = {}) {
+  constructor(trouble: VaultTrouble, message: string, { item, ...details }: VaultErrorDetails = {}) {
     super(reasonOfTrouble[trouble], message, details);
     this.trouble = trouble;
     if (item !== undefined) this.item = item;

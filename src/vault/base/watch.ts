@@ -5,11 +5,12 @@
  * Invariants: nothing here asks the vault. What a person has to answer is asked for once; after that
  * automatic calls are refused during a growing pause, and only a person's own act (`lift`) ends it early.
  */
-import type { Trouble } from './trouble.ts';
+import { doubled } from '../../base/backoff.ts';
+import type { VaultTrouble } from './trouble.ts';
 import { VaultError } from './trouble.ts';
 
 /** `unused`: not asked yet. `slow`: answers, and takes long. `new`: no passphrase was ever chosen. */
-export type VaultStateName = 'unused' | 'open' | 'slow' | 'new' | Trouble;
+export type VaultStateName = 'unused' | 'open' | 'slow' | 'new' | VaultTrouble;
 
 export interface VaultState {
   readonly state: VaultStateName;
@@ -34,7 +35,7 @@ const firstPause = 5000;
 const maxPause = 300_000;
 
 /** Troubles that only a person ends, by answering what the keychain asks. */
-const asksPerson: readonly Trouble[] = ['keychainLocked', 'waiting'];
+const asksPerson: readonly VaultTrouble[] = ['keychainLocked', 'waiting'];
 
 export class VaultWatch {
   /** Milliseconds since 1970. */
@@ -104,7 +105,7 @@ export class VaultWatch {
     if (!asksPerson.includes(error.trouble)) return;
     this.#trouble = error;
     this.#pauses += 1;
-    this.#pausedUntil = this.now() + Math.min(firstPause * 2 ** (this.#pauses - 1), maxPause);
+    this.#pausedUntil = this.now() + doubled(this.#pauses, firstPause, maxPause);
     this.#show();
   }
 

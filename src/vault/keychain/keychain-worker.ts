@@ -7,6 +7,7 @@
  * stop every file read; and this process never outlives its broker.
  */
 import { quoted } from '../../base/errors.ts';
+import { mutex } from '../../base/mutex.ts';
 import { shieldProcess } from '../../base/shield.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
 import { requestSchema } from './keychain-messages.ts';
@@ -78,9 +79,10 @@ function say(message: KeychainAnswer): void {
 }
 
 // The first request waits for it. What it can't do the broker's own process can't do either, and says so.
-let line: Promise<unknown> = shieldProcess();
+const exclusive = mutex();
+void exclusive(shieldProcess);
 function hear(message: unknown): void {
-  line = line.then(() => serve(message));
+  void exclusive(() => serve(message));
 }
 if (parentPort) parentPort.on('message', ({ data }) => hear(data));
 else process.on('message', hear);

@@ -12,6 +12,7 @@
  * record the head names counts. A probe changes nothing, and the head passes over it.
  */
 import { z } from 'zod';
+import { mutex } from '../../base/mutex.ts';
 import { unreadable } from './sealed-header.ts';
 import { VaultError } from '../base/trouble.ts';
 import type { Vault } from '../base/vault.ts';
@@ -46,7 +47,7 @@ export class SealedHead {
   /** What the keychain is to name. */
   #newest = '';
   #replacement: string | undefined;
-  #running: Promise<void> = Promise.resolve();
+  readonly #exclusive = mutex();
   #next: Promise<void> | undefined;
 
   constructor(vault: Vault) {
@@ -104,17 +105,13 @@ export class SealedHead {
     await this.#flush();
   }
 
-  /** Whoever comes while one write runs shares the next one. */
+  /** All callers that come while one write runs share the next one. */
   #flush(): Promise<void> {
-    this.#next ??= this.#write();
+    this.#next ??= this.#exclusive(() => {
+      this.#next = undefined;
+      return this.#vault.write(headItem, this.#text());
+    });
     return this.#next;
-  }
-
-  async #write(): Promise<void> {
-    await this.#running.catch(() => undefined);
-    const running = this.#vault.write(headItem, this.#text());
-    [this.#running, this.#next] = [running, undefined];
-    await running;
   }
 
   #text(): string {

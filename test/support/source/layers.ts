@@ -12,14 +12,18 @@ export interface Layer {
 }
 
 /** What both ends of the socket stand on. */
-export const base = ['base/errors.ts', 'base/paths.ts', 'base/private-file.ts'];
+export const base = ['errors', 'system-error', 'abort', 'paths', 'private-file'].map(
+  (name) => `base/${name}.ts`,
+);
 /** Time, and work that waits: functions of a clock that is passed in. */
-const waiting = ['clock', 'backoff', 'shared-work', 'request-deadline', 'repeat', 'mutex'].map(
+const waiting = ['clock', 'backoff', 'shared-work', 'request-deadline', 'repeat', 'mutex', 'abort'].map(
   (name) => `base/${name}.ts`,
 );
 
 /** What keeps secrets, records and rows stands on. */
-const keeping = ['base/errors.ts', 'base/private-file.ts', 'base/mutex.ts', 'base/backoff.ts'];
+const keeping = ['errors', 'system-error', 'private-file', 'mutex', 'backoff'].map(
+  (name) => `base/${name}.ts`,
+);
 
 /** By folder or single file; a file belongs to the longest name that fits. */
 export const layers: Readonly<Record<string, Layer>> = {
@@ -35,7 +39,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'a function of the environment, for both ends of the socket',
   },
   'base/private-file.ts': {
-    mayImport: ['base/errors.ts'],
+    mayImport: ['base/errors.ts', 'base/system-error.ts'],
     packages: [],
     why: 'the one check of modes: both ends of the socket and every keeper of files use it',
   },
@@ -80,7 +84,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'loaded by every local client: no schema library, no native code',
   },
   'ipc/': {
-    mayImport: base,
+    mayImport: [...base, 'base/backoff.ts'],
     packages: ['zod', 'koffi'],
     why: 'carries requests and knows nothing of grants',
   },

@@ -1,0 +1,24 @@
+/** Waiting that an abort ends, whatever becomes of the work. */
+
+/**
+ * What `work` resolves or rejects with; rejects with the signal's reason when it aborts first. The work isn't
+ * stopped. `onAbort` runs in the moment of the abort, before anybody hears of the rejection.
+ */
+export async function untilAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  onAbort: () => void = () => undefined,
+): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => {
+    onAbort();
+    aborted.reject(signal.reason);
+  };
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

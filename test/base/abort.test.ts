@@ -1,0 +1,38 @@
+/** Waiting that an abort ends. */
+import { describe, expect, it } from 'vitest';
+import { untilAborted } from '../../src/base/abort.ts';
+
+const reason = new Error('the caller left');
+
+describe('waiting until an abort', () => {
+  it('gives the result of work that ends first', async () => {
+    const caller = new AbortController();
+    expect(await untilAborted(Promise.resolve('done'), caller.signal)).toBe('done');
+    const failed = untilAborted(Promise.reject(new Error('broken')), caller.signal);
+    await expect(failed).rejects.toThrow('broken');
+  });
+
+  it('rejects with the reason of the abort, though the work never ends', async () => {
+    const caller = new AbortController();
+    const waiting = untilAborted(new Promise(() => undefined), caller.signal);
+    caller.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+  });
+
+  it('rejects at once where the signal had aborted before', async () => {
+    await expect(untilAborted(new Promise(() => undefined), AbortSignal.abort(reason))).rejects.toBe(reason);
+  });
+
+  it('calls back in the moment of the abort, and not after the work has ended', async () => {
+    const seen: string[] = [];
+    const early = new AbortController();
+    const waiting = untilAborted(new Promise(() => undefined), early.signal, () => seen.push('early'));
+    early.abort(reason);
+    expect(seen).toEqual(['early']);
+    await expect(waiting).rejects.toBe(reason);
+    const late = new AbortController();
+    await untilAborted(Promise.resolve(), late.signal, () => seen.push('late'));
+    late.abort(reason);
+    expect(seen).toEqual(['early']);
+  });
+});
