@@ -14,7 +14,7 @@ import { prepareFolders } from '../src/daemon/home/home.ts';
 import { fileLog } from '../src/daemon/system/log.ts';
 import type { Log } from '../src/daemon/system/log.ts';
 import { KeyturnError } from '../src/base/errors.ts';
-import { methods, notifications } from '../src/ipc/protocol/protocol.ts';
+import { methods, notifications } from '../src/ipc/protocol/methods.ts';
 import { homePaths } from '../src/base/paths.ts';
 import type { HomePaths } from '../src/base/paths.ts';
 import { refuseExposure, shieldDesktop } from '../src/base/shield.ts';

@@ -135,7 +135,7 @@ describe('the layers', () => {
     const loaded = [...staticClosure(tree, 'client/index.ts')].filter((file) => tree.has(file));
     expect(loaded.filter((file) => !/^(client|ipc\/wire)\//.test(file) && !base.includes(file))).toEqual([]);
     expect(loaded).toContain('ipc/wire/wire.ts');
-    expect(loaded).not.toContain('ipc/protocol/protocol.ts');
+    expect(loaded).not.toContain('ipc/protocol/methods.ts');
   });
 });
 
@@ -331,10 +331,10 @@ describe('the checker', () => {
     ['a static import against the order', 'oauth/a.ts', "import { b } from '../broker/b.ts';"],
     ['an import of a type against the order', 'oauth/a.ts', "import type { B } from '../broker/b.ts';"],
     ['a type named in place', 'oauth/a.ts', "let b: import('../broker/b.ts').B;"],
-    ['a dynamic import against the order', 'client/a.ts', "await import('../ipc/protocol/protocol.ts');"],
-    ['a re-export against the order', 'client/a.ts', "export { b } from '../ipc/protocol/protocol.ts';"],
+    ['a dynamic import against the order', 'client/a.ts', "await import('../ipc/protocol/methods.ts');"],
+    ['a re-export against the order', 'client/a.ts', "export { b } from '../ipc/protocol/methods.ts';"],
     ['a re-export of everything', 'client/a.ts', "export * from '../daemon/b.ts';"],
-    ['the wire reaching for a schema', 'ipc/wire/wire.ts', "import { b } from '../protocol/protocol.ts';"],
+    ['the wire reaching for a schema', 'ipc/wire/wire.ts', "import { b } from '../protocol/methods.ts';"],
     ['the wire reaching for a package', 'ipc/wire/framing.ts', "import { z } from 'zod';"],
     ['a package in the client library', 'client/a.ts', "import { z } from 'zod/mini';"],
     ['a server role in the daemon', 'daemon/a.ts', "await import('../../demo/servers/b.ts');"],

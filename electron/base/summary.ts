@@ -6,7 +6,7 @@
  */
 import type * as z from 'zod';
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
-import { methods } from '../../src/ipc/protocol/protocol.ts';
+import { methods } from '../../src/ipc/protocol/methods.ts';
 
 const grants = methods['grant.list'].result;
 const interactions = methods['interaction.list'].result;

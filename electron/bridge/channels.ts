@@ -5,12 +5,12 @@
  * (a client secret, a passphrase, a pasted address) goes to the main process and never comes back.
  */
 import * as z from 'zod';
-import { methods } from '../../src/ipc/protocol/protocol.ts';
+import { methods } from '../../src/ipc/protocol/methods.ts';
 import { longest } from '../../src/ipc/wire/wire.ts';
 
 const empty = z.object({});
 
-/** An id as ipc/protocol/protocol.ts has them; the main process asks the broker whether there is such a thing. */
+/** An id as ipc/protocol/methods.ts has them; the main process asks the broker whether there is such a thing. */
 const id = z.string().min(1).max(128);
 
 /**

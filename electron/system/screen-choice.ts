@@ -5,7 +5,7 @@
  * there counts too, until the person chooses anew.
  */
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
-import { methods } from '../../src/ipc/protocol/protocol.ts';
+import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { PreferenceFile } from './preferences.ts';
 
 export class ScreenChoice {

@@ -5,7 +5,7 @@
  * passed the channel's schema.
  */
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
-import { methods } from '../../src/ipc/protocol/protocol.ts';
+import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { ChannelName, ShownPreferences } from '../bridge/channels.ts';
 import { channels } from '../bridge/channels.ts';
 import type { WindowHandlers } from './ipc.ts';

@@ -26,7 +26,6 @@ import { assemble, clock, openRecords } from './assembly.ts';
 import { Approvals } from './methods/approvals.ts';
 import { ClientProcesses } from './clients/client-processes.ts';
 import type { Records } from './assembly.ts';
-import { widensHere } from './settings/closed-desk.ts';
 import { inProcessOwner } from './in-process-owner.ts';
 import type { InProcessOwner } from './in-process-owner.ts';
 import { Shutdown } from './shutdown.ts';
@@ -41,7 +40,7 @@ import { removeKeyFiles } from './home/key-files.ts';
 import { Keys } from './vault/keys.ts';
 import { clearLeftovers } from './home/leftovers.ts';
 import { VaultLock } from './vault/vault-lock.ts';
-import type { Level, Log, WriteLog } from './system/log.ts';
+import type { Level, Log } from './system/log.ts';
 import { dispatch } from './methods/dispatch.ts';
 import type { Services } from './methods/services.ts';
 import { enterRegistration } from './methods/registration-entry.ts';
@@ -244,16 +243,8 @@ async function serve(built: Built, keys: Keys): Promise<Daemon> {
   const services = servicesOf(built, shutdown, () => door.server);
   const socket = prepareSocket(home.paths, options.env);
   // The person's own windows are not asked: they have a guard of their own.
-  const answer = answering(log.write, {
-    services: { ...services, signIns: windowAccess },
-    vaultLock,
-    shutdown,
-  });
-  const answerCommands = answering(log.write, {
-    services: { ...services, ...approvalsOf(built, services) },
-    vaultLock,
-    shutdown,
-  });
+  const answer = dispatchTo({ ...services, signIns: windowAccess });
+  const answerCommands = dispatchTo({ ...services, ...approvalsOf(built, services) });
   const { homeId } = home;
   door.server = await listen(options, { answer: answerCommands, keys, vaultLock }, { socket, homeId });
   void repeatEvery(clock, lookPeriod, () => revocations.look(), ticking.signal);
@@ -317,8 +308,8 @@ function servicesOf(built: Built, shutdown: Shutdown, server: ServerNow): Servic
     settings: book,
     processes: new ClientProcesses((ended) => broker.consent.endRun(ended)),
     signIns: socketAccess(() => parts.isDesk),
-    refuseMismatch: () => homeCheck.refuseMismatch(),
-    ...openDeskOf(built),
+    homeCheck,
+    shutdown,
     // A memory vault has no records of its own to verify.
     verifyRecords: () => homeCheck.verify().then(() => authority.verify()),
     status: () => statusOf({ home, book, parts, records, trail, log, vaultLock, homeCheck, unshielded }),
@@ -329,6 +320,10 @@ function servicesOf(built: Built, shutdown: Shutdown, server: ServerNow): Servic
     },
     subscribe: (caller) => subscribers.add(caller),
     changed: () => subscribers.tell('status.changed'),
+    noteFailure: (method, error) => {
+      vaultLock.noted(error);
+      if (!(error instanceof KeyturnError)) log.write(fault(method, error), 'error');
+    },
     closeConnectionsOf: (clientId) => server()?.closeConnectionsOf(clientId),
     removeKeyOf: (clientId) => removeKeyFiles(home.paths, { clientId, brokerId: home.homeId }),
     register: (params) => enterRegistration(parts, params),
@@ -341,16 +336,6 @@ function servicesOf(built: Built, shutdown: Shutdown, server: ServerNow): Servic
       await shutdown.drain();
       // After the answer: it leaves with the connection's last bytes.
       setImmediate(() => void shutdown.finish());
-    },
-  };
-}
-
-/** Nothing at a desk: there the person is asked. */
-function openDeskOf({ options, broker, homeCheck }: Built): Pick<Services, 'requireOpenDesk'> {
-  if (options.desk) return {};
-  return {
-    requireOpenDesk: async (method, params) => {
-      if (widensHere(broker, method, params)) await homeCheck.requireOpen();
     },
   };
 }
@@ -370,27 +355,10 @@ function approvalsOf(
   return { approve: (caller, method, params) => approvals.require(caller, method, params) };
 }
 
-interface Answering {
-  readonly services: Services;
-  readonly vaultLock: VaultLock;
-  readonly shutdown: Shutdown;
-}
-
-/** Whoever ends the broker waits for the other requests, and must not wait for itself. */
-const endsBroker: ReadonlySet<string> = new Set(['daemon.stop', 'home.reset']);
-
-/** Answers requests, whoever's they are, and notes a fault of ours in the log. */
-function answering(log: WriteLog, { services, vaultLock, shutdown }: Answering): ServerDeps['dispatch'] {
-  return (caller, method, params) => {
-    const request = (): Promise<unknown> => dispatch(services, caller, method, params);
-    const answer = endsBroker.has(method) ? request() : shutdown.run(request);
-    return answer.catch((error: unknown) => {
-      vaultLock.noted(error);
-      if (!(error instanceof KeyturnError)) log(fault(method, error), 'error');
-      throw error;
-    });
-  };
-}
+const dispatchTo =
+  (services: Services): ServerDeps['dispatch'] =>
+  (caller, method, params) =>
+    dispatch(services, caller, method, params);
 
 interface Served {
   readonly answer: ServerDeps['dispatch'];

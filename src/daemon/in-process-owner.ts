@@ -5,8 +5,8 @@
  * window has no use for one.
  */
 import { KeyturnError } from '../base/errors.ts';
-import { methods } from '../ipc/protocol/protocol.ts';
-import type { MethodName } from '../ipc/protocol/protocol.ts';
+import { methods } from '../ipc/protocol/methods.ts';
+import type { MethodName } from '../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../ipc/server/server.ts';
 import { ownerId } from '../ipc/wire/wire.ts';
 import type { EndParams, PermissionParams } from './clients/widening.ts';

@@ -14,7 +14,7 @@ import type { Grant } from '../broker/records/grant.ts';
 import { registrationVaultId } from '../broker/records/registrations.ts';
 import { abandonRevocation, isPending, revokeGrant } from '../broker/revocation/revoker.ts';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
-import type { ParamsOf, ResultOf } from '../ipc/protocol/protocol.ts';
+import type { ParamsOf, ResultOf } from '../ipc/protocol/methods.ts';
 import { receiptAnswer } from './methods/answers.ts';
 import type { Records } from './assembly.ts';
 import { anchorItem } from './vault/audit-trail.ts';

@@ -1,7 +1,7 @@
 /** What `status` answers: the broker and its home, with what is wrong. Nothing of it is secret. */
 import type { BrokerParts } from '../broker/parts.ts';
 import type { RecordStore } from '../store/record-store.ts';
-import type { ResultOf } from '../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../ipc/protocol/methods.ts';
 import { clocksAnswer } from './methods/answers.ts';
 import type { Records } from './assembly.ts';
 import type { AuditTrail } from './vault/audit-trail.ts';

@@ -12,7 +12,7 @@ import type { Master } from '../../src/daemon/vault/master.ts';
 import { askAboutSettings } from '../../src/daemon/settings/settings-question.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { PairingQueue } from '../../src/ipc/server/pairing.ts';
-import { methods } from '../../src/ipc/protocol/protocol.ts';
+import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { Caller } from '../../src/ipc/server/server.ts';
 import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
 import { type Rig, refusal, turnOfEvents } from '../broker/rig.ts';

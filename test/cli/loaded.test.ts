@@ -28,7 +28,7 @@ it('keyturn token loads its own statement and no other command, no help and no p
   const loaded = loadedBy('token', 'no-url');
   expect(loaded.filter((file) => file.startsWith('cli/commands/'))).toEqual(['cli/commands/token.ts']);
   expect(loaded).not.toContain('cli/terminal/help.ts');
-  expect(loaded).not.toContain('ipc/protocol/protocol.ts');
+  expect(loaded).not.toContain('ipc/protocol/methods.ts');
   expect(loaded.filter((file) => file.includes('node_modules'))).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 /** A broker at which a person sits: what commands want to widen waits for their yes. Real commands, real broker, the owner in-process. */
 import { describe, expect, it } from 'vitest';
-import { effects } from '../../src/ipc/protocol/effects.ts';
+import { methods } from '../../src/ipc/protocol/methods.ts';
 import { openDesk } from '../support/homes/desk-home.ts';
 import { newHome, until } from '../support/home.ts';
 import { connected, library } from '../support/processes/program.ts';
@@ -158,7 +158,9 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
 
 describe('the owner’s key at a desk', () => {
   it('widens nothing by itself: each such method has its card, with no secret on it', async () => {
-    const all = Object.entries(effects).flatMap(([method, effect]) => (effect === 'widens' ? [method] : []));
+    const all = Object.entries(methods).flatMap(([method, { effect }]) =>
+      effect === 'widens' ? [method] : [],
+    );
     expect(all.toSorted()).toEqual([...Object.keys(widening), 'interaction.answer'].toSorted());
     const { line, owner, cards, card, answer } = await openDesk(newHome());
     await owner.call('permission.set', { client: 'cli', resource: denied, decision: 'deny' });

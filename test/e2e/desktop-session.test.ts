@@ -72,7 +72,7 @@ it.each([
   'unixexec:path=/bin/sh,argv1=-c',
   'unix:path=relative',
 ])('never hands over or takes an address like %s', async (DBUS_SESSION_BUS_ADDRESS) => {
-  const { methods } = await import('../../src/ipc/protocol/protocol.ts');
+  const { methods } = await import('../../src/ipc/protocol/methods.ts');
   const params = { session: { DBUS_SESSION_BUS_ADDRESS } };
   expect(methods['vault.unlock'].params.safeParse(params).success).toBe(false);
 });

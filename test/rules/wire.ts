@@ -49,7 +49,9 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     get settings() {
       return missing();
     },
-    refuseMismatch: () => undefined,
+    homeCheck: { refuseMismatch: () => undefined, requireOpen: () => Promise.resolve() },
+    shutdown: { run: (request) => request() },
+    noteFailure: () => undefined,
     verifyRecords: () => broker.parts.registrations.verify(),
     processes: new ClientProcesses(() => undefined),
     signIns: socketAccess(() => broker.parts.isDesk),

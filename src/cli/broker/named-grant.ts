@@ -3,7 +3,7 @@
  * what a name is and lists what is near.
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
-import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { grantFrom } from '../terminal/arguments.ts';
 import { call } from './request.ts';

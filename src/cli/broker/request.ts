@@ -5,7 +5,7 @@
  */
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import type { z } from 'zod';
-import type { MethodName, methods, ParamsOf } from '../../ipc/protocol/protocol.ts';
+import type { MethodName, methods, ParamsOf } from '../../ipc/protocol/methods.ts';
 import type { Connection } from '../../client/connection.ts';
 import { deskCapability } from '../../ipc/wire/wire.ts';
 import { connect, throughTakeover } from './connection.ts';
@@ -21,7 +21,7 @@ export async function call<M extends MethodName>(
   method: M,
   params: ParamsOf<M>,
 ): Promise<Answer<M>> {
-  const { isWidening } = await import('../../ipc/protocol/effects.ts');
+  const { isWidening } = await import('../../ipc/protocol/methods.ts');
   // Where a person sits at the broker, that person has to say yes first.
   const mayAsk = connection.capabilities.includes(deskCapability) && isWidening(method);
   try {
@@ -35,7 +35,7 @@ export async function call<M extends MethodName>(
 const waits = 'keyturn: the question waits in Keyturn’s window.';
 
 async function checked<M extends MethodName>(method: M, answer: unknown): Promise<Answer<M>> {
-  const { methods } = await import('../../ipc/protocol/protocol.ts');
+  const { methods } = await import('../../ipc/protocol/methods.ts');
   const parsed = methods[method].result.safeParse(answer);
   // The schema looked up by M parses to M's answer; the compiler can't follow the lookup.
   if (parsed.success) return parsed.data as Answer<M>;

@@ -5,7 +5,7 @@ import { call, interruptible } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import type { Connection } from '../../client/connection.ts';
 import { connectAsOwner } from '../../client/connect.ts';
-import type { ParamsOf } from '../../ipc/protocol/protocol.ts';
+import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { connect, throughTakeover } from '../broker/connection.ts';
 import { pasteAddress } from '../broker/paste.ts';
 import { printJson } from '../terminal/output.ts';

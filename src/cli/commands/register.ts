@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { exitCodes, quoted } from '../../base/errors.ts';
-import type { ParamsOf } from '../../ipc/protocol/protocol.ts';
+import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -122,7 +122,7 @@ async function enter(entry: ParamsOf<'registration.set'>): Promise<void> {
 /** The wire's own schema says whether the words given are ones it knows. */
 async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'registration.set'>> {
   const keyFile = values['private-key'];
-  const { methods } = await import('../../ipc/protocol/protocol.ts');
+  const { methods } = await import('../../ipc/protocol/methods.ts');
   const parsed = methods['registration.set'].params.safeParse({
     issuer,
     clientId: values['client-id'],

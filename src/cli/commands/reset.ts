@@ -10,7 +10,7 @@ import { takeLock } from '../../daemon/home/single-instance.ts';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import type { HomePaths } from '../../base/paths.ts';
-import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Connection } from '../../client/connection.ts';
 import { brokerEnded } from '../broker/broker-end.ts';
 import { call } from '../broker/request.ts';

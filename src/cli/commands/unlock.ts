@@ -1,7 +1,7 @@
 /** `keyturn unlock`: opens the vault, by its passphrase or by the keychain's own question. */
 import type { Connection } from '../../client/connection.ts';
 import { exitCodes } from '../../base/errors.ts';
-import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { call, interruptible } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect } from '../broker/connection.ts';

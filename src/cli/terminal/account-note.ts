@@ -1,6 +1,6 @@
 /** As whom a program works at a server, said once it was allowed: nobody named an account then. */
 import { quoted } from '../../base/errors.ts';
-import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 
 type Clients = ResultOf<'client.list'>['clients'];

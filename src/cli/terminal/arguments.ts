@@ -103,7 +103,7 @@ export function scopeFrom(text: string | undefined): { readonly scope?: string }
 
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
-/** Seconds: what the wire takes (ipc/protocol/protocol.ts). Nobody waits longer than a day. */
+/** Seconds: what the wire takes (ipc/protocol/methods.ts). Nobody waits longer than a day. */
 const maxWait = units.d;
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */

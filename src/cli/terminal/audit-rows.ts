@@ -1,5 +1,5 @@
 /** Rows of the audit log as a table for a person. */
-import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { printTable, say, when } from './output.ts';
 
 type Row = ResultOf<'audit.tail'>['rows'][number];

@@ -1,5 +1,5 @@
 /** Receipts of revocations in words: what became of the tokens of a grant that was ended. */
-import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { when } from './output.ts';
 
 type Receipt = ResultOf<'grant.revoke'>['revoked'][number];

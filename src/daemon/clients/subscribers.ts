@@ -1,5 +1,5 @@
 /** Connections that are told when a list should be read again. Only the owner's: what changed isn't said. */
-import type { notifications } from '../../ipc/protocol/protocol.ts';
+import type { notifications } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 
 export class Subscribers {

@@ -11,7 +11,7 @@ import { grantsOfAccount } from '../../broker/consent/grant-choice.ts';
 import { namesGrant } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import type { ParamsOf } from '../../ipc/protocol/protocol.ts';
+import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
 
 export type PermissionParams = ParamsOf<'permission.set'>;

@@ -20,7 +20,7 @@ import type { SignInDetails } from '../../broker/questions/starter.ts';
 import type { Receipt } from '../../broker/revocation/revoker.ts';
 import type { Token } from '../../broker/questions/token-request.ts';
 import { isInterpreter } from '../../ipc/peer/program.ts';
-import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
 import { spelled } from '../system/spelling.ts';

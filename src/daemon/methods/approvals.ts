@@ -13,12 +13,11 @@ import { requestDeadline, DeadlineExceeded } from '../../base/request-deadline.t
 import type { Broker } from '../../broker/broker.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { isWidening } from '../../ipc/protocol/effects.ts';
-import type { MethodName } from '../../ipc/protocol/protocol.ts';
+import type { MethodName, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
-import { approvalRequestFor } from './approval-request.ts';
-import type { ApprovalRequestParts } from './approval-request.ts';
+import { approvalRequestFor } from './widening-methods.ts';
+import type { ApprovalRequestParts } from './widening-methods.ts';
 import { permissionChange } from '../clients/widening.ts';
 import type { PermissionChange, PermissionParams } from '../clients/widening.ts';
 
@@ -44,8 +43,11 @@ export class Approvals {
    * Throws what the method would throw for them, `consent_denied`, `rate_limited`, and `interrupted` when the
    * command went away.
    */
-  async require(caller: Caller, method: MethodName, params: unknown): Promise<PermissionChange | undefined> {
-    if (!isWidening(method)) return undefined;
+  async require(
+    caller: Caller,
+    method: WideningMethod,
+    params: unknown,
+  ): Promise<PermissionChange | undefined> {
     const request = approvalRequestFor(this.#parts, method, params);
     const change = permissionChangeOf(this.#parts.broker, method, params);
     if (!request) return change;

@@ -1,13 +1,12 @@
 /**
- * The methods of the wire, each bound to the broker: one table, one line of sight from name to deed.
+ * One request, from the method's name to its handler: every guard that can refuse it stands here, in order.
  *
- * Invariant: params come from their schema, the permit stands beside each method in ipc/protocol/protocol.ts
- * and is checked here before anything runs, and no answer but `token.get` holds a secret.
+ * Invariant: nothing runs before all guards of the method's row (ipc/protocol/methods.ts) have passed. Handlers get params
+ * as their schema gave them. No answer but that of `token.get` holds a secret.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { isChange } from '../../ipc/protocol/effects.ts';
-import { isMethod, methods } from '../../ipc/protocol/protocol.ts';
-import type { MethodName } from '../../ipc/protocol/protocol.ts';
+import { changesLists, isMethod, isWidening, methodRow, methods } from '../../ipc/protocol/methods.ts';
+import type { MethodName } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { Handlers, Services } from './services.ts';
 import { clientMethods } from './client.ts';
@@ -17,24 +16,8 @@ import { registrationMethods } from './registration.ts';
 import { resetMethods } from './reset.ts';
 import { tokenMethods } from './token.ts';
 import { vaultMethods } from './vault.ts';
-import { servedAnyway } from '../settings/mismatched-home.ts';
+import { widensAtClosedDesk } from './widening-methods.ts';
 import type { PermissionChange } from '../clients/widening.ts';
-
-/**
- * What the owner does by records that count. The rest of the owner's methods list and end, and must work
- * while the vault is locked; one that is forgotten here is refused, because unverified records throw.
- */
-const usingRecords: ReadonlySet<MethodName> = new Set<MethodName>([
-  'token.get',
-  'permission.release',
-  'client.remove',
-  'permission.set',
-  'permission.end',
-  'registration.set',
-  'registration.remove',
-  'override.set',
-  'login.start',
-]);
 
 const handlers: Handlers = {
   ...tokenMethods,
@@ -46,12 +29,6 @@ const handlers: Handlers = {
   ...resetMethods,
 };
 
-/** What a local client does instead. */
-const ownersHints: Partial<Record<MethodName, string>> = {
-  'grant.revoke':
-    'Other programs may use the grant. permission.release ends this program’s own permission; the person revokes with: keyturn revoke RESOURCE',
-};
-
 /** Answers one authenticated request. Throws KeyturnError with a stable reason. */
 export async function dispatch(
   services: Services,
@@ -59,41 +36,66 @@ export async function dispatch(
   method: string,
   params: unknown,
 ): Promise<unknown> {
-  if (!isMethod(method)) {
-    throw new KeyturnError('method_not_found', `There is no method ${quoted(method)}.`, {
-      hint: 'docs/wire.md lists the methods; the other side may be newer.',
-    });
+  const request = (): Promise<unknown> => answer(services, caller, method, params);
+  const stopsBroker = isMethod(method) && methodRow(method).stopsBroker === true;
+  try {
+    // Once the broker stops, nothing begins that it would not wait for.
+    return await (stopsBroker ? request() : services.shutdown.run(request));
+  } catch (error) {
+    services.noteFailure(method, error);
+    throw error;
   }
-  if (methods[method].who === 'owner' && caller.role !== 'owner') {
-    throw new KeyturnError('not_permitted', `${method} is for the owner of this home.`, {
-      hint: ownersHints[method] ?? 'Use the keyturn command.',
-    });
-  }
-  if (!servedAnyway.has(method)) services.refuseMismatch();
+}
+
+async function answer(services: Services, caller: Caller, method: string, params: unknown): Promise<unknown> {
+  if (!isMethod(method)) throw unknownMethod(method);
+  const { who, clientHint, inMismatchedHome, usesRecords } = methodRow(method);
+  // No program acts as the owner.
+  if (who === 'owner' && caller.role !== 'owner') throw forOwner(method, clientHint);
+  // Nothing is served or adopted in a home that may belong to another vault.
+  if (!inMismatchedHome) services.homeCheck.refuseMismatch();
+  // No program gets anything while the vault is locked.
   services.vaultLock.admit(caller, method);
-  const parsed = methods[method].params.safeParse(params ?? {});
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new KeyturnError(
-      'invalid_request',
-      `${method}: ${quoted(issue?.path.join('.') ?? '')}: ${issue?.message ?? 'bad value'}.`,
-      {
-        hint: 'docs/wire.md shows what the method takes.',
-      },
-    );
+  const checked = checkedParams(method, params);
+  // No permission, program or rule counts that something else wrote into the files. A local client always goes by them.
+  if (caller.role !== 'owner' || usesRecords) await services.verifyRecords();
+  // At a closed desk nobody gets more than they have: nobody could be asked.
+  if (!services.broker.parts.isDesk && widensAtClosedDesk(services.broker, method, checked)) {
+    await services.homeCheck.requireOpen();
   }
-  // A local client sees and gets by its permissions alone.
-  if (caller.role !== 'owner' || usingRecords.has(method)) await services.verifyRecords();
-  await services.requireOpenDesk?.(method, parsed.data);
-  const approved = await services.approve?.(caller, method, parsed.data);
+  // At a desk no command gives more before the person said yes.
+  const approved = isWidening(method) ? await services.approve?.(caller, method, checked) : undefined;
   // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
-  const handler = handlers[method] as (
-    services: Services,
-    caller: Caller,
-    params: unknown,
-    approved: PermissionChange | undefined,
-  ) => unknown;
-  const answer = await handler(services, caller, parsed.data, approved);
-  if (isChange(method)) services.changed();
-  return answer;
+  const handler = handlers[method] as AnyHandler;
+  const result = await handler(services, caller, checked, approved);
+  if (changesLists(method)) services.changed();
+  return result;
+}
+
+type AnyHandler = (
+  services: Services,
+  caller: Caller,
+  params: unknown,
+  approved: PermissionChange | undefined,
+) => unknown;
+
+function checkedParams(method: MethodName, params: unknown): unknown {
+  const parsed = methods[method].params.safeParse(params ?? {});
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new KeyturnError(
+    'invalid_request',
+    `${method}: ${quoted(issue?.path.join('.') ?? '')}: ${issue?.message ?? 'bad value'}.`,
+    { hint: 'docs/wire.md shows what the method takes.' },
+  );
+}
+
+function unknownMethod(method: string): KeyturnError {
+  return new KeyturnError('method_not_found', `There is no method ${quoted(method)}.`, {
+    hint: 'docs/wire.md lists the methods; the other side may be newer.',
+  });
+}
+
+function forOwner(method: string, hint = 'Use the keyturn command.'): KeyturnError {
+  return new KeyturnError('not_permitted', `${method} is for the owner of this home.`, { hint });
 }

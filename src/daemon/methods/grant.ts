@@ -4,7 +4,7 @@ import { reaches } from '../../broker/consent/grant-choice.ts';
 import type { Grant } from '../../broker/records/grant.ts';
 import { revokeGrant } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { explanationAnswer, grantAnswer, receiptAnswer } from './answers.ts';

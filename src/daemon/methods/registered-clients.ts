@@ -10,7 +10,7 @@ import type { Grant } from '../../broker/records/grant.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { RegistrationRecord } from '../../broker/records/registrations.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
-import type { ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { longest } from '../../ipc/wire/wire.ts';
 
 type Registered = ResultOf<'registration.list'>['registrations'][number];

@@ -9,7 +9,7 @@ import { freshRedirect } from '../../broker/loopback/loopback.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { RegistrationRecord } from '../../broker/records/registrations.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { clientAuthentication } from '../../oauth/client/client-authentication.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';

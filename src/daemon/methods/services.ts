@@ -1,11 +1,12 @@
 /** What the methods of the wire need besides the broker, and the form that each of them has. */
 import type { Broker } from '../../broker/broker.ts';
 import { cliClientId } from '../../broker/records/local-client.ts';
-import type { MethodName, ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { MethodName, ParamsOf, ResultOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
 import type { AuditTrail } from '../vault/audit-trail.ts';
 import type { VaultLock } from '../vault/vault-lock.ts';
+import type { HomeCheck } from '../settings/home-check.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SignInAccess } from '../clients/sign-in-access.ts';
 import type { PermissionChange } from '../clients/widening.ts';
@@ -18,8 +19,9 @@ export interface Services {
   readonly signIns: SignInAccess;
   readonly vaultLock: Pick<VaultLock, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
   readonly trail: Pick<AuditTrail, 'tail' | 'verify' | 'about'>;
-  /** Throws why nothing is served, where the home is a strange one (mismatched-home.ts). */
-  readonly refuseMismatch: () => void;
+  readonly homeCheck: Pick<HomeCheck, 'refuseMismatch' | 'requireOpen'>;
+  /** Runs a request, unless the broker is about to stop (shutdown.ts). */
+  readonly shutdown: { run<T>(request: () => Promise<T>): Promise<T> };
   /** Before records of the home confer anything. Throws what the vault throws; does nothing once it has succeeded. */
   verifyRecords(): Promise<void>;
   status(): ResultOf<'status'>;
@@ -31,19 +33,19 @@ export interface Services {
   register(params: ParamsOf<'registration.set'>): Promise<ResultOf<'registration.set'>>;
   /** Ends every grant and empties the vault; the files are for others to remove, once the daemon has stopped. */
   reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;
-  /** Something was changed: whoever shows it reads it again. */
+  /** Something was changed: the lists that show it are read again. */
   changed(): void;
+  /** A request was refused, or failed by a fault of ours. */
+  noteFailure(method: string, error: unknown): void;
   /**
-   * The person's word where one is needed; absent: none is. Rejects where there is none. Resolves for `permission.set`
-   * with what it was about, card or not: nothing else may be set.
+   * Asks the person at a desk about a command; absent: nobody sits there, and none is asked. Rejects without a yes.
+   * Resolves for `permission.set` with what the card was about: nothing else may be set.
    */
   readonly approve?: (
     caller: Caller,
-    method: MethodName,
+    method: WideningMethod,
     params: unknown,
   ) => Promise<PermissionChange | undefined>;
-  /** Rejects what widens in the home of a desk whose app doesn't run (closed-desk.ts); absent at a desk. */
-  readonly requireOpenDesk?: (method: MethodName, params: unknown) => Promise<void>;
   /** Resolves when every rotated token is in the vault; the socket closes once the answer has left. */
   stop(): Promise<void>;
 }

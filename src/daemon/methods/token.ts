@@ -33,7 +33,7 @@ export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permis
   },
 
   'token.reject': ({ broker }, caller, params) => {
-    // protocol.ts refuses a request that names neither or both.
+    // The schema refuses a request that names neither or both.
     const token =
       params.tokenId === undefined ? { accessToken: params.access_token ?? '' } : { tokenId: params.tokenId };
     // Only a 401 says that the token itself is bad; a 403 wants another scope, not another token.

@@ -7,7 +7,6 @@
  * lacks that secret says so itself (master.ts).
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { MethodName } from '../../ipc/protocol/protocol.ts';
 import { provenFile } from '../home/home-traces.ts';
 import type { Home } from '../home/home.ts';
 import type { Settings } from './settings.ts';
@@ -57,15 +56,3 @@ function strange(what: string): KeyturnError {
       'the broker again. For another vault use another KEYTURN_HOME. `keyturn reset --yes` ends this home.',
   });
 }
-
-/** What a strange home still answers: what only shows, and what ends it. */
-export const servedAnyway: ReadonlySet<MethodName> = new Set<MethodName>([
-  'status',
-  'subscribe',
-  'settings.get',
-  'interaction.list',
-  'audit.tail',
-  'audit.verify',
-  'daemon.stop',
-  'home.reset',
-]);

@@ -7,7 +7,7 @@
  */
 import type { BrokerParts } from '../../broker/parts.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { HomeCheck } from './home-check.ts';
 import type { Home } from '../home/home.ts';
 import type { CheckedSetting, SettingsBook } from './settings-book.ts';

@@ -6,7 +6,7 @@
  * this run's environment, which a broker that the user starts takes as it is.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Difference } from './confirmed-settings.ts';
 import { didYouMean } from './near-name.ts';
 import {

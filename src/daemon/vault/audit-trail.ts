@@ -11,7 +11,7 @@ import type { StoredRow } from '../../audit/audit-row.ts';
 import { AuditFile } from '../../audit/audit.ts';
 import { verifyAudit } from '../../audit/audit-verify.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import type { ResultOf } from '../../ipc/protocol/protocol.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { WriteLog } from '../system/log.ts';

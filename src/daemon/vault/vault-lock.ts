@@ -10,8 +10,8 @@ import { Backoff } from '../../base/backoff.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
-import { methods } from '../../ipc/protocol/protocol.ts';
-import type { MethodName, ParamsOf, ResultOf } from '../../ipc/protocol/protocol.ts';
+import { methodRow } from '../../ipc/protocol/methods.ts';
+import type { MethodName, ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { lockedVault } from '../../vault/gate.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
@@ -21,21 +21,6 @@ import type { Settings } from '../settings/settings.ts';
 
 /** Milliseconds for a person to find the keychain's question and type a password. */
 const personTimeout = 120_000;
-
-/** What only looks: a tray that shows the state must not keep the vault open. */
-const looking: ReadonlySet<MethodName> = new Set([
-  'grant.list',
-  'client.list',
-  'registration.list',
-  'interaction.list',
-  'settings.get',
-  'audit.tail',
-  'status',
-  'subscribe',
-]);
-
-/** A person acts, and waits: the keychain may ask at once. */
-const personal: ReadonlySet<MethodName> = new Set(['login.start', 'grant.revoke']);
 
 export interface VaultLockParts {
   readonly secrets: Pick<Secrets, 'gate' | 'lockable' | 'watch' | 'bus' | 'master'>;
@@ -86,11 +71,15 @@ export class VaultLock {
     void this.#idle?.run();
   }
 
-  /** Throws `locked` for what local programs ask while the vault is locked. The owner's requests go on. */
+  /**
+   * Before a request runs. Throws `locked` for what local programs ask while the vault is locked; the owner's requests go
+   * on. Lets the keychain ask where a person waits, and puts off the idle lock unless the request only polls.
+   */
   admit({ role }: Pick<Caller, 'role'>, method: MethodName): void {
-    if (role === 'client' || methods[method].who === 'client') this.refuseIfLocked();
-    if (role === 'owner' && personal.has(method)) this.#parts.secrets.watch.lift();
-    if (role === 'client' || !looking.has(method)) this.#idle?.touch();
+    const { who, mayPrompt, isPolled } = methodRow(method);
+    if (role === 'client' || who === 'client') this.refuseIfLocked();
+    if (role === 'owner' && mayPrompt) this.#parts.secrets.watch.lift();
+    if (role === 'client' || !isPolled) this.#idle?.touch();
   }
 
   /** For whom no key could be made now: handshakes and pairings of local programs. */

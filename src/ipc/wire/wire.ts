@@ -3,7 +3,7 @@
  * reads. No schema library, because `keyturn token` loads this file and its cold start matters.
  *
  * Invariant: nothing that arrived over a socket or from a key file is used before a guard here (or a
- * schema of protocol.ts, on the daemon's side) has passed it. A test holds the two against each other.
+ * schema of protocol/, on the daemon's side) has passed it. A test holds the two against each other.
  */
 import { isReason, KeyturnError, quoted, type Reason, reasons } from '../../base/errors.ts';
 

@@ -1,11 +1,11 @@
 /**
- * Sentences of the wire and their distortions: frames made from the schemas of protocol.ts, then bent.
+ * Sentences of the wire and their distortions: frames made from the schemas of protocol/, then bent.
  *
  * Invariant: everything follows from the seed, never from timing, so that a failure can be run again.
  */
 import * as z from 'zod';
 
-import { methods } from '../../../src/ipc/protocol/protocol.ts';
+import { methods } from '../../../src/ipc/protocol/methods.ts';
 
 /** Numbers from a seed: mulberry32, as good as a fuzz run needs and the same everywhere. */
 export class Dice {

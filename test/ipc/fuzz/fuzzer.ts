@@ -16,7 +16,7 @@ import { runInNewContext } from 'node:vm';
 
 import { KeyturnError, quoted } from '../../../src/base/errors.ts';
 import { prepareSocket } from '../../../src/ipc/wire/endpoint.ts';
-import { isMethod, methods } from '../../../src/ipc/protocol/protocol.ts';
+import { isMethod, methods } from '../../../src/ipc/protocol/methods.ts';
 import { type Caller, startServer } from '../../../src/ipc/server/server.ts';
 import { frameLimit, type Identity } from '../../../src/ipc/wire/wire.ts';
 import { bentMessage, bentText, Dice, requestText } from './fuzz-grammar.ts';

@@ -9,7 +9,7 @@ import { startDaemon } from '../../../src/daemon/daemon.ts';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import type { InProcessOwner } from '../../../src/daemon/in-process-owner.ts';
 import { terminalLog } from '../../../src/daemon/system/log.ts';
-import { methods, type ResultOf } from '../../../src/ipc/protocol/protocol.ts';
+import { methods, type ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { type TestHome, until } from '../home.ts';
 
 type Card = ResultOf<'interaction.list'>['interactions'][number];

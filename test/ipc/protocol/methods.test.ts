@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
-import { isMethod, methods, tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/protocol.ts';
+import { isMethod, methods } from '../../../src/ipc/protocol/methods.ts';
+import { tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/token-schema.ts';
 import {
   errorBody,
   errorFrom,

@@ -1,0 +1,215 @@
+/**
+ * The methods that give somebody more access: what the person at a desk is asked before each, and which requests a broker
+ * without a window refuses in a desk's home (closed-desk.ts).
+ *
+ * Invariants: a request that can't be carried out is refused before anybody is asked. What is asked holds no secret, and
+ * its addresses have one spelling, whatever the command typed. Nobody is asked about a request that clearly gives no more
+ * than what is allowed already.
+ */
+import type { Broker } from '../../broker/broker.ts';
+import { hostOrigin, privateAddress } from '../../broker/records/override.ts';
+import type { ApprovalRequest } from '../../broker/questions/question.ts';
+import { KeyturnError } from '../../base/errors.ts';
+import { isWidening, methodRow } from '../../ipc/protocol/methods.ts';
+import type { MethodName, ParamsOf, WideningMethod } from '../../ipc/protocol/methods.ts';
+import { parseScope } from '../../oauth/base/scope.ts';
+import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
+import { checkRegistration, enteredFor } from './registration-entry.ts';
+import type { CheckedSetting } from '../settings/settings-book.ts';
+import { withoutPassword } from '../settings/settings-book.ts';
+import { spelled } from '../system/spelling.ts';
+import { decisionOf, endsRefusal, refusalOf, widens } from '../clients/widening.ts';
+
+export interface ApprovalRequestParts {
+  readonly broker: Broker;
+  /** Throws what the change would throw. */
+  readonly checkSetting: (name: string, value: unknown) => CheckedSetting;
+}
+
+interface Widening<M extends WideningMethod> {
+  /**
+   * What the person at the desk is asked. Undefined: the request widens nothing. Throws what the method would throw for
+   * such params.
+   */
+  readonly request: (parts: ApprovalRequestParts, params: ParamsOf<M>) => ApprovalRequest | undefined;
+  /** Whether it gives somebody more than they have, in a desk's home whose app doesn't run. Throws as `request`. */
+  readonly widensAtClosedDesk: (broker: Broker, params: ParamsOf<M>) => boolean;
+}
+
+const always = (): boolean => true;
+const never = (): boolean => false;
+
+/** One row for each method of ipc/protocol/methods.ts that widens. */
+const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
+  'permission.set': {
+    request: ({ broker }, params) => permissionRequest(broker, params),
+    widensAtClosedDesk: widens,
+  },
+
+  'permission.end': {
+    request: ({ broker }, { client, resource }) =>
+      denialEndRequest(broker, broker.parts.clients.resolve(client), broker.canonical(resource)),
+    widensAtClosedDesk: endsRefusal,
+  },
+
+  'registration.set': {
+    request: ({ broker }, entry) => {
+      checkRegistration(broker.parts, entry);
+      const { issuer, clientId, grant, authMethod, redirectUri, idp } = entry;
+      return {
+        command: 'register',
+        issuer: spelled(issuer),
+        registration: clientId,
+        ...(grant === undefined ? {} : { grant }),
+        ...(authMethod === undefined ? {} : { authMethod }),
+        ...(redirectUri === undefined ? {} : { redirectUri: spelled(redirectUri) }),
+        ...(idp === undefined ? {} : { idp: spelled(idp.issuer) }),
+        replaces: enteredFor(broker.parts, issuer).length > 0,
+      };
+    },
+    widensAtClosedDesk: always,
+  },
+
+  'login.start': {
+    request: ({ broker }, { resource, issuer, account, scope, newClient, method = 'browser' }) => {
+      if (issuer !== undefined) requireSecureUrl(issuer, 'the issuer', broker.parts.urlPolicy);
+      return {
+        command: 'login',
+        endpoint: broker.canonical(resource),
+        method,
+        ...(issuer === undefined ? {} : { issuer: spelled(issuer) }),
+        ...(account === undefined ? {} : { account }),
+        ...(scope === undefined ? {} : { scope: parseScope(scope) }),
+        ...(newClient === undefined ? {} : { isNewClient: newClient }),
+      };
+    },
+    widensAtClosedDesk: always,
+  },
+
+  'override.set': {
+    request: ({ broker }, { server, name, on }) => {
+      const canonical = broker.canonical(server);
+      const shown = name === privateAddress ? hostOrigin(canonical) : canonical;
+      return on ? { command: 'override', server: shown, override: name } : undefined;
+    },
+    widensAtClosedDesk: (_broker, { on }) => on,
+  },
+
+  'settings.set': {
+    request: ({ checkSetting }, params) => {
+      const { name, value } = checkSetting(params.name, params.value);
+      refuseUnshowable(name, value);
+      return { command: 'settings', name, ...(value === undefined ? {} : { value: withoutPassword(value) }) };
+    },
+    // HomeCheck compares it with what the vault holds. What is in force before that is known, anybody may have written.
+    widensAtClosedDesk: never,
+  },
+
+  'vault.unlock': {
+    request: () => ({ command: 'unlock' }),
+    // An open vault is needed to learn that this is a desk's home.
+    widensAtClosedDesk: never,
+  },
+
+  'vault.passphrase': { request: () => ({ command: 'passphrase' }), widensAtClosedDesk: always },
+
+  'interaction.answer': {
+    request: ({ broker }, { id, answer }) => {
+      const kind = broker.parts.interactions.find(id)?.question.kind;
+      const isSignIn = kind === 'login' || kind === 'device';
+      // A yes to a sign-in calls it off, as any answer does.
+      if (answer === 'yes' && kind !== undefined && !isSignIn) throw answeredAtTheDesk();
+      // A no decides as much as a yes: requests would go past the proxy that was written there.
+      if (answer === 'no' && kind === 'settings') throw decidedAtTheDesk();
+      return undefined;
+    },
+    // Interactions asks no question at a closed desk, so there is none to answer.
+    widensAtClosedDesk: never,
+  },
+};
+
+/** What the person is asked before a request runs. `params` have passed the method's schema. Throws as the method would. */
+export function approvalRequestFor(
+  parts: ApprovalRequestParts,
+  method: WideningMethod,
+  params: unknown,
+): ApprovalRequest | undefined {
+  return rowOf(method).request(parts, params);
+}
+
+/**
+ * Whether a request gives somebody more than they have, where nobody can be asked. `params` have passed the method's
+ * schema. Throws as the method would.
+ */
+export function widensAtClosedDesk(broker: Broker, method: MethodName, params: unknown): boolean {
+  if (methodRow(method).signsIn) return true;
+  return isWidening(method) && rowOf(method).widensAtClosedDesk(broker, params);
+}
+
+/** A row for params of any method: the table binds each name to its own, and the compiler can't follow the lookup. */
+interface AnyRow {
+  readonly request: (parts: ApprovalRequestParts, params: unknown) => ApprovalRequest | undefined;
+  readonly widensAtClosedDesk: (broker: Broker, params: unknown) => boolean;
+}
+
+const rowOf = (method: WideningMethod): AnyRow => wideningMethods[method] as AnyRow;
+
+function permissionRequest(broker: Broker, params: ParamsOf<'permission.set'>): ApprovalRequest | undefined {
+  const { clients } = broker.parts;
+  const { clientId, endpoint, scope, until } = decisionOf(broker, params);
+  if (!widens(broker, params)) return undefined;
+  if (params.decision === 'deny') return denialEndRequest(broker, clientId, endpoint, params.until);
+  return {
+    command: 'allow',
+    clientName: clients.nameOf(clientId),
+    endpoint,
+    ...(scope === undefined ? {} : { scope }),
+    ...(params.account === undefined ? {} : { account: params.account }),
+    ...(until === undefined ? {} : { until }),
+  };
+}
+
+/** `until`, in seconds: the denial would end then; absent: now. */
+function denialEndRequest(
+  broker: Broker,
+  clientId: string,
+  endpoint: string,
+  until?: number,
+): ApprovalRequest | undefined {
+  const refused = refusalOf(broker, clientId, endpoint);
+  if (!refused) return undefined;
+  return {
+    command: 'endDenial',
+    clientName: broker.parts.clients.nameOf(clientId),
+    endpoint,
+    ...(refused.scope === undefined ? {} : { scope: refused.scope }),
+    ...(refused.accounts === undefined ? {} : { accounts: refused.accounts }),
+    ...(until === undefined ? {} : { until: until * 1000 }),
+  };
+}
+
+/** Characters that a card shows whole: the longest value that anybody could still read. */
+const maxShownLength = 1000;
+
+function refuseUnshowable(name: string, value: CheckedSetting['value']): void {
+  const { length } = String(value);
+  if (length <= maxShownLength) return;
+  throw new KeyturnError('invalid_request', `${name}: ${length} characters are too many for a card.`, {
+    rule: `What a person says yes to is shown whole: at most ${maxShownLength} characters`,
+    hint: 'Give a shorter value.',
+  });
+}
+
+function answeredAtTheDesk(): KeyturnError {
+  return new KeyturnError('not_permitted', 'A yes to this question counts in Keyturn’s window only.', {
+    rule: 'While the desktop app is the broker, what widens needs the person’s own press',
+    hint: 'Answer it in Keyturn’s window. From here "no" and "later" count.',
+  });
+}
+
+function decidedAtTheDesk(): KeyturnError {
+  return new KeyturnError('not_permitted', 'Which settings count is decided in Keyturn’s window only.', {
+    rule: 'At a desk nothing goes to the network before the person confirmed or refused such settings',
+    hint: 'Answer it in Keyturn’s window. From here "later" counts.',
+  });
+}

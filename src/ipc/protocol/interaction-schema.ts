@@ -1,0 +1,124 @@
+/**
+ * Open questions and sign-ins as schemas of the wire, with the answers that they take.
+ *
+ * Invariant: every text is bounded.
+ */
+import * as z from 'zod';
+
+import { asker } from './asker-schema.ts';
+import { authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
+import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
+import { account, day, id, instant, name, overrideName, scope, seconds, state, url } from './values.ts';
+import { longest } from '../wire/wire.ts';
+
+/** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
+const maxLease = 36_500 * day;
+
+const aloneOnly = 'once and asBefore each stand alone';
+
+export const interactionAnswer = z.object({
+  id,
+  answer: z.literal(['yes', 'no', 'later']),
+  /** Exactly these scopes in place of those that the question names. */
+  scope: scope.min(1).optional(),
+  /**
+   * For the run that asked, for so many seconds, or both; or for one token of that run; or for as long as what
+   * the program may do there already, as that stands when the answer is kept.
+   */
+  lease: z
+    .object({
+      run: z.literal(true).optional(),
+      seconds: z.int().positive().max(maxLease).optional(),
+      once: z.literal(true).optional(),
+      asBefore: z.literal(true).optional(),
+    })
+    .refine(
+      (lease) => (lease.once ?? lease.asBefore) === undefined || Object.keys(lease).length === 1,
+      aloneOnly,
+    )
+    .optional(),
+});
+
+/** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
+const signInMethod = z.literal(['browser', 'paste', 'device']);
+
+export const interaction = z.object({
+  id,
+  kind: z.literal(['allow', 'pair', 'login', 'device', 'account', 'command', 'settings']),
+  /** Of the kind `command`: what it would widen, and below what of it the person has to know. */
+  command: z
+    .literal(['allow', 'endDenial', 'register', 'login', 'override', 'settings', 'unlock', 'passphrase'])
+    .optional(),
+  client: name.optional(),
+  asker: asker.optional(),
+  resource: url.optional(),
+  issuer: url.optional(),
+  scope: scope.optional(),
+  /** Of `allow`: whose tokens a yes allows; absent where nobody has signed in yet. Of a sign-in: the label that it was asked for. Of `account`: who signed in; absent where the server didn't say. */
+  account: account.optional(),
+  /** Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name: those beside it. */
+  accounts: z.array(account).optional(),
+  /** Of a sign-in by a page: what to try where the page shows an error. */
+  hint: z.string().max(longest.scope).optional(),
+  until: instant.optional(),
+  /** Of a sign-in that a command wants to start. */
+  method: signInMethod.optional(),
+  registration: clientIdentifier.optional(),
+  /** Of a client that would be entered, as in `registration.set`; `idp` is the identity provider's issuer. */
+  grant: registrationGrant.optional(),
+  authMethod: authMethod.optional(),
+  redirectUri: url.optional(),
+  idp: url.optional(),
+  /** True where the client that was entered for that issuer would end. */
+  replaces: z.boolean().optional(),
+  override: overrideName.optional(),
+  server: url.optional(),
+  /** Without a value: it would be unset. A password in a URL is left out. */
+  setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
+  /** Of the kind `settings`: what was written outside Keyturn, and would count after a yes. */
+  settings: z.array(unconfirmed).optional(),
+  /** The issuer that the protected server named before, where it names another now. */
+  formerIssuer: url.optional(),
+  /**
+   * The six digits of a pairing, or the code to type at the page of a sign-in on another device. At a desk that
+   * code, and the address of a sign-in, are told to who started it and to the windows.
+   */
+  code: z.string().max(longest.id).optional(),
+  /** Of a sign-in: the server did not take the client of the page before, and this page is of another one. Of one that a command wants to start: Keyturn would register anew there. */
+  newClient: z.literal(true).optional(),
+  /** Of a sign-in by a page: only a client that the owner enters could take the place of the one of this page. */
+  replacedByHand: z.literal(true).optional(),
+  /** Of a sign-in: a request of a program's, a command, or a window. */
+  startedBy: z.literal(['program', 'command', 'window']).optional(),
+  /** The page to open; an authorization URL has challenge and state in it, and no secret. */
+  url: z.string().max(longest.challenge).optional(),
+  /** The broker's own address that leads on to that page, for a browser on this machine. */
+  startUrl: url.optional(),
+  createdAt: instant,
+  state,
+});
+
+export const loginStart = z.object({
+  resource: url,
+  method: signInMethod.optional(),
+  scope: scope.min(1).optional(),
+  account: account.optional(),
+  issuer: url.optional(),
+  /** By a client that is registered anew, where the page of the one there is shows an error. */
+  newClient: z.literal(true).optional(),
+  timeout: seconds.optional(),
+});
+
+/** What the person says of a sign-in's page. */
+export const loginAnswer = z
+  .object({
+    id,
+    /** The whole address that a browser elsewhere ended at. Holds a code: never logged. */
+    redirect: z.string().min(1).max(longest.challenge).optional(),
+    /** It shows an error where the sign-in should be. */
+    isErrorPage: z.literal(true).optional(),
+  })
+  .refine(
+    ({ redirect, isErrorPage }) => (redirect === undefined) !== (isErrorPage === undefined),
+    'exactly one of redirect and isErrorPage',
+  );

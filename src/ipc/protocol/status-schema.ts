@@ -1,0 +1,71 @@
+/**
+ * What `status` answers, as a schema of the wire.
+ *
+ * Invariant: every text is bounded.
+ */
+import * as z from 'zod';
+
+import { deskState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
+import { overrideName, url } from './values.ts';
+import { vaultState } from './vault-schema.ts';
+import { longest } from '../wire/wire.ts';
+
+const overrides = z.array(z.object({ server: url, names: z.array(overrideName) }));
+
+export const status = z.object({
+  version: z.string().max(longest.id),
+  pid: z.int().positive(),
+  home: z.string().max(longest.scope),
+  vault: z.string().max(longest.id),
+  /** Of a `sealed-file` vault. */
+  vaultKey: z.literal(['passphrase', 'keychain']).optional(),
+  vaultState,
+  /** The user's own command; absent: the system's browser. */
+  browser: settingText.optional(),
+  insecureLoopback: z.boolean(),
+  /** How many there are. */
+  grants: z.int().nonnegative(),
+  clients: z.int().nonnegative(),
+  interactions: z.int().nonnegative(),
+  overrides,
+  /** The index of grants: how many were compared with the vault since the start, and whose line said something else. */
+  index: z.object({
+    checked: z.int().nonnegative(),
+    differences: z.array(z.object({ grant: z.string().max(longest.id), what: settingText })),
+    /** How many more there are. */
+    more: z.int().nonnegative(),
+  }),
+  /** Files that count for nothing, were left as they are, and why. */
+  unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
+  /** What the vault vouches for of this home. */
+  homeState: z.object({
+    /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
+    state: z.literal(['unchecked', 'checked', 'passing', 'strange']),
+    desk: deskState,
+    /** A card about the settings waits, and nothing goes to the network until it is answered. */
+    isWaiting: z.boolean(),
+    /** Why it is strange. */
+    why: z.string().optional(),
+    /** Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere `value`. */
+    differing: z.array(unconfirmed),
+  }),
+  /** Settings that were recorded or changed, by name. */
+  settings: z.record(settingName, settingValue),
+  log: z.object({
+    level: z.string().max(longest.id),
+    /** Absent: the terminal. */
+    file: settingText.optional(),
+    /** False: it could not be written the last time. */
+    ok: z.boolean(),
+  }),
+  audit: z.object({
+    /** `plain`: the vault can't seal it. `waiting`: for the vault to be opened. */
+    state: z.literal(['sealed', 'waiting', 'plain', 'failing']),
+    /** Why it fails. */
+    reason: z.string().max(longest.id).optional(),
+  }),
+  /** What the broker could not do to shield its process; empty where it did everything. */
+  unshielded: z.array(settingText),
+  /** Issuers whose clock is more than a minute from this machine's; `ahead` in seconds, negative for behind. */
+  clocks: z.array(z.object({ issuer: url, ahead: z.int() })),
+});
