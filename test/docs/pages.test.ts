@@ -109,10 +109,12 @@ describe('ARCHITECTURE.md', () => {
     );
     expect(rows.slice(2).toSorted()).toEqual(there.toSorted());
   });
+});
 
+describe.each(['ARCHITECTURE.md', 'docs/internals.md'])('%s', (name) => {
   it('names files of the layers that exist', () => {
     const named = [
-      ...page('ARCHITECTURE.md').text.matchAll(
+      ...page(name).text.matchAll(
         /`((?:base|oauth|vault|store|audit|broker|ipc|client|daemon|cli)\/[\w/-]+\.ts)`/g,
       ),
     ].map(([, file = '']) => file);
