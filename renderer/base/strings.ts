@@ -7,6 +7,9 @@
 
 export const locale = 'en';
 
+/** After “Not now”. */
+const notDecided = 'Not decided. The program may ask again.';
+
 export const strings = {
   appName: 'Keyturn',
   bridgeUnavailable: 'The app did not answer. Close this window and open it again.',
@@ -628,12 +631,11 @@ export const strings = {
     later: 'Not now',
     help: 'Enter denies. A denial is remembered until you undo it; “Not now” isn’t. Allow with a click or the space bar.',
     helpPair: 'Enter denies. Allow with a click or the space bar, only if the digits are the same.',
-    helpCommand: 'Enter denies. Nothing is remembered; the command may ask again.',
     digits: 'Compare these digits with those that the program shows',
     allowed: (program: string) => `${program} was allowed.`,
     paired: (program: string) => `${program} was paired.`,
     denied: (program: string) => `${program} was denied.`,
-    postponed: 'Not decided. The program may ask again.',
+    postponed: notDecided,
   },
 
   /** The card of a command that wants to widen something. */
@@ -691,9 +693,13 @@ export const strings = {
     until: 'Until',
     anyScope: 'every scope that you grant there, now or later',
     account: 'As the account',
+    help: 'Enter denies. Nothing is remembered; the command may ask again.',
     confirm: 'Let it',
-    done: 'The command goes on.',
-    denied: 'The command was denied.',
+    answered: {
+      yes: 'The command goes on.',
+      no: 'The command was denied.',
+      later: notDecided,
+    },
   },
 
   /** The card about a sign-in that came back as another account. */
@@ -705,8 +711,11 @@ export const strings = {
     unnamed: 'The server did not say who',
     expected: 'Expected',
     what: 'A sign-in came back as another account. A yes keeps it beside the others; programs go on as the accounts that they work as.',
-    done: 'The account was kept.',
-    refused: 'The account was not kept.',
+    answered: {
+      yes: 'The account was kept.',
+      no: 'The account was not kept.',
+      later: 'The account was not kept.',
+    },
   },
 
   /** The card about settings that were written outside Keyturn. */
@@ -720,8 +729,11 @@ export const strings = {
     content: 'The file has another content than the one that you confirmed. It does not count now.',
     unset: 'unset: the default',
     confirm: 'Let them count',
-    done: 'The settings count.',
-    refused: 'The settings do not count.',
+    answered: {
+      yes: 'The settings count.',
+      no: 'The settings do not count.',
+      later: notDecided,
+    },
   },
 
   signIn: {

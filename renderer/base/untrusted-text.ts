@@ -29,6 +29,14 @@ export function sanitize(raw: string, bound = maxLength): SanitizedText {
   return { text: isCut ? `${plain}…` : plain, needsQuotes };
 }
 
+/** Characters: a sentence of the broker's with a quotation in it is shorter. */
+const maxSentenceLength = 600;
+
+/** A sentence of the broker's. It quotes untrusted text already; the page sanitizes it all the same. */
+export function sanitizeSentence(sentence: string): string {
+  return sanitize(sentence, maxSentenceLength).text;
+}
+
 function escaped(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }

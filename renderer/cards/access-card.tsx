@@ -7,10 +7,10 @@ import { useState } from 'preact/hooks';
 import { emptyContext, useAccessContext } from './access-context.ts';
 import type { AccessContext } from './access-context.ts';
 import { ConsentForm } from './consent-form.tsx';
-import type { CardProps } from './consent-form.tsx';
+import type { CardProps, ConsentWords } from './consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { sanitizeLabel } from '../base/untrusted-text.ts';
-import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
+import { Address, UntrustedLines, UntrustedText } from '../parts/untrusted-text.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { commandName, leaseParams, newScopes } from './lease-choices.ts';
 import type { LeaseChoice } from './lease-choices.ts';
@@ -34,16 +34,12 @@ export function AccessCard({ question, onDone }: CardProps) {
   const [wanted, choose] = useState<{ readonly choice: LeaseChoice; readonly content: string | undefined }>();
   const chosen = wanted !== undefined && wanted.content === content ? wanted.choice : first;
   const { client = '' } = question;
-  const name = sanitizeLabel(client);
   return (
     <ConsentForm
       question={question}
       onDone={onDone}
-      title={words.titleAllow}
-      help={words.help}
-      approval={words.allow}
+      words={wordsFor(client)}
       content={content}
-      sentences={{ yes: words.allowed(name), no: words.denied(name), later: words.postponed }}
       approvalParams={() => leaseParams(chosen, permission)}
     >
       <div class="parties">
@@ -68,6 +64,16 @@ export function AccessCard({ question, onDone }: CardProps) {
       <Refused refusal={refusal} />
     </ConsentForm>
   );
+}
+
+function wordsFor(client: string): ConsentWords {
+  const name = sanitizeLabel(client);
+  return {
+    title: words.titleAllow,
+    help: words.help,
+    confirm: words.allow,
+    answered: { yes: words.allowed(name), no: words.denied(name), later: words.postponed },
+  };
 }
 
 interface AccessRequestProps extends Pick<AccessContext, 'permission'> {
@@ -120,11 +126,7 @@ function CurrentAccounts({ accounts = [] }: Pick<Question, 'accounts'>) {
   if (accounts.length === 0) return null;
   return (
     <Fact name={words.currentAccounts}>
-      {accounts.map((held) => (
-        <p key={held}>
-          <UntrustedText text={held} />
-        </p>
-      ))}
+      <UntrustedLines texts={accounts} />
     </Fact>
   );
 }

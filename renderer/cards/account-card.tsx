@@ -3,10 +3,10 @@
  *
  * Invariant: server, issuer, who signed in and who was expected all stand on the card before a yes counts.
  */
-import { ConsentForm } from './consent-form.tsx';
+import { QuestionForm } from './consent-form.tsx';
 import type { CardProps } from './consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
-import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
+import { Address, UntrustedLines, UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
@@ -15,22 +15,14 @@ const words = strings.otherAccount;
 
 export function AccountCard({ question, onDone }: CardProps) {
   return (
-    <ConsentForm
-      question={question}
-      onDone={onDone}
-      title={words.title}
-      help={words.help}
-      approval={words.confirm}
-      content={JSON.stringify(question)}
-      sentences={{ yes: words.done, no: words.refused, later: words.refused }}
-    >
+    <QuestionForm question={question} onDone={onDone} words={words}>
       <div class="parties">
         <Accounts question={question} />
       </div>
       <Notice kind="warn">
         <p>{words.what}</p>
       </Notice>
-    </ConsentForm>
+    </QuestionForm>
   );
 }
 
@@ -51,11 +43,7 @@ function Accounts({
         {account === undefined ? words.unnamed : <UntrustedText text={account} />}
       </Fact>
       <Fact name={words.expected}>
-        {accounts.map((known) => (
-          <p key={known}>
-            <UntrustedText text={known} />
-          </p>
-        ))}
+        <UntrustedLines texts={accounts} />
       </Fact>
     </Facts>
   );

@@ -6,8 +6,8 @@
  */
 import { commandName } from './lease-choices.ts';
 import { RequestingProgram } from './requesting-program.tsx';
-import { ConsentForm } from './consent-form.tsx';
-import type { CardProps } from './consent-form.tsx';
+import { QuestionForm } from './consent-form.tsx';
+import type { CardProps, ConsentWords } from './consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { overrideTarget } from '../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
@@ -22,15 +22,7 @@ const words = strings.command;
 export function CommandCard({ question, onDone }: CardProps) {
   const { command = 'other' } = question;
   return (
-    <ConsentForm
-      question={question}
-      onDone={onDone}
-      title={words.titles[command]}
-      help={strings.card.helpCommand}
-      approval={words.confirm}
-      content={JSON.stringify(question)}
-      sentences={{ yes: words.done, no: words.denied, later: strings.card.postponed }}
-    >
+    <QuestionForm question={question} onDone={onDone} words={wordsFor(command)}>
       <div class="parties">
         <RequestingProgram question={question} name={words.who} note={words.whoWhat} isRead />
         <Change question={question} />
@@ -41,9 +33,14 @@ export function CommandCard({ question, onDone }: CardProps) {
         {question.replaces === true && <p>{words.replaces}</p>}
         {question.client === commandName && <p>{strings.card.cliWarning}</p>}
       </Notice>
-    </ConsentForm>
+    </QuestionForm>
   );
 }
+
+const wordsFor = (command: keyof typeof words.titles): ConsentWords => ({
+  ...words,
+  title: words.titles[command],
+});
 
 function Change({ question }: { readonly question: Question }) {
   const { client, resource, account, server, issuer, registration, override, until } = question;

@@ -15,8 +15,6 @@ import { Refused } from '../parts/refused.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
 
-const words = strings.card;
-
 /** A card's question, and what to do once it is answered. */
 export interface CardProps {
   readonly question: Question;
@@ -25,18 +23,32 @@ export interface CardProps {
 
 type Answer = 'yes' | 'no' | 'later';
 
-interface ConsentFormProps extends CardProps {
+/** What a card says around its content. */
+export interface ConsentWords {
   readonly title: string;
+  /** How to answer, and what each answer leads to. */
   readonly help: string;
-  /** The word on the button that approves. */
-  readonly approval: string;
+  /** On the button that approves. */
+  readonly confirm: string;
+  /** Announced after each answer. */
+  readonly answered: Readonly<Record<Answer, string>>;
+}
+
+interface QuestionFormProps extends CardProps {
+  readonly words: ConsentWords;
+  readonly children: ComponentChildren;
+}
+
+/** The form of a card whose content is its question and nothing else. */
+export function QuestionForm(props: QuestionFormProps) {
+  return <ConsentForm {...props} content={JSON.stringify(props.question)} />;
+}
+
+interface ConsentFormProps extends QuestionFormProps {
   /** All that the card says, as text; undefined until that is complete: before that nothing may be approved. */
   readonly content: string | undefined;
-  /** What is announced after each answer. */
-  readonly sentences: Readonly<Record<Answer, string>>;
   /** What goes with a yes; answers undefined where nothing may be approved. Nothing goes with it where this is left out. */
   readonly approvalParams?: () => object | undefined;
-  readonly children: ComponentChildren;
 }
 
 const noParams = (): object => ({});
@@ -44,18 +56,16 @@ const noParams = (): object => ({});
 export function ConsentForm({
   question: { id },
   onDone,
-  title,
-  help,
-  sentences,
+  words,
+  content,
   approvalParams = noParams,
   children,
-  ...answers
 }: ConsentFormProps) {
   const isWindowSettled = useWindowSettled();
   const action = useAction();
   const give = async (answer: Answer, params = {}): Promise<void> => {
     if (!(await action.run('interaction.answer', { id, answer, ...params }))) return;
-    announce(sentences[answer]);
+    announce(words.answered[answer]);
     onDone();
   };
   const approve = (): void => {
@@ -74,17 +84,18 @@ export function ConsentForm({
         void give('no');
       }}
     >
-      <h3>{title}</h3>
-      <ChangedNotice content={answers.content} />
+      <h3>{words.title}</h3>
+      <ChangedNotice content={content} />
       {children}
       <Refused refusal={action.refusal} />
       <footer>
         <p class="dim small" id="card-help">
-          {help}
+          {words.help}
         </p>
         <Answers
-          {...answers}
           id={id}
+          confirm={words.confirm}
+          content={content}
           isBusy={action.isBusy}
           onLater={() => void give('later')}
           onApprove={approve}
@@ -94,14 +105,15 @@ export function ConsentForm({
   );
 }
 
-interface AnswersProps extends Pick<ConsentFormProps, 'approval' | 'content'> {
+interface AnswersProps extends Pick<ConsentFormProps, 'content'> {
   readonly id: string;
+  readonly confirm: string;
   readonly isBusy: boolean;
   readonly onLater: () => void;
   readonly onApprove: () => void;
 }
 
-function Answers({ id, approval, content, isBusy, onLater, onApprove }: AnswersProps) {
+function Answers({ id, confirm, content, isBusy, onLater, onApprove }: AnswersProps) {
   const canApprove = useApprovalDelay(id, content);
   const deny = useRef<HTMLButtonElement>(null);
   // In the moment it is drawn: a later focus could take it from where the person went meanwhile. Without scrolling: a
@@ -110,10 +122,10 @@ function Answers({ id, approval, content, isBusy, onLater, onApprove }: AnswersP
   return (
     <div class="actions" aria-busy={isBusy}>
       <button type="submit" class="danger" ref={deny} aria-describedby="card-help">
-        {words.deny}
+        {strings.card.deny}
       </button>
       <button type="button" onClick={onLater}>
-        {words.later}
+        {strings.card.later}
       </button>
       <button
         type="button"
@@ -128,7 +140,7 @@ function Answers({ id, approval, content, isBusy, onLater, onApprove }: AnswersP
           if (event.isTrusted && canApprove) onApprove();
         }}
       >
-        {approval}
+        {confirm}
       </button>
     </div>
   );

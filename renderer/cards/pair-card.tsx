@@ -3,8 +3,8 @@
  *
  * Invariant: every word of the program is shown as untrusted text.
  */
-import { ConsentForm } from './consent-form.tsx';
-import type { CardProps } from './consent-form.tsx';
+import { QuestionForm } from './consent-form.tsx';
+import type { CardProps, ConsentWords } from './consent-form.tsx';
 import { sanitizeLabel } from '../base/untrusted-text.ts';
 import { RequestingProgram } from './requesting-program.tsx';
 import { strings } from '../base/strings.ts';
@@ -13,17 +13,8 @@ const words = strings.card;
 
 export function PairCard({ question, onDone }: CardProps) {
   const { client = '', code = '' } = question;
-  const name = sanitizeLabel(client);
   return (
-    <ConsentForm
-      question={question}
-      onDone={onDone}
-      title={words.titlePair}
-      help={words.helpPair}
-      approval={words.pair}
-      content={JSON.stringify(question)}
-      sentences={{ yes: words.paired(name), no: words.denied(name), later: words.postponed }}
-    >
+    <QuestionForm question={question} onDone={onDone} words={wordsFor(client)}>
       <div class="digits">
         <p>{words.digits}</p>
         <p class="code" aria-label={Array.from(code).join(' ')}>
@@ -33,6 +24,16 @@ export function PairCard({ question, onDone }: CardProps) {
       <div class="parties">
         <RequestingProgram question={question} name={client} note={words.ownName} isRead />
       </div>
-    </ConsentForm>
+    </QuestionForm>
   );
+}
+
+function wordsFor(client: string): ConsentWords {
+  const name = sanitizeLabel(client);
+  return {
+    title: words.titlePair,
+    help: words.helpPair,
+    confirm: words.pair,
+    answered: { yes: words.paired(name), no: words.denied(name), later: words.postponed },
+  };
 }

@@ -3,7 +3,7 @@
  *
  * Invariant: every setting that a yes would confirm stands on the card, with the value as the broker names it.
  */
-import { ConsentForm } from './consent-form.tsx';
+import { QuestionForm } from './consent-form.tsx';
 import type { CardProps } from './consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { UntrustedText } from '../parts/untrusted-text.tsx';
@@ -20,15 +20,7 @@ type Unconfirmed = NonNullable<Question['settings']>[number];
 export function SettingsCard({ question, onDone }: CardProps) {
   const { settings = [] } = question;
   return (
-    <ConsentForm
-      question={question}
-      onDone={onDone}
-      title={words.title}
-      help={words.help}
-      approval={words.confirm}
-      content={JSON.stringify(question)}
-      sentences={{ yes: words.done, no: words.refused, later: strings.card.postponed }}
-    >
+    <QuestionForm question={question} onDone={onDone} words={words}>
       <div class="parties">
         <UnconfirmedFacts settings={settings} />
       </div>
@@ -36,7 +28,7 @@ export function SettingsCard({ question, onDone }: CardProps) {
         <p>{words.what}</p>
         <p>{words.danger}</p>
       </Notice>
-    </ConsentForm>
+    </QuestionForm>
   );
 }
 

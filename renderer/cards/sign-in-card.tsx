@@ -14,6 +14,7 @@ import { Field } from '../parts/field.tsx';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Refused } from '../parts/refused.tsx';
+import { Form } from '../parts/form.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
 
@@ -139,15 +140,10 @@ function Paste({ id, onDone }: { readonly id: string; readonly onDone: () => voi
     onDone();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
+    <Form onSubmit={submit}>
       <Field label={words.paste} type="password" value={address} onInput={set} />
       <Refused refusal={action.refusal} />
       <button type="submit">{words.pasteSubmit}</button>
-    </form>
+    </Form>
   );
 }

@@ -7,6 +7,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { strings } from '../base/strings.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -28,6 +29,28 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
+  );
+}
+
+interface ConfirmActionsProps {
+  /** On the button that does it. */
+  readonly confirm: string;
+  readonly isBusy: boolean;
+  readonly onCancel: () => void;
+  readonly onConfirm: () => Promise<void>;
+}
+
+/** The end of a dialog that asks before something is taken away. */
+export function ConfirmActions({ confirm, isBusy, onCancel, onConfirm }: ConfirmActionsProps) {
+  return (
+    <div class="actions">
+      <button type="button" onClick={onCancel}>
+        {strings.cancel}
+      </button>
+      <button type="button" class="danger filled" aria-disabled={isBusy} onClick={() => void onConfirm()}>
+        {confirm}
+      </button>
+    </div>
   );
 }
 

@@ -39,16 +39,12 @@ export function Field({
     required: isRequired,
     autoComplete: 'off',
     spellcheck: false,
-    ...(hint === undefined ? {} : { 'aria-describedby': `${id}-hint` }),
+    ...describedBy(id, hint),
   };
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {hint !== undefined && (
-        <p class="dim small" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
+      <Hint of={id} text={hint} />
       {rows === undefined ? (
         <input
           {...common}
@@ -86,16 +82,12 @@ export function Choice({ label, value, options, onChoose, hint, isRow = false, m
     <div class={isRow ? 'setting' : 'field'}>
       <div>
         <label for={id}>{label}</label> {mark}
-        {hint !== undefined && (
-          <p class="dim small" id={`${id}-hint`}>
-            {hint}
-          </p>
-        )}
+        <Hint of={id} text={hint} />
       </div>
       <select
         id={id}
         value={value}
-        {...(hint === undefined ? {} : { 'aria-describedby': `${id}-hint` })}
+        {...describedBy(id, hint)}
         onChange={(event) => onChoose(event.currentTarget.value)}
       >
         {options.map((option) => (
@@ -129,9 +121,7 @@ export function Switch({ label, hint, isOn, onSwitch }: SwitchProps) {
     <div class="setting">
       <div>
         <label for={id}>{label}</label>
-        <p class="dim small" id={`${id}-hint`}>
-          {hint}
-        </p>
+        <Hint of={id} text={hint} />
       </div>
       <input
         id={id}
@@ -139,9 +129,23 @@ export function Switch({ label, hint, isOn, onSwitch }: SwitchProps) {
         role="switch"
         class="toggle"
         checked={chosen}
-        aria-describedby={`${id}-hint`}
+        {...describedBy(id, hint)}
         onChange={(event) => void change(event.currentTarget.checked)}
       />
     </div>
   );
+}
+
+/** What to know about the control with this id. */
+function Hint({ of, text }: { readonly of: string; readonly text: string | undefined }) {
+  if (text === undefined) return null;
+  return (
+    <p class="dim small" id={`${of}-hint`}>
+      {text}
+    </p>
+  );
+}
+
+function describedBy(id: string, hint: string | undefined) {
+  return hint === undefined ? {} : { 'aria-describedby': `${id}-hint` };
 }

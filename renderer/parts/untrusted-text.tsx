@@ -24,6 +24,15 @@ export function UntrustedText({ text, bound }: { readonly text: string; readonly
   return <bdi class="untrusted">{needsQuotes ? `“${shown}”` : shown}</bdi>;
 }
 
+/** Several texts, a line each: a space within one of them could pass for its end. */
+export function UntrustedLines({ texts }: { readonly texts: readonly string[] }) {
+  return texts.map((text) => (
+    <p key={text}>
+      <UntrustedText text={text} />
+    </p>
+  ));
+}
+
 /** An address with its host set off, since that is the part that says whose it is. */
 export function Address({ url }: { readonly url: string }) {
   const parsed = URL.parse(url);

@@ -4,7 +4,7 @@ import { commandName } from '../../cards/lease-choices.ts';
 import { announce } from '../../state/announcement.ts';
 import { FileMark, maxPathLength } from '../../cards/requesting-program.tsx';
 import { useAction } from '../../state/action.ts';
-import { Dialog } from '../../parts/dialog.tsx';
+import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { useNow } from '../../state/now.ts';
@@ -127,14 +127,12 @@ function Removal({ program: { clientId, name } }: { readonly program: LocalClien
           </p>
           <p>{words.removeWhat}</p>
           <Refused refusal={action.refusal} />
-          <div class="actions">
-            <button type="button" onClick={() => ask(false)}>
-              {strings.cancel}
-            </button>
-            <button type="button" class="danger filled" onClick={() => void remove()}>
-              {words.removeConfirm}
-            </button>
-          </div>
+          <ConfirmActions
+            confirm={words.removeConfirm}
+            isBusy={action.isBusy}
+            onCancel={() => ask(false)}
+            onConfirm={remove}
+          />
         </Dialog>
       )}
     </>

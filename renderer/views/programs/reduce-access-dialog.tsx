@@ -11,6 +11,7 @@ import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { Scope } from '../../parts/scopes.tsx';
+import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { LocalClient, Permission } from '../../base/views.ts';
 
@@ -41,12 +42,7 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
   };
   return (
     <Dialog title={words.narrowTitle} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
+      <Form onSubmit={save}>
         <p>
           <strong>
             <UntrustedText text={program.name} />
@@ -78,7 +74,7 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
             {strings.save}
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -5,7 +5,7 @@ import { Outcome } from '../activity/audit-entry.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
-import { sanitize } from '../../base/untrusted-text.ts';
+import { sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { GrantNotices } from './grant-notices.tsx';
 import { call } from '../../state/bridge.ts';
@@ -18,9 +18,6 @@ import { When } from '../../parts/when.tsx';
 import { formatNumber } from '../../base/format.ts';
 
 const words = strings.explain;
-
-/** Characters: a sentence of the broker's. */
-const maxSentenceLength = 600;
 
 interface ExplainDialogProps {
   readonly grant: Grant;
@@ -86,7 +83,7 @@ function ExplanationFacts({ explanation }: { readonly explanation: Explanation }
           </Fact>
         )}
         <Fact name={words.next}>{refresh ? <NextToken {...refresh} /> : words.nextBy.over}</Fact>
-        {clock !== undefined && <Fact name={words.clock}>{sanitize(clock, maxSentenceLength).text}</Fact>}
+        {clock !== undefined && <Fact name={words.clock}>{sanitizeSentence(clock)}</Fact>}
         {refusals.length > 0 && (
           <Fact name={words.refused}>
             {refusals.map((refusal) => (

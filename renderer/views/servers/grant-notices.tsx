@@ -1,5 +1,5 @@
 /** What is out of the ordinary about a grant: a sign-in is needed, no new token comes, a refresh is unsettled, it is over. */
-import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
+import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { ReceiptText } from './receipt.tsx';
 import { strings } from '../../base/strings.ts';
@@ -8,16 +8,13 @@ import { When } from '../../parts/when.tsx';
 
 const words = strings.servers;
 
-/** Characters: a sentence of the broker's. */
-const maxSentenceLength = 400;
-
 export function GrantNotices({ grant }: { readonly grant: Grant }) {
   const { why, trouble, attempt, receipt } = grant;
   return (
     <>
       {why !== undefined && (
         <Notice kind="warn" icon="user">
-          {words.why} {sanitize(why, maxSentenceLength).text}
+          {words.why} {sanitizeSentence(why)}
         </Notice>
       )}
       {trouble && <TroubleNotice trouble={trouble} />}

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
-import { Dialog } from '../../parts/dialog.tsx';
+import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
@@ -49,27 +49,20 @@ export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
       </Facts>
       {receipts === undefined && <p>{words.what}</p>}
       <Refused refusal={action.refusal} />
-      <div class="actions">
-        {receipts === undefined ? (
-          <>
-            <button type="button" onClick={onClose}>
-              {strings.cancel}
-            </button>
-            <button
-              type="button"
-              class="danger filled"
-              aria-disabled={action.isBusy}
-              onClick={() => void revoke()}
-            >
-              {words.confirm}
-            </button>
-          </>
-        ) : (
+      {receipts === undefined ? (
+        <ConfirmActions
+          confirm={words.confirm}
+          isBusy={action.isBusy}
+          onCancel={onClose}
+          onConfirm={revoke}
+        />
+      ) : (
+        <div class="actions">
           <button type="button" class="primary" onClick={onClose}>
             {strings.done}
           </button>
-        )}
-      </div>
+        </div>
+      )}
     </Dialog>
   );
 }

@@ -1,31 +1,25 @@
 /** Every grant, with what can be done about it; and a first sign-in. */
 import { useMemo, useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { CardList } from '../../lists/card-list.tsx';
 import { useAction } from '../../state/action.ts';
 import { Field } from '../../parts/field.tsx';
-import { FilterField } from '../../lists/filter-field.tsx';
+import { FilteredList } from '../../lists/filtered-list.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { GrantCard } from './grant-card.tsx';
-import { ListFrame } from '../../lists/list-frame.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { useList } from '../../state/store.ts';
+import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Grant } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
-import { formatCount } from '../../base/format.ts';
 
 const words = strings.servers;
 
 export function Servers() {
   const loaded = useList('grant.list');
-  const [filter, setFilter] = useState('');
   const [isAdding, add] = useState(false);
   const grants = loaded.value?.grants;
-  const fitting = useMemo(
-    () => sorted(grants ?? []).filter((grant) => matches(grant, filter)),
-    [grants, filter],
-  );
+  const items = useMemo(() => sorted(grants ?? []), [grants]);
   return (
     <>
       <ViewHead title={words.title} lead={words.lead}>
@@ -34,20 +28,15 @@ export function Servers() {
         </button>
       </ViewHead>
       {isAdding && <SignInForm onDone={() => add(false)} />}
-      <ListFrame
+      <FilteredList
         loaded={loaded}
-        isEmpty={grants?.length === 0}
-        emptyTitle={words.emptyTitle}
-        empty={words.empty}
-      >
-        <FilterField
-          label={words.filter}
-          value={filter}
-          onInput={setFilter}
-          count={formatCount(fitting.length, 'grants')}
-        />
-        <CardList items={fitting} keyOf={(grant) => grant.id} show={(grant) => <GrantCard grant={grant} />} />
-      </ListFrame>
+        items={items}
+        words={words}
+        unit="grants"
+        keyOf={(grant) => grant.id}
+        textOf={textOf}
+        show={(grant) => <GrantCard grant={grant} />}
+      />
     </>
   );
 }
@@ -58,10 +47,8 @@ function sorted(grants: readonly Grant[]): Grant[] {
   return grants.toSorted((a, b) => rank(a) - rank(b) || (a.endpoint < b.endpoint ? -1 : 1));
 }
 
-function matches(grant: Grant, filter: string): boolean {
-  const { endpoint, issuer, account = '', scope, clients } = grant;
-  const text = [endpoint, issuer, account, scope, ...clients].join(' ').toLowerCase();
-  return text.includes(filter.trim().toLowerCase());
+function textOf({ endpoint, issuer, account = '', scope, clients }: Grant): string {
+  return [endpoint, issuer, account, scope, ...clients].join(' ');
 }
 
 function SignInForm({ onDone }: { readonly onDone: () => void }) {
@@ -74,12 +61,7 @@ function SignInForm({ onDone }: { readonly onDone: () => void }) {
   };
   return (
     <section class="card" aria-label={words.add}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <Form onSubmit={submit}>
         <div class="row">
           <Field
             label={words.addLabel}
@@ -95,7 +77,7 @@ function SignInForm({ onDone }: { readonly onDone: () => void }) {
           </button>
         </div>
         <Refused refusal={action.refusal} />
-      </form>
+      </Form>
     </section>
   );
 }

@@ -7,6 +7,7 @@ import { Refused } from '../../parts/refused.tsx';
 import { RegisteredClients } from './registered-clients.tsx';
 import { RegistrationForm } from './registration-form.tsx';
 import { NextStart, savedWords } from './setting-choice.tsx';
+import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { SettingDetail } from '../../base/views.ts';
 
@@ -38,12 +39,7 @@ function MetadataUrl({ detail: { value, live } }: { readonly detail: SettingDeta
       <h3 id="metadata-title">
         {words.clientMetadata} <NextStart isLive={live} />
       </h3>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
+      <Form onSubmit={save}>
         <div class="row">
           <Field
             label={words.clientMetadataUrl}
@@ -57,7 +53,7 @@ function MetadataUrl({ detail: { value, live } }: { readonly detail: SettingDeta
           </button>
         </div>
         <Refused refusal={action.refusal} />
-      </form>
+      </Form>
     </section>
   );
 }

@@ -8,6 +8,7 @@ import { sanitizeLabel, overrideTarget } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
+import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { OverrideName, Status } from '../../base/views.ts';
 
@@ -87,12 +88,7 @@ function OverrideForm() {
   return (
     <details class="disclosure">
       <summary>{words.overrideAdd}</summary>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <Form onSubmit={submit}>
         <div class="pair">
           <Field label={words.overrideServer} type="url" value={server} onInput={setServer} isRequired />
           <Choice
@@ -109,7 +105,7 @@ function OverrideForm() {
             {words.overrideAdd}
           </button>
         </div>
-      </form>
+      </Form>
     </details>
   );
 }

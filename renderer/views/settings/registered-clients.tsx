@@ -7,7 +7,7 @@ import { announce } from '../../state/announcement.ts';
 import { CardList } from '../../lists/card-list.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { useAction } from '../../state/action.ts';
-import { Dialog } from '../../parts/dialog.tsx';
+import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
@@ -126,19 +126,12 @@ function RemovalDialog({ issuer, clientId, onClose }: RemovalDialogProps) {
       </Facts>
       <p>{words.removeWhat}</p>
       <Refused refusal={action.refusal} />
-      <div class="actions">
-        <button type="button" onClick={onClose}>
-          {strings.cancel}
-        </button>
-        <button
-          type="button"
-          class="danger filled"
-          aria-disabled={action.isBusy}
-          onClick={() => void remove()}
-        >
-          {words.removeConfirm}
-        </button>
-      </div>
+      <ConfirmActions
+        confirm={words.removeConfirm}
+        isBusy={action.isBusy}
+        onCancel={onClose}
+        onConfirm={remove}
+      />
     </Dialog>
   );
 }

@@ -12,6 +12,7 @@ import { Choice, Field } from '../../parts/field.tsx';
 import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
+import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { ParamsOn } from '../../base/views.ts';
 
@@ -80,12 +81,7 @@ export function RegistrationForm() {
       )}
       <details class="disclosure">
         <summary>{words.add}</summary>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void submit();
-          }}
-        >
+        <Form onSubmit={submit}>
           <EntryFields entry={entry} onChange={change} />
           <Refused refusal={action.refusal} />
           <div class="actions">
@@ -93,7 +89,7 @@ export function RegistrationForm() {
               {words.submit}
             </button>
           </div>
-        </form>
+        </Form>
       </details>
     </section>
   );

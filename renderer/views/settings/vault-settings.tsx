@@ -1,7 +1,7 @@
 /** Where secrets rest, how that stands and what to do about it; lock, unlock, lock after idle. */
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
-import { sanitize } from '../../base/untrusted-text.ts';
+import { sanitizeSentence } from '../../base/untrusted-text.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { PassphraseForm } from '../vault/passphrase-form.tsx';
@@ -20,9 +20,6 @@ const words = strings.settings;
 /** Seconds without a request: from a short absence to a working day. */
 const idleTimes = [300, 900, 3600, 28_800];
 
-/** Characters of one of the broker's sentences. */
-const maxSentenceLength = 600;
-
 /** States in which the vault does what is asked of it. */
 const fineStates: ReadonlySet<string> = new Set(['unused', 'open', 'slow']);
 
@@ -39,8 +36,8 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
       <VaultStatus status={status} />
       {(vaultState.hint ?? vaultState.what) !== undefined && (
         <Notice kind="warn">
-          {vaultState.what !== undefined && <p>{sanitize(vaultState.what, maxSentenceLength).text}</p>}
-          {vaultState.hint !== undefined && <p>{sanitize(vaultState.hint, maxSentenceLength).text}</p>}
+          {vaultState.what !== undefined && <p>{sanitizeSentence(vaultState.what)}</p>}
+          {vaultState.hint !== undefined && <p>{sanitizeSentence(vaultState.hint)}</p>}
         </Notice>
       )}
       <SettingChoice

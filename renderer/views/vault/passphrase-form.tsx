@@ -8,6 +8,7 @@ import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { Field } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
+import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 
 const words = strings.settings;
@@ -25,12 +26,7 @@ export function PassphraseForm() {
   return (
     <details class="disclosure">
       <summary>{words.changePassphrase}</summary>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void change();
-        }}
-      >
+      <Form onSubmit={change}>
         <p class="dim small">{words.passphraseWhat}</p>
         <div class="pair">
           <Field
@@ -48,7 +44,7 @@ export function PassphraseForm() {
             {words.changePassphrase}
           </button>
         </div>
-      </form>
+      </Form>
     </details>
   );
 }

@@ -11,6 +11,7 @@ import { useAction } from '../../state/action.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
+import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Status } from '../../base/views.ts';
 
@@ -62,12 +63,7 @@ function UnlockDialog({ isNew, onClose }: UnlockDialogProps) {
   };
   return (
     <Dialog title={isNew ? words.choose : words.unlockTitle} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void unlock();
-        }}
-      >
+      <Form onSubmit={unlock}>
         <Field
           label={words.passphrase}
           hint={isNew ? words.chooseHint : words.passphraseHint}
@@ -88,7 +84,7 @@ function UnlockDialog({ isNew, onClose }: UnlockDialogProps) {
             {action.isBusy ? words.unlocking : isNew ? words.choose : words.unlock}
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,5 +1,5 @@
 /** Above every view: that the vault keeps programs from their tokens, and the way out of it. */
-import { sanitize } from '../../base/untrusted-text.ts';
+import { sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
@@ -20,7 +20,7 @@ export function VaultBanner() {
           <strong>{sentence}</strong>
         </p>
         {hint !== undefined && state !== 'locked' && state !== 'new' && (
-          <p class="small">{sanitize(hint, 600).text}</p>
+          <p class="small">{sanitizeSentence(hint)}</p>
         )}
       </Notice>
       {lockedStates.has(state) && <UnlockButton status={status} />}
