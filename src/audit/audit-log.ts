@@ -9,6 +9,7 @@
 import type { KeyObject } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import { AppendOnlyEnd } from '../base/append-only.ts';
 import { KeyturnError } from '../base/errors.ts';
 import { syncFolder } from '../base/private-file.ts';
 import { systemCode } from '../base/system-error.ts';
@@ -258,15 +259,10 @@ async function appendText(file: string, text: string, { size, endsWhole }: State
     await handle.chmod(0o600);
     // Another size than ours: somebody else wrote here. A line feed keeps our row a line of its own.
     const apart = endsWhole && before === size ? '' : '\n';
-    try {
-      await handle.appendFile(apart + text);
-      await handle.sync();
-    } catch (error) {
-      await handle.truncate(before);
-      throw error;
-    }
+    const end = new AppendOnlyEnd(before);
+    await end.append(handle, Buffer.from(apart + text));
     if (before === 0) await syncFolder(path.dirname(file));
-    return before + Buffer.byteLength(apart + text);
+    return end.size;
   } finally {
     await handle.close();
   }

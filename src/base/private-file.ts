@@ -29,13 +29,22 @@ interface Kind {
 export const socketRule = 'Keyturn wire contract: folder 0700, socket 0600, both yours, no symbolic links';
 
 const kinds = {
-  folder: {
+  socketFolder: {
     is: (found) => found.isDirectory(),
     name: 'a folder',
     isSafe: (mode) => mode === 0o700,
     mode: 0o700,
     reason: 'socket_unsafe',
     rule: socketRule,
+  },
+  // A folder that its owner made read-only is nobody else's either.
+  stateFolder: {
+    is: (found) => found.isDirectory(),
+    name: 'a folder',
+    isSafe: (mode) => (mode & 0o077) === 0,
+    mode: 0o700,
+    reason: 'file_unreadable',
+    rule: 'the folder of the home’s files is yours alone (0700), and no symbolic link',
   },
   socket: {
     is: (found) => found.isSocket(),
@@ -57,8 +66,8 @@ const kinds = {
 } as const satisfies Record<string, Kind>;
 
 /**
- * Throws `socket_unsafe` for a folder or socket, `file_unreadable` for a file that isn't the user's
- * alone. `found` comes from lstat, or from fstat of what was opened without following links.
+ * Throws `socket_unsafe` for a socket or its folder, `file_unreadable` for a file or a state folder that isn't
+ * the user's alone. `found` comes from lstat, or from fstat of what was opened without following links.
  */
 export function checkPrivate(found: BigIntStats, name: string, what: keyof typeof kinds): void {
   const kind: Kind = kinds[what];
@@ -140,25 +149,48 @@ export function draftOf(file: string): string {
   return `${file}.new`;
 }
 
+/** A file that is being written to take the place of another, all at once. Each call throws the system's error. */
+export interface Draft {
+  readonly handle: FileHandle;
+  /** Puts it in place. Durable only once `syncFolder` has passed too. The handle stays open. */
+  publish(): Promise<void>;
+  /** Closes it, and removes it where it was not published. */
+  discard(): Promise<void>;
+}
+
+/** A draft of the file (0600). What a crash left of an earlier one is removed: it never counted. Throws the system's error. */
+export async function newDraft(file: string): Promise<Draft> {
+  const draft = draftOf(file);
+  await rm(draft, { force: true });
+  const handle = await open(draft, 'wx+', 0o600);
+  return {
+    handle,
+    async publish() {
+      await handle.sync();
+      await rename(draft, file);
+    },
+    async discard() {
+      await handle.close().catch(() => undefined);
+      await rm(draft, { force: true }).catch(() => undefined);
+    },
+  };
+}
+
 /**
  * Puts `content` in the place of the file, or makes it (0600). Durable when it resolves. The caller sees
  * to it that two don't overlap. Throws `file_unreadable`; the old file then stands.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
-  const draft = draftOf(file);
   try {
-    await rm(draft, { force: true });
-    const handle = await open(draft, 'wx', 0o600);
+    const draft = await newDraft(file);
     try {
-      await handle.writeFile(content);
-      await handle.sync();
+      await draft.handle.writeFile(content);
+      await draft.publish();
     } finally {
-      await handle.close();
+      await draft.discard();
     }
-    await rename(draft, file);
     await syncFolder(path.dirname(file));
   } catch (error) {
-    await rm(draft, { force: true }).catch(() => undefined);
     throw unwritableFile(file, error);
   }
 }

@@ -8,10 +8,10 @@
  */
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { AppendOnlyEnd, cutTornTail } from '../base/append-only.ts';
 import { KeyturnError } from '../base/errors.ts';
 import {
   openPrivate,
@@ -57,12 +57,10 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
   #items: readonly Item[] | undefined;
   #unsaved: Unsaved<Item>[] = [];
   #trouble: KeyturnError | undefined;
-  /** Bytes of the file as we know it; 0: there is none yet. */
-  #size = 0;
+  /** Of size 0 while there is no file. */
+  #end = new AppendOnlyEnd(0);
   /** Lines of changes in the file, dead ones too. */
   #lines = 0;
-  /** An append of ours failed and could not be taken back: what lies beyond `#size` is worthless. */
-  #hasTail = false;
 
   /** `report` gets lines for the broker's log; none holds a record. */
   constructor(file: string, itemSchema: z.ZodType<Item>, report: (line: string) => void = () => undefined) {
@@ -139,7 +137,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
   async #write(): Promise<void> {
     const batch = [...this.#unsaved];
     const isMostlyDead = this.#lines + batch.length > 2 * this.#known().size + spareLines;
-    const isNew = this.#size === 0;
+    const isNew = this.#end.size === 0;
     const isRewritten = isNew || (isMostlyDead && (await this.#compacted()));
     if (isNew) await this.#rewrite();
     else if (!isRewritten) await this.#append(batch);
@@ -164,15 +162,14 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     const content = Buffer.from(this.#header + lines.join(''));
     await this.#checkUnchanged();
     await replaceFile(this.path, content);
-    this.#size = content.length;
+    this.#end = new AppendOnlyEnd(content.length);
     this.#lines = lines.length;
-    this.#hasTail = false;
   }
 
   /** What somebody else put there is neither overwritten nor continued. */
   async #checkUnchanged(): Promise<void> {
     const handle = await openPrivate(this.path, constants.O_RDONLY);
-    if (!handle && this.#size === 0) return;
+    if (!handle && this.#end.size === 0) return;
     try {
       if (!handle || !(await this.#isAsLeft(handle))) throw changedByOther(this.path);
     } finally {
@@ -181,8 +178,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
   }
 
   async #isAsLeft(handle: FileHandle): Promise<boolean> {
-    const { size } = await handle.stat();
-    return size === this.#size || (this.#hasTail && size > this.#size);
+    return this.#end.isAsLeft((await handle.stat()).size);
   }
 
   async #append(batch: readonly Unsaved<Item>[]): Promise<void> {
@@ -190,30 +186,12 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     if (!handle) throw changedByOther(this.path);
     try {
       if (!(await this.#isAsLeft(handle))) throw changedByOther(this.path);
-      await this.#appendTo(handle, Buffer.from(batch.map(({ line }) => line).join('')));
+      await this.#end.append(handle, Buffer.from(batch.map(({ line }) => line).join('')));
       this.#lines += batch.length;
     } catch (error) {
       throw unwritableFile(this.path, error);
     } finally {
       await handle.close();
-    }
-  }
-
-  async #appendTo(handle: FileHandle, bytes: Buffer): Promise<void> {
-    if (this.#hasTail) await handle.truncate(this.#size);
-    this.#hasTail = true;
-    try {
-      await handle.writeFile(bytes);
-      await handle.datasync();
-      this.#size += bytes.length;
-      this.#hasTail = false;
-    } catch (error) {
-      await handle.truncate(this.#size).then(
-        () => (this.#hasTail = false),
-        // The next write tries again before it adds anything.
-        () => undefined,
-      );
-      throw error;
     }
   }
 
@@ -229,7 +207,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
       else records.delete(entry.remove);
     }
     if (end < bytes.length) await this.#cutOff(bytes.subarray(end), end);
-    this.#size = end;
+    this.#end = new AppendOnlyEnd(end);
     this.#lines = lines.length;
     return records;
   }
@@ -253,16 +231,15 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
 
   /** A crash tore the last line: it is kept beside the file, then cut off. */
   async #cutOff(tail: Buffer, end: number): Promise<void> {
-    const aside = `${this.path}.torn-${randomBytes(4).toString('hex')}`;
-    await replaceFile(aside, tail);
     const handle = await openPrivate(this.path, constants.O_WRONLY);
+    if (!handle) throw changedByOther(this.path);
+    let aside: string;
     try {
-      await handle?.truncate(end);
-      await handle?.sync();
+      aside = await cutTornTail(this.path, handle, end, tail);
     } catch (error) {
       throw unwritableFile(this.path, error);
     } finally {
-      await handle?.close();
+      await handle.close();
     }
     this.#report(`${this.path} ended in a torn line, as a crash leaves it: kept as ${path.basename(aside)}`);
   }

@@ -146,7 +146,7 @@ function makeOne(folder: string): void {
 export function checkFolder(folder: string): void {
   const found = lookAt(folder);
   if (!found) throw notThere(folder);
-  checkPrivate(found, folder, 'folder');
+  checkPrivate(found, folder, 'socketFolder');
 }
 
 function lookAt(name: string): BigIntStats | undefined {

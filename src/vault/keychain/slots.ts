@@ -89,8 +89,8 @@ export async function writeSlot(
   const generation = (newest?.generation ?? 0) + 1;
   await clearSlot(items, id, slot);
   await fillSlot(items, id, slot, generation, secret);
-  const { newest: onUpsert } = await readSlots(items, id);
-  if (onUpsert?.slot !== slot || onUpsert.generation !== generation || onUpsert.secret !== secret)
+  const { newest: kept } = await readSlots(items, id);
+  if (kept?.slot !== slot || kept.generation !== generation || kept.secret !== secret)
     throw new VaultError('damaged', `what was written for ${quoted(id)} can't be read back`, {
       item: id,
       rule: 'vault: a value counts as kept only when it was read back',

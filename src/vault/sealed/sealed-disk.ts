@@ -1,105 +1,40 @@
 /**
- * A sealed file on the disk: whose it is, how it is replaced, and what is kept beside it.
+ * A sealed file on the disk: opened, removed, and what the disk says told as troubles of the vault.
  *
- * Invariants: a file or folder that others can read or write is refused, never mended silently. A file
- * appears whole or not at all, and a replacement counts only once it would survive a power cut. No
- * message holds a byte of the file.
+ * Invariants: a file or folder that others can read or write is refused, never mended silently. No message
+ * holds a byte of the file.
  */
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import type { Stats } from 'node:fs';
-import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { isTornTailOf } from '../../base/append-only.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
+import { checkPrivate, draftOf, openPrivate, syncFolder } from '../../base/private-file.ts';
+import { systemCode } from '../../base/system-error.ts';
 import { unreadable } from './sealed-header.ts';
 import { VaultError } from '../base/trouble.ts';
 
 /** Bytes. Ten thousand grants take 30 MB; far more isn't ours, and would be read into memory whole. */
 const maxFileLength = 1024 * 1024 * 1024;
 
-/** What `keepAside` ends a name with. */
-const tornSuffix = /^[0-9a-f]{8}$/;
-
-/** Opens the file for reading and writing; undefined where it is certainly absent. Throws `vault_unreadable`. */
+/**
+ * Opens the file for reading and writing, and makes its folder where that is missing; undefined where the file
+ * is certainly absent. Throws `vault_unreadable`, and `vault_unavailable` where the folder can't be made.
+ */
 export async function openSealed(file: string): Promise<FileHandle | undefined> {
-  await checkFolder(file);
-  let handle: FileHandle;
-  try {
-    handle = await open(file, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw unreadable(quoted(file), `it can't be opened (${codeOf(error)})`, 'check what it is, and whose');
-  }
-  try {
-    const found = await handle.stat();
-    if (!found.isFile() || found.size > maxFileLength)
-      throw unreadable(quoted(file), 'it is no plain file of a fitting size');
-    checkMine(found, file, '600');
-    return handle;
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-}
-
-async function checkFolder(file: string): Promise<void> {
   const folder = path.dirname(file);
+  let handle: FileHandle | undefined;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const found = await lstat(folder);
-    if (!found.isDirectory()) throw unreadable(quoted(file), 'its folder is none, or a symbolic link');
-    checkMine(found, folder, '700');
+    checkPrivate(await lstat(folder, { bigint: true }), folder, 'stateFolder');
+    handle = await openPrivate(file, constants.O_RDWR);
+    if (handle && (await handle.stat()).size > maxFileLength)
+      throw unreadable(quoted(file), 'it is no plain file of a fitting size');
+    return handle;
   } catch (error) {
-    throw error instanceof KeyturnError ? error : failed(file, error);
-  }
-}
-
-function checkMine(found: Stats, where: string, mode: '600' | '700'): void {
-  const uid = process.getuid?.();
-  // Windows has no such modes; a folder in the user's profile is the user's there.
-  if (uid === undefined || (found.uid === uid && (found.mode & 0o077) === 0)) return;
-  const asShell = where.replaceAll("'", String.raw`'\''`);
-  throw new VaultError('damaged', `${quoted(where)} is open to others: the vault is not opened`, {
-    rule: 'vault: a sealed file is yours alone (0600, in a folder 0700)',
-    hint:
-      found.uid === uid
-        ? `if nobody else changed it: chmod ${mode} '${asShell}'`
-        : 'it belongs to somebody else: move it away, or correct its owner',
-  });
-}
-
-/** A file that is being written to take the place of `file`, and takes it all at once. */
-export interface Draft {
-  readonly handle: FileHandle;
-  /** Puts it in place. Durable only once `syncFolder` has passed too. Throws `vault_unavailable`. */
-  publish(): Promise<void>;
-  discard(): Promise<void>;
-}
-
-/** Throws `vault_unavailable`. What a crash left of an earlier draft is removed: it never counted. */
-export async function newDraft(file: string): Promise<Draft> {
-  const temporary = `${file}.new`;
-  try {
-    await rm(temporary, { force: true });
-    const handle = await open(temporary, 'wx+', 0o600);
-    return {
-      handle,
-      async publish() {
-        try {
-          await handle.sync();
-          await rename(temporary, file);
-        } catch (error) {
-          throw failed(file, error);
-        }
-      },
-      async discard() {
-        await handle.close();
-        await rm(temporary, { force: true });
-      },
-    };
-  } catch (error) {
-    throw failed(file, error);
+    await handle?.close();
+    throw troubleOf(file, error);
   }
 }
 
@@ -109,58 +44,12 @@ export async function newDraft(file: string): Promise<Draft> {
  */
 export async function removeSealed(file: string): Promise<void> {
   const { dir, base } = path.parse(file);
-  const ours = (name: string): boolean =>
-    name === base ||
-    name === `${base}.new` ||
-    (name.startsWith(`${base}.torn-`) && tornSuffix.test(name.slice(`${base}.torn-`.length)));
+  const ours = (name: string): boolean => name === base || name === draftOf(base) || isTornTailOf(name, base);
   try {
     for (const name of (await readdir(dir)).filter(ours)) await rm(path.join(dir, name), { force: true });
+    await syncFolder(dir);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return;
-    throw failed(file, error);
-  }
-  await syncFolder(file);
-}
-
-/** Makes a rename or a new file in the file's folder survive a power cut. Throws `vault_unavailable`. */
-export async function syncFolder(file: string): Promise<void> {
-  // Windows opens no folder for this; its file systems journal the rename.
-  if (process.platform === 'win32') return;
-  try {
-    const folder = await open(path.dirname(file), 'r');
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
-  } catch (error) {
-    throw failed(file, error);
-  }
-}
-
-/** Keeps a torn tail in a file of its own, durably. Resolves to that file's path. Throws `vault_unavailable`. */
-export async function keepAside(file: string, tail: Buffer): Promise<string> {
-  const aside = `${file}.torn-${randomBytes(4).toString('hex')}`;
-  try {
-    const handle = await open(aside, 'wx', 0o600);
-    try {
-      await writeAll(handle, tail, 0);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    throw failed(file, error);
-  }
-  await syncFolder(file);
-  return aside;
-}
-
-/** Writes all of `bytes`; one call to the system may take less. */
-export async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
-    done += bytesWritten;
+    if (systemCode(error) !== 'ENOENT') throw troubleOf(file, error);
   }
 }
 
@@ -176,14 +65,20 @@ export async function readAll(handle: FileHandle, position: number, length: numb
   return bytes.subarray(0, done);
 }
 
-/** The disk did not do as asked. The system's own error holds paths and a code, none of the file's bytes. */
-export function failed(file: string, error: unknown): VaultError {
-  return new VaultError('full', `${quoted(file)} can't be written (${codeOf(error)})`, {
+/**
+ * The trouble that something thrown is for the vault. The system's own error holds paths and a code, none of the
+ * file's bytes: the disk did not do as asked.
+ */
+export function troubleOf(file: string, error: unknown): KeyturnError {
+  if (error instanceof VaultError) return error;
+  // The check of private files speaks of files; who uses the vault is told that it can't be read.
+  if (error instanceof KeyturnError && error.reason === 'file_unreadable') {
+    const { message, rule = 'vault: a sealed file is yours alone (0600, in a folder 0700)', hint } = error;
+    return new VaultError('damaged', message, { rule, ...(hint === undefined ? {} : { hint }) });
+  }
+  if (error instanceof KeyturnError) return error;
+  return new VaultError('full', `${quoted(file)} can't be written (${systemCode(error)})`, {
     hint: 'check that the disk is not full and the folder can be written; what the vault holds is unchanged',
     cause: error,
   });
-}
-
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 }

@@ -13,8 +13,9 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { writeAll } from '../../base/append-only.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { failed, newDraft, openSealed, readAll, removeSealed, syncFolder, writeAll } from './sealed-disk.ts';
+import { openSealed, readAll, removeSealed, troubleOf } from './sealed-disk.ts';
 import { headItem, SealedHead } from './sealed-head.ts';
 import { decodeHeader, encodeHeader } from './sealed-header.ts';
 import { keychainItem, newLogKey, openLogKey } from './sealed-key.ts';
@@ -22,7 +23,9 @@ import type { KeySource } from './sealed-key.ts';
 import { SealedLog } from './sealed-log.ts';
 import { newSegment } from './sealed-record.ts';
 import { VaultError } from '../base/trouble.ts';
-import { keyedMutex } from '../../base/mutex.ts';
+import { mutex } from '../../base/mutex.ts';
+import { newDraft, syncFolder } from '../../base/private-file.ts';
+import type { Draft } from '../../base/private-file.ts';
 import { checkId, checkSecret, closedVault } from '../base/vault.ts';
 import type { Lockable, Vault, VaultCondition } from '../base/vault.ts';
 
@@ -45,15 +48,13 @@ type State =
   | { readonly kind: 'open'; readonly log: SealedLog }
   | { readonly kind: 'closed' };
 
-/** The one line that all calls stand in: the log takes one at a time. */
-const line = 'log';
-
 class SealedFile implements Vault, Lockable {
   readonly kind = 'sealed-file';
   readonly #file: string;
   readonly #source: KeySource;
   readonly #report: (line: string) => void;
-  readonly #exclusive = keyedMutex();
+  /** The log takes one call at a time. */
+  readonly #exclusive = mutex();
   /** Only where the key lies in the keychain. */
   readonly #head: SealedHead | undefined;
   #state: State;
@@ -97,7 +98,7 @@ class SealedFile implements Vault, Lockable {
   }
 
   async condition(): Promise<VaultCondition> {
-    return this.#exclusive(line, async () => {
+    return this.#exclusive(async () => {
       const state = this.#state;
       if (state.kind === 'closed') return { state: 'closed' };
       if (state.kind === 'open') {
@@ -111,14 +112,14 @@ class SealedFile implements Vault, Lockable {
   }
 
   async unlock(passphrase?: string): Promise<void> {
-    await this.#exclusive(line, async () => {
+    await this.#exclusive(async () => {
       if (this.#state.kind === 'closed') throw closedVault();
       await this.#open(passphrase);
     });
   }
 
   async lock(): Promise<void> {
-    await this.#exclusive(line, () => this.#leave('locked'));
+    await this.#exclusive(() => this.#leave('locked'));
   }
 
   async changePassphrase(current: string, next: string): Promise<void> {
@@ -138,7 +139,7 @@ class SealedFile implements Vault, Lockable {
 
   async destroy(ids: readonly string[]): Promise<void> {
     ids.forEach(checkId);
-    await this.#exclusive(line, async () => {
+    await this.#exclusive(async () => {
       await this.#leave('closed');
       await removeSealed(this.#file);
     });
@@ -147,19 +148,19 @@ class SealedFile implements Vault, Lockable {
   }
 
   async close(): Promise<void> {
-    await this.#exclusive(line, () => this.#leave('closed'));
+    await this.#exclusive(() => this.#leave('closed'));
     if (this.#source.kind === 'keychain') await this.#source.vault.close();
   }
 
   async #withLog<T>(work: (log: SealedLog) => Promise<T>): Promise<T> {
-    return this.#exclusive(line, async () => work(await this.#log()));
+    return this.#exclusive(async () => work(await this.#log()));
   }
 
   /** Done when the head names it too. Compacts afterwards where that is due, in a turn of its own, for which nobody waits. */
   async #changeLog(work: (log: SealedLog) => Promise<void>): Promise<void> {
     const newest = await this.#withLog(async (log) => {
       await work(log);
-      if (log.isMostlyDead) void this.#exclusive(line, () => this.#compact(log));
+      if (log.isMostlyDead) void this.#exclusive(() => this.#compact(log));
       return log.newest;
     });
     if (newest !== undefined) await this.#head?.advance(newest);
@@ -225,15 +226,16 @@ class SealedFile implements Vault, Lockable {
   async #create(passphrase: string | undefined): Promise<FileHandle> {
     await this.#head?.refuseMissing(quoted(this.#file));
     const { header, log } = await newLogKey(this.#source, passphrase);
-    const draft = await newDraft(this.#file);
+    let draft: Draft | undefined;
     try {
+      draft = await newDraft(this.#file);
       await writeAll(draft.handle, Buffer.concat([encodeHeader(header), newSegment(log, 0, true).header]), 0);
       await draft.publish();
-      await syncFolder(this.#file);
+      await syncFolder(path.dirname(this.#file));
       return draft.handle;
     } catch (error) {
-      await draft.discard();
-      throw error instanceof KeyturnError ? error : failed(this.#file, error);
+      await draft?.discard();
+      throw troubleOf(this.#file, error);
     }
   }
 }

@@ -10,8 +10,14 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import { stat } from 'node:fs/promises';
-import { KeyturnError, quoted } from '../../base/errors.ts';
-import { codeOf, failed, keepAside, newDraft, readAll, syncFolder, writeAll } from './sealed-disk.ts';
+import path from 'node:path';
+import { AppendOnlyEnd, cutTornTail, writeAll } from '../../base/append-only.ts';
+import { quoted } from '../../base/errors.ts';
+import type { KeyturnError } from '../../base/errors.ts';
+import { newDraft, syncFolder } from '../../base/private-file.ts';
+import type { Draft } from '../../base/private-file.ts';
+import { systemCode } from '../../base/system-error.ts';
+import { readAll, troubleOf } from './sealed-disk.ts';
 import { unreadable } from './sealed-header.ts';
 import type { LogKey } from './sealed-key.ts';
 import { newSegment, openRecord, sealRecord, tagOf } from './sealed-record.ts';
@@ -57,11 +63,9 @@ export class SealedLog {
   #header: Buffer;
   #disk: OnDisk;
   #key: LogKey;
-  #size: number;
+  #end: AppendOnlyEnd;
   /** Of this opening; undefined until its first append. */
   #segment: Segment | undefined;
-  /** A failed append may have left bytes after `#size`. */
-  #hasLeftovers = false;
   /** A replacement is in place, and a power cut might still undo it. */
   #owesFolderSync = false;
   /** Bytes from which the dead part is measured. */
@@ -75,7 +79,7 @@ export class SealedLog {
     this.#disk = disk;
     this.#contents = contents;
     this.#held = held;
-    this.#size = whole;
+    this.#end = new AppendOnlyEnd(whole);
   }
 
   /** Reads the log, and puts a torn tail aside. Throws `vault_unavailable` where that can't be kept. */
@@ -83,15 +87,18 @@ export class SealedLog {
     const { file, handle, bytes, header, key, report } = options;
     const replayed = replay(bytes, header.length, key, options.sought);
     const { whole } = replayed;
-    if (whole < bytes.length) {
-      const aside = await keepAside(file, bytes.subarray(whole));
-      await handle.truncate(whole).catch((error: unknown) => Promise.reject(failed(file, error)));
-      report(
-        `${quoted(file)} ended in a write that a crash had cut short: its ${bytes.length - whole} bytes are kept in ${quoted(aside)}`,
-      );
+    try {
+      if (whole < bytes.length) {
+        const aside = await cutTornTail(file, handle, whole, bytes.subarray(whole));
+        report(
+          `${quoted(file)} ended in a write that a crash had cut short: its ${bytes.length - whole} bytes are kept in ${quoted(aside)}`,
+        );
+      }
+      // What was read may still be on its way to the disk: it was written by a broker that a crash ended.
+      await handle.sync();
+    } catch (error) {
+      throw troubleOf(file, error);
     }
-    // What was read may still be on its way to the disk: it was written by a broker that a crash ended.
-    await handle.sync().catch((error: unknown) => Promise.reject(failed(file, error)));
     const opened = new SealedLog(options, await onDisk(handle), replayed);
     if (opened.damage !== undefined) report(`${quoted(file)}: ${opened.damage}`);
     return opened;
@@ -161,9 +168,10 @@ export class SealedLog {
     await this.#checkOurs();
     if (this.damage !== undefined)
       throw unreadable(quoted(this.#file), `${this.damage}. It is not replaced while that is so`);
-    const draft = await newDraft(this.#file);
     const segment = newSegment(key, this.#contents.sequence, true);
+    let draft: Draft | undefined;
     try {
+      draft = await newDraft(this.#file);
       const { places, size, sequence, newest } = await this.#copyLive(draft.handle, header, segment);
       await this.#checkOurs();
       await announce(newest);
@@ -173,30 +181,31 @@ export class SealedLog {
       for (const [id, place] of places) this.#contents.items.set(id, place);
       [this.#contents.sequence, this.#contents.newest] = [sequence, newest];
       [this.#disk, this.#header, this.#key] = [disk, header, key];
-      [this.#segment, this.#size] = [segment, size];
-      [this.#hasLeftovers, this.#owesFolderSync] = [false, true];
+      [this.#segment, this.#end] = [segment, new AppendOnlyEnd(size)];
+      this.#owesFolderSync = true;
       await before.close();
     } catch (error) {
-      if (this.#disk.handle !== draft.handle) await draft.discard();
-      throw error instanceof KeyturnError ? error : failed(this.#file, error);
+      if (this.#disk.handle !== draft?.handle) await draft?.discard();
+      throw troubleOf(this.#file, error);
     }
     await this.#settleFolder();
   }
 
   /** True when more of the file is dead than alive, and all of it can be read. */
   get isMostlyDead(): boolean {
-    if (this.#size < this.#measureFrom || this.damage !== undefined) return false;
-    this.#measureFrom = this.#size + rewriteStep;
+    const { size } = this.#end;
+    if (size < this.#measureFrom || this.damage !== undefined) return false;
+    this.#measureFrom = size + rewriteStep;
     let live = 0;
     for (const item of this.#contents.items.values()) if (item.state === 'live') live += item.length;
-    return this.#size > 2 * live;
+    return size > 2 * live;
   }
 
   /** Rewrites the file without what is dead. A failure is reported, harms nothing, and is tried again later. */
   async compact(announce?: (tag: string) => Promise<void>): Promise<void> {
     try {
       await this.rewrite(this.#header, this.#key, announce);
-      this.#measureFrom = this.#size + rewriteStep;
+      this.#measureFrom = this.#end.size + rewriteStep;
     } catch (error) {
       this.#report(`${quoted(this.#file)} was not compacted: ${error instanceof Error ? error.message : ''}`);
     }
@@ -209,57 +218,38 @@ export class SealedLog {
 
   async #append(kind: RecordKind, id: string, secret: string): Promise<Place> {
     await this.#checkOurs();
-    await this.#settle();
+    await this.#settleFolder();
     const { sequence } = this.#contents;
     const segment = this.#segment ?? newSegment(this.#key, sequence, false);
     const record = sealRecord(segment, { kind, id, sequence }, secret);
     const bytes = this.#segment ? record : Buffer.concat([segment.header, record]);
     try {
-      await this.#keep(bytes);
+      await this.#end.append(this.#disk.handle, bytes, () => this.#readBack(bytes));
     } catch (error) {
       this.#segment = undefined;
-      this.#hasLeftovers = true;
-      // At once if it can be had: a later opening would take a whole record for an acknowledged one.
-      await this.#settle().catch(() => undefined);
-      throw error;
+      throw troubleOf(this.#file, error);
     }
     this.#segment = segment;
-    this.#size += bytes.length;
     this.#contents.sequence = sequence + 1;
     if (kind !== 'probe') this.#contents.newest = tagOf(record);
-    return { state: 'live', segment, sequence, offset: this.#size - record.length, length: record.length };
+    const offset = this.#end.size - record.length;
+    return { state: 'live', segment, sequence, offset, length: record.length };
   }
 
-  async #keep(bytes: Buffer): Promise<void> {
-    const { handle } = this.#disk;
-    let onUpsert: Buffer;
-    try {
-      await writeAll(handle, bytes, this.#size);
-      await handle.datasync();
-      onUpsert = await readAll(handle, this.#size, bytes.length);
-    } catch (error) {
-      throw failed(this.#file, error);
-    }
-    if (onUpsert.equals(bytes)) return;
+  async #readBack(bytes: Buffer): Promise<void> {
+    const kept = await readAll(this.#disk.handle, this.#end.size, bytes.length);
+    if (kept.equals(bytes)) return;
     throw unreadable(quoted(this.#file), 'what was written is not what is read back', 'check the disk');
   }
 
-  /** Makes good what an earlier failure left, before anything is added. Throws `vault_unavailable`. */
-  async #settle(): Promise<void> {
-    await this.#settleFolder();
-    if (!this.#hasLeftovers) return;
-    try {
-      await this.#disk.handle.truncate(this.#size);
-      await this.#disk.handle.datasync();
-    } catch (error) {
-      throw failed(this.#file, error);
-    }
-    this.#hasLeftovers = false;
-  }
-
+  /** Before anything is added to a replacement: a power cut could still bring the old file back. Throws `vault_unavailable`. */
   async #settleFolder(): Promise<void> {
     if (!this.#owesFolderSync) return;
-    await syncFolder(this.#file);
+    try {
+      await syncFolder(path.dirname(this.#file));
+    } catch (error) {
+      throw troubleOf(this.#file, error);
+    }
     this.#owesFolderSync = false;
   }
 
@@ -295,7 +285,11 @@ export class SealedLog {
     try {
       record = await readAll(this.#disk.handle, offset, length);
     } catch (error) {
-      throw unreadable(quoted(this.#file), `the disk fails (${codeOf(error)})`, 'restore it from a backup');
+      throw unreadable(
+        quoted(this.#file),
+        `the disk fails (${systemCode(error)})`,
+        'restore it from a backup',
+      );
     }
     const plaintext = openRecord(record, segment, sequence);
     if (!plaintext) throw this.#damaged(id);
@@ -312,7 +306,7 @@ export class SealedLog {
     const found = await stat(this.#file, { bigint: true }).catch(() => undefined);
     const { device, inode } = this.#disk;
     const isSame = found?.dev === device && found.ino === inode;
-    const hasSize = found?.size === BigInt(this.#size) || this.#hasLeftovers;
+    const hasSize = found !== undefined && this.#end.isAsLeft(Number(found.size));
     if (isSame && hasSize) return;
     throw unreadable(
       quoted(this.#file),

@@ -21,7 +21,7 @@ const waiting = ['clock', 'backoff', 'shared-work', 'request-deadline', 'repeat'
 );
 
 /** What keeps secrets, records and rows stands on. */
-const keeping = ['errors', 'system-error', 'private-file', 'mutex', 'backoff'].map(
+const keeping = ['errors', 'system-error', 'private-file', 'append-only', 'mutex', 'backoff'].map(
   (name) => `base/${name}.ts`,
 );
 
@@ -42,6 +42,11 @@ export const layers: Readonly<Record<string, Layer>> = {
     mayImport: ['base/errors.ts', 'base/system-error.ts'],
     packages: [],
     why: 'the one check of modes: both ends of the socket and every keeper of files use it',
+  },
+  'base/append-only.ts': {
+    mayImport: ['base/private-file.ts'],
+    packages: [],
+    why: 'how a file grows, for vault, records and audit log: none of them knows the others',
   },
   'base/shield.ts': {
     mayImport: ['base/errors.ts'],

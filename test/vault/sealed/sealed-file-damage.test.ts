@@ -148,9 +148,9 @@ describe('a file that ends early', () => {
       expect(await said(vault, 'd')).toBe('absent');
       expect(statSync(file).size).toBe(lastWhole);
       const aside = readdirSync(path.dirname(file)).filter((name) => name.includes('.torn-'));
-      const onUpsert = aside.map((name) => readFileSync(path.join(path.dirname(file), name)));
-      expect(onUpsert).toEqual(length === lastWhole ? [] : [sampled.bytes.subarray(lastWhole, length)]);
-      expect(lines).toHaveLength(onUpsert.length);
+      const kept = aside.map((name) => readFileSync(path.join(path.dirname(file), name)));
+      expect(kept).toEqual(length === lastWhole ? [] : [sampled.bytes.subarray(lastWhole, length)]);
+      expect(lines).toHaveLength(kept.length);
       await vault.write('d', 'd again');
       await vault.unlock();
       expect([await vault.read('d'), await vault.read('a')]).toEqual(['d again', 'a first']);

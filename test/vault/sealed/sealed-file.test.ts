@@ -199,14 +199,14 @@ describe('the file', () => {
     chmodSync(file, 0o640);
     expect(await refusal()).toMatchObject({
       reason: 'vault_unreadable',
-      hint: `if nobody else changed it: chmod 600 '${file}'`,
+      hint: `If nobody else can have changed or read it: chmod 600 ${file}`,
     });
     expect(statSync(file).mode & 0o777).toBe(0o640);
     chmodSync(file, 0o600);
     chmodSync(path.dirname(file), 0o755);
     expect(await refusal()).toMatchObject({
       reason: 'vault_unreadable',
-      hint: `if nobody else changed it: chmod 700 '${path.dirname(file)}'`,
+      hint: `If nobody else can have changed or read it: chmod 700 ${path.dirname(file)}`,
     });
     chmodSync(path.dirname(file), 0o700);
     expect(await refusal()).toBe('kept');
