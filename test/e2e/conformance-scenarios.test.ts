@@ -308,9 +308,6 @@ describe('the issuer in the answer (RFC 9207)', () => {
   it.each<[string, boolean, (issuer: string) => string | undefined]>([
     ['is missing though announced', true, () => undefined],
     ['is another', true, () => 'https://evil.example'],
-    ['is another and was not announced', false, () => 'https://evil.example'],
-    ['differs by a slash at its end', true, (issuer) => `${issuer}/`],
-    ['differs in case', true, (issuer) => issuer.toUpperCase()],
   ])('is refused where it %s, and the code goes nowhere', async (_how, issInResponse, wrong) => {
     const { program, authorizationServer } = await open({ authorization: { issInResponse } });
     authorizationServer.bend.authorizeResponse = (parameters) => {

@@ -154,17 +154,6 @@ describe('login --paste', () => {
     expect(await home.keyturn(['token', url, '--no-interaction'])).toMatchObject({ code: 0 });
   });
 
-  it('checks the issuer of a pasted address as of any other', async () => {
-    const there = await homeInBentWorld();
-    const { signingIn, address } = await waiting(there);
-    address.searchParams.set('iss', 'https://evil.example');
-    signingIn.types(address.href);
-    const run = await signingIn.ended;
-    expect(run).toMatchObject({ code: 5, stdout: '' });
-    expect(run.stderr).toContain('reason: issuer_mismatch');
-    expect(there.authorizationServer.counts.codesRedeemed).toBe(0);
-  });
-
   it('ends by itself when the browser reaches this machine after all, though standard input stays open', async () => {
     const there = await homeInBentWorld();
     const { signingIn, address } = await waiting(there);

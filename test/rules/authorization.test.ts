@@ -74,8 +74,6 @@ describe('an answer', () => {
     'the issuer itself': (issuer: string) => issuer,
     'no issuer': () => undefined,
     'another issuer': () => 'https://issuer.example',
-    'the issuer with a slash': (issuer: string) => `${issuer}/`,
-    'the issuer in capitals': (issuer: string) => issuer.toUpperCase(),
   } as const;
   const isTaken = (advertised: boolean, who: string): boolean =>
     who === 'the issuer itself' || (who === 'no issuer' && !advertised);

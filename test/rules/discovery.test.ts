@@ -272,17 +272,11 @@ describe('the metadata of an authorization server', () => {
   });
 
   it.each([
-    ['a foreign issuer', () => 'https://issuer.example'],
-    ['a slash more', (issuer: string) => `${issuer}/`],
-    ['another path', (issuer: string) => `${issuer}/tenant`],
-    ['the host in capitals', (issuer: string) => issuer.replace('https', 'HTTPS')],
-    ['no issuer', () => undefined],
+    ['a foreign issuer', 'https://issuer.example'],
+    ['no issuer', undefined],
   ])('that states %s is not used', async (_what, issuer) => {
     const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.metadata = (document) => ({
-      ...document,
-      issuer: issuer(authorizationServer.issuer),
-    });
+    authorizationServer.bend.metadata = (document) => ({ ...document, issuer });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
     expect(rig.pages).toEqual([]);

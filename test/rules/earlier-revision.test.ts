@@ -76,14 +76,9 @@ describe('a server without protected resource metadata', () => {
     },
   );
 
-  it.each([
-    ['two slashes at its end', (base: string) => `${base}//`],
-    ['a path', (base: string) => `${base}/tenant`],
-    ['another server', () => 'https://issuer.example'],
-  ])('whose issuer has %s is refused', async (_what, issuer) => {
+  it('whose issuer is another server is refused', async () => {
     const { rig, authorizationServer } = await earlier();
-    const stated = issuer(authorizationServer.server.base);
-    authorizationServer.bend.metadata = (document) => ({ ...document, issuer: stated });
+    authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
     expect(rig.pages).toEqual([]);
   });

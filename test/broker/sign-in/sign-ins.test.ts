@@ -287,13 +287,6 @@ describe('a sign-in that the user starts', () => {
     rig.clock.advance(3_600_000);
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });
-
-  it('at an issuer that the server does not name is refused', async () => {
-    const rig = await allowed();
-    const login = rig.login({ issuer: 'https://other.example' });
-    expect(await refusal(login)).toMatchObject({ reason: 'issuer_mismatch' });
-    expect(rig.pages).toEqual([]);
-  });
 });
 
 /** A token of the account, once the person said yes to the card that names it. */

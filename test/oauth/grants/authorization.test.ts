@@ -151,13 +151,9 @@ describe('processAuthorizationResponse', () => {
   });
 
   it.each([
-    ['another one, advertised', names, 'iss=https://evil.example'],
-    ['another one, not advertised', server, 'iss=https://evil.example'],
     ['one that differs in a slash', server, 'iss=https://issuer.example/'],
     ['one that differs in case', server, 'iss=https://ISSUER.example'],
     ['an empty one', server, 'iss='],
-    ['two', names, 'iss=https://issuer.example&iss=https://issuer.example'],
-    ['none, though advertised', names, ''],
     [
       'the right one, from a server that we did not start with',
       serverAt('https://evil.example'),
@@ -205,7 +201,6 @@ describe('processAuthorizationResponse', () => {
 
   it.each([
     ['two codes', 'code=c0de&code=c0de&state=st4te', 'login_failed'],
-    ['two states', 'code=c0de&state=st4te&state=st4te', 'state_mismatch'],
     ['two issuers', `code=c0de&state=st4te&iss=${issuer}&iss=${issuer}`, 'issuer_mismatch'],
     [
       'a right and a wrong issuer',

@@ -85,16 +85,6 @@ describe('client credentials', () => {
     expect(site.asked).toEqual([]);
   });
 
-  it('go to no issuer but their own', async () => {
-    const registration = registrationAt('https://other.example', {
-      tokenEndpointAuthMethod: 'client_secret_basic',
-    });
-    expect((await refusalOf(() => ask('client_secret_basic', { registration }))).reason).toBe(
-      'issuer_mismatch',
-    );
-    expect(site.asked).toEqual([]);
-  });
-
   it.each<[string, Page, string]>([
     ['invalid_client', { status: 401, body: { error: 'invalid_client' } }, 'client_rejected'],
     ['unauthorized_client', { status: 400, body: { error: 'unauthorized_client' } }, 'client_rejected'],
