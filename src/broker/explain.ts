@@ -90,7 +90,8 @@ const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receip
 
 /** Undefined unless the vault was asked and holds nothing that could be used. */
 function lost({ refresher }: BrokerParts, grant: Grant): Sentences | undefined {
-  if (!refresher.isVouched(grant.id) || refresher.isHeld(grant.id)) return undefined;
+  if (!refresher.secrets.index.isVouched(grant.id) || refresher.secrets.index.isHeld(grant.id))
+    return undefined;
   return {
     now: 'Keyturn lists it, and the vault holds no token of it: no program gets one.',
     next: `Sign in anew: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}. To end it: keyturn revoke ${shellWord(grant.id)}`,
@@ -122,7 +123,7 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
     const next = 'The next request that needs them opens a sign-in; other requests are served.';
     return { now: `${scopesLost(issuer, lostScope)}; ${held}.`, next, refresh };
   }
-  const order = refresher.isVouched(grant.id)
+  const order = refresher.secrets.index.isVouched(grant.id)
     ? 'It is in order'
     : 'It is listed as in order, and was not compared with the vault yet';
   return { now: `${order}; ${held}.`, next: refreshSentence(refresh), refresh };

@@ -7,7 +7,7 @@
 import { union } from '../../oauth/base/scope.ts';
 import { chooseGrant } from './grant-choice.ts';
 import type { ChoiceParts, GrantRequest } from './grant-choice.ts';
-import type { Grant } from '../records/grant.ts';
+import type { Grant, Grants } from '../records/grant.ts';
 import type { Need, Permission } from '../records/permission.ts';
 import type { OfferedGrant } from '../questions/question.ts';
 
@@ -18,17 +18,21 @@ export interface Offer {
   readonly offered: OfferedGrant | undefined;
 }
 
-/** `standing`: all that the program is allowed there now. */
+export interface OfferParts extends Pick<ChoiceParts, 'vouching'> {
+  readonly grants: Grants;
+}
+
+/** `allowed`: all that the program is allowed there now. */
 export function offerFor(
-  parts: ChoiceParts,
+  parts: OfferParts,
   wanted: GrantRequest & Need,
-  standing: readonly Permission[],
+  allowed: readonly Permission[],
 ): Offer {
-  const named = union(...standing.map((had) => had.grants ?? []));
-  const grant = serving(parts, wanted, standing);
+  const named = union(...allowed.map((had) => had.grants ?? []));
+  const grant = serving(parts, wanted, allowed);
   const held = parts.grants.all().filter(({ id }) => named.includes(id) && id !== grant?.id);
-  const asked = union(...standing.map((had) => had.scope ?? []), wanted.scope);
-  const isOpen = asked.length === 0 || standing.some((had) => had.scope === undefined);
+  const asked = union(...allowed.map((had) => had.scope ?? []), wanted.scope);
+  const isOpen = asked.length === 0 || allowed.some((had) => had.scope === undefined);
   const granted = [...held, ...(grant ? [grant] : [])].map(({ scope }) => scope);
   return {
     scope: isOpen ? union(...granted, asked) : asked,
@@ -44,11 +48,12 @@ export function offerFor(
 }
 
 function serving(
-  parts: ChoiceParts,
+  parts: OfferParts,
   wanted: GrantRequest & Need,
-  standing: readonly Permission[],
+  allowed: readonly Permission[],
 ): Grant | undefined {
   if (wanted.grantId !== undefined) return parts.grants.byId(wanted.grantId);
-  const choice = chooseGrant(parts, wanted, standing);
+  const there = parts.grants.forEndpoint(wanted.endpoint);
+  const choice = chooseGrant({ there, vouching: parts.vouching }, wanted, allowed);
   return choice.kind === 'use' || choice.kind === 'ask' ? choice.grant : undefined;
 }

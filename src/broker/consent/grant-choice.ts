@@ -12,13 +12,14 @@ import { endpointsWithin, isFor, isLiving, subjectOf } from '../records/grant.ts
 import type { Grant, Grants } from '../records/grant.ts';
 import { isBound, namesGrant, refusesGrant } from '../records/permission.ts';
 import type { Permission } from '../records/permission.ts';
-import type { Refresher } from '../tokens/refresher.ts';
+import type { Vouching } from '../grants/grant-vouching.ts';
 import { otherResource, outsideGrant } from '../refusals/refusals.ts';
 
 export interface ChoiceParts {
-  readonly grants: Grants;
+  /** The grants of the endpoint, newest first. */
+  readonly there: readonly Grant[];
   /** Which grants the vault has tokens of. */
-  readonly refresher: Pick<Refresher, 'isHeld'>;
+  readonly vouching: Pick<Vouching, 'isHeld'>;
 }
 
 /** Who asks, and for what. */
@@ -44,24 +45,24 @@ export type GrantChoice =
 
 /** `permissions`: those that cover the request's scopes, what lasts longest first. */
 export function chooseGrant(
-  { grants, refresher }: ChoiceParts,
-  { clientId, endpoint, account, grantId }: GrantRequest,
+  { there, vouching }: ChoiceParts,
+  { clientId, account, grantId }: GrantRequest,
   permissions: readonly Permission[],
 ): GrantChoice {
-  const serving = grants.forEndpoint(endpoint).filter((grant) => isFor(grant, clientId));
+  const serving = there.filter((grant) => isFor(grant, clientId));
   const asked = serving
     .filter((grant) => account === undefined || grant.account === account)
     .filter(({ id }) => grantId === undefined || id === grantId);
   const living = asked.filter(isLiving);
-  const kept = heldBy(refresher, serving.filter(isLiving));
+  const kept = heldBy(vouching, serving.filter(isLiving));
   for (const permission of permissions) {
     const grant = firstNamed(permission, living) ?? onlyOne(permission, kept);
     if (grant && living.includes(grant)) return { kind: 'use', grant, permission };
   }
-  const grant = likeliest(heldBy(refresher, living), permissions);
-  if (grant && refresher.isHeld(grant.id)) return { kind: 'ask', grant };
+  const grant = likeliest(heldBy(vouching, living), permissions);
+  if (grant && vouching.isHeld(grant.id)) return { kind: 'ask', grant };
   if (grant?.state.kind === 'active') return { kind: 'lost', grant };
-  if (account !== undefined && asked.length === 0 && kept.some(({ id }) => refresher.isHeld(id))) {
+  if (account !== undefined && asked.length === 0 && kept.some(({ id }) => vouching.isHeld(id))) {
     const known = kept.filter((one) => permissions.some((permission) => reaches(permission, one)));
     return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
   }
@@ -86,8 +87,8 @@ function isSameAccount(one: Grant, other: Grant): boolean {
 }
 
 /** The grants that the vault holds; where it holds none, all. A line of the index alone stands in no grant's way. */
-function heldBy(refresher: ChoiceParts['refresher'], living: readonly Grant[]): readonly Grant[] {
-  const held = living.filter(({ id }) => refresher.isHeld(id));
+function heldBy(vouching: ChoiceParts['vouching'], living: readonly Grant[]): readonly Grant[] {
+  const held = living.filter(({ id }) => vouching.isHeld(id));
   return held.length > 0 ? held : living;
 }
 
@@ -134,9 +135,8 @@ export function requireSameResource(permission: Permission, grant: Grant): void 
  * DESIGN invariant 4, once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the vault's own list.
  * Throws `resource_mismatch`.
  */
-export function requireEndpoint(grants: Grants, endpoint: string, { id }: Grant): void {
-  const grant = grants.byId(id);
-  if (!grant || !endpointsWithin(grant).has(endpoint)) throw outsideGrant(endpoint, id);
+export function requireEndpoint(grant: Grant, endpoint: string): void {
+  if (!endpointsWithin(grant).has(endpoint)) throw outsideGrant(endpoint, grant.id);
 }
 
 /** Whether tokens of this grant may go to the permission's program. */
@@ -151,4 +151,14 @@ export function narrowerThan(grant: Grant, permission: Permission): string[] | u
   const { scope } = permission;
   if (!scope || isWithin(withoutOfflineAccess(grant.scope), scope)) return undefined;
   return grant.scope.filter((name) => scope.includes(name));
+}
+
+/** Lost scopes that a request needs: what it names, or else all that its permission gives. */
+export function lostFor(
+  { lostScope = [] }: Grant,
+  permission: { readonly scope?: readonly string[] | undefined },
+  wanted: readonly string[],
+): string[] {
+  const needed = wanted.length > 0 ? wanted : permission.scope;
+  return lostScope.filter((name) => needed?.includes(name) ?? true);
 }

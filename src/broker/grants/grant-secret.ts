@@ -142,7 +142,7 @@ export class GrantSecrets {
 
   /** Sees to it that the index says of this grant what the vault says. Throws what the vault throws, but not for this one item. */
   async vouch(grantId: string): Promise<void> {
-    if (this.index.stateOf(grantId) !== undefined) return;
+    if (this.index.isVouched(grantId)) return;
     try {
       await this.read(grantId);
     } catch (error) {

@@ -9,7 +9,7 @@ import { quoted } from '../../base/errors.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { compared } from './grant-binding.ts';
 import type { Held } from './grant-binding.ts';
-import type { Grants } from '../records/grant.ts';
+import type { Grant, Grants } from '../records/grant.ts';
 
 export interface VouchingParts {
   readonly grants: Grants;
@@ -58,6 +58,24 @@ export class Vouching {
 
   stateOf(grantId: string): VouchState | undefined {
     return this.#states.get(grantId);
+  }
+
+  isVouched(grantId: string): boolean {
+    return this.#states.has(grantId);
+  }
+
+  areVouched(grants: readonly Grant[]): boolean {
+    return grants.every(({ id }) => this.#states.has(id));
+  }
+
+  /** The vault holds the grant's tokens, and the index says of them what the vault says. */
+  isHeld(grantId: string): boolean {
+    return this.#states.get(grantId) === 'held';
+  }
+
+  /** The vault was asked, and certainly holds nothing of the grant. */
+  isLost(grantId: string): boolean {
+    return this.#states.get(grantId) === 'absent';
   }
 
   /** The index will follow what was just written to the vault. */

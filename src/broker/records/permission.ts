@@ -141,6 +141,12 @@ export function refusesGrant({ refusedGrants = [] }: Permission, grantId: string
   return refusedGrants.includes(grantId);
 }
 
+/** True where the first token has fixed all that it fixes, this grant among it. */
+export function isBoundTo(permission: Permission, grantId: string): boolean {
+  const { resource, fixAtFirstToken = false } = permission;
+  return namesGrant(permission, grantId) && resource !== undefined && !fixAtFirstToken;
+}
+
 /** False until its first token, and for permissions of older versions until their next one. */
 export function isBound({ grants = [] }: Permission): boolean {
   return grants.length > 0;
@@ -165,7 +171,8 @@ export function carriedOver(
   };
 }
 
-type PermissionKey = Pick<Permission, 'clientId' | 'endpoint'>;
+/** There is one permission of a program for an endpoint. */
+export type PermissionKey = Pick<Permission, 'clientId' | 'endpoint'>;
 
 function recordAt(
   items: readonly Permission[],

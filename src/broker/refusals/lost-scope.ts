@@ -29,13 +29,3 @@ export function lostAfter(
 export function narrowsForGood(vouched: readonly Grant[], issuer: string): boolean {
   return vouched.some((grant) => grant.issuer === issuer && grant.lostScope !== undefined);
 }
-
-/** Lost scopes that a request needs: what it names, or else all that its permission gives. */
-export function lostFor(
-  { lostScope = [] }: Grant,
-  permission: { readonly scope?: readonly string[] | undefined },
-  wanted: readonly string[],
-): string[] {
-  const needed = wanted.length > 0 ? wanted : permission.scope;
-  return lostScope.filter((name) => needed?.includes(name) ?? true);
-}

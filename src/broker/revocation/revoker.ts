@@ -199,7 +199,7 @@ async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<Read
     return { secret: await refresher.secrets.read(grant.id) };
   } catch (failure) {
     if (reasonOf(failure) !== 'vault_unreadable') return { failure };
-    if (refresher.isLost(grant.id) && grant.hasRefreshToken) return { isLost: true };
+    if (refresher.secrets.index.isLost(grant.id) && grant.hasRefreshToken) return { isLost: true };
     return grant.hasRefreshToken ? { failure } : {};
   }
 }

@@ -10,6 +10,7 @@ import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { ScopeRefused } from '../../oauth/grants/authorization.ts';
 import type { Grant } from '../records/grant.ts';
+import { anotherPageFirst, stillPending } from '../refusals/pending-refusals.ts';
 import type { Leases } from '../consent/lease.ts';
 import { RefusedPrompts } from './page-options.ts';
 import { PageQueue } from './page-queue.ts';
@@ -58,8 +59,17 @@ export class SignIns {
     this.#pages.refusePaused(endpoint);
   }
 
-  isQueued(endpoint: string): boolean {
-    return this.#pages.isQueued(endpoint);
+  /** What a request whose time is over still waits for. `clientId`: absent for the person's own sign-in. */
+  stillPending({
+    clientId,
+    endpoint,
+  }: {
+    readonly clientId?: string;
+    readonly endpoint: string;
+  }): KeyturnError {
+    const { interactions, isDesk } = this.#parts;
+    if (this.#pages.isQueued(endpoint)) return anotherPageFirst(endpoint, isDesk);
+    return stillPending(interactions.list(), { clientId, endpoint, isDesk });
   }
 
   userActed(endpoint: string): void {

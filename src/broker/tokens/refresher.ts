@@ -135,27 +135,13 @@ export class Refresher {
    */
   async vouch(grants: readonly Grant[]): Promise<void> {
     for (const { id } of grants) {
-      if (!this.isVouched(id)) await this.#quietly(id, () => this.secrets.vouch(id));
+      if (!this.secrets.index.isVouched(id)) await this.#quietly(id, () => this.secrets.vouch(id));
     }
   }
 
   /** For an active grant that the vault doesn't vouch for. Resolves where that has changed; else throws why. */
   async refuseUnheld(grantId: string): Promise<void> {
     await this.#quietly(grantId, () => this.secrets.read(grantId));
-  }
-
-  isVouched(grantId: string): boolean {
-    return this.secrets.index.stateOf(grantId) !== undefined;
-  }
-
-  /** The vault holds the grant's tokens, and the index says of them what the vault says. */
-  isHeld(grantId: string): boolean {
-    return this.secrets.index.stateOf(grantId) === 'held';
-  }
-
-  /** The vault was asked, and certainly holds nothing of the grant. */
-  isLost(grantId: string): boolean {
-    return this.secrets.index.stateOf(grantId) === 'absent';
   }
 
   /** Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. */
@@ -227,8 +213,9 @@ export class Refresher {
   async #refuseLosing(grant: Grant): Promise<void> {
     const { grants } = this.#parts;
     const kin = grants.all().filter(({ issuer }) => issuer === grant.issuer);
-    if (this.isVouched(grant.id)) await this.vouch(kin).catch((error: unknown) => this.#failed(grant, error));
-    const vouched = grants.all().filter(({ id }) => this.isHeld(id));
+    if (this.secrets.index.isVouched(grant.id))
+      await this.vouch(kin).catch((error: unknown) => this.#failed(grant, error));
+    const vouched = grants.all().filter(({ id }) => this.secrets.index.isHeld(id));
     if (narrowsForGood(vouched, grant.issuer)) throw narrowedForGood(grant);
   }
 

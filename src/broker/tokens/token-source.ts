@@ -1,8 +1,8 @@
 /**
- * Where a grant's access token comes from: memory, else a refresh, else (without a refresh token) the vault.
+ * Where a grant's access token comes from when none in memory is fresh enough: a refresh, or the vault for a grant
+ * without a refresh token.
  *
- * Invariant: a token that is still good is answered without any I/O, and one that the protected
- * server refused never comes back.
+ * Invariant: a token that the protected server refused never comes back.
  */
 import { reasonOf, Unreachable } from '../../base/errors.ts';
 import { fromWall } from '../../base/clock.ts';
@@ -11,7 +11,7 @@ import type { Grant, Grants } from '../records/grant.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import type { Refresher } from './refresher.ts';
-import { fullScope, isAlive, isFresh, scopeKey, suffices } from './token-cache.ts';
+import { fullScope, isAlive, suffices } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
 
 export interface SourceParts {
@@ -22,12 +22,13 @@ export interface SourceParts {
 }
 
 export interface TokenNeed {
+  /** The one in memory, which isn't fresh enough. */
+  readonly cached: AccessToken | undefined;
   /** Just these scopes; undefined: all of the grant's. Only a grant with a refresh token can narrow. */
   readonly narrow: readonly string[] | undefined;
   /** Milliseconds the token must still live. */
   readonly minimumValidity: number | undefined;
-  /** How long the caller waits for a refresh; not looked at for a token from memory. */
-  readonly waiting: Pick<RequestDeadline, 'signal'>;
+  readonly deadline: Pick<RequestDeadline, 'signal'>;
 }
 
 /**
@@ -35,18 +36,16 @@ export interface TokenNeed {
  * sign-in gives one that lives long enough, while the present one still serves others. Throws what
  * the refresher throws.
  */
-export async function tokenOf(
+export async function renewedToken(
   parts: SourceParts,
   grant: Grant,
   need: TokenNeed,
 ): Promise<AccessToken | 'changed' | 'signIn'> {
-  const { cache, clock, refresher } = parts;
-  const { narrow, minimumValidity, waiting } = need;
-  const cached = cache.get(grant.id, scopeKey(narrow));
-  if (cached && isFresh(cached, clock.now(), minimumValidity)) return cached;
+  const { clock, refresher } = parts;
+  const { cached, narrow, minimumValidity, deadline } = need;
   if (!grant.hasRefreshToken) return unrefreshable(parts, grant, cached, minimumValidity);
   try {
-    return await refresher.refresh(grant.id, narrow, waiting.signal);
+    return await refresher.refresh(grant.id, narrow, deadline.signal);
   } catch (error) {
     // A server that can't be reached, or refuses, is no reason to withhold a token that still works.
     const isServers = error instanceof Unreachable || isRefusal(error);

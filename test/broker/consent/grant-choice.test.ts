@@ -41,8 +41,8 @@ const idOf = (grants: Grants, account: string): string => grants.forEndpoint(end
 
 /** `unknown`: accounts of whose grants the vault knows nothing. */
 const vouched = (grants: Grants, unknown: readonly string[] = []) => ({
-  grants,
-  refresher: { isHeld: (id: string) => !unknown.includes(grants.byId(id)?.account ?? '') },
+  there: grants.forEndpoint(endpoint),
+  vouching: { isHeld: (id: string) => !unknown.includes(grants.byId(id)?.account ?? '') },
 });
 
 /** What is chosen, by its account. */

@@ -1,0 +1,88 @@
+/**
+ * What a program may have at this moment: its permission on disk, and its leases in memory.
+ *
+ * Invariant: nothing here waits. An answer holds until the caller's next `await`; after one the caller asks again,
+ * because the user may have ended a permission, or refused something, in between.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { KeyturnError } from '../../base/errors.ts';
+import type { ClientProcess } from '../questions/client-process.ts';
+import type { Grants } from '../records/grant.ts';
+import type { LocalClients } from '../records/local-client.ts';
+import { covers, isRefused } from '../records/permission.ts';
+import type { Need, Permission, PermissionKey, Permissions } from '../records/permission.ts';
+import * as refusals from '../refusals/refusals.ts';
+import type { GrantRequest } from './grant-choice.ts';
+import type { Leases } from './lease.ts';
+
+export interface CurrentPermissionsParts {
+  readonly grants: Grants;
+  readonly permissions: Permissions;
+  readonly leases: Leases;
+  readonly clients: LocalClients;
+  readonly clock: Clock;
+}
+
+/** What a program asks for. `scope` is empty where it named none. */
+export interface AccessRequest extends GrantRequest, Need {
+  readonly asker?: ClientProcess;
+  readonly interaction: 'never' | 'allow';
+}
+
+/** Permissions and leases that cover a request, the longest-lasting first. */
+export type Covering = readonly [Permission, ...Permission[]];
+
+export class CurrentPermissions {
+  readonly #parts: CurrentPermissionsParts;
+
+  constructor(parts: CurrentPermissionsParts) {
+    this.#parts = parts;
+  }
+
+  /** The decision on disk, an allowance or a denial. */
+  onDisk({ clientId, endpoint }: PermissionKey): Permission | undefined {
+    return this.#parts.permissions.find(clientId, endpoint, this.#parts.clock.wall());
+  }
+
+  /**
+   * Everything that is allowed there, whether it covers the request or not: first what is on disk, then the leases.
+   * Throws `consent_denied` where any of it refuses what is asked for.
+   */
+  all(access: AccessRequest): Permission[] {
+    const { clientId, endpoint, asker } = access;
+    const leased = this.#parts.leases.find(clientId, endpoint, asker, this.#parts.clock.wall());
+    const onDisk = this.onDisk(access);
+    const all = onDisk ? [onDisk, ...leased] : leased;
+    if (all.some((permission) => isRefused(permission, access))) throw this.denied(access);
+    return all;
+  }
+
+  /** Those that cover the request; undefined where none does. Throws as `all`. */
+  covering(access: AccessRequest): Covering | undefined {
+    const [first, ...others] = this.all(access).filter((permission) => covers(permission, access));
+    return first && [first, ...others];
+  }
+
+  /** The same where there must be one. Throws `consent_required`, and as `all`. */
+  requireCovering(access: AccessRequest): Covering {
+    const covering = this.covering(access);
+    if (!covering) throw this.required(access);
+    return covering;
+  }
+
+  denied({ clientId, endpoint, grantId }: AccessRequest): KeyturnError {
+    const grant = grantId === undefined ? undefined : this.#parts.grants.byId(grantId);
+    return refusals.consentDenied(this.#parts.clients.nameOf(clientId), endpoint, grant);
+  }
+
+  required(access: AccessRequest): KeyturnError {
+    const { clientId, endpoint, scope, grantId } = access;
+    return refusals.consentRequired({
+      name: this.#parts.clients.nameOf(clientId),
+      endpoint,
+      scope,
+      isMore: this.all(access).length > 0,
+      grant: grantId === undefined ? undefined : this.#parts.grants.byId(grantId),
+    });
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * Writes down what the user decided about a program: permissions on disk, and leases in memory.
+ *
+ * Invariants: a change counts only while what it was made from is still there, so that a slow yes never revives what
+ * the user ended. A yes allows the scopes and the grant that the card showed, and no more. A refusal takes nothing
+ * away that was allowed before. A lease exists beside what is on disk, and leaves that as it was.
+ */
+import type { Audit } from '../../audit/audit.ts';
+import { reasonOf } from '../../base/errors.ts';
+import { union } from '../../oauth/base/scope.ts';
+import type { Decision } from '../questions/answer.ts';
+import type { ClientProcessView } from '../questions/client-process.ts';
+import type { Interactions } from '../questions/interaction.ts';
+import type { Grant } from '../records/grant.ts';
+import { cliClientId } from '../records/local-client.ts';
+import { covers, isBoundTo, isRefused } from '../records/permission.ts';
+import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
+import type { AccessRequest, CurrentPermissions, CurrentPermissionsParts } from './current-permissions.ts';
+
+export interface PermissionChangesParts extends CurrentPermissionsParts {
+  readonly interactions: Interactions;
+  readonly audit: Audit;
+}
+
+/** What the person was shown. */
+export interface Card {
+  readonly scope: readonly string[];
+  /** Ids of the grants that a yes names. */
+  readonly grants: readonly string[];
+  readonly asker: ClientProcessView | undefined;
+}
+
+type Allowed = Pick<Card, 'scope' | 'grants'>;
+
+/** DESIGN, Authority: any program of the user's can ask as the command line, so a card allows it for one hour (milliseconds). */
+const cliLease = 3_600_000;
+
+export class PermissionChanges {
+  readonly #parts: PermissionChangesParts;
+  readonly #current: CurrentPermissions;
+
+  constructor(parts: PermissionChangesParts, current: CurrentPermissions) {
+    this.#parts = parts;
+    this.#current = current;
+  }
+
+  /** Durable before anybody hears of it. Closes the cards that it answers. Throws `conflict` where `from` is no longer there. */
+  async set(permission: Permission, from?: AsRead): Promise<void> {
+    await this.#parts.permissions.set(permission, from);
+    await this.record(permission, permission.decision, permission.scope);
+    this.#closeAnswered(permission);
+  }
+
+  /**
+   * Fixes a permission to the grant of its first token, with the resource that discovery verified, and, where
+   * the card named none, to the first scopes. Throws `conflict` where the user decided otherwise meanwhile.
+   */
+  async bind(permission: Permission, grant: Grant, scope: readonly string[]): Promise<Permission> {
+    if (isBoundTo(permission, grant.id)) return permission;
+    const { resource = grant.resource, grants = [] } = permission;
+    const { fixAtFirstToken = false, ...rest } = permission;
+    const named = { resource, grants: union(grants, [grant.id]) };
+    const bound = { ...rest, ...named, ...(fixAtFirstToken ? { scope: [...scope] } : {}) };
+    await this.#replace(permission, bound);
+    return bound;
+  }
+
+  /** A yes. */
+  async allow(access: AccessRequest, card: Card, decision: Decision): Promise<void> {
+    const allowed = { scope: decision.scope ?? card.scope, grants: card.grants };
+    if (decision.asBefore) return this.#extend(access, allowed);
+    const found = this.#current.onDisk(access);
+    const before = found?.decision === 'allow' ? found : undefined;
+    // The owner decided by a command while the card was open.
+    if (before && covers(before, { ...access, scope: allowed.scope })) return;
+    const permission = this.#widened(access, before, allowed, decision.time);
+    // A time, a run or a single token must not end what has no end.
+    if (decision.run || decision.once || (before && decision.time !== undefined))
+      await this.#lease(permission, card, decision);
+    else await this.set(permission);
+  }
+
+  /** A no. */
+  async refuse(access: AccessRequest): Promise<void> {
+    const { clientId, endpoint, grantId } = access;
+    const createdAt = this.#parts.clock.wall();
+    const [before] = this.#current.all(access);
+    if (!before) return this.set({ clientId, endpoint, decision: 'deny', createdAt });
+    const more = access.scope.filter((name) => !before.scope?.includes(name));
+    await this.#replace(before, {
+      ...before,
+      ...(grantId === undefined
+        ? { refused: union(before.refused ?? [], more) }
+        : { refusedGrants: union(before.refusedGrants ?? [], [grantId]) }),
+    });
+    await this.record(before, 'deny', more);
+  }
+
+  /** What is allowed there beyond a run: on disk, else for a time. A denial on disk leaves nothing to extend. */
+  extendable(key: PermissionKey): Permission | undefined {
+    const { clientId, endpoint } = key;
+    const onDisk = this.#current.onDisk(key);
+    if (onDisk) return onDisk.decision === 'allow' ? onDisk : undefined;
+    const leases = this.#parts.leases.of(clientId, this.#parts.clock.wall());
+    return leases.find(({ permission, run }) => permission.endpoint === endpoint && !run)?.permission;
+  }
+
+  /** The row in the audit log. */
+  async record(
+    { clientId, endpoint }: PermissionKey,
+    outcome: 'allow' | 'deny' | 'allow once' | 'allow for a run' | 'allow for a time' | 'void',
+    scope: readonly string[] | undefined,
+  ): Promise<void> {
+    const client = this.#parts.clients.nameOf(clientId);
+    await this.#parts.audit.record({
+      event: 'permission',
+      outcome,
+      client,
+      endpoint,
+      ...(scope === undefined ? {} : { scope }),
+    });
+  }
+
+  /**
+   * Adds to what is allowed at this very moment, and keeps its end. The write compares: where the permission was
+   * ended or changed since it was read, the yes is void, and the program has to ask again.
+   */
+  async #extend(access: AccessRequest, allowed: Allowed): Promise<void> {
+    const before = this.extendable(access);
+    if (before && covers(before, { ...access, scope: allowed.scope })) return;
+    const after = before && this.#widened(access, before, allowed, undefined);
+    if (!before || !after || !(await this.#isReplaced(before, after))) {
+      await this.record(access, 'void', allowed.scope);
+      throw this.#current.required(access);
+    }
+    await this.record(after, this.#parts.leases.holding(after) ? 'allow for a time' : 'allow', after.scope);
+    this.#closeAnswered(after);
+  }
+
+  /** False where `before` is no longer there as it was read. */
+  async #isReplaced(before: Permission, after: Permission): Promise<boolean> {
+    try {
+      await this.#replace(before, after);
+      return true;
+    } catch (error) {
+      if (reasonOf(error) === 'conflict') return false;
+      throw error;
+    }
+  }
+
+  /** In its lease, or on disk. */
+  async #replace(before: Permission, after: Permission): Promise<void> {
+    const lease = this.#parts.leases.holding(before);
+    if (lease) this.#parts.leases.set({ ...lease, permission: after });
+    else await this.#parts.permissions.replace(before, after);
+  }
+
+  async #lease(permission: Permission, { asker }: Card, { run, once }: Decision): Promise<void> {
+    const { leases } = this.#parts;
+    const span = once ? 'once' : run ? 'for a run' : 'for a time';
+    await this.record(permission, `allow ${span}`, permission.scope);
+    if (span === 'for a time') return leases.set({ permission });
+    // Race: the run may have ended while the row was written.
+    if (asker?.standing() !== 'same') return;
+    leases.set({ permission, run: asker, ...(once ? { once: true } : {}) });
+  }
+
+  /**
+   * What was allowed before keeps its end and its resource, unless the answer names a `time` (milliseconds):
+   * the card asked for scopes or an account, not for more time.
+   */
+  #widened(
+    access: AccessRequest,
+    before: Permission | undefined,
+    allowed: Allowed,
+    time: number | undefined,
+  ): Permission {
+    const { clientId, endpoint } = access;
+    const createdAt = this.#parts.clock.wall();
+    const scope = union(before?.scope ?? [], allowed.scope);
+    const grants = union(before?.grants ?? [], allowed.grants);
+    // The newer answer counts.
+    const refused = before?.refused?.filter((name) => !scope.includes(name)) ?? [];
+    const refusedGrants = before?.refusedGrants?.filter((id) => !grants.includes(id)) ?? [];
+    const { fixAtFirstToken: _, ...stays } = before ?? {};
+    return {
+      ...(clientId === cliClientId ? { until: createdAt + cliLease } : {}),
+      ...stays,
+      ...(time === undefined ? {} : { until: createdAt + time }),
+      refused,
+      ...(refusedGrants.length > 0 ? { refusedGrants } : {}),
+      clientId,
+      endpoint,
+      decision: 'allow',
+      createdAt,
+      ...(scope.length > 0 ? { scope } : { fixAtFirstToken: true }),
+      ...(grants.length > 0 ? { grants } : {}),
+    };
+  }
+
+  /** Answers them with `later`, which decides nothing: each request behind them then finds the new permission. */
+  #closeAnswered(permission: Permission): void {
+    for (const { id, question } of this.#parts.interactions.list()) {
+      if (question.kind !== 'allow') continue;
+      if (question.clientId !== permission.clientId || question.endpoint !== permission.endpoint) continue;
+      const { scope = [], grant } = question;
+      const need = { scope, grantId: grant?.isAnother ? grant.id : undefined };
+      if (isRefused(permission, need) || covers(permission, need)) {
+        this.#parts.interactions.answer(id, 'later');
+      }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * What follows when a protected server refuses a token that should have been good: the token is replaced, within a
+ * bound, and its grant is suspect until the protected server was asked which issuer it names now.
+ *
+ * Invariant: only a token in memory that this local client received is replaced.
+ */
+import { asTyped } from '../oauth/base/resource.ts';
+import type { BrokerParts } from './parts.ts';
+import type { PendingRequest } from './pending-request.ts';
+import { isStepUp } from './questions/token-request.ts';
+import type { Grant } from './records/grant.ts';
+import { tokensRefused } from './refusals/refusals.ts';
+import { expiryGrace, TokenRefusals } from './refusals/token-refusals.ts';
+import type { RefusalPause, Rejection, RejectionOutcome } from './refusals/token-refusals.ts';
+import { stillNames } from './sign-in/destination.ts';
+import { isAlive } from './tokens/token-cache.ts';
+import type { AccessToken } from './tokens/token-cache.ts';
+
+export class Rejections {
+  readonly #parts: BrokerParts;
+  readonly #refusals: TokenRefusals;
+  /** Ids of grants whose token was refused. */
+  readonly #suspects = new Set<string>();
+
+  constructor(parts: BrokerParts) {
+    this.#parts = parts;
+    this.#refusals = new TokenRefusals(() => parts.clock.now());
+  }
+
+  /**
+   * A protected server refused this token. For one that isn't in memory, or that another client received, nothing
+   * happens: the newer one is returned next time (DESIGN, token.reject). A token at its end is replaced without being
+   * counted: every program that keeps its token until then reports one.
+   */
+  reject({ clientId, token: named, operation, hasWorked = false, challenge }: Rejection): RejectionOutcome {
+    // The token is good, and another one of the same scopes would be refused as well.
+    if (isStepUp(challenge)) return { isReplaced: false };
+    const isNamed = (token: AccessToken): boolean =>
+      'tokenId' in named ? token.tokenId === named.tokenId : token.accessToken === named.accessToken;
+    const { cache, clock, grants } = this.#parts;
+    for (const { id: grantId } of grants.all()) {
+      const token = cache.of(grantId).find(isNamed);
+      if (!token?.handedTo.has(clientId)) continue;
+      if (isAlive(token, clock.now(), expiryGrace)) {
+        const use = { clientId, grantId, operation };
+        const pause = this.#refusals.left(use);
+        if (pause > 0) return { isReplaced: false, pause };
+        this.#refusals.add(use, hasWorked);
+        this.#suspects.add(grantId);
+      }
+      cache.refuse(grantId, token);
+      return { isReplaced: true };
+    }
+    return { isReplaced: false };
+  }
+
+  /** The pauses after refused tokens, for an explanation of the grant. */
+  pausesOf({ id }: Grant): RefusalPause[] {
+    return this.#refusals.pausesOf(id);
+  }
+
+  /** The person signed in or allowed something: the count starts anew. */
+  clear({ id }: Grant): void {
+    this.#refusals.clear(id);
+  }
+
+  /** Before the next token of this grant is handed out, its protected server must be asked (`isStillNamed`). */
+  isSuspect({ id }: Grant): boolean {
+    return this.#suspects.has(id);
+  }
+
+  /** A refused token may mean that the protected server moved to another issuer: then the grant is over. */
+  async isStillNamed({ endpoint, request }: PendingRequest, grant: Grant): Promise<boolean> {
+    const { grants } = this.#parts;
+    const challenge = request.challenge?.bearer;
+    const question = {
+      endpoint,
+      typed: asTyped(request.resource),
+      ...(challenge === undefined ? {} : { challenge }),
+    };
+    const answer = await stillNames(this.#parts, question, grant);
+    // Suspect until there is an answer, so that no other request gets a token unchecked meanwhile.
+    if (answer !== 'unknown') this.#suspects.delete(grant.id);
+    if (answer !== 'no') return true;
+    const why = 'the protected server now names another issuer';
+    // Race: a refresh may have changed the record while the server was asked.
+    const current = grants.byId(grant.id);
+    if (current?.state.kind === 'active') {
+      await grants.change(current, { state: { kind: 'loginRequired', why } });
+    }
+    return false;
+  }
+
+  /**
+   * The caller says that its last token was refused, and during a pause no other one takes its place (spec,
+   * Retries). A caller that says nothing gets the token there is.
+   */
+  refuseDuringPause({ request, endpoint }: PendingRequest, grant: Grant): void {
+    if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
+    const { clientId, operation } = request;
+    const pause = this.#refusals.left({ clientId, grantId: grant.id, operation });
+    if (pause > 0) throw tokensRefused(endpoint, pause);
+  }
+}

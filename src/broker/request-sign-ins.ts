@@ -1,0 +1,176 @@
+/**
+ * The sign-ins that a program's request starts: where no grant serves, where scopes are missing (step-up), and where a
+ * server took scopes away.
+ *
+ * Invariants: one sign-in for one request, besides a step-up; step-ups are bounded. What the user ended, or a sign-in
+ * page that came to nothing, opens no further page: the user starts the next one. Each method resolves after a sign-in
+ * only; the request then starts again.
+ */
+import type { KeyturnError } from '../base/errors.ts';
+import { asTyped } from '../oauth/base/resource.ts';
+import { isWithin, stepUpScope, union } from '../oauth/base/scope.ts';
+import type { AccessRequest } from './consent/current-permissions.ts';
+import type { Consent } from './consent/consent.ts';
+import type { BrokerParts } from './parts.ts';
+import type { Attempt, PendingRequest } from './pending-request.ts';
+import { hintOf } from './questions/token-request.ts';
+import { accountLabel } from './records/grant.ts';
+import type { Grant } from './records/grant.ts';
+import { StepUpLimit } from './refusals/limits.ts';
+import { waitsForUser } from './refusals/login-required.ts';
+import * as refusals from './refusals/refusals.ts';
+import { listedScope } from './sign-in/destination.ts';
+import type { SignInRequest } from './sign-in/sign-in-context.ts';
+import type { SignIns } from './sign-in/sign-ins.ts';
+
+/** What a sign-in is for; `grant` is the one that it should renew. */
+interface SignInFor extends Pick<SignInRequest, 'notGranted' | 'isStepUp'> {
+  readonly scope: readonly string[];
+  readonly account: string | undefined;
+  readonly grant: Grant | undefined;
+}
+
+export class RequestSignIns {
+  readonly #parts: BrokerParts;
+  readonly #consent: Consent;
+  readonly #signIns: SignIns;
+  readonly #stepUps: StepUpLimit;
+  /** By grant, what its server lists, asked once for each generation of the grant. */
+  readonly #listed = new Map<string, { readonly generation: number; readonly scope: readonly string[] }>();
+
+  constructor(parts: BrokerParts, consent: Consent, signIns: SignIns) {
+    this.#parts = parts;
+    this.#consent = consent;
+    this.#signIns = signIns;
+    this.#stepUps = new StepUpLimit(() => parts.clock.now());
+  }
+
+  /** The user acted there: the limit of step-ups starts anew. */
+  userActed(endpoint: string): void {
+    this.#stepUps.clear(endpoint);
+  }
+
+  /** What a request whose time is over still waits for. */
+  stillPending(clientId: string, endpoint: string): KeyturnError {
+    return this.#signIns.stillPending({ clientId, endpoint });
+  }
+
+  /** `grant`: the one that served once, if there is any. */
+  async signIn(attempt: Attempt, grant: Grant | undefined): Promise<void> {
+    const { access, pending, permission } = attempt;
+    const { endpoint, request } = pending;
+    if (grant?.state.kind === 'revoked') throw refusals.grantRevoked(endpoint);
+    if (grant && waitsForUser(grant, permission)) throw refusals.endedAlong(endpoint, grant);
+    if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
+    this.#refuseUnattended(pending, grant ? refusals.whyAgain(grant) : 'nobody has signed in there yet');
+    const isHeld = grant && this.#parts.refresher.secrets.index.isHeld(grant.id);
+    await this.#start(attempt, {
+      ...(isHeld ? stepUpScope(grant, access.scope) : { scope: access.scope }),
+      account: request.account ?? (grant && accountLabel(grant)),
+      grant,
+    });
+  }
+
+  /** Spec, Step-up: a new authorization with the union of what was asked before and what is needed now. */
+  async stepUp(attempt: Attempt, grant: Grant): Promise<void> {
+    const { access, pending } = attempt;
+    const { endpoint, request } = pending;
+    if (isWithin(access.scope, grant.requestedScope)) {
+      throw refusals.notGranted(endpoint, access.scope, grant);
+    }
+    const stepUp = { clientId: request.clientId, endpoint, operation: request.operation ?? '' };
+    if (this.#stepUps.isExhausted(stepUp)) throw refusals.stepUpExhausted(endpoint);
+    const missing = access.scope.filter((scope) => !grant.scope.includes(scope));
+    this.#refuseUnattended(pending, `it needs a new sign-in for ${missing.join(' ')}`);
+    this.#stepUps.add(stepUp);
+    await this.#start(attempt, {
+      ...stepUpScope(grant, access.scope),
+      account: accountLabel(grant),
+      grant,
+      isStepUp: true,
+    });
+  }
+
+  /**
+   * Spec, Step-up and Scope selection: a challenge without `scope` asks for all that the server lists. What was asked for
+   * before isn't asked for again; then the token stays, and the server's answer stands. Answers whether somebody signed in.
+   */
+  async stepUpToListed(attempt: Attempt, grant: Grant): Promise<boolean> {
+    const { access, pending, permission } = attempt;
+    if (pending.hasSignedIn) return false;
+    const listed = await this.#listedFor(attempt, grant);
+    const had = union(grant.requestedScope, grant.scope, permission.refused ?? []);
+    const more = listed.filter((name) => !had.includes(name));
+    if (more.length === 0) return false;
+    const wider = { ...access, scope: union(access.scope, more) };
+    await this.#consent.requirePermission(wider, pending.deadline);
+    await this.stepUp({ ...attempt, access: wider }, grant);
+    return true;
+  }
+
+  async #listedFor({ pending, permission }: Attempt, { id, generation }: Grant): Promise<readonly string[]> {
+    const { endpoint, request } = pending;
+    const known = this.#listed.get(id);
+    if (known?.generation === generation) return known.scope;
+    const typed = asTyped(request.resource);
+    const scope = await listedScope(this.#parts, { endpoint, typed, ...hintOf(request, permission) });
+    this.#listed.set(id, { generation, scope });
+    return scope;
+  }
+
+  /** One sign-in brings back what a narrower token took (lost-scope.ts). */
+  async restore(attempt: Attempt, grant: Grant, lost: readonly string[]): Promise<void> {
+    const { access, pending } = attempt;
+    if (pending.hasSignedIn) throw refusals.notGranted(pending.endpoint, lost, grant);
+    this.#refuseUnattended(pending, refusals.scopesLost(grant.issuer, lost));
+    await this.#start(attempt, {
+      scope: union(grant.requestedScope, grant.scope, lost, access.scope),
+      account: accountLabel(grant),
+      grant,
+    });
+  }
+
+  #refuseUnattended({ endpoint, request }: PendingRequest, why: string): void {
+    if (this.#signIns.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint);
+    // Where the owner entered a client that needs no person, only discovery tells whether it is for this server.
+    if (this.#parts.registrations.hasUnattended()) return;
+    if (request.interaction === 'never') throw refusals.noSignIn(endpoint, why);
+    this.#signIns.refusePaused(endpoint);
+  }
+
+  async #start(attempt: Attempt, { scope, account, grant, ...noted }: SignInFor): Promise<void> {
+    const { pending, permission } = attempt;
+    const { endpoint, request, deadline } = pending;
+    const signedIn = await this.#signIns.automatic(
+      {
+        endpoint,
+        typed: asTyped(request.resource),
+        ...noted,
+        ...(scope.length === 0 ? {} : { scope }),
+        ...(account === undefined ? {} : { account }),
+        ...(permission.scope === undefined ? {} : { bound: union(permission.scope, scope) }),
+        ...hintOf(request, permission),
+        isUnattended: request.interaction === 'never',
+        ...(grant === undefined ? {} : { grantId: grant.id }),
+      },
+      deadline.signal,
+    );
+    pending.hasSignedIn = true;
+    if (grant && signedIn.id !== grant.id) await this.#goOnWith(attempt, grant, signedIn);
+  }
+
+  /** The person signed in, and not for the grant that should be renewed. No permission names the other one yet. */
+  async #goOnWith({ access, pending }: Attempt, meant: Grant, signedIn: Grant): Promise<void> {
+    const { request, endpoint, deadline } = pending;
+    const chosen: AccessRequest = { ...access, grantId: signedIn.id };
+    // The server may name another issuer now.
+    const isMoved = signedIn.issuer !== meant.issuer || signedIn.resource !== meant.resource;
+    if (!isMoved && request.account !== undefined) {
+      const name = this.#parts.clients.nameOf(request.clientId);
+      throw refusals.anotherSignedIn(name, endpoint, meant, signedIn);
+    }
+    await this.#consent.requirePermission(chosen, deadline);
+    // What the person chose answers this request. The next one goes on with the grant that the permission names first.
+    if (!isMoved) pending.access = chosen;
+  }
+}
