@@ -5,7 +5,6 @@
  * `rejectToken` open a new channel and ask again: doing them twice is harmless, other requests may not be. They
  * do so for a bounded time, until a broker answers.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
 import { connectTo } from '../ipc/wire/endpoint.ts';
@@ -21,6 +20,7 @@ import {
 } from '../ipc/wire/wire.ts';
 import { Channel, type NotificationListener } from './channel.ts';
 import { hello } from './hello.ts';
+import { retry, timeouts } from './takeover.ts';
 
 export interface RequestOptions {
   /**
@@ -85,17 +85,8 @@ export async function knock(options: OpenOptions): Promise<void> {
   channel.fail(closedHere());
 }
 
-/** Milliseconds to wait for the next broker: a desktop app takes over within a few seconds. */
-const takeoverTimeout = 15_000;
-
-/** Milliseconds to wait after a broker died: the next command starts one within seconds, also on a busy machine. */
-const restartTimeout = 10_000;
-
 /** A request that three brokers in a row died of, or hung up on, is not sent to a fourth. */
 const maxTries = 3;
-
-/** Milliseconds between two looks for it. */
-const lookEvery = 100;
 
 class BrokerConnection implements Connection {
   readonly #options: OpenOptions;
@@ -130,38 +121,31 @@ class BrokerConnection implements Connection {
     throw malformed('token.reject');
   }
 
-  /** Asks until a broker answers. Throws the first refusal where none did in time. */
+  /** Asks until a broker answers. */
   async #persistently(method: string, params: object, options: RequestOptions): Promise<unknown> {
-    let refusal: unknown;
-    let deadline = 0;
     let tries = 0;
-    for (;;) {
-      const channel = this.#channel;
-      try {
+    return retry(
+      async ({ isFirst, reached }) => {
+        const channel = this.#channel;
         if (!this.isOpen) await this.#reopen();
-        if (refusal !== undefined && this.#channel !== channel) options.onTakeover?.();
+        if (!isFirst && this.#channel !== channel) {
+          reached();
+          options.onTakeover?.();
+        }
         tries += 1;
-        return await this.request(method, params, options);
-      } catch (error) {
-        if (this.#closed || !isPassing(error)) throw error;
-        // A broker that answered and stops too begins the wait anew: the person may have been asked for long.
-        const isNext = this.#channel !== channel && reasonOf(error) === 'broker_stopping';
-        if (refusal === undefined || isNext) deadline = Date.now() + this.#waitAfter(error);
-        refusal ??= error;
-        const isHopeless = tries >= maxTries && reasonOf(error) === 'broker_unreachable';
-        if (isHopeless || Date.now() >= deadline) throw refusal;
-        await this.#pause(options.signal);
-      }
-    }
+        return this.request(method, params, options);
+      },
+      { waitAfter: (error) => this.#waitAfter(error, tries), signal: options.signal },
+    );
   }
 
-  #waitAfter(error: unknown): number {
-    if (reasonOf(error) === 'broker_stopping') return takeoverTimeout;
-    return this.#options.waitsForRestart === false ? 0 : restartTimeout;
-  }
-
-  async #pause(signal: AbortSignal | undefined): Promise<void> {
-    await sleep(lookEvery, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
+  /** Undefined: this connection was closed, the broker answered, or the request seems to end each broker. */
+  #waitAfter(error: unknown, tries: number): number | undefined {
+    if (this.#closed) return undefined;
+    const reason = reasonOf(error);
+    if (reason === 'broker_stopping') return timeouts.nextBroker;
+    if (reason !== 'broker_unreachable' || tries >= maxTries) return undefined;
+    return this.#options.waitsForRestart === false ? 0 : timeouts.restart;
   }
 
   onNotification(listener: NotificationListener): () => void {
@@ -189,11 +173,6 @@ class BrokerConnection implements Connection {
     }
     if (this.#closed) this.#channel.fail(closedHere());
   }
-}
-
-/** The broker went, or is about to go, and did nothing: another one may answer. */
-function isPassing(error: unknown): boolean {
-  return ['broker_unreachable', 'broker_stopping'].includes(reasonOf(error));
 }
 
 function tokenFrom(result: unknown): TokenResult {

@@ -110,7 +110,7 @@ describe('a broker of another version', () => {
     const methods = path.join(path.dirname(bin), '..', 'daemon', 'methods', 'home.js');
     // What a release without that method would do.
     const text = readFileSync(methods, 'utf8');
-    writeFileSync(methods, text.replace(/status: \(host\) => host\.status\(\)/, 'status: () => ({})'));
+    writeFileSync(methods, text.replace(/status: \((\w+)\) => \1\.status\(\)/, 'status: () => ({})'));
     const other = newHome({ bin });
     await other.ok(['list']);
     const pid = other.brokers()[0] ?? 0;

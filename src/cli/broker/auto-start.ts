@@ -9,9 +9,9 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
+import { retry } from '../../client/takeover.ts';
 import type { Reason } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { systemCode } from '../../base/system-error.ts';
@@ -33,9 +33,6 @@ const recordedAtCreation = [
 /** Milliseconds. A cold start takes a quarter of a second; a loaded machine may need a hundred times that. */
 const startTimeout = 20_000;
 
-/** Milliseconds between two looks for a broker that somebody else is starting. */
-const lookEvery = 25;
-
 /** Milliseconds. A broker that holds the home and doesn't answer for so long is about to end: start anew. */
 const answerTimeout = 1000;
 
@@ -52,14 +49,14 @@ export async function startBroker(): Promise<Connection> {
 }
 
 async function connectSoon(): Promise<Connection | undefined> {
-  for (const deadline = Date.now() + answerTimeout; Date.now() < deadline; await sleep(lookEvery)) {
-    try {
-      return await connectAsOwner();
-    } catch (error) {
-      if (!isAbsent(error)) throw error;
-    }
+  try {
+    return await retry(async () => connectAsOwner(), {
+      waitAfter: (error) => (isAbsent(error) ? answerTimeout : undefined),
+    });
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
   }
-  return undefined;
 }
 
 /** Resolves when a broker is up, ours or one that was faster; `killed`: a signal ended ours before. */

@@ -1,10 +1,7 @@
 /** Waiting for a broker that was told to stop. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-
-/** Milliseconds to wait for a stopping broker: a refresh under way has this long. */
-const stopTimeout = 30_000;
-const lookEvery = 25;
+import { pollInterval, timeouts } from '../../client/takeover.ts';
 
 /** Resolves when the process has ended: true; or when waiting longer makes no sense: false. */
 export async function brokerEnded(pid: number): Promise<boolean> {
@@ -13,7 +10,8 @@ export async function brokerEnded(pid: number): Promise<boolean> {
 
 /** The same for any sign of its end. */
 export async function ended(isOver: () => boolean): Promise<boolean> {
-  for (let waited = 0; !isOver() && waited < stopTimeout; waited += lookEvery) await sleep(lookEvery);
+  const end = performance.now() + timeouts.stop;
+  while (!isOver() && performance.now() < end) await sleep(pollInterval);
   return isOver();
 }
 

@@ -1,10 +1,10 @@
 /** `keyturn daemon`: the headless broker, in the foreground; stops, replaces or restarts the one that runs. */
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Daemon } from '../../daemon/daemon.ts';
-import { exitCodes, reasonOf } from '../../base/errors.ts';
+import { exitCodes } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { refuseExposure, shieldProcess } from '../../base/shield.ts';
+import { takeOver } from '../../client/takeover.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { say } from '../terminal/output.ts';
@@ -51,7 +51,9 @@ export const command = defineCommand(
     }
     if (stop) return stopped();
     if (restart) return restarted();
-    return replace ? serve(await takeOver()) : serve(await start(autoStarted), autoStarted);
+    return replace
+      ? serve(await takeOver(async () => start(false), stopBroker))
+      : serve(await start(autoStarted), autoStarted);
   },
 );
 
@@ -98,19 +100,4 @@ async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
   await daemon.stopped;
   // What must last is on disk. A sign-in page that nobody finished would keep the process for minutes.
   process.exit(exitCodes.ok);
-}
-
-/** Milliseconds in which other commands may start brokers of their own in between: each is stopped as well. */
-const takeoverTimeout = 30_000;
-const lookEvery = 25;
-
-async function takeOver(): Promise<Daemon> {
-  for (const deadline = Date.now() + takeoverTimeout; ; await sleep(lookEvery)) {
-    await stopBroker();
-    try {
-      return await start(false);
-    } catch (error) {
-      if (reasonOf(error) !== 'broker_running' || Date.now() > deadline) throw error;
-    }
-  }
 }

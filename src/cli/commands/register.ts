@@ -1,6 +1,7 @@
 /** `keyturn register ISSUER`: client information that the user obtained by registering Keyturn there; and what there is. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { exitCodes, quoted } from '../../base/errors.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { UsageError } from '../terminal/arguments.ts';
@@ -168,11 +169,7 @@ async function textOf(file: string): Promise<string> {
 }
 
 async function secretFromStdin(): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  const secret = Buffer.concat(chunks)
-    .toString('utf8')
-    .replace(/\r?\n$/, '');
+  const secret = (await text(process.stdin)).replace(/\r?\n$/, '');
   if (secret === '') throw new UsageError('--client-secret-stdin found nothing on standard input');
   return secret;
 }

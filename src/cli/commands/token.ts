@@ -4,6 +4,7 @@
  * Invariant: stdout gets the token and a newline, or the JSON answer, and nothing else ever. A refused
  * token comes in by standard input, never as an argument: argv is public.
  */
+import { text } from 'node:stream/consumers';
 import type { Connection } from '../../client/connection.ts';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import type { Challenge, TokenGetParams } from '../../ipc/wire/wire.ts';
@@ -118,9 +119,7 @@ function challengeFrom(status: '401' | '403' | undefined, header: string | undef
 }
 
 async function tokenFromStdin(): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  const token = Buffer.concat(chunks).toString('utf8').trim();
+  const token = (await text(process.stdin)).trim();
   if (token === '' || /\s/.test(token))
     throw new UsageError('--rejected-stdin wants one token on standard input');
   return token;

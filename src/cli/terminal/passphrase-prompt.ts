@@ -4,6 +4,7 @@
  * Invariants: it is never shown, and never comes from an argument or the environment, which other
  * programs can read. The terminal is put back as it was, however the asking ends.
  */
+import { text } from 'node:stream/consumers';
 import { KeyturnError } from '../../base/errors.ts';
 import { UsageError } from './arguments.ts';
 
@@ -12,9 +13,7 @@ const keys = { interrupt: '\u0003', end: '\u0004', backspace: /[\b\u007f]/, ente
 
 /** So many lines of standard input, without their ends. Throws `invalid_request` where there are fewer. */
 export async function linesFromStdin(count: number): Promise<string[]> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  const lines = Buffer.concat(chunks).toString('utf8').split(/\r?\n/).slice(0, count);
+  const lines = (await text(process.stdin)).split(/\r?\n/).slice(0, count);
   if (lines.length === count && lines.every((line) => line !== '')) return lines;
   throw new UsageError(
     `--passphrase-stdin wants ${count === 1 ? 'one line' : `${count} lines`} on standard input`,
@@ -59,8 +58,8 @@ export async function choosePassphrase(question: string): Promise<string> {
 async function typed(): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let letters: string[] = [];
-  const onData = (text: string): void => {
-    for (const key of text) {
+  const onData = (keystrokes: string): void => {
+    for (const key of keystrokes) {
       if (key === keys.interrupt || (key === keys.end && letters.length === 0)) {
         reject(new KeyturnError('interrupted', 'No passphrase was given.'));
       } else if (keys.enter.test(key)) resolve(letters.join(''));

@@ -1,35 +1,38 @@
-/** How long a command asks again while brokers die under it. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { throughRestart } from '../../../src/cli/broker/connection.ts';
-import { Unreachable } from '../../../src/base/errors.ts';
+/** After which refusals a command asks the next broker the same. */
+import { describe, expect, it } from 'vitest';
+import { throughRestart, throughTakeover } from '../../../src/cli/broker/connection.ts';
+import { NotStarted } from '../../../src/cli/broker/no-broker.ts';
+import { KeyturnError, Unreachable } from '../../../src/base/errors.ts';
 
-const died = (): Unreachable => new Unreachable('broker_unreachable', 'the broker closed the connection');
+const stops = new KeyturnError('broker_stopping', 'it stops');
+const died = new Unreachable('broker_unreachable', 'it closed the connection');
+const notStarted = new NotStarted('broker_unreachable', 'it could not be started');
 
-describe('a command whose broker dies', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
-  afterEach(() => void vi.useRealTimers());
+/** Refuses so, one try after the other, and answers then. */
+function refusing(...refusals: Error[]): () => Promise<string> {
+  return async () => {
+    const refusal = refusals.shift();
+    if (refusal) throw refusal;
+    return 'answered';
+  };
+}
 
-  /** Each broker serves for `seconds`, until the last one answers. */
-  async function beside(deaths: number, isReached: boolean, seconds = 10): Promise<string> {
-    let left = deaths;
-    return throughRestart(async (reached) => {
-      if (isReached) reached();
-      vi.setSystemTime(Date.now() + seconds * 1000);
-      if (left === 0) return 'answered';
-      left -= 1;
-      throw died();
-    });
-  }
-
-  it('waits anew for each broker that it reached', async () => {
-    expect(await beside(4, true)).toBe('answered');
+describe('work that must not be done twice', () => {
+  it('is asked again where the broker stops, and while the next one is not there yet', async () => {
+    expect(await throughTakeover(refusing(stops, died, stops))).toBe('answered');
   });
 
-  it('gives up 15 seconds after the first refusal where it reaches none', async () => {
-    await expect(beside(4, false)).rejects.toMatchObject({ reason: 'broker_unreachable' });
+  it('is not asked again where the broker died under it', async () => {
+    await expect(throughTakeover(refusing(died))).rejects.toBe(died);
+  });
+});
+
+describe('work that may be done twice', () => {
+  it('is asked again where the broker died under it', async () => {
+    expect(await throughRestart(refusing(died, stops))).toBe('answered');
   });
 
-  it('gives up after five minutes, whatever it reached', async () => {
-    await expect(beside(6, true, 60)).rejects.toMatchObject({ reason: 'broker_unreachable' });
+  it('is not asked again where no broker can be started', async () => {
+    await expect(throughRestart(refusing(notStarted))).rejects.toBe(notStarted);
   });
 });

@@ -1,0 +1,103 @@
+/** How long somebody goes on trying while brokers come and go. */
+import { describe, expect, it } from 'vitest';
+import { KeyturnError, reasonOf, Unreachable } from '../../src/base/errors.ts';
+import { retry, takeOver, type Time } from '../../src/client/takeover.ts';
+
+const died = (): Unreachable => new Unreachable('broker_unreachable', 'the broker closed the connection');
+
+/** Passes with each sleep, and with what a test does. */
+class SetTime implements Time {
+  #now = 0;
+  readonly now = (): number => this.#now;
+  async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    this.#now += milliseconds;
+  }
+}
+
+/** Each broker serves for `seconds`, until the last one answers. Resolves with how long that took. */
+async function beside({
+  deaths,
+  isReached = false,
+  seconds = 10,
+  max = 300_000,
+  signal,
+}: {
+  deaths: number;
+  isReached?: boolean;
+  seconds?: number;
+  max?: number;
+  signal?: AbortSignal;
+}): Promise<number> {
+  const time = new SetTime();
+  let left = deaths;
+  const attempt = async ({ reached }: { reached: () => void }): Promise<number> => {
+    if (isReached) reached();
+    await time.sleep(seconds * 1000);
+    if (left === 0) return time.now();
+    left -= 1;
+    throw died();
+  };
+  return retry(attempt, { waitAfter: () => 15_000, max, time, signal });
+}
+
+describe('trying again', () => {
+  it('begins its wait anew at each broker that it reached', async () => {
+    expect(await beside({ deaths: 4, isReached: true })).toBeGreaterThan(50_000);
+  });
+
+  it('ends so long after the first refusal where it reaches none', async () => {
+    await expect(beside({ deaths: 4 })).rejects.toMatchObject({ reason: 'broker_unreachable' });
+  });
+
+  it('ends when its whole time is over, whatever it reached', async () => {
+    const all = { deaths: 6, isReached: true, seconds: 60 };
+    await expect(beside(all)).rejects.toMatchObject({ reason: 'broker_unreachable' });
+    expect(await beside({ ...all, max: Infinity })).toBeGreaterThan(300_000);
+  });
+
+  it('ends at once with the reason of an aborted signal', async () => {
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(beside({ deaths: 1, signal })).rejects.toThrow('enough');
+  });
+
+  it('throws the first refusal where none of the tries succeeds, and at once what no broker would mend', async () => {
+    const time = new SetTime();
+    let tries = 0;
+    const attempt = async (): Promise<never> => {
+      tries += 1;
+      throw tries === 1 ? died() : new KeyturnError('broker_stopping', 'it stops');
+    };
+    await expect(retry(attempt, { waitAfter: () => 1000, time })).rejects.toThrow('closed the connection');
+    tries = 0;
+    const waitAfter = (error: unknown): number | undefined =>
+      reasonOf(error) === 'broker_unreachable' ? 1000 : undefined;
+    await expect(retry(attempt, { waitAfter, time })).rejects.toThrow('it stops');
+    expect(tries).toBe(2);
+  });
+});
+
+describe('taking over a home', () => {
+  it('has each broker stop that it finds there, and starts then', async () => {
+    const done: string[] = [];
+    let others = 2;
+    const start = async (): Promise<string> => {
+      done.push('start');
+      if (others > 0) throw new KeyturnError('broker_running', 'another one runs');
+      return 'started';
+    };
+    const stop = async (): Promise<void> => {
+      done.push('stop');
+      others -= 1;
+    };
+    expect(await takeOver(start, stop)).toBe('started');
+    expect(done).toEqual(['start', 'stop', 'start', 'stop', 'start']);
+  });
+
+  it('goes on with no other refusal', async () => {
+    const start = async (): Promise<never> => {
+      throw new KeyturnError('file_unreadable', 'no home');
+    };
+    await expect(takeOver(start, async () => undefined)).rejects.toThrow('no home');
+  });
+});
