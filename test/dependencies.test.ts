@@ -134,7 +134,7 @@ describe('the layers', () => {
   it('keep the broker, its schemas and the daemon out of the client library', () => {
     const loaded = [...staticClosure(tree, 'client/index.ts')].filter((file) => tree.has(file));
     expect(loaded.filter((file) => !/^(client|ipc\/wire)\//.test(file) && !base.includes(file))).toEqual([]);
-    expect(loaded).toContain('ipc/wire/wire.ts');
+    expect(loaded).toContain('ipc/wire/json-rpc.ts');
     expect(loaded).not.toContain('ipc/protocol/methods.ts');
   });
 });
@@ -334,7 +334,7 @@ describe('the checker', () => {
     ['a dynamic import against the order', 'client/a.ts', "await import('../ipc/protocol/methods.ts');"],
     ['a re-export against the order', 'client/a.ts', "export { b } from '../ipc/protocol/methods.ts';"],
     ['a re-export of everything', 'client/a.ts', "export * from '../daemon/b.ts';"],
-    ['the wire reaching for a schema', 'ipc/wire/wire.ts', "import { b } from '../protocol/methods.ts';"],
+    ['the wire reaching for a schema', 'ipc/wire/limits.ts', "import { b } from '../protocol/methods.ts';"],
     ['the wire reaching for a package', 'ipc/wire/framing.ts', "import { z } from 'zod';"],
     ['a package in the client library', 'client/a.ts', "import { z } from 'zod/mini';"],
     ['a server role in the daemon', 'daemon/a.ts', "await import('../../demo/servers/b.ts');"],
@@ -353,7 +353,7 @@ describe('the checker', () => {
       ...errors,
       'oauth/a.ts': "import { x } from '../base/errors.ts'; import { z } from 'zod';",
       'daemon/b.ts': "import { a } from '../oauth/a.ts'; import { open } from 'node:fs/promises';",
-      'client/c.ts': "import { w } from '../ipc/wire/wire.ts'; import type { P } from '../base/paths.ts';",
+      'client/c.ts': "import { w } from '../ipc/wire/limits.ts'; import type { P } from '../base/paths.ts';",
     });
     expect(violations(allowed)).toEqual([]);
   });

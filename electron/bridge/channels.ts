@@ -6,7 +6,7 @@
  */
 import * as z from 'zod';
 import { methods } from '../../src/ipc/protocol/methods.ts';
-import { longest } from '../../src/ipc/wire/wire.ts';
+import { maxLength } from '../../src/ipc/wire/limits.ts';
 
 const empty = z.object({});
 
@@ -19,7 +19,7 @@ const id = z.string().min(1).max(128);
  */
 const copied = z
   .string()
-  .max(longest.url)
+  .max(maxLength.url)
   .regex(/^[^\p{Cc}\p{Cf}]+(\n[^\p{Cc}\p{Cf}]+)*$/u);
 
 const preferences = z.object({

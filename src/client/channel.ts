@@ -12,12 +12,11 @@ import { encodeFrame, FrameReader, terminated } from '../ipc/wire/framing.ts';
 import {
   type ErrorBody,
   errorFrom,
-  frameLimit,
-  handshakeFrameLimit,
   type Message,
   type MessageId,
   parseMessage,
-} from '../ipc/wire/wire.ts';
+} from '../ipc/wire/json-rpc.ts';
+import { frameLimit, handshakeFrameLimit } from '../ipc/wire/limits.ts';
 
 interface Waiting {
   readonly resolve: (result: unknown) => void;

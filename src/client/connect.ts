@@ -5,7 +5,8 @@
  */
 import { KeyturnError } from '../base/errors.ts';
 import { findSocket } from '../ipc/wire/endpoint.ts';
-import { after, type Identity, ownerId } from '../ipc/wire/wire.ts';
+import { type Identity, ownerId } from '../ipc/wire/handshake-messages.ts';
+import { after } from '../ipc/wire/timer.ts';
 import { type HomePaths, homePaths } from '../base/paths.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile } from './key-file.ts';

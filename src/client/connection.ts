@@ -8,16 +8,16 @@
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
 import { connectTo } from '../ipc/wire/endpoint.ts';
+import type { Identity } from '../ipc/wire/handshake-messages.ts';
+import type { After } from '../ipc/wire/timer.ts';
 import {
-  type After,
-  type Identity,
   isTokenRejectResult,
   isTokenResult,
   type TokenGetParams,
   type TokenRejectParams,
   type TokenRejectResult,
   type TokenResult,
-} from '../ipc/wire/wire.ts';
+} from '../ipc/wire/token-messages.ts';
 import { Channel, type NotificationListener } from './channel.ts';
 import { hello } from './hello.ts';
 import { retry, timeouts } from './takeover.ts';

@@ -6,8 +6,8 @@
  * origin and path only, redirects included. Attempts are bounded; a 400 is never sent again.
  */
 import { KeyturnError } from '../base/errors.ts';
-import type { Challenge, TokenGetParams, TokenResult } from '../ipc/wire/wire.ts';
-import { longest } from '../ipc/wire/wire.ts';
+import type { Challenge, TokenGetParams, TokenResult } from '../ipc/wire/token-messages.ts';
+import { maxLength } from '../ipc/wire/limits.ts';
 import type { Connection } from './connection.ts';
 import { endpointUrl, isWithin } from './endpoint-url.ts';
 import { operationOf } from './operation.ts';
@@ -247,7 +247,7 @@ const insufficientScope = /\berror\s*=\s*(?:"insufficient_scope"|insufficient_sc
 /** What of a response is a challenge: any 401, and a 403 for want of scope. Never a 400. */
 function challengeOf(response: Response): Challenge | undefined {
   const header = response.headers.get('www-authenticate');
-  const wwwAuthenticate = header !== null && header.length <= longest.challenge ? header : undefined;
+  const wwwAuthenticate = header !== null && header.length <= maxLength.challenge ? header : undefined;
   if (response.status === 401) {
     return wwwAuthenticate === undefined ? { status: 401 } : { status: 401, wwwAuthenticate };
   }

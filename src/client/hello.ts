@@ -13,13 +13,9 @@ import {
   sameProof,
   transcript,
 } from '../ipc/wire/handshake.ts';
-import {
-  type After,
-  handshakeTimeout,
-  type Identity,
-  isHelloResult,
-  protocolVersion,
-} from '../ipc/wire/wire.ts';
+import { type Identity, isHelloResult, protocolVersion } from '../ipc/wire/handshake-messages.ts';
+import { handshakeTimeout } from '../ipc/wire/limits.ts';
+import type { After } from '../ipc/wire/timer.ts';
 import type { Channel } from './channel.ts';
 
 /**

@@ -5,14 +5,14 @@
  * The owner's way in (connectAsOwner) is not exported.
  */
 export { KeyturnError, type Reason } from '../base/errors.ts';
+export type { Identity } from '../ipc/wire/handshake-messages.ts';
 export type {
   Challenge,
-  Identity,
   TokenGetParams,
   TokenRejectParams,
   TokenRejectResult,
   TokenResult,
-} from '../ipc/wire/wire.ts';
+} from '../ipc/wire/token-messages.ts';
 export { connect, type ConnectOptions } from './connect.ts';
 export type { Connection, RequestOptions } from './connection.ts';
 export { createFetch, type FetchOptions } from './fetch.ts';

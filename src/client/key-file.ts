@@ -9,7 +9,7 @@ import path from 'node:path';
 
 import { KeyturnError, quoted } from '../base/errors.ts';
 import { belowFile, hasFileAbove, makeFolder } from '../ipc/wire/endpoint.ts';
-import { type Identity, isIdentity } from '../ipc/wire/wire.ts';
+import { type Identity, isIdentity } from '../ipc/wire/handshake-messages.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { checkPrivate } from '../base/private-file.ts';
 import { systemCode } from '../base/system-error.ts';

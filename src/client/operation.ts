@@ -5,7 +5,7 @@
  * Invariant: the name is bounded, and has nothing of the request but its HTTP method, its path and what the
  * protocol itself calls the operation.
  */
-import { longest } from '../ipc/wire/wire.ts';
+import { maxLength } from '../ipc/wire/limits.ts';
 
 export interface OperationRequest {
   readonly url: URL;
@@ -23,7 +23,7 @@ const maxMessage = 256 * 1024;
 /** `POST /mcp tools/call search`; `GET /reports` where the request is no message of the protocol. */
 export function operationOf(request: OperationRequest): string {
   const call = (callInHeaders(request.headers) ?? callInBody(request.body) ?? '').slice(0, maxCallLength);
-  const path = `${request.method} ${request.url.pathname}`.slice(0, longest.operation - maxCallLength - 1);
+  const path = `${request.method} ${request.url.pathname}`.slice(0, maxLength.operation - maxCallLength - 1);
   return call === '' ? path : `${path} ${call}`;
 }
 

@@ -7,7 +7,8 @@
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError } from '../base/errors.ts';
 import { connectTo } from '../ipc/wire/endpoint.ts';
-import { after, type Identity, isIdentity, isPairCode, protocolVersion } from '../ipc/wire/wire.ts';
+import { type Identity, isIdentity, isPairCode, protocolVersion } from '../ipc/wire/handshake-messages.ts';
+import { after } from '../ipc/wire/timer.ts';
 import { Channel } from './channel.ts';
 import { locate, type Place } from './connect.ts';
 import { knock } from './connection.ts';

@@ -8,7 +8,7 @@ import { KeyturnError } from '../base/errors.ts';
 import { methods } from '../ipc/protocol/methods.ts';
 import type { MethodName } from '../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../ipc/server/server.ts';
-import { ownerId } from '../ipc/wire/wire.ts';
+import { ownerId } from '../ipc/wire/handshake-messages.ts';
 import type { EndParams, PermissionParams } from './clients/widening.ts';
 
 /** The methods that an owner may call; those of local clients hand out tokens. */

@@ -9,7 +9,7 @@ import type { Broker } from '../broker/broker.ts';
 import { brokerStopping } from '../broker/refusals/refusals.ts';
 import { reasonOf } from '../base/errors.ts';
 import type { BrokerServer } from '../ipc/server/server.ts';
-import type { After } from '../ipc/wire/wire.ts';
+import type { After } from '../ipc/wire/timer.ts';
 import type { WriteLog } from './system/log.ts';
 
 export interface ShutdownParts {

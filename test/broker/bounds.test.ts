@@ -83,11 +83,11 @@ describe('the wait after a failure', () => {
     const clock = new HandClock();
     const backoff = new Backoff(() => clock.now());
     expect(backoff.left('a')).toBe(0);
-    for (const longest of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
+    for (const maxLength of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
       backoff.failed('a');
-      expect(backoff.left('a')).toBeLessThanOrEqual(longest * 1000);
-      expect(backoff.left('a')).toBeGreaterThanOrEqual(longest * 750);
-      clock.advance(longest * 1000);
+      expect(backoff.left('a')).toBeLessThanOrEqual(maxLength * 1000);
+      expect(backoff.left('a')).toBeGreaterThanOrEqual(maxLength * 750);
+      clock.advance(maxLength * 1000);
       expect(backoff.left('a')).toBe(0);
     }
     backoff.succeeded('a');

@@ -11,7 +11,8 @@ import { pair } from '../../src/client/pair.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { findSocket } from '../../src/ipc/wire/endpoint.ts';
 import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
-import { handshakeTimeout, type Identity } from '../../src/ipc/wire/wire.ts';
+import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
+import { handshakeTimeout } from '../../src/ipc/wire/limits.ts';
 import { HandClock, homeId, RawClient, startRig, temporaryHome } from '../ipc/rig.ts';
 import { squat } from './squatter.ts';
 

@@ -14,7 +14,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { clientKeyFile, readKeyFile, refuseExisting, writeKeyFile } from '../../src/client/key-file.ts';
-import type { Identity } from '../../src/ipc/wire/wire.ts';
+import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { homeId, temporaryHome } from '../ipc/rig.ts';
 
 function newIdentity(): Identity {

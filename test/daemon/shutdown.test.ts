@@ -1,7 +1,7 @@
 /** The end of a daemon comes to its end, whatever fails on the way. */
 import { describe, expect, it, vi } from 'vitest';
 import { Shutdown } from '../../src/daemon/shutdown.ts';
-import { after } from '../../src/ipc/wire/wire.ts';
+import { after } from '../../src/ipc/wire/timer.ts';
 import { brokerRig } from '../broker/rig.ts';
 
 /** Nothing here is fetched, and no page is opened. */

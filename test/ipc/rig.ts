@@ -17,7 +17,8 @@ import {
   type ServerEvent,
   startServer,
 } from '../../src/ipc/server/server.ts';
-import type { After, Identity } from '../../src/ipc/wire/wire.ts';
+import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
+import type { After } from '../../src/ipc/wire/timer.ts';
 import { type HomePaths, homePaths } from '../../src/base/paths.ts';
 
 /** A temporary folder that is removed when the test ends. Short: socket paths are bounded. */

@@ -8,7 +8,12 @@ import { locate } from '../../src/client/connect.ts';
 import type { PairOptions } from '../../src/client/pair.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { connectTo } from '../../src/ipc/wire/endpoint.ts';
-import { type Identity, isIdentity, isPairCode, protocolVersion } from '../../src/ipc/wire/wire.ts';
+import {
+  type Identity,
+  isIdentity,
+  isPairCode,
+  protocolVersion,
+} from '../../src/ipc/wire/handshake-messages.ts';
 import { keepSecret } from '../support/secrets.ts';
 
 /** As the library's `pair`. */

@@ -6,7 +6,7 @@
  */
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { deskCapability } from '../../ipc/wire/wire.ts';
+import { deskCapability } from '../../ipc/wire/capabilities.ts';
 
 const address = 'DBUS_SESSION_BUS_ADDRESS';
 const further = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'XDG_RUNTIME_DIR'] as const;

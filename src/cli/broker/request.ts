@@ -7,7 +7,7 @@ import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import type { z } from 'zod';
 import type { MethodName, methods, ParamsOf } from '../../ipc/protocol/methods.ts';
 import type { Connection } from '../../client/connection.ts';
-import { deskCapability } from '../../ipc/wire/wire.ts';
+import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, throughTakeover } from './connection.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
 import { explained, VersionDifference, wantsRestart } from './versions.ts';

@@ -9,7 +9,7 @@ import type { Connection } from '../../client/connection.ts';
 import { version } from '../../daemon/system/version.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
-import { versionCapability, versionIn } from '../../ipc/wire/wire.ts';
+import { versionCapability, versionIn } from '../../ipc/wire/capabilities.ts';
 import { say } from '../terminal/output.ts';
 
 /** A request failed, and the broker is of another version. */

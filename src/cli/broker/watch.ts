@@ -6,7 +6,7 @@
  */
 import type { Connection } from '../../client/connection.ts';
 import { quoted, shellQuoted, shellWord } from '../../base/errors.ts';
-import { deskCapability } from '../../ipc/wire/wire.ts';
+import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { say } from '../terminal/output.ts';

@@ -7,7 +7,7 @@
 import { text } from 'node:stream/consumers';
 import type { Connection } from '../../client/connection.ts';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
-import type { Challenge, TokenGetParams } from '../../ipc/wire/wire.ts';
+import type { Challenge, TokenGetParams } from '../../ipc/wire/token-messages.ts';
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, throughRestart } from '../broker/connection.ts';

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { formats, jsonOf, refuseNewer, shaped } from '../../store/record-formats.ts';
 import { prepareFolder } from '../../ipc/wire/endpoint.ts';
-import { ownerId } from '../../ipc/wire/wire.ts';
+import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { checkFileIfAny, readPrivate, replaceFile } from '../../base/private-file.ts';
 

@@ -11,7 +11,7 @@ import type { BrokerParts } from '../../broker/parts.ts';
 import type { RegistrationRecord } from '../../broker/records/registrations.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
-import { longest } from '../../ipc/wire/wire.ts';
+import { maxLength } from '../../ipc/wire/limits.ts';
 
 type Registered = ResultOf<'registration.list'>['registrations'][number];
 
@@ -43,7 +43,7 @@ function answer(record: RegistrationRecord): Registered {
 
 /** As it is listed and named: an issuer may give one of any length, which must not spoil the whole list. */
 const clientIdOf = ({ registration }: RegistrationRecord): string =>
-  registration.clientId.slice(0, longest.url);
+  registration.clientId.slice(0, maxLength.url);
 
 /** Throws `not_found`, `conflict` while grants need it, and what the vault throws. */
 export async function removeRegistered(

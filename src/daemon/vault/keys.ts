@@ -13,7 +13,7 @@ import type { LocalClients } from '../../broker/records/local-client.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { deriveClientKey } from '../../ipc/wire/handshake.ts';
 import type { Paired, PairRequest } from '../../ipc/server/server.ts';
-import { ownerId } from '../../ipc/wire/wire.ts';
+import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { Home } from '../home/home.ts';
 import { attested } from '../clients/client-processes.ts';
 import type { Master } from './master.ts';

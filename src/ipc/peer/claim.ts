@@ -21,7 +21,7 @@ export interface Claim {
 const maxArguments = 24;
 
 /** Characters of one argument or of a folder. */
-const longest = 200;
+const maxLengthShown = 200;
 
 /** What stands for a secret. */
 const withheld = '…';
@@ -117,4 +117,4 @@ function isRandom(text: string): boolean {
 }
 
 const bounded = (text: string): string =>
-  text.length > longest ? `${text.slice(0, longest)}${withheld}` : text;
+  text.length > maxLengthShown ? `${text.slice(0, maxLengthShown)}${withheld}` : text;

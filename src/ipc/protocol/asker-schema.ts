@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-import { longest } from '../wire/wire.ts';
+import { maxLength } from '../wire/limits.ts';
 
 /** Path of an executable. */
 export const executable = z.string().max(4096);
@@ -19,7 +19,7 @@ const claimedText = z.string().max(256);
 /** What an interpreter says it runs. */
 const claim = z.object({
   script: claimedText.optional(),
-  arguments: z.array(claimedText).max(longest.id),
+  arguments: z.array(claimedText).max(maxLength.id),
   isCut: z.boolean(),
   folder: claimedText.optional(),
 });
@@ -37,5 +37,5 @@ export const asker = z.object({
     .array(z.object({ kind: z.literal(['flatpak', 'snap', 'container', 'unit']), name: claimedText }))
     .optional(),
   /** Names of the processes above it, the nearest first. */
-  parents: z.array(z.string().max(longest.id)).optional(),
+  parents: z.array(z.string().max(maxLength.id)).optional(),
 });

@@ -7,7 +7,7 @@ import * as z from 'zod';
 
 import { clientIdentifier } from './registration-schema.ts';
 import { account, id, instant, name, overrideName, scope, state, url } from './values.ts';
-import { longest } from '../wire/wire.ts';
+import { maxLength } from '../wire/limits.ts';
 
 /** What became of the tokens of a grant that was ended here. */
 const receiptFields = {
@@ -33,7 +33,7 @@ export const grant = z.object({
   /** Rules that the owner waived for this server. */
   overrides: z.array(overrideName),
   /** Why a sign-in is needed. */
-  why: z.string().max(longest.url).optional(),
+  why: z.string().max(maxLength.url).optional(),
   /** Of a revoked grant. */
   ...receiptFields,
   receipt: receiptFields.receipt.optional(),
@@ -57,7 +57,7 @@ export const grantNamed = z
     'exactly one of grant and resource names the grant',
   );
 
-const sentence = z.string().max(longest.scope);
+const sentence = z.string().max(maxLength.scope);
 
 /** How a grant stands, what happens next, and what became of it. */
 export const explanation = z.object({
@@ -73,7 +73,7 @@ export const explanation = z.object({
   /** Programs whose refused tokens are not replaced for now; a local client sees its own. */
   refusals: z
     .array(
-      z.object({ client: name, operation: z.string().max(longest.operation).optional(), until: instant }),
+      z.object({ client: name, operation: z.string().max(maxLength.operation).optional(), until: instant }),
     )
     .optional(),
   /** What brings the next access token, and not before when; absent for a grant that is over. */
@@ -110,5 +110,5 @@ export const reset = z.object({
   /** Record files that could not be read: what they named was neither revoked nor removed. */
   unreadable: z.array(z.string().max(4096)),
   /** What the vault would not let go of, as a sentence; absent where it is empty. */
-  vaultLeft: z.string().max(longest.scope).optional(),
+  vaultLeft: z.string().max(maxLength.scope).optional(),
 });

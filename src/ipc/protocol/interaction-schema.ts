@@ -9,7 +9,7 @@ import { asker } from './asker-schema.ts';
 import { authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
 import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
 import { account, day, id, instant, name, overrideName, scope, seconds, state, url } from './values.ts';
-import { longest } from '../wire/wire.ts';
+import { maxLength } from '../wire/limits.ts';
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
 const maxLease = 36_500 * day;
@@ -59,7 +59,7 @@ export const interaction = z.object({
   /** Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name: those beside it. */
   accounts: z.array(account).optional(),
   /** Of a sign-in by a page: what to try where the page shows an error. */
-  hint: z.string().max(longest.scope).optional(),
+  hint: z.string().max(maxLength.scope).optional(),
   until: instant.optional(),
   /** Of a sign-in that a command wants to start. */
   method: signInMethod.optional(),
@@ -83,7 +83,7 @@ export const interaction = z.object({
    * The six digits of a pairing, or the code to type at the page of a sign-in on another device. At a desk that
    * code, and the address of a sign-in, are told to who started it and to the windows.
    */
-  code: z.string().max(longest.id).optional(),
+  code: z.string().max(maxLength.id).optional(),
   /** Of a sign-in: the server did not take the client of the page before, and this page is of another one. Of one that a command wants to start: Keyturn would register anew there. */
   newClient: z.literal(true).optional(),
   /** Of a sign-in by a page: only a client that the owner enters could take the place of the one of this page. */
@@ -91,7 +91,7 @@ export const interaction = z.object({
   /** Of a sign-in: a request of a program's, a command, or a window. */
   startedBy: z.literal(['program', 'command', 'window']).optional(),
   /** The page to open; an authorization URL has challenge and state in it, and no secret. */
-  url: z.string().max(longest.challenge).optional(),
+  url: z.string().max(maxLength.challenge).optional(),
   /** The broker's own address that leads on to that page, for a browser on this machine. */
   startUrl: url.optional(),
   createdAt: instant,
@@ -114,7 +114,7 @@ export const loginAnswer = z
   .object({
     id,
     /** The whole address that a browser elsewhere ended at. Holds a code: never logged. */
-    redirect: z.string().min(1).max(longest.challenge).optional(),
+    redirect: z.string().min(1).max(maxLength.challenge).optional(),
     /** It shows an error where the sign-in should be. */
     isErrorPage: z.literal(true).optional(),
   })

@@ -6,21 +6,21 @@
 import * as z from 'zod';
 
 import { url } from './values.ts';
-import { longest } from '../wire/wire.ts';
+import { maxLength } from '../wire/limits.ts';
 
 export const authMethod = z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']);
 
 export const registrationGrant = z.literal(['authorization_code', 'client_credentials', 'id-jag']);
 
-export const clientIdentifier = z.string().min(1).max(longest.url);
+export const clientIdentifier = z.string().min(1).max(maxLength.url);
 
 /** What the owner enters. */
 export const registration = z.object({
   issuer: url,
   clientId: clientIdentifier,
-  clientSecret: z.string().min(1).max(longest.scope).optional(),
+  clientSecret: z.string().min(1).max(maxLength.scope).optional(),
   /** For private_key_jwt: PEM or JWK. */
-  privateKey: z.string().min(1).max(longest.token).optional(),
+  privateKey: z.string().min(1).max(maxLength.token).optional(),
   alg: z.literal(['ES256', 'RS256', 'PS256', 'EdDSA']).optional(),
   /** Absent: what the secret or key calls for. */
   authMethod: authMethod.optional(),

@@ -5,16 +5,16 @@
  */
 import * as z from 'zod';
 
-import { longest } from '../wire/wire.ts';
+import { maxLength } from '../wire/limits.ts';
 
 export const settingName = z.string().regex(/^[A-Za-z][A-Za-z0-9.]{0,63}$/);
-export const settingText = z.string().max(longest.scope);
+export const settingText = z.string().max(maxLength.scope);
 export const settingValue = z.union([
   settingText,
   z.number(),
   z.boolean(),
   z.null(),
-  z.array(settingText).max(longest.id),
+  z.array(settingText).max(maxLength.id),
 ]);
 
 export const setting = z.object({

@@ -8,15 +8,15 @@ import * as z from 'zod';
 import { deskState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
 import { overrideName, url } from './values.ts';
 import { vaultState } from './vault-schema.ts';
-import { longest } from '../wire/wire.ts';
+import { maxLength } from '../wire/limits.ts';
 
 const overrides = z.array(z.object({ server: url, names: z.array(overrideName) }));
 
 export const status = z.object({
-  version: z.string().max(longest.id),
+  version: z.string().max(maxLength.id),
   pid: z.int().positive(),
-  home: z.string().max(longest.scope),
-  vault: z.string().max(longest.id),
+  home: z.string().max(maxLength.scope),
+  vault: z.string().max(maxLength.id),
   /** Of a `sealed-file` vault. */
   vaultKey: z.literal(['passphrase', 'keychain']).optional(),
   vaultState,
@@ -31,7 +31,7 @@ export const status = z.object({
   /** The index of grants: how many were compared with the vault since the start, and whose line said something else. */
   index: z.object({
     checked: z.int().nonnegative(),
-    differences: z.array(z.object({ grant: z.string().max(longest.id), what: settingText })),
+    differences: z.array(z.object({ grant: z.string().max(maxLength.id), what: settingText })),
     /** How many more there are. */
     more: z.int().nonnegative(),
   }),
@@ -52,7 +52,7 @@ export const status = z.object({
   /** Settings that were recorded or changed, by name. */
   settings: z.record(settingName, settingValue),
   log: z.object({
-    level: z.string().max(longest.id),
+    level: z.string().max(maxLength.id),
     /** Absent: the terminal. */
     file: settingText.optional(),
     /** False: it could not be written the last time. */
@@ -62,7 +62,7 @@ export const status = z.object({
     /** `plain`: the vault can't seal it. `waiting`: for the vault to be opened. */
     state: z.literal(['sealed', 'waiting', 'plain', 'failing']),
     /** Why it fails. */
-    reason: z.string().max(longest.id).optional(),
+    reason: z.string().max(maxLength.id).optional(),
   }),
   /** What the broker could not do to shield its process; empty where it did everything. */
   unshielded: z.array(settingText),

@@ -6,18 +6,19 @@
 import * as z from 'zod';
 
 import { account, id, instant, scope, seconds, url } from './values.ts';
-import { longest, tokenPattern } from '../wire/wire.ts';
+import { maxLength } from '../wire/limits.ts';
+import { tokenPattern } from '../wire/values.ts';
 
 const challenge = z.object({
   status: z.literal([401, 403]),
-  wwwAuthenticate: z.string().max(longest.challenge).optional(),
+  wwwAuthenticate: z.string().max(maxLength.challenge).optional(),
 });
 
-const accessToken = z.string().min(1).max(longest.token).regex(tokenPattern);
+const accessToken = z.string().min(1).max(maxLength.token).regex(tokenPattern);
 
 export const tokenResult = z.object({
   access_token: accessToken,
-  token_type: z.string().min(1).max(longest.id),
+  token_type: z.string().min(1).max(maxLength.id),
   expires_at: instant,
   expires_in: instant,
   scope,
@@ -33,7 +34,7 @@ export const tokenGet = z.object({
   account: account.optional(),
   minimumValidity: seconds.optional(),
   challenge: challenge.optional(),
-  operation: z.string().max(longest.operation).optional(),
+  operation: z.string().max(maxLength.operation).optional(),
   interaction: z.literal(['never', 'allow']).optional(),
   timeout: seconds.optional(),
 });
@@ -44,7 +45,7 @@ export const tokenReject = z
     access_token: accessToken.optional(),
     status: z.int().min(400).max(599),
     challenge: challenge.optional(),
-    operation: z.string().max(longest.operation).optional(),
+    operation: z.string().max(maxLength.operation).optional(),
     /** The protected server took this very token before. */
     worked: z.boolean().optional(),
   })

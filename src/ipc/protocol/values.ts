@@ -5,17 +5,18 @@
  */
 import * as z from 'zod';
 
-import { idPattern, longest, namePattern } from '../wire/wire.ts';
+import { maxLength } from '../wire/limits.ts';
+import { idPattern, namePattern } from '../wire/values.ts';
 
 /** Seconds in a day: nobody needs a token to be valid for longer, or waits longer for one. */
 export const day = 24 * 60 * 60;
 
 export const id = z.string().regex(idPattern);
-export const name = z.string().regex(namePattern).max(longest.id);
-export const url = z.string().min(1).max(longest.url);
-export const scope = z.string().max(longest.scope);
-export const account = z.string().max(longest.account);
-export const state = z.string().min(1).max(longest.id);
+export const name = z.string().regex(namePattern).max(maxLength.id);
+export const url = z.string().min(1).max(maxLength.url);
+export const scope = z.string().max(maxLength.scope);
+export const account = z.string().max(maxLength.account);
+export const state = z.string().min(1).max(maxLength.id);
 /** Seconds since 1970. */
 export const instant = z.int().nonnegative();
 /** A duration in seconds. */

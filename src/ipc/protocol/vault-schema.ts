@@ -6,9 +6,9 @@
 import * as z from 'zod';
 
 import { instant } from './values.ts';
-import { longest } from '../wire/wire.ts';
+import { maxLength } from '../wire/limits.ts';
 
-const sentence = z.string().max(longest.scope);
+const sentence = z.string().max(maxLength.scope);
 
 /** A passphrase as it is typed; the vault bounds it too. */
 export const passphrase = z.string().min(1).max(1024);

@@ -10,7 +10,7 @@ import { untilAborted } from '../../base/abort.ts';
 import { doubled } from '../../base/backoff.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import type { PeerFacts } from '../peer/peer.ts';
-import type { After } from '../wire/wire.ts';
+import type { After } from '../wire/timer.ts';
 
 /** What the owner is asked. `signal` ends the question: the program left, or nobody answered in time. */
 export interface PairRequest {

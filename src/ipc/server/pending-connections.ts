@@ -7,7 +7,8 @@
 import { KeyturnError } from '../../base/errors.ts';
 import { processOf } from '../peer/peer.ts';
 import type { Session } from './session.ts';
-import { type After, handshakeTimeout } from '../wire/wire.ts';
+import { handshakeTimeout } from '../wire/limits.ts';
+import type { After } from '../wire/timer.ts';
 
 /** Connections without a proof at once: a login that starts every program of a desk stays far below. */
 const maxUnproven = 64;

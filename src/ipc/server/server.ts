@@ -16,7 +16,7 @@ import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from '../p
 import { type Caller, Session, type SessionHost } from './session.ts';
 import { crowded, PendingConnections } from './pending-connections.ts';
 import { type AbuseReport, AbuseWatch } from './abuse-watch.ts';
-import { type After, after as realAfter } from '../wire/wire.ts';
+import { type After, after as realAfter } from '../wire/timer.ts';
 
 export type { Caller } from './session.ts';
 export type { Paired, PairRequest } from './pairing.ts';

@@ -14,20 +14,16 @@ import { brokerProof, clientProof, newNonce, sameProof, transcript } from '../wi
 import type { Paired, PairingQueue } from './pairing.ts';
 import type { PeerFacts } from '../peer/peer.ts';
 import {
-  type After,
-  errorBody,
-  frameLimit,
-  handshakeFrameLimit,
   type HelloResult,
   isHelloParams,
   isPairParams,
   isProveParams,
-  type Message,
-  type MessageId,
   ownerId,
-  parseMessage,
   protocolVersion,
-} from '../wire/wire.ts';
+} from '../wire/handshake-messages.ts';
+import { errorBody, type Message, type MessageId, parseMessage } from '../wire/json-rpc.ts';
+import { frameLimit, handshakeFrameLimit } from '../wire/limits.ts';
+import type { After } from '../wire/timer.ts';
 
 /** An authenticated connection, as the broker's methods see it. */
 export interface Caller {

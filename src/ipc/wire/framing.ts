@@ -6,7 +6,7 @@
  * the limit is refused before it ends.
  */
 import { KeyturnError } from '../../base/errors.ts';
-import { frameLimit } from './wire.ts';
+import { frameLimit } from './limits.ts';
 
 const lineFeed = 0x0a;
 

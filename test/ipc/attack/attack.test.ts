@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
 import type { ServerEvent } from '../../../src/ipc/server/server.ts';
-import { frameLimit } from '../../../src/ipc/wire/wire.ts';
+import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { attack } from './attack-process.ts';
 import { openDescriptors } from '../fuzz/fuzzer.ts';
 import { admitted, helloLine, proofsFor, prove, RawClient, request, type Rig, startRig } from '../rig.ts';

@@ -12,7 +12,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 
 import { type Connection, openConnection } from '../../../src/client/connection.ts';
 import { newNonce } from '../../../src/ipc/wire/handshake.ts';
-import { after, type Identity } from '../../../src/ipc/wire/wire.ts';
+import type { Identity } from '../../../src/ipc/wire/handshake-messages.ts';
+import { after } from '../../../src/ipc/wire/timer.ts';
 
 const [mode, target = '', ...rest] = process.argv.slice(2);
 

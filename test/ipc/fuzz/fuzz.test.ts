@@ -1,7 +1,7 @@
 /** Fifty thousand bent frames against the real server; test/soak/ipc-fuzz.soak.ts throws a million. */
 import { expect, test } from 'vitest';
 
-import { frameLimit } from '../../../src/ipc/wire/wire.ts';
+import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { fuzz, verdictOn } from './fuzzer.ts';
 
 /** The same frames in every run; KEYTURN_FUZZ_SEED repeats what a soak found. */

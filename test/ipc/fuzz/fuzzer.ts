@@ -18,7 +18,8 @@ import { KeyturnError, quoted } from '../../../src/base/errors.ts';
 import { prepareSocket } from '../../../src/ipc/wire/endpoint.ts';
 import { isMethod, methods } from '../../../src/ipc/protocol/methods.ts';
 import { type Caller, startServer } from '../../../src/ipc/server/server.ts';
-import { frameLimit, type Identity } from '../../../src/ipc/wire/wire.ts';
+import type { Identity } from '../../../src/ipc/wire/handshake-messages.ts';
+import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { bentMessage, bentText, Dice, requestText } from './fuzz-grammar.ts';
 import { HandClock, helloLine, homeId, proofsFor, prove, request, temporaryHome } from '../rig.ts';
 

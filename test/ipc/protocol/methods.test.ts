@@ -5,13 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { isMethod, methods } from '../../../src/ipc/protocol/methods.ts';
 import { tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/token-schema.ts';
-import {
-  errorBody,
-  errorFrom,
-  isTokenRejectResult,
-  isTokenResult,
-  parseMessage,
-} from '../../../src/ipc/wire/wire.ts';
+import { errorBody, errorFrom, parseMessage } from '../../../src/ipc/wire/json-rpc.ts';
+import { isTokenRejectResult, isTokenResult } from '../../../src/ipc/wire/token-messages.ts';
 
 const token = {
   access_token: 'abc.def-ghi_jkl~+/=',

@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { startServer } from '../../../src/ipc/server/server.ts';
-import { frameLimit } from '../../../src/ipc/wire/wire.ts';
+import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { admitted, helloLine, RawClient, request, startRig } from '../rig.ts';
 
 describe('an admitted client', () => {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
-import { handshakeFrameLimit, handshakeTimeout } from '../../../src/ipc/wire/wire.ts';
+import { handshakeFrameLimit, handshakeTimeout } from '../../../src/ipc/wire/limits.ts';
 import { admitted, helloLine, proofsFor, prove, RawClient, request, startRig } from '../rig.ts';
 
 describe('the handshake', () => {

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { encodeFrame, FrameReader, terminated } from '../../../src/ipc/wire/framing.ts';
-import { frameLimit } from '../../../src/ipc/wire/wire.ts';
+import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { memory } from '../fuzz/fuzzer.ts';
 
 function drain(reader: FrameReader): Buffer[] {

@@ -20,7 +20,7 @@ import {
   sameProof,
   transcript,
 } from '../../../src/ipc/wire/handshake.ts';
-import { isBase64url } from '../../../src/ipc/wire/wire.ts';
+import { isBase64url } from '../../../src/ipc/wire/values.ts';
 
 const text = z.string();
 const vectors = z

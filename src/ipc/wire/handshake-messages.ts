@@ -1,0 +1,108 @@
+/**
+ * The messages before a program is known: hello, prove and pair, and the identity that a key file holds.
+ *
+ * Invariant: nothing from a socket or a key file is used before a guard here has passed it.
+ */
+import { capabilityPattern } from './capabilities.ts';
+import { maxLength, maxListLength } from './limits.ts';
+import { isBase64url, isCount, isId, isName, isObject, isText } from './values.ts';
+
+/** The one version of the wire that this release speaks. */
+export const protocolVersion = 1;
+
+/** The id under which the owner's key (owner.key) says hello; no local client is ever given it. */
+export const ownerId = 'owner';
+
+/** First message of a paired program. `nonce`: 32 random bytes, base64url. */
+export interface HelloParams {
+  readonly versions: readonly number[];
+  readonly clientId: string;
+  readonly nonce: string;
+  readonly endpoint: string;
+  readonly capabilities: readonly string[];
+}
+
+/** `nonce` and `proof`: 32 bytes, base64url. */
+export interface HelloResult {
+  readonly version: number;
+  readonly brokerId: string;
+  readonly nonce: string;
+  readonly capabilities: readonly string[];
+  readonly proof: string;
+}
+
+export interface ProveParams {
+  readonly proof: string;
+}
+
+/** First message of a program that has no key yet. */
+export interface PairParams {
+  readonly versions: readonly number[];
+  readonly name: string;
+  readonly endpoint: string;
+}
+
+/** Who a local client is. `key`: 32 bytes, base64url. Also the content of a key file, as JSON. */
+export interface Identity {
+  readonly clientId: string;
+  readonly key: string;
+  readonly brokerId: string;
+}
+
+function isCapabilities(value: unknown): value is string[] {
+  return (
+    Array.isArray(value) &&
+    value.length <= maxListLength &&
+    value.every((item) => typeof item === 'string' && capabilityPattern.test(item))
+  );
+}
+
+function isVersions(value: unknown): value is number[] {
+  return Array.isArray(value) && value.length > 0 && value.length <= maxListLength && value.every(isCount);
+}
+
+export function isHelloParams(value: unknown): value is HelloParams {
+  return (
+    isObject(value) &&
+    isVersions(value['versions']) &&
+    isId(value['clientId']) &&
+    isBase64url(value['nonce'], 32) &&
+    isText(value['endpoint'], maxLength.account) &&
+    isCapabilities(value['capabilities'])
+  );
+}
+
+export function isHelloResult(value: unknown): value is HelloResult {
+  return (
+    isObject(value) &&
+    isCount(value['version']) &&
+    isId(value['brokerId']) &&
+    isBase64url(value['nonce'], 32) &&
+    isCapabilities(value['capabilities']) &&
+    isBase64url(value['proof'], 32)
+  );
+}
+
+export function isProveParams(value: unknown): value is ProveParams {
+  return isObject(value) && isBase64url(value['proof'], 32);
+}
+
+export function isPairParams(value: unknown): value is PairParams {
+  return (
+    isObject(value) &&
+    isVersions(value['versions']) &&
+    isName(value['name']) &&
+    isText(value['endpoint'], maxLength.account)
+  );
+}
+
+/** Six digits: short enough to compare by eye, and only one try is ever made with it. */
+export function isPairCode(value: unknown): value is { readonly code: string } {
+  return isObject(value) && typeof value['code'] === 'string' && /^[0-9]{6}$/.test(value['code']);
+}
+
+export function isIdentity(value: unknown): value is Identity {
+  return (
+    isObject(value) && isId(value['clientId']) && isBase64url(value['key'], 32) && isId(value['brokerId'])
+  );
+}

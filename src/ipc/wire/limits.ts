@@ -1,0 +1,42 @@
+/**
+ * The bounds of the wire: bytes of a frame, characters of a text, time for a handshake.
+ *
+ * Invariant: nothing that comes over the socket is unbounded. The schemas of protocol/ and the guards of wire/ use these.
+ */
+
+/** Bytes of one frame before authentication: a hello takes 300, so 16 KiB leaves room and costs little. */
+export const handshakeFrameLimit = 16 * 1024;
+
+/** Bytes of one frame after authentication: a list of thousands of grants fits. */
+export const frameLimit = 1024 * 1024;
+
+/** Milliseconds for a whole handshake: it takes one, unless a vault must be opened first. */
+export const handshakeTimeout = 5000;
+
+/** Characters of a program's name: what fits on one line of the card that shows it. */
+export const maxNameLength = 64;
+
+/** The most characters of each text. Each is several times what is seen in practice. */
+export const maxLength = {
+  /** An identifier: 22 characters for 16 random bytes; a UUID fits. */
+  id: 64,
+  /** A URL: what common servers and browsers accept. */
+  url: 2048,
+  /** A scope: some issuers grant dozens of URL-shaped scopes. */
+  scope: 4096,
+  /** What the user calls an account, or an issuer with a subject. */
+  account: 256,
+  /** An access token: JWTs with large group claims reach 8 KiB. */
+  token: 16 * 1024,
+  /** A WWW-Authenticate header: Node refuses header blocks beyond 16 KiB. */
+  challenge: 8192,
+  /** What a program was about to do, e.g. `POST /reports`. */
+  operation: 256,
+  /** A method's name. */
+  method: 64,
+  /** The message or hint of an error. */
+  sentence: 2000,
+} as const;
+
+/** Capabilities or versions beyond this many are a mistake, not a newer release. */
+export const maxListLength = 32;

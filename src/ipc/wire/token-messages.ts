@@ -1,0 +1,92 @@
+/**
+ * What a local client sends and gets about tokens.
+ *
+ * `resource` has two meanings on the wire. In a request, in a permission and in a question it is the endpoint: the URL of the
+ * protected server as the person knows it. In a token, a grant and a receipt it is the resource identifier that the server
+ * named (RFC 9728) and that the token was asked for with (RFC 8707).
+ *
+ * Invariant: an answer is used only after a guard here has passed it. A test compares the guards with the schemas of
+ * protocol/. No schema library: `keyturn token` loads this file, and its start has to be quick.
+ */
+import { maxLength } from './limits.ts';
+import { isCount, isId, isObject, isText, tokenPattern } from './values.ts';
+
+/** What a protected server answered; a hint to the broker, never an order. */
+export interface Challenge {
+  readonly status: 401 | 403;
+  /** The WWW-Authenticate header as it came. */
+  readonly wwwAuthenticate?: string;
+}
+
+/** `minimumValidity` and `timeout` in seconds. */
+export interface TokenGetParams {
+  readonly resource: string;
+  readonly scope?: string;
+  readonly account?: string;
+  readonly minimumValidity?: number;
+  readonly challenge?: Challenge;
+  readonly operation?: string;
+  readonly interaction?: 'never' | 'allow';
+  readonly timeout?: number;
+}
+
+/** `expires_at`: seconds since 1970. `expires_in`: seconds from the moment of the answer. */
+export interface TokenResult {
+  readonly access_token: string;
+  readonly token_type: string;
+  readonly expires_at: number;
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly resource: string;
+  readonly account: string;
+  readonly issuer: string;
+  readonly tokenId: string;
+}
+
+/** Names the refused token by exactly one of `tokenId` and `access_token`. */
+export interface TokenRejectParams {
+  readonly tokenId?: string;
+  readonly access_token?: string;
+  readonly status: number;
+  readonly challenge?: Challenge;
+  /** What the program was about to do, e.g. `POST /reports`: refusals are counted for each. */
+  readonly operation?: string;
+  /** The protected server took this very token before: then the refusal says less about the token. */
+  readonly worked?: boolean;
+}
+
+/**
+ * `rejected` true: the next `token.get` brings another token. False: the refused token was no longer current, and
+ * `token` is the newer one where the broker gives it; or, with `retryAfter` (seconds), too many tokens were refused,
+ * and none is replaced until then.
+ */
+export interface TokenRejectResult {
+  readonly rejected: boolean;
+  readonly token?: TokenResult;
+  readonly retryAfter?: number;
+}
+
+export function isTokenResult(value: unknown): value is TokenResult {
+  return (
+    isObject(value) &&
+    isText(value['access_token'], maxLength.token) &&
+    tokenPattern.test(value['access_token']) &&
+    isText(value['token_type'], maxLength.id) &&
+    isCount(value['expires_at']) &&
+    isCount(value['expires_in']) &&
+    isText(value['scope'], maxLength.scope, 0) &&
+    isText(value['resource'], maxLength.url) &&
+    isText(value['account'], maxLength.account, 0) &&
+    isText(value['issuer'], maxLength.url) &&
+    isId(value['tokenId'])
+  );
+}
+
+export function isTokenRejectResult(value: unknown): value is TokenRejectResult {
+  return (
+    isObject(value) &&
+    typeof value['rejected'] === 'boolean' &&
+    (value['token'] === undefined || isTokenResult(value['token'])) &&
+    (value['retryAfter'] === undefined || isCount(value['retryAfter']))
+  );
+}

@@ -1,0 +1,40 @@
+/** The plain values that messages consist of, with the guards that every text and number passes. */
+import { maxNameLength } from './limits.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A string of `min` to `max` characters. */
+export function isText(value: unknown, max: number, min = 1): value is string {
+  return typeof value === 'string' && value.length >= min && value.length <= max;
+}
+
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/** An identifier: letters, digits, `-` and `_`, so that it can stand in a line of its own. */
+export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** A name that a program gives itself: one line of visible text. */
+export const namePattern = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,64}$/u;
+
+/** Visible ASCII: whatever may stand after `Bearer ` in a header (RFC 6750 §2.1 allows less). */
+export const tokenPattern = /^[\x21-\x7e]+$/;
+
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && idPattern.test(value);
+}
+
+/** `bytes` bytes in base64url without padding, in the one canonical spelling. */
+export function isBase64url(value: unknown, bytes: number): value is string {
+  if (typeof value !== 'string' || value.length !== Math.ceil((bytes * 4) / 3)) return false;
+  return Buffer.from(value, 'base64url').toString('base64url') === value;
+}
+
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= maxNameLength && namePattern.test(value);
+}
