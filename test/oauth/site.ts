@@ -6,6 +6,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 
+import { afterAll, beforeEach } from 'vitest';
+
 import type { Http } from '../../src/oauth/base/http.ts';
 import { throwAwayCertificates } from '../../demo/servers/certificate.ts';
 import { listenOnLoopback } from '../../demo/servers/tls-listener.ts';
@@ -91,4 +93,12 @@ export async function openSite(): Promise<Site> {
       await listener.close();
     },
   };
+}
+
+/** One site for a file of tests: empty before each test, closed after the last. */
+export async function siteOfFile(): Promise<Site> {
+  const site = await openSite();
+  beforeEach(() => site.clear());
+  afterAll(() => site.close());
+  return site;
 }

@@ -1,5 +1,5 @@
 /** What an owner may waive for one server: off unless set, and never more than it says. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { discoverAuthorizationServer } from '../../../src/oauth/discovery/authorization-server.ts';
 import {
@@ -11,18 +11,12 @@ import type { Overrides } from '../../../src/oauth/base/overrides.ts';
 import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { refusalOf } from '../refusal.ts';
-import { openSite } from '../site.ts';
-import type { Site } from '../site.ts';
+import { siteOfFile } from '../site.ts';
 
 const location = '/.well-known/oauth-authorization-server';
 const resource = 'https://server.example/mcp';
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 const lay = (changes: object) =>
   site.lay(location, {

@@ -2,23 +2,17 @@
 import { generateKeyPairSync, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { registrationSchema } from '../../../src/oauth/client/registration.ts';
 import type { Registration, SigningAlg } from '../../../src/oauth/client/registration.ts';
 import { refresh } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { now, openSite } from '../site.ts';
-import type { Site } from '../site.ts';
+import { now, siteOfFile } from '../site.ts';
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
+const site = await siteOfFile();
 beforeEach(() => {
-  site.clear();
   site.lay('/token', { body: { access_token: 't', token_type: 'Bearer' } });
 });
 

@@ -1,5 +1,5 @@
 /** Client identities: dynamic registration at a real endpoint, and the choice between mechanisms. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
 import {
@@ -9,17 +9,11 @@ import {
 } from '../../../src/oauth/client/registration.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { now, openSite } from '../site.ts';
-import type { Site } from '../site.ts';
+import { now, siteOfFile } from '../site.ts';
 
 const loopback = 'http://127.0.0.1/callback';
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 const register = (redirectUris: [string, ...string[]] = [loopback], changes = {}) =>
   registerDynamically(serverAt(site.origin, changes), { redirectUris, clientName: 'Keyturn' }, site.http);

@@ -1,5 +1,5 @@
 /** Metadata of authorization servers: where it is looked for, and what makes it unusable. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { RuleRefusal } from '../../../src/base/errors.ts';
 import {
@@ -8,18 +8,12 @@ import {
   requirePkceForPerson,
 } from '../../../src/oauth/discovery/authorization-server.ts';
 import { refusalOf } from '../refusal.ts';
-import { now, openSite } from '../site.ts';
-import type { Site } from '../site.ts';
+import { now, siteOfFile } from '../site.ts';
 
 const oauthLocation = '/.well-known/oauth-authorization-server';
 const oidcLocation = '/.well-known/openid-configuration';
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 const document = (changes: object = {}) => ({
   body: {

@@ -1,23 +1,17 @@
 /** Which revision a protected server follows, and whether it wants authorization at all. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
 import { discoverResource } from '../../../src/oauth/discovery/discovery.ts';
 import { probe } from '../../../src/oauth/discovery/probe.ts';
 import { refusalOf } from '../refusal.ts';
-import { openSite } from '../site.ts';
-import type { Page, Site } from '../site.ts';
+import { siteOfFile } from '../site.ts';
+import type { Page } from '../site.ts';
 
 const pathSpecific = '/.well-known/oauth-protected-resource/mcp';
 
-let site: Site;
-let endpoint: string;
-beforeAll(async () => {
-  site = await openSite();
-  endpoint = `${site.origin}/mcp`;
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
+const endpoint = `${site.origin}/mcp`;
 
 const discover = async () => discoverResource(endpoint, await probe(endpoint, site.http), site.http);
 const document = { authorization_servers: ['https://issuer.example'] };

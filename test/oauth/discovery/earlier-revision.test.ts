@@ -1,5 +1,5 @@
 /** Servers of the earlier revision: metadata at their own origin, else the default endpoints. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
 import { buildAuthorizationRequest } from '../../../src/oauth/grants/authorization.ts';
@@ -10,19 +10,14 @@ import {
 import { refresh } from '../../../src/oauth/grants/token.ts';
 import { registrationAt } from '../parties.ts';
 import { refusalOf } from '../refusal.ts';
-import { now, openSite } from '../site.ts';
-import type { Page, Site } from '../site.ts';
+import { now, siteOfFile } from '../site.ts';
+import type { Page } from '../site.ts';
 
 const oauthLocation = '/.well-known/oauth-authorization-server';
 const oidcLocation = '/.well-known/openid-configuration';
 const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' };
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 const discover = () => discoverEarlierRevision(site.origin, { ...site.http, protocolVersion });
 

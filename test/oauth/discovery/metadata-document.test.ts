@@ -2,23 +2,18 @@
 import { gzipSync } from 'node:zlib';
 
 import { Agent, fetch as fetchBy } from 'undici';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import { ResponseLost } from '../../../src/oauth/base/http.ts';
 import { fetchMetadata, firstMetadata } from '../../../src/oauth/discovery/metadata-document.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { deadOrigin, now, openSite } from '../site.ts';
-import type { Page, Site } from '../site.ts';
+import { deadOrigin, now, siteOfFile } from '../site.ts';
+import type { Page } from '../site.ts';
 
 const reason = 'authorization_server_unreachable';
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 const get = (path = '/doc', http = site.http) => fetchMetadata(site.origin + path, http, reason);
 

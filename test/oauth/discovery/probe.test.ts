@@ -1,19 +1,12 @@
 /** Asking a protected server without a token. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { probe, probeEitherSpelling } from '../../../src/oauth/discovery/probe.ts';
 import { refusalOf } from '../refusal.ts';
-import { deadOrigin, openSite } from '../site.ts';
-import type { Site } from '../site.ts';
+import { deadOrigin, siteOfFile } from '../site.ts';
 
-let site: Site;
-let endpoint: string;
-beforeAll(async () => {
-  site = await openSite();
-  endpoint = `${site.origin}/mcp`;
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
+const endpoint = `${site.origin}/mcp`;
 
 describe('probe', () => {
   const challenge = { 'www-authenticate': 'Bearer scope="a"' };

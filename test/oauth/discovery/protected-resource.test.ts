@@ -1,5 +1,5 @@
 /** What a protected server says about itself, and when it is not believed. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import type { FetchInit } from '../../../src/oauth/base/http.ts';
@@ -8,20 +8,13 @@ import {
   protectedResourceLocations,
 } from '../../../src/oauth/discovery/protected-resource.ts';
 import { refusalOf } from '../refusal.ts';
-import { now, openSite } from '../site.ts';
-import type { Site } from '../site.ts';
+import { now, openSite, siteOfFile } from '../site.ts';
 
 const pathSpecific = '/.well-known/oauth-protected-resource/mcp';
 const root = '/.well-known/oauth-protected-resource';
 
-let site: Site;
-let endpoint: string;
-beforeAll(async () => {
-  site = await openSite();
-  endpoint = `${site.origin}/mcp`;
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
+const endpoint = `${site.origin}/mcp`;
 
 const document = (changes: object = {}) => ({
   body: { resource: endpoint, authorization_servers: ['https://issuer.example'], ...changes },

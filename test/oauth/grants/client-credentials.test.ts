@@ -1,7 +1,7 @@
 /** Tokens for a machine without a person. */
 import { generateKeyPairSync } from 'node:crypto';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
 import { requestClientCredentials } from '../../../src/oauth/grants/client-credentials.ts';
@@ -9,18 +9,13 @@ import type { ClientCredentialsRequest } from '../../../src/oauth/grants/client-
 import type { Registration } from '../../../src/oauth/client/registration.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { now, openSite } from '../site.ts';
-import type { Page, Site } from '../site.ts';
+import { now, siteOfFile } from '../site.ts';
+import type { Page } from '../site.ts';
 
 const resource = 'https://server.example/mcp';
 const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 function ask(
   method: Registration['tokenEndpointAuthMethod'],

@@ -1,23 +1,18 @@
 /** The device authorization grant, at endpoints that behave and others. */
 import { offersDeviceGrant } from '../../../src/oauth/discovery/authorization-server.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../../src/oauth/grants/device.ts';
 import type { DeviceRequest } from '../../../src/oauth/grants/device.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { deadOrigin, now, openSite } from '../site.ts';
-import type { Page, Site } from '../site.ts';
+import { deadOrigin, now, siteOfFile } from '../site.ts';
+import type { Page } from '../site.ts';
 
 const resource = 'https://server.example/mcp';
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 const request = (changes: Partial<DeviceRequest> = {}): DeviceRequest => ({
   server: serverAt(site.origin, { deviceAuthorizationEndpoint: `${site.origin}/device` }),

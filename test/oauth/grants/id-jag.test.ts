@@ -1,5 +1,5 @@
 /** Enterprise-managed authorization: from an ID token over an assertion to an access token. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import {
@@ -9,20 +9,15 @@ import {
 } from '../../../src/oauth/grants/id-jag.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { now, openSite } from '../site.ts';
-import type { Page, Site } from '../site.ts';
+import { now, siteOfFile } from '../site.ts';
+import type { Page } from '../site.ts';
 
 const resource = 'https://server.example/mcp';
 const issuer = 'https://issuer.example';
 const profile = 'urn:ietf:params:oauth:grant-profile:id-jag';
 const idJag = 'urn:ietf:params:oauth:token-type:id-jag';
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 const good = { access_token: 'ass3rtion', issued_token_type: idJag, token_type: 'N_A', expires_in: 300 };
 const sent = () => Object.fromEntries(new URLSearchParams(site.asked[0]?.body));

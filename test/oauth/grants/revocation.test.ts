@@ -1,20 +1,14 @@
 /** Revocation at a real endpoint. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
 import { revokeToken } from '../../../src/oauth/grants/revocation.ts';
 import type { RevocationRequest } from '../../../src/oauth/grants/revocation.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { openSite } from '../site.ts';
-import type { Site } from '../site.ts';
+import { siteOfFile } from '../site.ts';
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 function revoke(changes: Partial<RevocationRequest> = {}) {
   const request = { server: serverAt(site.origin), registration: registrationAt(site.origin) };

@@ -1,24 +1,19 @@
 /** Token answers in shapes that hostile and odd servers give: what is used, refused, or only put off. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
 import { defaultLifetime } from '../../../src/oauth/grants/token-response.ts';
 import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { now, openSite } from '../site.ts';
-import type { Page, Site } from '../site.ts';
+import { now, siteOfFile } from '../site.ts';
+import type { Page } from '../site.ts';
 
 const resource = 'https://server.example/mcp';
 const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
 const html: Page = { headers: { 'content-type': 'text/html' }, body: '<html>Sign in to the Wi-Fi</html>' };
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 function refreshed(onRotation: (token: string) => void = () => undefined) {
   return refresh(

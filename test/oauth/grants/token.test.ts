@@ -1,5 +1,5 @@
 /** Token requests at a real endpoint that answers in all the shapes that servers have. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import { defaultLifetime } from '../../../src/oauth/grants/token-response.ts';
@@ -7,18 +7,13 @@ import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
 import type { RefreshRequest } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { deadOrigin, now, openSite } from '../site.ts';
-import type { Page, Site } from '../site.ts';
+import { deadOrigin, now, siteOfFile } from '../site.ts';
+import type { Page } from '../site.ts';
 
 const resource = 'https://server.example/mcp';
 const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
-beforeEach(() => site.clear());
+const site = await siteOfFile();
 
 function refreshed(changes: Partial<RefreshRequest> = {}) {
   return refresh(
