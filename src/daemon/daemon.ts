@@ -20,8 +20,8 @@ import { deskCapability, versionCapability } from '../ipc/wire/capabilities.ts';
 import { after } from '../ipc/wire/timer.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { syncFolder } from '../base/private-file.ts';
-import { both } from '../vault/first-use.ts';
-import type { VaultWatcher } from '../vault/first-use.ts';
+import { inOrder } from '../vault/guard.ts';
+import type { VaultListener } from '../vault/guard.ts';
 import type { SpawnWorker } from '../vault/keychain/keychain-process.ts';
 import { assemble, clock, openRecords } from './assembly.ts';
 import { Approvals } from './methods/approvals.ts';
@@ -137,7 +137,7 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   const settings = book.current;
   const isDesk = options.desk === true;
   log.level = settings.logLevel;
-  let queue: VaultWatcher | undefined;
+  let queue: VaultListener | undefined;
   let parts: BrokerParts | undefined;
   const secrets = await openSecrets({
     home,
@@ -174,7 +174,7 @@ async function run(options: DaemonOptions, opened: Opened): Promise<Daemon> {
   const broker = new Broker(parts);
   const revocations = new RevocationQueue(parts);
   const sweep = new IndexSweep(parts);
-  queue = both({ answered: () => verifySoon(authority), failed: () => undefined }, sweep, revocations);
+  queue = inOrder({ answered: () => verifySoon(authority), failed: () => undefined }, sweep, revocations);
   const vaultLock = new VaultLock({ secrets, broker: parts, settings, changed, log: log.write });
   book.whenKnown(() => vaultLock.settingsKnown());
   const asked = { options, opened, broker, secrets, net, records, authority, subscribers };

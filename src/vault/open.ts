@@ -1,5 +1,5 @@
 /**
- * Opens the vault that a home was created with, and gives it a door: how a person unlocks and locks it.
+ * Opens the vault that a home was created with, together with how a person unlocks and locks it.
  *
  * Invariant: the kind asked for or an error; never another kind in its place.
  */
@@ -34,7 +34,7 @@ export interface OpenOptions {
   };
 }
 
-/** A vault with what a person does to it. `lock` and `unlock` say nothing to who uses the vault: the gate does. */
+/** A vault, and what a person does to it. It refuses nobody's call for being locked by us: the guard does that. */
 export interface LockableVault {
   readonly vault: Vault;
   /** It begins locked, and only a passphrase opens it. */

@@ -5,7 +5,7 @@
  * in trouble: it waits until the vault has answered somebody else. What is pending is what the grants
  * say, so a restart loses none; the first answer of the vault after it tries them all at once.
  */
-import type { VaultWatcher } from '../../vault/first-use.ts';
+import type { VaultListener } from '../../vault/guard.ts';
 import type { Grant } from '../records/grant.ts';
 import { isPending, retryRevocation } from './revoker.ts';
 import type { PendingGrant, RevokerParts } from './revoker.ts';
@@ -13,7 +13,7 @@ import type { PendingGrant, RevokerParts } from './revoker.ts';
 /** Milliseconds between two looks: half the shortest pause between two tries. */
 export const lookPeriod = 30_000;
 
-export class RevocationQueue implements VaultWatcher {
+export class RevocationQueue implements VaultListener {
   readonly #parts: RevokerParts;
   #isVaultOpen = false;
   #hasBegun = false;

@@ -5,7 +5,7 @@
  * Invariants: it is never the first to open the vault, stops where the vault doesn't answer, and goes on once the
  * vault answers again. A lock or a stop waits for one grant at most.
  */
-import type { VaultWatcher } from '../../vault/first-use.ts';
+import type { VaultListener } from '../../vault/guard.ts';
 import type { Grants } from '../records/grant.ts';
 import type { Refresher } from './refresher.ts';
 import type { Registrations } from '../records/registrations.ts';
@@ -16,7 +16,7 @@ export interface SweepParts {
   readonly registrations: Registrations;
 }
 
-export class IndexSweep implements VaultWatcher {
+export class IndexSweep implements VaultListener {
   readonly #parts: SweepParts;
   #isVaultOpen = false;
   #hasEnded = false;

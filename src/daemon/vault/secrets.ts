@@ -1,12 +1,11 @@
 /**
- * The vault with its gate, and what rests on it: the master secret and the audit log.
+ * The vault behind its guard, and what needs it: the master secret and the audit log.
  *
- * Invariant: touches no keychain. Everybody but the lock desk has the vault behind the gate only.
+ * Invariant: touches no keychain. Everybody but the vault's lock uses the vault behind its guard only.
  */
 import path from 'node:path';
-import { tellingFirstUse } from '../../vault/first-use.ts';
-import type { VaultWatcher } from '../../vault/first-use.ts';
-import { Gate } from '../../vault/gate.ts';
+import { VaultGuard } from '../../vault/guard.ts';
+import type { VaultListener } from '../../vault/guard.ts';
 import { forkWorker } from '../../vault/keychain/keychain-process.ts';
 import type { SpawnWorker } from '../../vault/keychain/keychain-process.ts';
 import { openVault } from '../../vault/open.ts';
@@ -28,13 +27,13 @@ export interface SecretsOptions {
   readonly now: () => number;
   readonly log: (line: string) => void;
   /** Waits for a vault that answers; there is one once the broker is put together. */
-  readonly queue: () => VaultWatcher | undefined;
+  readonly queue: () => VaultListener | undefined;
 }
 
 export interface Secrets {
   /** What everybody uses. */
   readonly vault: Vault;
-  readonly gate: Gate;
+  readonly guard: VaultGuard;
   readonly lockable: LockableVault;
   readonly watch: VaultWatch;
   readonly bus: SessionBus;
@@ -42,7 +41,7 @@ export interface Secrets {
   readonly trail: AuditTrail;
 }
 
-/** A vault that a passphrase opens begins with its gate shut. */
+/** A vault that a passphrase opens begins locked. */
 export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
   const { home, settings, env, spawnWorker = forkWorker, now, log, queue } = options;
   const watch = new VaultWatch(now);
@@ -53,18 +52,17 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
     watch,
     sealedFile: { file: path.join(home.paths.state, 'vault.sealed'), key: settings.vaultKey, report: log },
   });
-  const gate = new Gate(lockable.vault, watch);
-  if (lockable.hasPassphrase) await gate.shut({ isNew: await isNew(lockable, watch) });
-  const vault = tellingFirstUse(gate, {
+  const guard = new VaultGuard(lockable.vault, watch, {
     answered() {
       trail.seal();
       queue()?.answered();
     },
     failed: () => queue()?.failed(),
   });
-  const master = new Master(vault, home);
-  const trail = new AuditTrail({ folder: home.paths.state, vault, master, now, log });
-  return { vault, gate, lockable, watch, bus, master, trail };
+  if (lockable.hasPassphrase) await guard.shut({ isNew: await isNew(lockable, watch) });
+  const master = new Master(guard, home);
+  const trail = new AuditTrail({ folder: home.paths.state, vault: guard, master, now, log });
+  return { vault: guard, guard, lockable, watch, bus, master, trail };
 }
 
 /** What the home's items in the keychain are filed under. */

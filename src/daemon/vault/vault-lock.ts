@@ -13,7 +13,7 @@ import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { methodRow } from '../../ipc/protocol/methods.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
-import { lockedVault } from '../../vault/gate.ts';
+import { lockedVault } from '../../vault/guard.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import { IdleLock } from './idle-lock.ts';
 import type { Secrets } from './secrets.ts';
@@ -23,7 +23,7 @@ import type { Settings } from '../settings/settings.ts';
 const personTimeout = 120_000;
 
 export interface VaultLockParts {
-  readonly secrets: Pick<Secrets, 'gate' | 'lockable' | 'watch' | 'bus' | 'master'>;
+  readonly secrets: Pick<Secrets, 'guard' | 'lockable' | 'watch' | 'bus' | 'master'>;
   readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'interactions' | 'audit' | 'clock'>;
   readonly settings: Pick<Settings, 'lockAfter'>;
   /** The vault's state changed. */
@@ -145,7 +145,7 @@ export class VaultLock {
     recorded.catch(() => undefined);
     this.#callOffSignIns();
     await this.#settle();
-    await secrets.gate.shut();
+    await secrets.guard.shut();
     secrets.master.forget();
     broker.cache.clear();
     await secrets.lockable.lock();
@@ -153,7 +153,7 @@ export class VaultLock {
     await recorded;
   }
 
-  /** No turn of the event loop lies between the last look and the gate: nothing starts in between. */
+  /** No turn of the event loop lies between the last look and the guard: nothing starts in between. */
   async #settle(): Promise<void> {
     const { audit, refresher } = this.#parts.broker;
     // Brings the anchor up to the disk while the vault still takes it.
@@ -183,13 +183,13 @@ export class VaultLock {
     const { secrets, broker, changed } = this.#parts;
     this.#refuseTooSoon();
     const locks = this.#locks;
-    const putBack = secrets.gate.hold();
+    const putBack = secrets.guard.hold();
     changed();
     try {
       await this.#openDoor(passphrase, session);
       if (locks !== this.#locks) throw await this.#overtaken();
     } catch (error) {
-      // A lock that came meanwhile has shut the gate by itself.
+      // A lock that came meanwhile has shut the guard by itself.
       if (locks === this.#locks) putBack();
       this.#countWrong(error);
       secrets.watch.failed(error);
@@ -197,7 +197,7 @@ export class VaultLock {
       await broker.audit.record({ event: 'vault', outcome: `unlock: ${reasonOf(error)}` });
       throw error;
     }
-    secrets.gate.open();
+    secrets.guard.open();
     this.#isLocked = false;
     this.#wrongPassphrases.succeeded(passphraseKey);
     this.#idle?.touch();

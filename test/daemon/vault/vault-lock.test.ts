@@ -6,7 +6,7 @@ import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { VaultLock } from '../../../src/daemon/vault/vault-lock.ts';
 import { Master } from '../../../src/daemon/vault/master.ts';
 import { homePaths } from '../../../src/base/paths.ts';
-import { Gate } from '../../../src/vault/gate.ts';
+import { VaultGuard } from '../../../src/vault/guard.ts';
 import { openVault } from '../../../src/vault/open.ts';
 import type { LockableVault } from '../../../src/vault/open.ts';
 import { SessionBus } from '../../../src/vault/keychain/session-bus.ts';
@@ -39,24 +39,24 @@ async function deskFor({
   lockable = {},
   lockAfter,
 }: { lockable?: Partial<LockableVault>; lockAfter?: number | undefined } = {}): Promise<Place> {
-  let gate: Gate | undefined;
+  let guard: VaultGuard | undefined;
   let watch: VaultWatch | undefined;
   const rig = await brokerRig(inWorld(world), {
     front: (vault, clock) => {
       watch = new VaultWatch(() => clock.now());
-      gate = new Gate(vault, watch);
-      return gate;
+      guard = new VaultGuard(vault, watch);
+      return guard;
     },
   });
-  if (!gate || !watch) throw new Error('the rig did not ask for its gate');
+  if (!guard || !watch) throw new Error('the rig did not ask for its guard');
   const paths = homePaths({ KEYTURN_HOME: temporaryFolder() });
   prepareFolders(paths);
-  const master = new Master(gate, await openHome(paths));
+  const master = new Master(guard, await openHome(paths));
   const bus = new SessionBus({});
   const usual = { ...openVault('memory', { service: 'unused' }), vault: rig.vault };
   const settings = { lockAfter };
   const vaultLock = new VaultLock({
-    secrets: { gate, watch, master, bus, lockable: { ...usual, ...lockable } },
+    secrets: { guard, watch, master, bus, lockable: { ...usual, ...lockable } },
     broker: rig.parts,
     settings,
     changed: () => undefined,

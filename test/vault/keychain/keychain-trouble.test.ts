@@ -1,9 +1,9 @@
 /**
- * Every kind of keychain trouble behind the gate: what state it is, and that it passes. A real keyring
+ * Every kind of keychain trouble behind the guard: what state it is, and that it passes. A real keyring
  * where one can be brought into that trouble; a scripted worker where it can't.
  */
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Gate } from '../../../src/vault/gate.ts';
+import { VaultGuard } from '../../../src/vault/guard.ts';
 import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import type { KeychainWorker, SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
@@ -19,7 +19,7 @@ import type { ScriptedKeychain } from './scripted-worker.ts';
 vi.setConfig({ testTimeout: 60_000 });
 
 interface Watched {
-  readonly gate: Gate;
+  readonly guard: VaultGuard;
   readonly keychain: KeychainVault;
   readonly watch: VaultWatch;
   readonly clock: HandClock;
@@ -30,7 +30,7 @@ function watched(spawnWorker: SpawnWorker, service = freshService(), call = 10_0
   const watch = new VaultWatch(() => clock.now());
   const keychain = keychainVault({ service, spawnWorker, watch, timeouts: { call } });
   onTestFinished(() => keychain.close());
-  return { gate: new Gate(keychain, watch), keychain, watch, clock };
+  return { guard: new VaultGuard(keychain, watch), keychain, watch, clock };
 }
 
 describe('a real keyring', () => {
@@ -45,46 +45,46 @@ describe('a real keyring', () => {
   test('that locks is keychainLocked; programs are not asked for, a person is, and the item is there', async () => {
     const { session, spawn } = await own();
     const started = vi.fn(spawn);
-    const { gate, keychain, watch, clock } = watched(() => started());
-    await gate.write('grant', 'kept');
+    const { guard, keychain, watch, clock } = watched(() => started());
+    await guard.write('grant', 'kept');
     await session.lock();
-    await expect(gate.read('grant')).rejects.toMatchObject({ trouble: 'keychainLocked' });
+    await expect(guard.read('grant')).rejects.toMatchObject({ trouble: 'keychainLocked' });
     expect(watch.state).toMatchObject({ state: 'keychainLocked', hint: expect.stringContaining('unlock') });
 
     const before = started.mock.calls.length;
-    await expect(gate.read('grant')).rejects.toMatchObject({ reason: 'locked', retryAfter: 5 });
+    await expect(guard.read('grant')).rejects.toMatchObject({ reason: 'locked', retryAfter: 5 });
     expect(started.mock.calls.length).toBe(before);
 
     await session.restartUnlocked();
     watch.lift();
     await keychain.unlock(20_000);
     clock.advance(5000);
-    expect(await gate.read('grant')).toBe('kept');
+    expect(await guard.read('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
   });
 
   test('whose daemon is killed is no longer open, and is met again when another one runs', async () => {
     const { session, spawn } = await own();
-    const { gate, watch, clock } = watched(spawn);
-    await gate.write('grant', 'kept');
+    const { guard, watch, clock } = watched(spawn);
+    await guard.write('grant', 'kept');
     process.kill(await session.daemonPid(), 'SIGKILL');
-    await expect(gate.read('grant')).rejects.toMatchObject({
+    await expect(guard.read('grant')).rejects.toMatchObject({
       reason: expect.stringMatching(/^(locked|vault_unavailable)$/),
     });
     expect(['absent', 'keychainLocked', 'waiting']).toContain(watch.state.state);
     await session.restartUnlocked();
     clock.advance(5000);
     // The worker may have held on to the daemon that is gone; then its first answer says so.
-    await gate.read('grant').catch(() => undefined);
+    await guard.read('grant').catch(() => undefined);
     clock.advance(10_000);
-    expect(await gate.read('grant')).toBe('kept');
+    expect(await guard.read('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
   });
 
   test('whose helper process is killed has crashed, and the next call starts another', async () => {
     const workers: KeychainWorker[] = [];
     let killNext = false;
-    const { gate, watch } = watched(() => {
+    const { guard, watch } = watched(() => {
       const worker = forkWorker();
       workers.push(worker);
       return {
@@ -96,42 +96,45 @@ describe('a real keyring', () => {
         },
       };
     });
-    await gate.write('grant', 'kept');
+    await guard.write('grant', 'kept');
     killNext = true;
-    await expect(gate.read('grant')).rejects.toMatchObject({
+    await expect(guard.read('grant')).rejects.toMatchObject({
       reason: 'vault_unavailable',
       trouble: 'crashed',
     });
     expect(watch.state.state).toBe('crashed');
-    expect(await gate.read('grant')).toBe('kept');
+    expect(await guard.read('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
     expect(workers).toHaveLength(2);
   });
 
   test('whose item was deleted behind our back is damaged and names it, while others are served', async () => {
     const service = freshService();
-    const { gate, watch } = watched(() => forkWorker(), service);
+    const { guard, watch } = watched(() => forkWorker(), service);
     const items = rawItems(service);
     onTestFinished(() => items.close());
-    await gate.write('grant.1', 'one');
-    await gate.write('grant.2', 'two');
+    await guard.write('grant.1', 'one');
+    await guard.write('grant.2', 'two');
     for (const account of ['grant.1/a/head', 'grant.1/a/0']) await items.remove(account);
-    await expect(gate.read('grant.1')).rejects.toMatchObject({ reason: 'vault_unreadable', item: 'grant.1' });
-    expect(await gate.read('grant.2')).toBe('two');
+    await expect(guard.read('grant.1')).rejects.toMatchObject({
+      reason: 'vault_unreadable',
+      item: 'grant.1',
+    });
+    expect(await guard.read('grant.2')).toBe('two');
     expect(watch.state).toMatchObject({ state: 'damaged', what: expect.stringContaining('"grant.1"') });
-    await gate.write('grant.1', 'signed in again');
+    await guard.write('grant.1', 'signed in again');
     expect(watch.state.state).toBe('open');
   });
 
   test('whose item holds something else is damaged and names it, and nothing is deleted', async () => {
     const service = freshService();
-    const { gate, watch } = watched(() => forkWorker(), service);
+    const { guard, watch } = watched(() => forkWorker(), service);
     const items = rawItems(service);
     onTestFinished(() => items.close());
-    await gate.write('grant.1', 'one');
+    await guard.write('grant.1', 'one');
     const version2 = '{"version":2,"generation":1,"parts":["x"]}';
     await items.set('grant.1/a/head', version2);
-    await expect(gate.find('grant.1')).rejects.toMatchObject({ trouble: 'damaged', item: 'grant.1' });
+    await expect(guard.find('grant.1')).rejects.toMatchObject({ trouble: 'damaged', item: 'grant.1' });
     expect(watch.state).toMatchObject({ state: 'damaged', what: expect.stringContaining('"grant.1"') });
     expect(await items.get('grant.1/a/head')).toBe(version2);
   });
@@ -142,8 +145,8 @@ describe('a real keyring', () => {
   ])('is absent on a D-Bus %s, and says what to do', async (_, changed) => {
     const env = { ...process.env, DISPLAY: undefined, ...changed };
     const clean = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
-    const { gate, watch } = watched(() => forkWorker(clean));
-    await expect(gate.probe()).rejects.toMatchObject({ reason: 'vault_unavailable', trouble: 'absent' });
+    const { guard, watch } = watched(() => forkWorker(clean));
+    await expect(guard.probe()).rejects.toMatchObject({ reason: 'vault_unavailable', trouble: 'absent' });
     expect(watch.state).toMatchObject({
       state: 'absent',
       hint: expect.stringContaining('keyturn settings vault sealed-file'),
@@ -156,7 +159,7 @@ describe('a keychain by script', () => {
   async function inTrouble(act: ScriptedKeychain['act'], call = 30): Promise<Watched & ScriptedPart> {
     const scripted = scriptedKeychain();
     const parts = watched(scripted.spawn, 'scripted', call);
-    await parts.gate.write('grant', 'kept');
+    await parts.guard.write('grant', 'kept');
     scripted.asked.length = 0;
     scripted.act = act;
     return { ...parts, scripted };
@@ -166,46 +169,46 @@ describe('a keychain by script', () => {
   }
 
   test('that asks a person for ever is waiting, and one program’s request is the only one that reaches it', async () => {
-    const { gate, watch, scripted, clock } = await inTrouble(() => 'hang');
-    const asking = Array.from({ length: 20 }, () => gate.read('grant'));
+    const { guard, watch, scripted, clock } = await inTrouble(() => 'hang');
+    const asking = Array.from({ length: 20 }, () => guard.read('grant'));
     for (const outcome of await Promise.allSettled(asking)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'locked', trouble: 'waiting' } });
     }
     expect(scripted.asked).toHaveLength(1);
     expect(watch.state.state).toBe('waiting');
-    await expect(gate.read('grant')).rejects.toMatchObject({ retryAfter: 5 });
+    await expect(guard.read('grant')).rejects.toMatchObject({ retryAfter: 5 });
     clock.advance(5000);
-    await expect(gate.read('grant')).rejects.toMatchObject({ reason: 'locked' });
+    await expect(guard.read('grant')).rejects.toMatchObject({ reason: 'locked' });
     expect(scripted.asked).toHaveLength(2);
-    await expect(gate.read('grant')).rejects.toMatchObject({ retryAfter: 10 });
+    await expect(guard.read('grant')).rejects.toMatchObject({ retryAfter: 10 });
 
     scripted.act = () => 'obey';
     clock.advance(10_000);
-    expect(await gate.read('grant')).toBe('kept');
+    expect(await guard.read('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
   });
 
   test('whose question the person closes is keychainLocked, and 20 programs raise that question once', async () => {
     let isLocked = true;
-    const { gate, watch, scripted } = await inTrouble(({ op }) =>
+    const { guard, watch, scripted } = await inTrouble(({ op }) =>
       isLocked && op === 'get' ? { refuse: '"The prompt was dismissed"' } : 'obey',
     );
-    const asking = Array.from({ length: 20 }, (_, n) => gate.read(n % 2 === 0 ? 'grant' : `grant.${n}`));
+    const asking = Array.from({ length: 20 }, (_, n) => guard.read(n % 2 === 0 ? 'grant' : `grant.${n}`));
     const outcomes = await Promise.allSettled(asking);
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(20);
     expect(scripted.asked).toHaveLength(1);
     expect(watch.state.state).toBe('keychainLocked');
     isLocked = false;
     watch.lift();
-    expect(await gate.read('grant')).toBe('kept');
+    expect(await guard.read('grant')).toBe('kept');
   });
 
   test('gives a person who unlocks the time to type, and refuses the programs that stand in line', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { gate, keychain, scripted } = await inTrouble(() => 'hang', 10_000);
-    const first = gate.read('grant');
-    const second = gate.read('grant.2');
+    const { guard, keychain, scripted } = await inTrouble(() => 'hang', 10_000);
+    const first = guard.read('grant');
+    const second = guard.read('grant.2');
     second.catch(() => undefined);
     await vi.advanceTimersByTimeAsync(9000);
     const unlocked = keychain.unlock(120_000);
@@ -219,35 +222,35 @@ describe('a keychain by script', () => {
   });
 
   test('that is slow is said to be, and serves', async () => {
-    const { gate, watch, clock } = await inTrouble(() => {
+    const { guard, watch, clock } = await inTrouble(() => {
       clock.advance(4000);
       return 'obey';
     });
-    expect(await gate.read('grant')).toBe('kept');
+    expect(await guard.read('grant')).toBe('kept');
     expect(watch.state).toMatchObject({ state: 'slow', what: expect.stringContaining('4 s') });
   });
 
   test('that is full is told from one that is absent, and keeps what it holds', async () => {
-    const { gate, watch } = await inTrouble(({ op }) =>
+    const { guard, watch } = await inTrouble(({ op }) =>
       op === 'set' ? { refuse: '"No space left on device"' } : 'obey',
     );
-    await expect(gate.probe()).rejects.toMatchObject({ reason: 'vault_unavailable', trouble: 'full' });
-    await expect(gate.write('grant', 'new')).rejects.toMatchObject({ trouble: 'full' });
-    expect(await gate.read('grant')).toBe('kept');
+    await expect(guard.probe()).rejects.toMatchObject({ reason: 'vault_unavailable', trouble: 'full' });
+    await expect(guard.write('grant', 'new')).rejects.toMatchObject({ trouble: 'full' });
+    expect(await guard.read('grant')).toBe('kept');
     expect(watch.state.state).toBe('full');
   });
 
   test('whose helper dies at every call has crashed, each time', async () => {
-    const { gate, watch, scripted } = await inTrouble(() => 'die');
-    await expect(gate.read('grant')).rejects.toMatchObject({ trouble: 'crashed' });
-    await expect(gate.read('grant')).rejects.toMatchObject({ trouble: 'crashed' });
+    const { guard, watch, scripted } = await inTrouble(() => 'die');
+    await expect(guard.read('grant')).rejects.toMatchObject({ trouble: 'crashed' });
+    await expect(guard.read('grant')).rejects.toMatchObject({ trouble: 'crashed' });
     expect(scripted.asked).toHaveLength(2);
     expect(watch.state.state).toBe('crashed');
   });
 
   test('leaves nothing of a secret in what it says of its state', async () => {
-    const { gate, watch } = await inTrouble(({ op }) => (op === 'set' ? { refuse: '"no"' } : 'obey'));
-    await gate.write('grant', 'c2VjcmV0').catch(() => undefined);
+    const { guard, watch } = await inTrouble(({ op }) => (op === 'set' ? { refuse: '"no"' } : 'obey'));
+    await guard.write('grant', 'c2VjcmV0').catch(() => undefined);
     expect(JSON.stringify(watch.state)).not.toContain('c2VjcmV0');
   });
 });

@@ -1,24 +1,44 @@
 /**
- * The gate in front of every kind of vault: shut, it refuses each call; open, it passes them on and lets
- * the watch see how they end.
+ * The guard in front of every kind of vault. It refuses each call while the vault is locked, lets the watch see how
+ * the calls end, and tells a listener when the vault begins to answer and when it stops.
  *
  * Invariants: while it is shut nothing reaches the vault but its end, and `shut` resolves only when what had passed
- * before has ended. It reads no answer and keeps none.
+ * before has ended. It reads no answer and keeps none, and asks the vault nothing by itself.
  */
+import { reasonOf } from '../base/errors.ts';
 import { personIsAsked, VaultError } from './base/trouble.ts';
 import type { Vault, VaultKind } from './base/vault.ts';
 import type { VaultWatch } from './base/watch.ts';
 
-export class Gate implements Vault {
+/** For work that needs a secret and must not be the first to ask for one. */
+export interface VaultListener {
+  /** It answered, for the first time or for the first time after trouble. */
+  answered(): void;
+  /** It is locked, or nobody answers. */
+  failed(): void;
+}
+
+/** Each of them is told, in this order. */
+export function inOrder(...listeners: readonly VaultListener[]): VaultListener {
+  return {
+    answered: () => listeners.forEach((listener) => listener.answered()),
+    failed: () => listeners.forEach((listener) => listener.failed()),
+  };
+}
+
+export class VaultGuard implements Vault {
   readonly kind: VaultKind;
   readonly #vault: Vault;
   readonly #watch: VaultWatch;
+  readonly #listener: VaultListener;
   readonly #underWay = new Set<Promise<unknown>>();
+  #isAnswering = false;
 
-  constructor(vault: Vault, watch: VaultWatch) {
+  constructor(vault: Vault, watch: VaultWatch, listener: VaultListener = inOrder()) {
     this.kind = vault.kind;
     this.#vault = vault;
     this.#watch = watch;
+    this.#listener = listener;
   }
 
   find(id: string): Promise<string | undefined> {
@@ -70,19 +90,34 @@ export class Gate implements Vault {
   }
 
   async #pass<T>(did: 'read' | 'write', item: string, call: () => Promise<T>): Promise<T> {
-    if (this.#watch.bar) throw this.#watch.bar.error;
-    const answer = call();
-    this.#underWay.add(answer);
     try {
-      const value = await answer;
+      if (this.#watch.bar) throw this.#watch.bar.error;
+      const value = await this.#awaited(call());
       this.#watch.passed(did, item);
+      this.#tell(true);
       return value;
     } catch (error) {
       this.#watch.failed(error);
+      // A damaged item says nothing about the others.
+      if (['locked', 'vault_unavailable'].includes(reasonOf(error))) this.#tell(false);
       throw error;
+    }
+  }
+
+  async #awaited<T>(answer: Promise<T>): Promise<T> {
+    this.#underWay.add(answer);
+    try {
+      return await answer;
     } finally {
       this.#underWay.delete(answer);
     }
+  }
+
+  #tell(isAnswering: boolean): void {
+    if (isAnswering === this.#isAnswering) return;
+    this.#isAnswering = isAnswering;
+    if (isAnswering) this.#listener.answered();
+    else this.#listener.failed();
   }
 }
 

@@ -1,0 +1,165 @@
+/** The guard: what passes, what is refused, what a lock waits for, and what its listener hears. */
+import { describe, expect, test } from 'vitest';
+import { VaultGuard } from '../../src/vault/guard.ts';
+import { memoryVault } from '../../src/vault/memory.ts';
+import { VaultError } from '../../src/vault/base/trouble.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
+import { VaultWatch } from '../../src/vault/base/watch.ts';
+import { vaultContract } from './contract.ts';
+
+function guarded(vault: Vault = memoryVault()): { guard: VaultGuard; watch: VaultWatch } {
+  const watch = new VaultWatch(() => 0);
+  return { guard: new VaultGuard(vault, watch), watch };
+}
+
+vaultContract('memory', () => guarded().guard);
+
+const calls: [string, (vault: Vault) => Promise<unknown>][] = [
+  ['find', (vault) => vault.find('a')],
+  ['read', (vault) => vault.read('a')],
+  ['write', (vault) => vault.write('a', 'x')],
+  ['remove', (vault) => vault.remove('a')],
+  ['probe', (vault) => vault.probe()],
+];
+
+describe('a guard that is shut', () => {
+  test.each(calls)('refuses %s with locked, and asks the vault nothing', async (_, call) => {
+    let asked = 0;
+    const counting = new Proxy(memoryVault(), {
+      get: (vault, name) => {
+        if (name !== 'kind') asked += 1;
+        const value: unknown = Reflect.get(vault, name);
+        return typeof value === 'function' ? value.bind(vault) : value;
+      },
+    });
+    const { guard, watch } = guarded(counting);
+    await guard.shut();
+    await expect(call(guard)).rejects.toMatchObject({ reason: 'locked', hint: 'keyturn unlock' });
+    expect(asked).toBe(0);
+    expect(watch.state).toMatchObject({ state: 'locked', what: 'the vault is locked' });
+  });
+
+  test('says that a vault without a passphrase is new', async () => {
+    const { guard, watch } = guarded();
+    await guard.shut({ isNew: true });
+    await expect(guard.find('a')).rejects.toMatchObject({ reason: 'locked' });
+    expect(watch.state.state).toBe('new');
+  });
+
+  test('waits for the calls that had passed before', async () => {
+    const vault = memoryVault();
+    const held = Promise.withResolvers<void>();
+    const { guard } = guarded({
+      ...vault,
+      kind: 'memory',
+      find: async (id) => {
+        await held.promise;
+        return vault.find(id);
+      },
+    });
+    const found = guard.find('a');
+    let isShut = false;
+    const shut = guard.shut().then(() => (isShut = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isShut).toBe(false);
+    held.resolve();
+    await shut;
+    expect(await found).toBeUndefined();
+  });
+
+  test('opens to what the vault held', async () => {
+    const { guard, watch } = guarded();
+    await guard.write('a', 'kept');
+    await guard.shut();
+    guard.open();
+    expect(await guard.read('a')).toBe('kept');
+    expect(watch.state.state).toBe('open');
+  });
+});
+
+describe('while a person is asked', () => {
+  test('everybody else is refused at once, and afterwards things are as they were', async () => {
+    const { guard, watch } = guarded();
+    const putBack = guard.hold();
+    await expect(guard.find('a')).rejects.toMatchObject({ reason: 'locked', trouble: 'waiting' });
+    expect(watch.state.state).toBe('waiting');
+    putBack();
+    expect(await guard.find('a')).toBeUndefined();
+  });
+
+  test('a vault that is open goes on serving', async () => {
+    const { guard } = guarded();
+    await guard.write('a', 'kept');
+    guard.hold();
+    expect(await guard.read('a')).toBe('kept');
+  });
+
+  test('a guard that was shut stays so if that fails', async () => {
+    const { guard, watch } = guarded();
+    await guard.shut();
+    const putBack = guard.hold();
+    expect(watch.state.state).toBe('locked');
+    putBack();
+    await expect(guard.find('a')).rejects.toMatchObject({ trouble: 'locked' });
+  });
+});
+
+describe('the listener of a guard', () => {
+  /** A guard, how its vault answers from now on, and what its listener hears. */
+  function heard(): { guard: VaultGuard; answers: { trouble?: VaultError }; said: string[] } {
+    const answers: { trouble?: VaultError } = {};
+    const said: string[] = [];
+    const find = async (): Promise<string | undefined> => {
+      if (answers.trouble) throw answers.trouble;
+      return undefined;
+    };
+    const vault: Vault = Object.assign(memoryVault(), { find });
+    const guard = new VaultGuard(vault, new VaultWatch(() => 0), {
+      answered: () => said.push('answered'),
+      failed: () => said.push('failed'),
+    });
+    return { guard, answers, said };
+  }
+
+  test('hears of the first answer, and of no further one', async () => {
+    const { guard, said } = heard();
+    expect(said).toEqual([]);
+    await guard.find('a');
+    await guard.find('a');
+    expect(said).toEqual(['answered']);
+  });
+
+  test('hears once of a vault that stops answering, and when it answers again', async () => {
+    const { guard, answers, said } = heard();
+    answers.trouble = new VaultError('crashed', 'gone');
+    await expect(guard.find('a')).rejects.toThrow('gone');
+    expect(said).toEqual([]);
+    delete answers.trouble;
+    await guard.find('a');
+    answers.trouble = new VaultError('crashed', 'gone');
+    await expect(guard.find('a')).rejects.toThrow('gone');
+    await expect(guard.find('a')).rejects.toThrow('gone');
+    delete answers.trouble;
+    await guard.find('a');
+    expect(said).toEqual(['answered', 'failed', 'answered']);
+  });
+
+  test('hears of a lock at the first call that it refuses', async () => {
+    const { guard, said } = heard();
+    await guard.find('a');
+    await guard.shut();
+    expect(said).toEqual(['answered']);
+    await expect(guard.find('a')).rejects.toThrow('locked');
+    guard.open();
+    await guard.find('a');
+    expect(said).toEqual(['answered', 'failed', 'answered']);
+  });
+
+  test('hears nothing of an item that is damaged', async () => {
+    const { guard, answers, said } = heard();
+    await guard.find('a');
+    answers.trouble = new VaultError('damaged', 'torn', { item: 'a' });
+    await expect(guard.find('a')).rejects.toThrow('torn');
+    expect(said).toEqual(['answered']);
+  });
+});
