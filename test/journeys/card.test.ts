@@ -42,7 +42,7 @@ const noteFirstLook = (name: string): string => `new MutationObserver((_changes,
 }).observe(document, { childList: true, subtree: true });`;
 
 describe('a card', () => {
-  it('that is loaded anew comes back unarmed with nothing answered, and can be answered then', async () => {
+  it('that is loaded anew has to be looked at anew, with nothing answered, and can be answered then', async () => {
     const seat = await newSeat(world.caFile);
     await pairs(seat, 'editor');
     const program = await programOf(seat, 'editor');

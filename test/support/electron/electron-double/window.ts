@@ -47,6 +47,7 @@ class WebContents extends EventEmitter {
   /** The address that the main process is loading: no navigation of the page's. */
   #loading: string | undefined;
   #page: Page | undefined;
+  #isFocused = false;
 
   constructor({ width = 800, height = 600, webPreferences }: Electron.BrowserWindowConstructorOptions) {
     super();
@@ -77,6 +78,18 @@ class WebContents extends EventEmitter {
     await page.goto(toStandIn(url));
   }
 
+  /** Playwright lets every page think that it has the focus. In Electron a page has it with its window only. */
+  setFocused(isFocused: boolean): void {
+    this.#isFocused = isFocused;
+    this.#tellFocus();
+  }
+
+  #tellFocus(): void {
+    const tell = (isFocused: boolean): void =>
+      (globalThis as unknown as Receiver).electronDouble?.setFocused(isFocused);
+    void this.#page?.evaluate(tell, this.#isFocused).catch(() => undefined);
+  }
+
   async #open(preload: string, size: { width: number; height: number }): Promise<Page> {
     const context: BrowserContext = await chromiumContext();
     const page = await context.newPage();
@@ -90,6 +103,8 @@ class WebContents extends EventEmitter {
     });
     await page.addInitScript(initScript(readFileSync(preload, 'utf8')));
     await page.route('**', (route) => this.#answer(route));
+    // A new document knows nothing of it yet.
+    page.on('domcontentloaded', () => this.#tellFocus());
     page.on('popup', (popup) => {
       if (this.openHandler({ url: popup.url() }).action === 'deny') void popup.close();
     });
@@ -167,9 +182,18 @@ function initScript(preload: string): string {
         off: (channel, heard) => listeners.delete(heard),
       },
     };
-    Object.defineProperty(window, 'electronDouble', { value: { deliver: (channel, args) => {
-      for (const [heard, name] of listeners) if (name === channel) heard({}, ...args);
-    } } });
+    let hasFocus = false;
+    Object.defineProperty(document, 'hasFocus', { value: () => hasFocus });
+    Object.defineProperty(window, 'electronDouble', { value: {
+      deliver: (channel, args) => {
+        for (const [heard, name] of listeners) if (name === channel) heard({}, ...args);
+      },
+      setFocused: (isFocused) => {
+        if (isFocused === hasFocus) return;
+        hasFocus = isFocused;
+        dispatchEvent(new Event(isFocused ? 'focus' : 'blur'));
+      },
+    } });
     const types = { keydown: 'rawKeyDown', mousedown: 'mouseDown', mousemove: 'mouseMove' };
     for (const [name, type] of Object.entries(types))
       addEventListener(name, (event) => { if (event.isTrusted) electronInput(type); }, true);
@@ -178,7 +202,10 @@ function initScript(preload: string): string {
 }
 
 interface Receiver {
-  readonly electronDouble?: { deliver(channel: string, args: readonly unknown[]): void };
+  readonly electronDouble?: {
+    deliver(channel: string, args: readonly unknown[]): void;
+    setFocused(isFocused: boolean): void;
+  };
 }
 
 export class BrowserWindow
@@ -259,5 +286,7 @@ export class BrowserWindow
   #become(event: string, change: Partial<{ visible: boolean; focused: boolean; minimized: boolean }>): void {
     Object.assign(this.#state, change);
     this.emit(event);
+    // Later than the main process, as in Electron.
+    this.webContents.setFocused(this.#state.focused);
   }
 }
