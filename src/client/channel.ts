@@ -18,7 +18,7 @@ import {
 } from '../ipc/wire/json-rpc.ts';
 import { frameLimit, handshakeFrameLimit } from '../ipc/wire/limits.ts';
 
-interface Waiting {
+interface PendingCall {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -28,7 +28,7 @@ export type NotificationListener = (method: string, params: unknown) => void;
 export class Channel {
   readonly #socket: Socket;
   readonly #reader = new FrameReader(handshakeFrameLimit);
-  readonly #waiting = new Map<MessageId, Waiting>();
+  readonly #waiting = new Map<MessageId, PendingCall>();
   readonly #listeners = new Set<NotificationListener>();
   #lastId = 0;
   #trusted = false;

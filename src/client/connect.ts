@@ -11,14 +11,14 @@ import { type HomePaths, homePaths } from '../base/paths.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile } from './key-file.ts';
 
-export interface Place {
+export interface HomeLocation {
   /** The environment that names the home; the process's own unless given. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The home's folders; from `env` unless given. */
   readonly paths?: HomePaths;
 }
 
-export interface ConnectOptions extends Place {
+export interface ConnectOptions extends HomeLocation {
   /** The name this program was paired under: its key is read from the home. */
   readonly name?: string;
   /** Or the identity itself, from a store of the program's own. */
@@ -26,7 +26,7 @@ export interface ConnectOptions extends Place {
 }
 
 /** Where a home's folders and socket are. Throws `broker_unreachable` or `socket_unsafe`. */
-export function locate(place: Place): { readonly paths: HomePaths; readonly socket: () => string } {
+export function locate(place: HomeLocation): { readonly paths: HomePaths; readonly socket: () => string } {
   const env = place.env ?? process.env;
   const paths = place.paths ?? homePaths(env);
   return { paths, socket: () => findSocket(paths, env) };
@@ -43,7 +43,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 }
 
 /** Connects with the owner's key: sees and narrows everything. For the command line only. */
-export async function connectAsOwner(place: Place = {}): Promise<Connection> {
+export async function connectAsOwner(place: HomeLocation = {}): Promise<Connection> {
   const { paths, socket } = locate(place);
   const file = ownerKeyFile(paths);
   const identity = readOwner(file);

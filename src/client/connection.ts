@@ -79,7 +79,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
 }
 
 /** Makes one handshake, waits until the broker has taken it, and hangs up. */
-export async function knock(options: OpenOptions): Promise<void> {
+export async function checkHandshake(options: OpenOptions): Promise<void> {
   const { channel, proven } = await openChannel(options);
   await proven;
   channel.fail(closedHere());

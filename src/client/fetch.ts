@@ -50,7 +50,7 @@ export function createFetch(connection: Connection, options: FetchOptions): type
   const endpoint = endpointUrl(options.resource);
   const send = options.fetch ?? globalThis.fetch;
   const maxAttempts = Math.min(5, Math.max(1, options.maxAttempts ?? 3));
-  const worked = new WorkedTokens();
+  const worked = new AcceptedTokens();
   return async (input, init) => {
     if (!isWithin(endpoint, new URL(input instanceof Request ? input.url : input))) return send(input, init);
     const request = await replayable(input, init);
@@ -86,10 +86,10 @@ function isStream(body: unknown): boolean {
 }
 
 /** Tokens in use by one program at one moment: the present one, and those of requests that are still under way. */
-const maxWorked = 8;
+const maxAccepted = 8;
 
 /** Which of the latest tokens the server has taken: a later refusal of one says less about the token. */
-class WorkedTokens {
+class AcceptedTokens {
   readonly #ids = new Set<string>();
 
   has(tokenId: string): boolean {
@@ -101,7 +101,7 @@ class WorkedTokens {
     if (status === 401 || status >= 500 || this.#ids.has(tokenId)) return;
     this.#ids.add(tokenId);
     const [oldest] = this.#ids;
-    if (this.#ids.size > maxWorked && oldest !== undefined) this.#ids.delete(oldest);
+    if (this.#ids.size > maxAccepted && oldest !== undefined) this.#ids.delete(oldest);
   }
 }
 
@@ -110,7 +110,7 @@ interface AuthorizedParts {
   readonly options: FetchOptions;
   readonly endpoint: URL;
   readonly send: typeof globalThis.fetch;
-  readonly worked: WorkedTokens;
+  readonly worked: AcceptedTokens;
 }
 
 class AuthorizedRequest {
@@ -118,7 +118,7 @@ class AuthorizedRequest {
   readonly #options: FetchOptions;
   readonly #endpoint: URL;
   readonly #fetch: typeof globalThis.fetch;
-  readonly #worked: WorkedTokens;
+  readonly #worked: AcceptedTokens;
 
   constructor({ connection, options, endpoint, send, worked }: AuthorizedParts) {
     this.#connection = connection;

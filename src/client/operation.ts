@@ -18,7 +18,7 @@ export interface OperationRequest {
 const maxCallLength = 128;
 
 /** Bytes. A message beyond that carries data along, and is named by its path and headers alone. */
-const maxMessage = 256 * 1024;
+const maxMessageLength = 256 * 1024;
 
 /** `POST /mcp tools/call search`; `GET /reports` where the request is no message of the protocol. */
 export function operationOf(request: OperationRequest): string {
@@ -35,7 +35,7 @@ function callInHeaders(headers: Headers): string | undefined {
 
 /** Earlier revisions say it in the JSON-RPC message alone, or in several messages that are sent as one. */
 function callInBody(body: Uint8Array | undefined): string | undefined {
-  if (body === undefined || body.byteLength > maxMessage) return undefined;
+  if (body === undefined || body.byteLength > maxMessageLength) return undefined;
   const calls = [messageIn(body)].flat().flatMap((message) => {
     const method = field(message, 'method');
     const params = field(message, 'params');

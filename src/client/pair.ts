@@ -10,11 +10,11 @@ import { connectTo } from '../ipc/wire/endpoint.ts';
 import { type Identity, isIdentity, isPairCode, protocolVersion } from '../ipc/wire/handshake-messages.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { Channel } from './channel.ts';
-import { locate, type Place } from './connect.ts';
-import { knock } from './connection.ts';
+import { locate, type HomeLocation } from './connect.ts';
+import { checkHandshake } from './connection.ts';
 import { clientKeyFile, refuseExisting, removeKeyFile, writeKeyFile } from './key-file.ts';
 
-export interface PairOptions extends Place {
+export interface PairOptions extends HomeLocation {
   /** Up to 64 letters, digits, dots, dashes and underscores; also the key file's name. */
   readonly name: string;
   /** Show these six digits to the person: the broker's card shows the same. */
@@ -37,7 +37,7 @@ export async function pair(options: PairOptions): Promise<Identity> {
   const identity = await ask(address, options);
   writeKeyFile(file, identity);
   try {
-    await knock({ identity, socket: address, after });
+    await checkHandshake({ identity, socket: address, after });
   } catch (error) {
     removeKeyFile(file);
     throw error;

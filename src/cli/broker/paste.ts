@@ -9,19 +9,19 @@ import type { Connection } from '../../client/connection.ts';
 import { call } from './request.ts';
 import { refuse, say } from '../terminal/output.ts';
 
-/** Reads lines until one is taken, the input ends, or `over` aborts: then nobody reads it any more. */
-export async function pasteAddress(connection: Connection, id: string, over: AbortSignal): Promise<void> {
+/** Reads lines until one is taken, the input ends, or `signal` aborts: then nobody reads it any more. */
+export async function pasteAddress(connection: Connection, id: string, signal: AbortSignal): Promise<void> {
   say('keyturn: when the browser shows an address that it cannot open, paste that whole address here:');
-  for await (const line of createInterface({ input: process.stdin, signal: over })) {
+  for await (const line of createInterface({ input: process.stdin, signal })) {
     if (line.trim() === '') continue;
     try {
       await call(connection, 'login.answer', { id, redirect: line.trim() });
       return;
     } catch (error) {
-      if (!over.aborted) refuse(error);
+      if (!signal.aborted) refuse(error);
     }
   }
-  if (over.aborted) return;
+  if (signal.aborted) return;
   // Nothing can come any more: waiting on would only look like a hang.
   say('keyturn: standard input ended before an address of this sign-in came.');
   await call(connection, 'interaction.answer', { id, answer: 'no' });

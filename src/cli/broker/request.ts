@@ -49,14 +49,17 @@ export async function ask<M extends MethodName>(method: M, params: ParamsOf<M>):
   return (await askWhere(method, params)).answer;
 }
 
-interface Placed<M extends MethodName> {
+interface LocatedAnswer<M extends MethodName> {
   readonly answer: Answer<M>;
   /** The broker is the app: what gives somebody something is answered in its window. */
   readonly isDesk: boolean;
 }
 
 /** As `ask`, and tells who the broker is, for commands that say where the person answers. */
-export async function askWhere<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Placed<M>> {
+export async function askWhere<M extends MethodName>(
+  method: M,
+  params: ParamsOf<M>,
+): Promise<LocatedAnswer<M>> {
   try {
     return await askOnce(method, params);
   } catch (error) {
@@ -67,7 +70,7 @@ export async function askWhere<M extends MethodName>(method: M, params: ParamsOf
   return askOnce(method, params);
 }
 
-async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Placed<M>> {
+async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<LocatedAnswer<M>> {
   return throughTakeover(async () => {
     const connection = await connect();
     const answer = await interruptible(connection, () => call(connection, method, params));

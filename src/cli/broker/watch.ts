@@ -22,16 +22,20 @@ export interface OwnLogin {
 }
 
 /** What this terminal asks for. */
-export interface Asked {
+export interface TerminalRequest {
   readonly resource: string;
   /** As it was asked for; absent where no scopes were named, or a server's answer may name some. */
   readonly scope?: string | undefined;
 }
 
-type Line = Pick<Connection, 'capabilities' | 'request' | 'onNotification'>;
+type WatchedConnection = Pick<Connection, 'capabilities' | 'request' | 'onNotification'>;
 
 /** Shows each question about what was asked for once, until the connection ends. */
-export async function watchQuestions(connection: Line, asked: Asked, own?: OwnLogin): Promise<void> {
+export async function watchQuestions(
+  connection: WatchedConnection,
+  asked: TerminalRequest,
+  own?: OwnLogin,
+): Promise<void> {
   const { resource } = asked;
   const shown = new Set<string>(own?.earlier);
   if (own?.joined !== undefined) shown.delete(own.joined);
@@ -61,7 +65,7 @@ export async function watchQuestions(connection: Line, asked: Asked, own?: OwnLo
  * True for a permission that is no wider than what this terminal asks for: a yes to another one of that server, or
  * to more scopes, would allow what nobody here wants. One that this process asked for is its own, whatever it names.
  */
-function isAbout(question: Fields, { resource, scope }: Asked): boolean {
+function isAbout(question: Fields, { resource, scope }: TerminalRequest): boolean {
   if (text(question, 'resource') !== canonicalResource(resource, { allowInsecureLoopback: true }))
     return false;
   const asker = question['asker'];
@@ -79,8 +83,8 @@ interface SignIn {
 }
 
 /** Ids of what waits for the user at this moment; `joined`: the sign-in that an equal one joins. */
-export async function openBefore(
-  connection: Line,
+export async function questionsBefore(
+  connection: WatchedConnection,
   signIn: SignIn,
 ): Promise<{ readonly earlier: ReadonlySet<string>; readonly joined?: string }> {
   const open = await openQuestions(connection);
@@ -218,7 +222,7 @@ function text(fields: Fields, name: string): string {
 }
 
 /** The broker is proven; its answer is still read with care, without a schema library in the lean path. */
-async function openQuestions(connection: Line): Promise<Fields[]> {
+async function openQuestions(connection: WatchedConnection): Promise<Fields[]> {
   const answer = await connection.request('interaction.list');
   const list = isFields(answer) ? answer['interactions'] : undefined;
   return Array.isArray(list) ? list.filter(isFields) : [];

@@ -9,7 +9,7 @@ import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { connect, throughTakeover } from '../broker/connection.ts';
 import { pasteAddress } from '../broker/paste.ts';
 import { printJson } from '../terminal/output.ts';
-import { openBefore, watchQuestions } from '../broker/watch.ts';
+import { questionsBefore, watchQuestions } from '../broker/watch.ts';
 
 export const command = defineCommand(
   {
@@ -87,8 +87,8 @@ export const command = defineCommand(
 
 async function signIn(connection: Connection, request: ParamsOf<'login.start'>) {
   return interruptible(connection, async () => {
-    const over = await watchOwn(connection, request);
-    return call(connection, 'login.start', request).finally(over);
+    const endWatch = await watchOwn(connection, request);
+    return call(connection, 'login.start', request).finally(endWatch);
   });
 }
 
@@ -96,7 +96,7 @@ async function signIn(connection: Connection, request: ParamsOf<'login.start'>) 
 async function watchOwn(connection: Connection, request: ParamsOf<'login.start'>): Promise<() => void> {
   let reading: AbortController | undefined;
   const { resource, account, method = 'browser' } = request;
-  const { earlier, joined } = await openBefore(connection, { resource, account, method });
+  const { earlier, joined } = await questionsBefore(connection, { resource, account, method });
   const onPage = (id: string): void => {
     // A second page replaces the first, e.g. after the server had forgotten our registration.
     reading?.abort();

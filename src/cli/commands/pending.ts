@@ -63,7 +63,7 @@ function describe(question: Question, isDesk: boolean): string[] {
       ];
     case 'command':
       return [
-        `${id}  May a command ${wishIn(question)}?`,
+        `${id}  May a command ${commandWords(question)}?`,
         ...askerLines(asker),
         '  Answer in Keyturn’s window.',
         end,
@@ -117,7 +117,7 @@ function settingWords({ name, value, isContent }: Unconfirmed): string {
 }
 
 /** What a command would do, as the end of a sentence. */
-function wishIn(question: Question): string {
+function commandWords(question: Question): string {
   const { client, resource, scope, until, issuer, registration, server, override, setting } = question;
   const { account, accounts, method, newClient } = question;
   switch (question.command) {

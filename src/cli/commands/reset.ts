@@ -50,13 +50,13 @@ export const command = defineCommand(
   },
 );
 
-type Ended = ResultOf<'home.reset'>;
-type Left = Ended & { readonly files: readonly string[] };
+type ResetAnswer = ResultOf<'home.reset'>;
+type ResetReport = ResetAnswer & { readonly files: readonly string[] };
 
-const nothing: Ended = { revoked: [], registrations: [], unreadable: [] };
+const nothing: ResetAnswer = { revoked: [], registrations: [], unreadable: [] };
 
 /** The broker's part. Resolves once its process is gone. */
-async function endHome(connection: Connection, paths: HomePaths, isSure: boolean): Promise<Ended> {
+async function endHome(connection: Connection, paths: HomePaths, isSure: boolean): Promise<ResetAnswer> {
   try {
     const status = await call(connection, 'status', {});
     if (!isSure) await confirm(paths, status);
@@ -105,7 +105,7 @@ async function removeFiles(paths: HomePaths, kept: readonly string[]): Promise<s
   }
 }
 
-function linesAbout({ revoked, registrations, unreadable, vaultLeft, files }: Left): string[] {
+function linesAbout({ revoked, registrations, unreadable, vaultLeft, files }: ResetReport): string[] {
   const others = files.filter((file) => !unreadable.includes(file));
   return [
     ...revoked.map(receiptLine),

@@ -33,7 +33,7 @@ export const command = defineCommand(
     }
     if (name !== undefined && value !== undefined) return change(name, value);
     const { details, desk } = await ask('settings.get', {});
-    if (name !== undefined) showOne(found(details, name), options.json === true);
+    if (name !== undefined) showOne(settingNamed(details, name), options.json === true);
     else if (options.json) printJson(details);
     else {
       printTable(['SETTING', 'VALUE', 'UNLESS SET', 'FROM'], details.map(row));
@@ -47,7 +47,7 @@ async function change(name: string, value: string | null): Promise<number> {
   const { answer, isDesk } = await askWhere('settings.set', { name, value });
   if (answer.inForce === 'now') return exitCodes.ok;
   const isVaults = name === 'vault' || name === 'vaultKey';
-  if (isVaults && !isDesk && (await isInBackground())) return restartInto();
+  if (isVaults && !isDesk && (await isInBackground())) return restartWithNewVault();
   say(`keyturn: ${name} is in force from the broker's next start: keyturn daemon --restart`);
   return exitCodes.ok;
 }
@@ -59,7 +59,7 @@ async function isInBackground(): Promise<boolean> {
 }
 
 /** The former vault holds nothing, so nothing is lost. Until the restart the broker would go on with that vault. */
-async function restartInto(): Promise<number> {
+async function restartWithNewVault(): Promise<number> {
   const { restartBroker } = await import('../broker/restart.ts');
   await restartBroker();
   const { vault, vaultKey } = await ask('status', {});
@@ -69,7 +69,7 @@ async function restartInto(): Promise<number> {
   return exitCodes.ok;
 }
 
-function found(details: readonly Detail[], name: string): Detail {
+function settingNamed(details: readonly Detail[], name: string): Detail {
   const detail = details.find((one) => one.name === name);
   if (detail) return detail;
   const names = details.map((one) => one.name);

@@ -73,13 +73,13 @@ export const command = defineCommand(statement, async (input) => {
   return throughRestart((reached) => ask(params, rejected, json, reached));
 });
 
-interface Asked {
+interface TokenRequest {
   readonly params: TokenGetParams;
   readonly rejected: string | undefined;
   readonly json: boolean;
 }
 
-async function requestFrom({ options, operands }: Input<typeof statement>): Promise<Asked> {
+async function requestFrom({ options, operands }: Input<typeof statement>): Promise<TokenRequest> {
   const [resource] = operands;
   const { account, status, challenge: header, json = false, 'rejected-stdin': isRejected = false } = options;
   const minimumValidity = secondsFrom(options['min-validity'], '--min-validity');
@@ -186,7 +186,7 @@ async function withVersions(error: unknown, connection: Connection): Promise<unk
 }
 
 /** After a moment: a token that comes at once needs no words. Milliseconds. */
-const beforeWatching = 100;
+const watchDelay = 100;
 
 function watchLater(connection: Connection, params: TokenGetParams): NodeJS.Timeout {
   const { resource, scope, challenge } = params;
@@ -197,5 +197,5 @@ function watchLater(connection: Connection, params: TokenGetParams): NodeJS.Time
         watchQuestions(connection, { resource, scope: challenge ? undefined : scope }),
       )
       .catch(() => undefined);
-  }, beforeWatching);
+  }, watchDelay);
 }

@@ -37,7 +37,7 @@ export async function askPassphrase(question: string): Promise<string> {
   process.stderr.write(`keyturn: ${question}: `);
   stdin.setEncoding('utf8').resume();
   try {
-    return await typed();
+    return await readKeystrokes();
   } finally {
     stdin.setRawMode(false);
     stdin.pause();
@@ -55,7 +55,7 @@ export async function choosePassphrase(question: string): Promise<string> {
 }
 
 /** The keys up to Enter, with backspace taken into account. */
-async function typed(): Promise<string> {
+async function readKeystrokes(): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let letters: string[] = [];
   const onData = (keystrokes: string): void => {

@@ -1,6 +1,6 @@
 /** Which questions a waiting command shows: those that its own request waits for. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openBefore, watchQuestions } from '../../../src/cli/broker/watch.ts';
+import { questionsBefore, watchQuestions } from '../../../src/cli/broker/watch.ts';
 
 const origin = 'https://notes.example';
 
@@ -39,7 +39,7 @@ describe('a login', () => {
       { id: 'aaaaaaaa', ...waiting },
       { id: 'bbbbbbbb', ...waiting, account: 'work' },
     );
-    const before = await openBefore(broker, signIn);
+    const before = await questionsBefore(broker, signIn);
     expect(before.joined).toBe('aaaaaaaa');
     await watchQuestions(broker, { resource }, before);
     expect(stderr).toContain('waits already');
@@ -60,9 +60,9 @@ describe('a login', () => {
       { id: 'aaaaaaaa', ...waiting, startedBy: 'program' },
       { id: 'bbbbbbbb', ...elsewhere },
     );
-    expect((await openBefore(broker, signIn)).joined).toBeUndefined();
+    expect((await questionsBefore(broker, signIn)).joined).toBeUndefined();
     const desk = { ...brokerWith({ id: 'aaaaaaaa', ...waiting }), capabilities: ['desk'] };
-    expect((await openBefore(desk, signIn)).joined).toBeUndefined();
+    expect((await questionsBefore(desk, signIn)).joined).toBeUndefined();
   });
 });
 

