@@ -4,6 +4,7 @@
  * Invariant: shows what the broker says now; remembers nothing but the last look.
  */
 import { net } from 'electron';
+import { RepeatedWork } from '../src/base/repeated-work.ts';
 import type { InProcessOwner } from '../src/daemon/in-process-owner.ts';
 import type { Change } from './bridge/channels.ts';
 import type { LoginItem } from './system/login-item.ts';
@@ -50,8 +51,7 @@ export class TrayController {
   readonly #notifications: Notifications;
   readonly #timer: NodeJS.Timeout;
   #last = nothing;
-  #refreshing: Promise<void> | undefined;
-  #isStale = false;
+  readonly #refreshing = new RepeatedWork(() => this.#showNewest());
 
   constructor(parts: TrayControllerParts) {
     this.#parts = parts;
@@ -69,17 +69,12 @@ export class TrayController {
 
   /** Reads the broker's state and shows it. Calls during a look make one more, after it. */
   async refresh(): Promise<void> {
-    this.#isStale = true;
-    this.#refreshing ??= this.#refreshUntilFresh().finally(() => (this.#refreshing = undefined));
-    return this.#refreshing;
+    await this.#refreshing.run();
   }
 
-  async #refreshUntilFresh(): Promise<void> {
+  async #showNewest(): Promise<void> {
     try {
-      while (this.#isStale) {
-        this.#isStale = false;
-        await this.#show(await readSummary(this.#parts.owner, net.isOnline()));
-      }
+      await this.#show(await readSummary(this.#parts.owner, net.isOnline()));
     } catch (error) {
       this.#failed(error);
     }

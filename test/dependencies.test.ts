@@ -144,9 +144,17 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
   'electron/': {
     mayImport: [
       'electron/',
-      ...[...base, 'base/mutex.ts', 'base/shield.ts', 'oauth/', 'vault/', 'ipc/', 'client/', 'daemon/'].map(
-        (name) => `src/${name}`,
-      ),
+      ...[
+        ...base,
+        'base/mutex.ts',
+        'base/repeated-work.ts',
+        'base/shield.ts',
+        'oauth/',
+        'vault/',
+        'ipc/',
+        'client/',
+        'daemon/',
+      ].map((name) => `src/${name}`),
     ],
     packages: ['electron', 'electron-store', 'zod'],
     why: 'a host: starts the daemon and asks it as its owner; neither the command line nor the demo is in it',

@@ -64,7 +64,7 @@ export class Anchoring {
   async settle(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writing ??= this.#catchUp().finally(() => (this.#writing = undefined));
+    this.#writing ??= this.#catchUp();
     await this.#writing;
   }
 
@@ -81,6 +81,8 @@ export class Anchoring {
       this.trouble = reasonOf(error);
     }
     this.#anchoredAt = this.#parts.now();
+    // In the same step as the last look at the log: a call for a newer row can't join this run.
+    this.#writing = undefined;
   }
 
   async #check(): Promise<void> {
