@@ -4,6 +4,7 @@
  * Invariant: one of each a home. Nothing here reads a file, a keychain or the network.
  */
 import path from 'node:path';
+import type { Clock } from '../base/clock.ts';
 import type { Audit } from '../audit/audit.ts';
 import { HomeAuthority, MemoryAuthority } from '../store/authority.ts';
 import type { Authority } from '../store/authority.ts';
@@ -15,7 +16,7 @@ import { Interactions } from '../broker/questions/interaction.ts';
 import { Leases } from '../broker/consent/lease.ts';
 import { localClientRules, LocalClients, localClientSchema } from '../broker/records/local-client.ts';
 import type { LocalClient } from '../broker/records/local-client.ts';
-import { Loopback } from '../broker/loopback/loopback.ts';
+import type { Loopback } from '../broker/loopback/loopback.ts';
 import { OverrideBook, overrideSchema } from '../broker/records/override.ts';
 import type { OverrideRecord } from '../broker/records/override.ts';
 import type { BrokerParts } from '../broker/parts.ts';
@@ -27,18 +28,14 @@ import { ServerRests } from '../broker/refusals/server-rests.ts';
 import { Refresher } from '../broker/tokens/refresher.ts';
 import { registrationRecordSchema, Registrations } from '../broker/records/registrations.ts';
 import type { RegistrationRecord } from '../broker/records/registrations.ts';
-import { TokenCache } from '../broker/tokens/token-cache.ts';
+import type { TokenCache } from '../broker/tokens/token-cache.ts';
 import type { Http } from '../oauth/base/http.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { ServerClocks } from '../oauth/base/server-clock.ts';
 import type { DaemonFetch } from './system/fetch.ts';
 import type { Home } from './home/home.ts';
-import { machineClock } from './system/machine-clock.ts';
 import type { Master } from './vault/master.ts';
 import type { Settings } from './settings/settings.ts';
-
-/** The process has one clock, which notes from its start on what time does. */
-export const clock = machineClock();
 
 /** The home's records. Loaded by nobody yet. */
 export interface Records {
@@ -85,10 +82,15 @@ export function recordsOf(folder: string, authority: Authority, log?: (line: str
   };
 }
 
-export interface Assembly {
-  readonly settings: Settings;
+export interface AssemblyInput {
+  readonly clock: Clock;
+  readonly settings: NetworkSettings & Pick<Settings, 'browser' | 'clientMetadataUrl'>;
   readonly vault: Vault;
-  readonly net: DaemonFetch;
+  readonly net: Pick<DaemonFetch, 'fetchFor'>;
+  /** Ends a request that takes too long; by the machine's clock unless given. */
+  readonly deadline?: Http['deadline'];
+  readonly cache: TokenCache;
+  readonly loopback: Loopback;
   readonly records: Records;
   readonly audit: Audit;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
@@ -105,9 +107,13 @@ export interface Assembly {
 }
 
 export function assemble({
+  clock,
   settings,
   vault,
   net,
+  deadline,
+  cache,
+  loopback,
   records,
   audit,
   openBrowser,
@@ -117,19 +123,18 @@ export function assemble({
   mayAsk,
   questionsChanged,
   grantsChanged,
-}: Assembly): BrokerParts {
-  // `settings` changes when the vault's word is known: read at each use.
+}: AssemblyInput): BrokerParts {
+  // `settings` changes once the vault has said which settings count: read at each use.
   const urlPolicy = {
     get allowInsecureLoopback() {
       return settings.insecureLoopback;
     },
   };
   const overrides = new OverrideBook(records.overrides);
-  const network = networkOf({ net, overrides, settings });
+  const network = networkOf({ clock, net, overrides, settings, ...(deadline ? { deadline } : {}) });
   const grants = new Grants(records.grants, grantsChanged);
   const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
-  const cache = new TokenCache();
   const gated = settledFirst(vault, settled);
   const shared = { network, clock, overrides, vault: gated, grants, registrations, servers, cache, audit };
   return {
@@ -138,10 +143,10 @@ export function assemble({
     get clientMetadataUrl() {
       return settings.clientMetadataUrl;
     },
-    rests: new ServerRests(clock.now),
+    rests: new ServerRests(() => clock.now()),
     refresher: new Refresher({ ...shared, report: log }),
-    interactions: new Interactions(clock.wall, questionsChanged, mayAsk),
-    loopback: new Loopback(),
+    interactions: new Interactions(() => clock.wall(), questionsChanged, mayAsk),
+    loopback,
     clients: new LocalClients(records.clients),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
@@ -153,24 +158,35 @@ export function assemble({
   };
 }
 
+type NetworkSettings = Pick<Settings, 'insecureLoopback' | 'protocolVersionHeader' | 'protocolVersion'>;
+
 interface NetworkParts {
+  readonly clock: Clock;
   readonly net: Pick<DaemonFetch, 'fetchFor'>;
+  readonly deadline?: Http['deadline'];
   readonly overrides: Pick<OverrideBook, 'isPrivate'>;
-  readonly settings: Settings;
+  readonly settings: NetworkSettings;
 }
 
-/** Requests for whichever endpoint share what is known of servers: their clocks, and the forms of secrets that they take. */
-export function networkOf({ net, overrides, settings }: NetworkParts): (endpoint: string) => Http {
+/** Requests for all endpoints share what is known of servers: their clocks, and the forms of secrets that they take. */
+export function networkOf({
+  clock,
+  net,
+  deadline,
+  overrides,
+  settings,
+}: NetworkParts): (endpoint: string) => Http {
   const serverClocks = new ServerClocks();
   const secretForms = new Map<string, string>();
   return (endpoint) => ({
     fetch: net.fetchFor(endpoint, (url) => overrides.isPrivate(url)),
-    now: clock.now,
-    wall: clock.wall,
+    now: () => clock.now(),
+    wall: () => clock.wall(),
     serverClocks,
     secretForms,
     protocolVersion: { header: settings.protocolVersionHeader, value: settings.protocolVersion },
     allowInsecureLoopback: settings.insecureLoopback,
+    ...(deadline ? { deadline } : {}),
   });
 }
 

@@ -9,6 +9,8 @@ import type { Authority } from '../store/authority.ts';
 import { Broker } from '../broker/broker.ts';
 import { repeatEvery } from '../base/repeat.ts';
 import type { BrokerParts } from '../broker/parts.ts';
+import { Loopback } from '../broker/loopback/loopback.ts';
+import { TokenCache } from '../broker/tokens/token-cache.ts';
 import { IndexSweep } from '../broker/tokens/index-sweep.ts';
 import { lookPeriod, RevocationQueue } from '../broker/revocation/revocation-queue.ts';
 import { Upkeep } from '../broker/tokens/upkeep.ts';
@@ -23,7 +25,7 @@ import { syncFolder } from '../base/private-file.ts';
 import { inOrder } from '../vault/guard.ts';
 import type { VaultListener } from '../vault/guard.ts';
 import type { SpawnWorker } from '../vault/keychain/keychain-process.ts';
-import { assemble, clock, openRecords } from './assembly.ts';
+import { assemble, openRecords } from './assembly.ts';
 import { Approvals } from './methods/approvals.ts';
 import { ClientProcesses } from './clients/client-processes.ts';
 import type { Records } from './assembly.ts';
@@ -33,6 +35,7 @@ import { Shutdown } from './shutdown.ts';
 import type { DaemonFetch, ProxyFor } from './system/fetch.ts';
 import { checkFiles, openHome, prepareFolders } from './home/home.ts';
 import type { Home } from './home/home.ts';
+import { machineClock } from './system/machine-clock.ts';
 import { fault } from './system/fault.ts';
 import { openGates } from './gates.ts';
 import type { Gates } from './gates.ts';
@@ -58,6 +61,9 @@ import { Subscribers } from './clients/subscribers.ts';
 import { takeLock } from './home/single-instance.ts';
 import { version } from './system/version.ts';
 import { endsRefusal, widens } from './clients/widening.ts';
+
+/** The process has one clock, which notes from its start on what time does. */
+const clock = machineClock();
 
 export interface DaemonOptions {
   readonly paths: HomePaths;
@@ -189,6 +195,9 @@ type PartsOf = Pick<Built, 'options' | 'opened' | 'secrets' | 'records' | 'net' 
 function partsOf({ options, opened, secrets, records, net, subscribers, gates }: PartsOf): BrokerParts {
   const { openBrowser, log } = options;
   return assemble({
+    clock,
+    cache: new TokenCache(),
+    loopback: new Loopback(),
     settings: opened.book.current,
     vault: secrets.vault,
     net,

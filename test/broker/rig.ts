@@ -12,28 +12,18 @@ import { onTestFinished } from 'vitest';
 import { HomeAuthority } from '../../src/store/authority.ts';
 import type { AuthorityParts } from '../../src/store/authority.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
-import { AuthorizationServers } from '../../src/broker/tokens/authorization-servers.ts';
 import { Broker } from '../../src/broker/broker.ts';
 import type { LoginRequest } from '../../src/broker/broker.ts';
-import { Grants } from '../../src/broker/records/grant.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
-import { Interactions } from '../../src/broker/questions/interaction.ts';
 import type { Interaction, Question } from '../../src/broker/questions/interaction.ts';
-import { Leases } from '../../src/broker/consent/lease.ts';
-import { LocalClients } from '../../src/broker/records/local-client.ts';
 import { anyPort } from '../../src/broker/loopback/port-listener.ts';
 import { Loopback } from '../../src/broker/loopback/loopback.ts';
-import { OverrideBook } from '../../src/broker/records/override.ts';
 import type { BrokerParts } from '../../src/broker/parts.ts';
-import { Permissions } from '../../src/broker/records/permission.ts';
-import { ServerRests } from '../../src/broker/refusals/server-rests.ts';
-import { Refresher } from '../../src/broker/tokens/refresher.ts';
-import { Registrations } from '../../src/broker/records/registrations.ts';
 import { TokenCache } from '../../src/broker/tokens/token-cache.ts';
 import type { Token, TokenRequest } from '../../src/broker/questions/token-request.ts';
-import { recordsOf } from '../../src/daemon/assembly.ts';
+import { assemble, recordsOf } from '../../src/daemon/assembly.ts';
+import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 import type { Fetch, Http } from '../../src/oauth/base/http.ts';
-import { ServerClocks } from '../../src/oauth/base/server-clock.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 import type { TestWorld } from '../support/world.ts';
 import { HandClock } from './hand-clock.ts';
@@ -142,7 +132,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
   const person: Person = { account: 'alice', deny: false, isThere: true };
   const visits: Promise<unknown>[] = [];
   const changes = new EventTarget();
-  const parts = await assemble({
+  const parts = await partsOn({
     folder,
     clock,
     vault,
@@ -244,7 +234,7 @@ function noting(body: Body, onEnd: () => void): Body {
   );
 }
 
-interface Assembly {
+interface Stage {
   readonly folder: string;
   readonly clock: HandClock;
   readonly vault: WatchedVault;
@@ -254,52 +244,40 @@ interface Assembly {
   readonly openBrowser: (url: string) => Promise<void>;
 }
 
-async function assemble(input: Assembly): Promise<BrokerParts> {
-  const { folder, clock } = input;
-  const vault = input.options.front?.(input.vault, clock) ?? input.vault;
-  const now = (): number => clock.now();
-  const wall = (): number => clock.wall();
-  const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion, deadline } = input.options;
-  const urlPolicy = { allowInsecureLoopback };
-  const http: Http = {
-    fetch: input.fetch,
-    now,
-    wall,
-    serverClocks: new ServerClocks(),
-    secretForms: new Map(),
-    ...urlPolicy,
-    ...(protocolVersion ? { protocolVersion } : {}),
-    ...(deadline ? { deadline } : {}),
-  };
-  const network = (): Http => http;
+async function partsOn(stage: Stage): Promise<BrokerParts> {
+  const { folder, clock, options } = stage;
+  const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion, deadline } = options;
   const authority = testAuthority(folder);
-  const files = recordsOf(folder, authority);
-  for (const records of Object.values(files)) await records.load();
-  const overrides = new OverrideBook(files.overrides);
-  const grants = new Grants(files.grants, () => undefined);
-  const registrations = new Registrations(files.registrations, vault);
-  const servers = new AuthorizationServers({ network, overrides });
-  const cache = new TokenCache(() => 0);
-  const audit = new AuditFile(path.join(folder, 'audit.jsonl'), wall);
-  const shared = { network, clock, overrides, vault, grants, registrations, servers, cache, audit };
-  const refresher = new Refresher(shared);
-  authority.beside(() => refresher.secrets.open());
-  await authority.verify();
-  return {
-    ...shared,
-    urlPolicy,
-    clientMetadataUrl,
-    rests: new ServerRests(now),
-    refresher,
-    interactions: new Interactions(wall, input.changed),
+  const records = recordsOf(folder, authority);
+  for (const store of Object.values(records)) await store.load();
+  const parts = assemble({
+    clock,
+    settings: {
+      ...defaultSettings,
+      insecureLoopback: allowInsecureLoopback,
+      clientMetadataUrl,
+      ...(protocolVersion
+        ? { protocolVersionHeader: protocolVersion.header, protocolVersion: protocolVersion.value }
+        : {}),
+    },
+    vault: options.front?.(stage.vault, clock) ?? stage.vault,
+    net: { fetchFor: () => stage.fetch },
+    ...(deadline ? { deadline } : {}),
+    cache: new TokenCache(() => 0),
     // Rigs of other test files run at the same time.
     loopback: new Loopback({ fixedPort: anyPort() }),
-    clients: new LocalClients(files.clients),
-    permissions: new Permissions(files.permissions),
-    leases: new Leases(),
-    isDesk: input.options.isDesk ?? false,
-    openBrowser: input.openBrowser,
-  };
+    records,
+    audit: new AuditFile(path.join(folder, 'audit.jsonl'), () => clock.wall()),
+    openBrowser: stage.openBrowser,
+    isDesk: options.isDesk ?? false,
+    log: () => undefined,
+    settled: async () => undefined,
+    questionsChanged: stage.changed,
+    grantsChanged: () => undefined,
+  });
+  authority.beside(() => parts.refresher.secrets.open());
+  await authority.verify();
+  return parts;
 }
 
 function only<T>(items: readonly T[]): T {

@@ -1,11 +1,17 @@
 /** What the broker's parts share. */
 import { expect, it } from 'vitest';
 import { networkOf } from '../../src/daemon/assembly.ts';
+import { HandClock } from '../broker/hand-clock.ts';
 import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 
 it('the requests for all endpoints share the clocks of servers and the forms of secrets that they take', () => {
   const net = { fetchFor: () => () => Promise.reject(new Error('nothing is sent here')) };
-  const network = networkOf({ net, overrides: { isPrivate: () => false }, settings: defaultSettings });
+  const network = networkOf({
+    clock: new HandClock(),
+    net,
+    overrides: { isPrivate: () => false },
+    settings: defaultSettings,
+  });
   const [first, later, other] = ['a', 'a', 'b'].map((name) => network(`https://${name}.example/mcp`));
   expect(first?.secretForms).toBeInstanceOf(Map);
   for (const one of [later, other]) {
