@@ -4,11 +4,13 @@
  * Invariant: needs no key, since who is in this process has the vault already; gets no token, since a
  * window has no use for one.
  */
+import type { Broker } from '../broker/broker.ts';
 import { KeyturnError } from '../base/errors.ts';
 import { methods } from '../ipc/protocol/methods.ts';
 import type { MethodName } from '../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../ipc/server/server.ts';
 import { ownerId } from '../ipc/wire/handshake-messages.ts';
+import { endsRefusal, widens } from './clients/widening.ts';
 import type { EndParams, PermissionParams } from './clients/widening.ts';
 
 /** The methods that an owner may call; those of local clients hand out tokens. */
@@ -29,16 +31,15 @@ export interface InProcessOwner {
   close(): void;
 }
 
+export interface OwnerParts extends Pick<InProcessOwner, 'release'> {
+  readonly broker: Broker;
+  readonly dispatch: ServerDeps['dispatch'];
+  readonly verifyRecords: () => Promise<void>;
+}
+
 /** `heard` gets the names of the notifications. */
 export function inProcessOwner(
-  {
-    dispatch,
-    release,
-    ...judging
-  }: { readonly dispatch: ServerDeps['dispatch'] } & Pick<
-    InProcessOwner,
-    'widens' | 'endsRefusal' | 'release'
-  >,
+  { broker, dispatch, verifyRecords, release }: OwnerParts,
   heard: (method: string) => void,
 ): InProcessOwner {
   const over = new AbortController();
@@ -63,7 +64,14 @@ export function inProcessOwner(
       if ((methods[method].who as 'any' | 'owner' | 'client') === 'client') throw noTokensHere(method);
       return dispatch(caller, method, params);
     },
-    ...judging,
+    widens: async (params) => {
+      await verifyRecords();
+      return widens(broker, params);
+    },
+    endsRefusal: async (params) => {
+      await verifyRecords();
+      return endsRefusal(broker, params);
+    },
     release,
     close: () => over.abort(closed()),
   };

@@ -10,7 +10,7 @@ import type { Records } from './assembly.ts';
 import type { WriteLog } from './system/log.ts';
 import { storesOf } from './status.ts';
 
-/** The index of a strange home is left as it is: it belongs to another vault. */
+/** In a mismatched home the index is left as it is: it belongs to another vault. */
 export async function startRecords(
   records: Records,
   parts: BrokerParts,

@@ -43,7 +43,7 @@ export interface HomeCheckParts {
   /** A vault of this home was opened before this start, as far as its files tell. */
   readonly isOpened: boolean;
   /** Why nothing is served, where the files don't belong together. */
-  readonly strange: KeyturnError | undefined;
+  readonly mismatch: KeyturnError | undefined;
   /** Asks the person on one card; calls `answered`, then writes the answer into the audit log. Never rejects. */
   readonly ask: (different: readonly Difference[], answered: () => void) => Promise<SettingsVerdict>;
   /** From now on no copy counts that somebody made of what confers authority. */
@@ -66,7 +66,7 @@ export interface HomeState {
 
 export class HomeCheck {
   readonly #parts: HomeCheckParts;
-  #strange: KeyturnError | undefined;
+  #mismatch: KeyturnError | undefined;
   #item: HomeItem | undefined;
   /** What the person answered before the vault was opened. */
   #early: Confirmed | 'no' | undefined;
@@ -79,7 +79,7 @@ export class HomeCheck {
 
   constructor(parts: HomeCheckParts) {
     this.#parts = parts;
-    this.#strange = parts.strange;
+    this.#mismatch = parts.mismatch;
   }
 
   /**
@@ -88,7 +88,7 @@ export class HomeCheck {
    */
   begin(): void {
     const { home, vault, isDesk } = this.#parts;
-    if (this.#strange || !isDesk || !(home.isNew || vault.kind === 'memory')) return;
+    if (this.#mismatch || !isDesk || !(home.isNew || vault.kind === 'memory')) return;
     this.#different = this.#differencesFrom(nothingConfirmed);
     if (this.#different.length > 0) this.#askOnce();
   }
@@ -103,7 +103,7 @@ export class HomeCheck {
 
   /** Throws why nothing is served, where the home is a strange one as far as it is known. */
   refuseMismatch(): void {
-    if (this.#strange) throw this.#strange;
+    if (this.#mismatch) throw this.#mismatch;
   }
 
   /** Before anything goes to the network or to a browser. Throws as `verify`, and `consent_pending`. */
@@ -142,7 +142,7 @@ export class HomeCheck {
   get state(): HomeState {
     const { vault } = this.#parts;
     const common = { desk: this.#deskState(), differing: this.#different, isWaiting: this.#isWaiting };
-    if (this.#strange) return { ...common, state: 'strange', why: this.#strange.message };
+    if (this.#mismatch) return { ...common, state: 'strange', why: this.#mismatch.message };
     if (vault.kind === 'memory') return { ...common, state: 'passing' };
     return { ...common, state: this.#item ? 'checked' : 'unchecked' };
   }
@@ -202,9 +202,9 @@ export class HomeCheck {
     }
     const found = await readHomeItem(vault);
     if (found && found.homeId !== home.homeId) {
-      this.#strange = otherHome();
+      this.#mismatch = otherHome();
       changed();
-      throw this.#strange;
+      throw this.#mismatch;
     }
     const item = found ?? { version: 1, homeId: home.homeId, desk: 'none' };
     if (isDesk) await this.#learnAtDesk(item);

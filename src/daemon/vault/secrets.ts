@@ -27,7 +27,7 @@ export interface SecretsOptions {
   readonly now: () => number;
   readonly log: (line: string) => void;
   /** Waits for a vault that answers; there is one once the broker is put together. */
-  readonly queue: () => VaultListener | undefined;
+  readonly listener: () => VaultListener | undefined;
 }
 
 export interface Secrets {
@@ -43,7 +43,7 @@ export interface Secrets {
 
 /** A vault that a passphrase opens begins locked. */
 export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
-  const { home, settings, env, spawnWorker = forkWorker, now, log, queue } = options;
+  const { home, settings, env, spawnWorker = forkWorker, now, log, listener } = options;
   const watch = new VaultWatch(now);
   const bus = new SessionBus(env);
   const lockable = openVault(settings.vault, {
@@ -55,9 +55,9 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
   const guard = new VaultGuard(lockable.vault, watch, {
     answered() {
       trail.seal();
-      queue()?.answered();
+      listener()?.answered();
     },
-    failed: () => queue()?.failed(),
+    failed: () => listener()?.failed(),
   });
   if (lockable.hasPassphrase) await guard.shut({ isNew: await isNew(lockable, watch) });
   const master = new Master(guard, home);

@@ -1,0 +1,50 @@
+/**
+ * The socket of a running broker: which keys prove a program, and what is logged of connections.
+ *
+ * Invariant: while the vault is locked no program is paired, since no key could be made for it.
+ */
+import { prepareSocket } from '../ipc/wire/endpoint.ts';
+import { startServer } from '../ipc/server/server.ts';
+import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server/server.ts';
+import { deskCapability, versionCapability } from '../ipc/wire/capabilities.ts';
+import { clock } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
+import type { Level } from './system/log.ts';
+import { version } from './system/version.ts';
+
+export interface Listening {
+  readonly socket: string;
+  readonly server: BrokerServer;
+}
+
+/** Throws `broker_running`, `socket_unsafe`. */
+export async function listen(
+  { options, opened, keys, vaultLock }: Runtime,
+  dispatch: ServerDeps['dispatch'],
+): Promise<Listening> {
+  const { homeId, paths } = opened.home;
+  const socket = prepareSocket(paths, options.env);
+  const server = await startServer({
+    path: socket,
+    homeId,
+    capabilities: [...versionCapability(version), ...(options.desk ? [deskCapability] : [])],
+    keyFor: (clientId) => keys.keyFor(clientId),
+    pair: async (request) => {
+      vaultLock.refuseIfLocked();
+      return keys.pair(request);
+    },
+    confirmPaired: (clientId) => keys.confirm(clientId),
+    dispatch,
+    now: () => clock.now(),
+    log: (event) => options.log.write(JSON.stringify(event), eventLevels[event.event]),
+  });
+  return { socket, server };
+}
+
+/** Connections come and go all day: only those that fail are worth a line that is always written. */
+const eventLevels: Readonly<Record<ServerEvent['event'], Level>> = {
+  authenticated: 'debug',
+  closed: 'debug',
+  refused: 'warn',
+  unusual: 'warn',
+};

@@ -1,0 +1,23 @@
+/** What a host gives the daemon: where the home is, and what the host does in its own way. */
+import type { HomePaths } from '../base/paths.ts';
+import type { SpawnWorker } from '../vault/keychain/keychain-process.ts';
+import type { ProxyFor } from './system/fetch.ts';
+import type { Log } from './system/log.ts';
+
+export interface DaemonOptions {
+  readonly paths: HomePaths;
+  readonly env: NodeJS.ProcessEnv;
+  /** Started by the CLI rather than by the user: recorded settings win over the environment. */
+  readonly autoStarted: boolean;
+  /** Opens a URL for the person; gets the settings' browser command. */
+  readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
+  /** Starts the keychain's process, with this environment; with Node unless given. */
+  readonly spawnWorker?: SpawnWorker;
+  /** A person sits at this host: a command of the owner's that widens access waits for that person's yes in a window. */
+  readonly desk?: true;
+  /** The system's proxy for a URL, where the settings name none. */
+  readonly proxyFor?: ProxyFor;
+  readonly log: Log;
+  /** Shields the host's process before a secret is read; answers what could not be done (shield.ts). */
+  readonly shield: () => Promise<readonly string[]>;
+}

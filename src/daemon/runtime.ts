@@ -1,0 +1,155 @@
+/**
+ * Everything that runs in a broker of one home, built in order and started by nobody yet.
+ *
+ * Invariants: nothing here opens the vault. Its first use verifies the home before anything else, then the files that
+ * confer authority, and then the grants.
+ */
+import type { Authority } from '../store/authority.ts';
+import { Broker } from '../broker/broker.ts';
+import type { BrokerParts } from '../broker/parts.ts';
+import { Loopback } from '../broker/loopback/loopback.ts';
+import { RevocationQueue } from '../broker/revocation/revocation-queue.ts';
+import { IndexSweep } from '../broker/tokens/index-sweep.ts';
+import { TokenCache } from '../broker/tokens/token-cache.ts';
+import { Upkeep } from '../broker/tokens/upkeep.ts';
+import { inOrder } from '../vault/guard.ts';
+import type { VaultListener } from '../vault/guard.ts';
+import { assemble, openRecords } from './assembly.ts';
+import type { Records } from './assembly.ts';
+import { Subscribers } from './clients/subscribers.ts';
+import { openGates } from './gates.ts';
+import type { Gates } from './gates.ts';
+import type { OpenedHome } from './opened-home.ts';
+import type { DaemonOptions } from './options.ts';
+import type { HomeCheck } from './settings/home-check.ts';
+import { startRecords } from './start-records.ts';
+import type { DaemonFetch } from './system/fetch.ts';
+import { machineClock } from './system/machine-clock.ts';
+import { Keys } from './vault/keys.ts';
+import { openSecrets } from './vault/secrets.ts';
+import type { Secrets } from './vault/secrets.ts';
+import { VaultLock } from './vault/vault-lock.ts';
+
+/** The process has one clock, which notes from its start on what time does. */
+export const clock = machineClock();
+
+export interface Runtime {
+  readonly options: DaemonOptions;
+  readonly opened: OpenedHome;
+  readonly secrets: Secrets;
+  readonly records: Records;
+  readonly authority: Authority;
+  readonly homeCheck: HomeCheck;
+  readonly net: DaemonFetch;
+  readonly broker: Broker;
+  readonly vaultLock: VaultLock;
+  /** The keys by which programs prove who they are. */
+  readonly keys: Keys;
+  /** Connections that are told when a list changes. */
+  readonly subscribers: Subscribers;
+  /** Works in the background. */
+  readonly revocations: RevocationQueue;
+  readonly sweep: IndexSweep;
+  readonly upkeep: Upkeep;
+  /** Aborted when the broker stops. */
+  readonly stopping: AbortController;
+}
+
+/** Throws `file_unreadable`. */
+export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): Promise<Runtime> {
+  const { env, log, spawnWorker, proxyFor } = options;
+  const { home, book, mismatch } = opened;
+  const settings = book.current;
+  const isDesk = options.desk === true;
+  log.level = settings.logLevel;
+
+  // The vault needs its listener, and the network its broker, only once a request uses them.
+  let listener: VaultListener | undefined;
+  let parts: BrokerParts | undefined;
+  const secrets = await openSecrets({
+    home,
+    settings,
+    env,
+    spawnWorker,
+    now: () => clock.wall(),
+    log: log.write,
+    listener: () => listener,
+  });
+  const { vault, master } = secrets;
+  const { records, authority } = openRecords({ home, vault, master, log: log.write });
+  const subscribers = new Subscribers();
+  const statusChanged = (): void => subscribers.tell('status.changed');
+  const stopping = new AbortController();
+  const { homeCheck, net, gates } = openGates({
+    ...opened,
+    secrets,
+    isDesk,
+    proxyFor,
+    changed: statusChanged,
+    log: log.write,
+    renewAuthority: () => authority.renew(),
+    parts: () => parts,
+    over: stopping.signal,
+  });
+  // First: in a home that may be another vault's, nothing else is verified.
+  authority.beside(() => homeCheck.verify());
+  authority.afterwards((renew) => homeCheck.mark(renew));
+
+  const assembled = partsOf({ options, opened, secrets, records, net, subscribers }, gates);
+  parts = assembled;
+  authority.beside(() => assembled.refresher.secrets.open());
+  await startRecords(records, parts, { log: log.write, isMismatched: mismatch !== undefined });
+
+  const background = backgroundOf(parts);
+  listener = inOrder(
+    { answered: () => verifySoon(authority), failed: () => undefined },
+    background.sweep,
+    background.revocations,
+  );
+  const vaultLock = new VaultLock({
+    secrets,
+    broker: parts,
+    settings,
+    changed: statusChanged,
+    log: log.write,
+  });
+  book.whenKnown(() => vaultLock.settingsKnown());
+  homeCheck.begin();
+  const broker = new Broker(parts);
+  const keys = new Keys({ home, master, ...parts });
+  const before = { options, opened, secrets, records, authority, net, subscribers, stopping };
+  return { ...before, ...background, homeCheck, broker, vaultLock, keys };
+}
+
+function backgroundOf(parts: BrokerParts): Pick<Runtime, 'revocations' | 'sweep' | 'upkeep'> {
+  return { revocations: new RevocationQueue(parts), sweep: new IndexSweep(parts), upkeep: new Upkeep(parts) };
+}
+
+type BuiltBefore = Pick<Runtime, 'options' | 'opened' | 'secrets' | 'records' | 'net' | 'subscribers'>;
+
+function partsOf(
+  { options, opened, secrets, records, net, subscribers }: BuiltBefore,
+  gates: Gates['gates'],
+): BrokerParts {
+  return assemble({
+    clock,
+    settings: opened.book.current,
+    vault: secrets.vault,
+    net,
+    cache: new TokenCache(),
+    loopback: new Loopback(),
+    records,
+    audit: secrets.trail.file,
+    openBrowser: options.openBrowser,
+    isDesk: options.desk === true,
+    log: (text) => options.log.write(text, 'warn'),
+    ...gates,
+    questionsChanged: () => subscribers.tell('interaction.changed'),
+    grantsChanged: () => subscribers.tell('grant.changed'),
+  });
+}
+
+/** The vault answered somebody. Each request that needs what it says verifies again, and gets the error. */
+function verifySoon(authority: Authority): void {
+  void authority.verify().catch(() => undefined);
+}
