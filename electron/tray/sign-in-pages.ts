@@ -103,7 +103,7 @@ export class SignInPages {
     if (!isSafe) {
       throw new KeyturnError('insecure_url', 'The sign-in page is not an https address.', {
         rule: 'the browser opens only https, and http on this machine',
-        hint: 'Tell whoever runs the server.',
+        hint: 'Tell the operator of the server.',
       });
     }
     await this.#parts.open(url);

@@ -106,7 +106,7 @@ export function stepUpExhausted(endpoint: string): KeyturnError {
 export function tokensRefused(endpoint: string, pause: number): KeyturnError {
   return new KeyturnError('token_refused', `${endpoint} refused several tokens that should have been good.`, {
     rule: 'After 3 refused tokens within 10 minutes no further one is fetched for a while',
-    hint: `Ask whoever runs the server. The pause ends by itself; it also ends with: keyturn login ${shellWord(endpoint)}`,
+    hint: `Ask the operator of the server. The pause ends by itself; it also ends with: keyturn login ${shellWord(endpoint)}`,
     retryAfter: Math.ceil(pause / 1000),
   });
 }
@@ -239,7 +239,7 @@ export function pageWithdrawn(endpoint: string, retryAfter: number): KeyturnErro
 export function uselessSignIn(endpoint: string): KeyturnError {
   return new KeyturnError('token_invalid', `The sign-in for ${endpoint} gave a token that is already over.`, {
     rule: 'One sign-in page for one request',
-    hint: 'Check the clock of this machine. If it is right, tell whoever runs the authorization server.',
+    hint: 'Check the clock of this machine. If it is right, tell the operator of the authorization server.',
   });
 }
 

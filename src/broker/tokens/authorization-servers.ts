@@ -131,7 +131,7 @@ function noMetadata(issuer: string): RuleRefusal {
     `${quoted(issuer)} publishes no authorization server metadata.`,
     {
       rule: 'RFC 8414 §3, OpenID Connect Discovery 1.0 §4. Default endpoints serve on the protected server’s own origin only',
-      hint: 'Whoever runs the protected server has to name an issuer with metadata.',
+      hint: 'The operator of the protected server has to name an issuer with metadata.',
     },
   );
 }

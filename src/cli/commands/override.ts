@@ -30,7 +30,7 @@ export const command = defineCommand(
       'private-address':
         "this host belongs to your own network: its name may have an address that isn't public, and servers may lead to it",
     },
-    notes: ['Each of the first four breaks a MUST: ask whoever runs the server to mend it.'],
+    notes: ['Each of the first four breaks a MUST: ask the operator of the server to mend it.'],
     examples: [
       'keyturn override https://login.example/tenant issuer-mismatch on',
       'keyturn override tools.intern.example private-address on',

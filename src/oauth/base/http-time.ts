@@ -1,8 +1,8 @@
 /**
- * Times in HTTP headers: when to come back, and how long an answer may be kept.
+ * Times in HTTP headers: when to ask again, and how long a response may be kept.
  *
- * Invariant: what a server writes is measured by the server's own clock (its Date header), so that a
- * clock an hour off changes no duration; and every duration is bounded.
+ * Invariant: a server's times are measured by its own clock (its Date header), so that a clock that is an hour
+ * wrong changes no duration. Every duration is bounded.
  */
 
 /** What is read of an answer's headers. */
@@ -10,16 +10,16 @@ export interface HttpHeaders {
   get(name: string): string | null;
 }
 
-/** A day, in seconds: a server that asks for more shouldn't be able to switch itself off for good. */
+/** A day, in seconds: no server can keep itself from being asked for longer. */
 const maxRetryAfter = 24 * 60 * 60;
 
-/** A day, in ms: an endpoint that moved, or a key that was taken away, is noticed a day later at worst. */
+/** A day, in ms: we notice at the latest after a day that an endpoint moved or a key was withdrawn. */
 const maxFreshness = 24 * 60 * 60 * 1000;
 
 /** An hour, in ms, where the server says nothing: metadata changes rarely, and a sign-in asks anew. */
 const defaultFreshness = 60 * 60 * 1000;
 
-/** Milliseconds since the epoch. RFC 9110 §5.6.7 dates start with a day's name: Date.parse alone would take "-5" for a year. */
+/** Milliseconds since the epoch. RFC 9110 §5.6.7: a date starts with the name of a day. Without this check, Date.parse takes "-5" for a year. */
 export function httpDate(value: string | null): number | undefined {
   const time = /^[A-Za-z]{3}/.test(value?.trim() ?? '') ? Date.parse(value ?? '') : Number.NaN;
   return Number.isNaN(time) ? undefined : time;

@@ -1,6 +1,5 @@
 /**
- * The one door from the client role to the network: bounded in size and time, redirects never
- * followed by fetch itself.
+ * All requests of the OAuth client go through this file. Size and time are bounded; fetch follows no redirect.
  *
  * Invariant: every request goes to a URL that `requireSecureUrl` accepts, at most `maxBytes` of
  * an answer are read, and a failed connection becomes `Unreachable` without the library's error,
@@ -21,7 +20,7 @@ export interface FetchInit {
   readonly signal: AbortSignal;
 }
 
-/** What is read of a response; undici's and the platform's `Response` both fit. */
+/** The parts of a response that are read here; undici's and the platform's `Response` both fit. */
 export interface FetchResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
@@ -37,9 +36,9 @@ export interface Http {
   now(): number;
   /** Milliseconds since the epoch by the wall clock: for what is kept, and for dates that servers write. */
   wall(): number;
-  /** Learns how the servers' clocks go; absent: they all count as right. */
+  /** Gets the time of each server's clock; absent: every clock counts as right. */
   readonly serverClocks?: ServerClocks;
-  /** By issuer and client id, the form of a client secret that was taken (secret-form.ts); absent: none is remembered. */
+  /** By issuer and client id, the form of a client secret that was taken (secret-form.ts); absent: nothing is remembered. */
   readonly secretForms?: Map<string, string>;
   /** True: http is accepted for loopback hosts. */
   readonly allowInsecureLoopback: boolean;
@@ -98,7 +97,7 @@ export async function sendForHead(
   reason: UnreachableReason,
 ): Promise<Omit<HttpReply, 'text'>> {
   const response = await open(http, outgoing, reason);
-  // The answer's head is all we came for; a body that fails to close changes nothing about it.
+  // Only the head of the response is needed; an error while its body closes doesn't matter.
   await response.body?.cancel().catch(() => undefined);
   return { status: response.status, headers: response.headers };
 }
@@ -147,7 +146,7 @@ export function isTransient(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
 }
 
-/** Answers of something between the server and us, which got none itself. */
+/** A gateway sends these when it got no response from the server. */
 const gatewayErrors: readonly number[] = [502, 504];
 
 /**
@@ -207,17 +206,17 @@ function asUnreachable(error: unknown, outgoing: HttpRequest, reason: Unreachabl
 const certificateFaults: readonly (readonly [RegExp, string])[] = [
   [
     /ALTNAME|HOSTNAME_MISMATCH/,
-    'Its certificate is for another name. Check the address; if it is right, whoever runs the server has to mend the certificate.',
+    'Its certificate is for another name. Check the address; if it is right, the operator of the server has to correct the certificate.',
   ],
   [
     /^CERT_HAS_EXPIRED$/,
-    'Its certificate has expired. Check the clock of this machine; if it is right, whoever runs the server has to renew the certificate.',
+    'Its certificate has expired. Check the clock of this machine; if it is right, the operator of the server has to renew the certificate.',
   ],
   [
     /^CERT_NOT_YET_VALID$/,
-    'Its certificate is not valid yet. Check the clock of this machine; if it is right, tell whoever runs the server.',
+    'Its certificate is not valid yet. Check the clock of this machine; if it is right, tell the operator of the server.',
   ],
-  [/^CERT_REVOKED$/, 'Its certificate was revoked. Do not go on; tell whoever runs the server.'],
+  [/^CERT_REVOKED$/, 'Its certificate was revoked. Do not go on; tell the operator of the server.'],
   [
     /SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CERT_UNTRUSTED/,
     'Its certificate comes from an authority that is not trusted here. If the authority is your own: ' +
@@ -225,7 +224,7 @@ const certificateFaults: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /CERT|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/,
-    'Its certificate can not be used. Tell whoever runs the server.',
+    'Its certificate can not be used. Tell the operator of the server.',
   ],
 ];
 

@@ -1,7 +1,7 @@
 /**
  * A JSON object in a text that a server wrote.
  *
- * Invariant: never throws; whatever is no object is undefined.
+ * Invariant: never throws. Anything but an object is undefined.
  */
 import type { JsonObject } from 'openid-client';
 
@@ -9,7 +9,7 @@ import type { JsonObject } from 'openid-client';
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    // JSON.parse makes nothing but JSON values: an object of its is a JsonObject.
+    // JSON.parse returns JSON values only, so an object from it is a JsonObject.
     return isObject(value) ? (value as JsonObject) : undefined;
   } catch {
     return undefined;

@@ -1,8 +1,8 @@
 /**
- * Reading an answer of an OAuth endpoint: what it holds, in whatever form the server chose.
+ * Reads the response of an OAuth endpoint, as JSON or as a form.
  *
- * Invariants: nothing here judges. An answer becomes fields or an error code; what they mean for a
- * grant is decided where the request was made. What is shown of an error repeats no secret of the request.
+ * Invariants: a response becomes fields or an error code. The code that sent the request decides what they mean
+ * for a grant. The text of an error that is shown repeats no secret of the request.
  */
 import { quotedWithheld } from '../../base/errors.ts';
 import type { HttpReply } from './http.ts';
@@ -38,7 +38,7 @@ export function oauthError(reply: HttpReply): OAuthError | undefined {
   };
 }
 
-/** RFC 6749 §4.1.2.1: the server's own troubles. They refuse neither the person nor the client. */
+/** RFC 6749 §4.1.2.1: the server has a problem of its own; it refuses neither the person nor the client. */
 export function isTransientError({ code }: OAuthError): boolean {
   return code === 'temporarily_unavailable' || code === 'server_error';
 }
@@ -49,7 +49,7 @@ export function shownError({ code, description, secretsSent = [] }: OAuthError):
   return description === undefined ? shown(code) : `${shown(code)} (${shown(description)})`;
 }
 
-/** Words of an answer, of whatever status, for a message: without these secrets and without what looks like one. */
+/** Text of a response for a message, without these secrets and without anything that looks like one. */
 export function shownText(text: string, secrets: readonly string[]): string {
   return quotedWithheld(without(secrets, text));
 }

@@ -1,8 +1,8 @@
 /**
- * What a user may waive for one server that errs.
+ * The rules that the owner may waive for one server that breaks them.
  *
- * Invariant: each of these breaks a MUST, so each is off unless the owner set it for this server, and
- * nothing here ever switches PKCE itself off. Where one is read, a comment names the rule it breaks.
+ * Invariant: each override breaks a MUST, so it is off unless the owner set it for this server. None switches PKCE
+ * off. Where the code reads an override, a comment names the rule that it breaks.
  */
 
 export interface Overrides {

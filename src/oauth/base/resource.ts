@@ -11,9 +11,9 @@ import type { UrlPolicy } from './secure-url.ts';
 
 /** Throws invalid_resource, with what to type instead. */
 export function canonicalResource(input: string, policy: UrlPolicy): string {
-  // The URL parser would drop tabs and line breaks and turn \ into /: then what is shown is not what is used.
+  // The URL parser drops tabs and line breaks and turns \ into /, so the URL shown would differ from the one used.
   if (/[\s\\\p{Cc}]/u.test(input)) throw invalid(input, 'it has a space, a backslash or a control character');
-  // RFC 8707 §2: an absolute URI. `https:host` is something else that the parser would repair.
+  // RFC 8707 §2: an absolute URI. The parser would repair `https:host`, which is none.
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(input)) throw invalid(input, 'it has no scheme');
   const url = URL.parse(input);
   if (url === null) throw invalid(input, 'it is not a URL');
@@ -28,7 +28,7 @@ export function canonicalResource(input: string, policy: UrlPolicy): string {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
-/** What was typed, as it is asked: the slash at its end stays. For what `canonicalResource` took. */
+/** The URL as the person typed it, with a slash at its end if it has one; for input that `canonicalResource` accepted. */
 export function asTyped(input: string): string {
   return new URL(input).href;
 }
@@ -59,7 +59,7 @@ export function resourceCovers(resource: string, endpoint: string): boolean {
   const outer = URL.parse(resource);
   const inner = URL.parse(endpoint);
   if (outer === null || inner === null) return false;
-  // An opaque origin is "null": two of those are not the same place.
+  // An opaque origin is "null", and two of them are not the same origin.
   if (outer.origin === 'null' || outer.origin !== inner.origin) return false;
   const prefix = outer.pathname.replace(/\/+$/, '');
   const path = inner.pathname.replace(/\/+$/, '');

@@ -22,15 +22,15 @@ export function parseScope(text: string): string[] {
   return tokens;
 }
 
-/** As `parseScope` for text from a server: what is no scope-token is left out instead of refused. */
+/** Like `parseScope`, for text from a server: leaves out what is no scope-token, and throws nothing. */
 export function readScope(text: string): string[] {
   return split(text).filter((token) => scopeToken.test(token));
 }
 
 /**
- * As `readScope`, for what was granted. Some servers, GitHub's for one, write commas where spaces belong. A comma may also be
- * part of a scope's name (RFC 6749 §3.3): it counts as that where one of the scopes `asked` for has one. A list of
- * other scopes that were asked for is no such name: an older version took it for one, and asked for it again.
+ * Like `readScope`, for the scopes that a server granted. Some servers, such as GitHub, write commas instead of spaces. A comma
+ * may also be part of a scope's name (RFC 6749 §3.3): it counts as that if a scope in `asked` has one. An older version
+ * took such a list for one name and asked for it again, so a list of other scopes in `asked` doesn't count as a name.
  */
 export function readGranted(text: string, asked: readonly string[]): string[] {
   const hasCommas = asked.some((token) => token.includes(',') && !isWithin(token.split(','), asked));
@@ -63,7 +63,7 @@ export function isWithin(part: readonly string[], whole: readonly string[]): boo
  */
 const offlineAccess = 'offline_access';
 
-/** The scopes that give whoever holds the token a right. */
+/** The scopes that give a right to the holder of the token. */
 export function withoutOfflineAccess(scope: readonly string[]): string[] {
   return scope.filter((token) => token !== offlineAccess);
 }
@@ -79,8 +79,8 @@ export const openidScopes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Spec, Step-up: the union of what was asked for before and what is needed now. `notGranted` is left out of it: what was asked
- * for before, a mistyped scope say, and, as far as the answer tells, was not granted.
+ * Spec, Step-up: the scopes requested before and the scopes needed now. It leaves out `notGranted`: scopes that were
+ * requested before and that the server didn't grant, such as a mistyped one.
  */
 export function stepUpScope(
   {
@@ -122,7 +122,7 @@ export interface ScopeSources {
 
 /**
  * The scopes of a sign-in; never empty. Undefined means: leave the parameter out. For a step-up `requested`
- * is the union of what was asked before and what is needed now: the challenge alone would lose the rest.
+ * is the union of the scopes requested before and needed now: the challenge may name only the new ones.
  */
 export function selectScope(sources: ScopeSources): string[] | undefined {
   const base = baseScope(sources);

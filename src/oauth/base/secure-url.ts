@@ -1,5 +1,5 @@
 /**
- * Which URLs this program speaks to, and which may reach the browser.
+ * Which URLs Keyturn sends requests to, and which it opens in the browser.
  *
  * Invariant: only https passes, and http for a loopback host where the caller allows it; so no
  * `javascript:`, `data:` or `file:` URL that a server names is ever fetched or opened.

@@ -1,9 +1,9 @@
 /**
- * What the servers' own clocks show, from the `Date` header of their answers.
+ * The clocks of the servers, as the `Date` headers of their responses show them.
  *
  * Invariant: an absolute time that a server writes or judges (`exp`, `nbf`, `iat`, the end of a
- * client secret) is compared with that server's clock, so that neither its wrong clock nor ours ends
- * anything. What was learned follows steady time: setting the clock of this machine changes nothing.
+ * client secret) is compared with that server's clock, so that a wrong
+ * clock on either side ends nothing. The difference is kept in steady time: setting this machine's clock changes nothing.
  */
 import { httpDate } from './http-time.ts';
 import type { HttpHeaders } from './http-time.ts';
@@ -18,14 +18,14 @@ export interface ServerTimes {
   readonly serverClocks?: ServerClocks;
 }
 
-/** Milliseconds. A Date header is cut to the second and travels a while: less is no skew. */
+/** Milliseconds. A Date header has no fractions of a second and takes time to arrive: a smaller difference is no skew. */
 const minSkew = 5000;
 
 export class ServerClocks {
   /** By origin, milliseconds that the server's clock is ahead of steady time. */
   readonly #ahead = new Map<string, number>();
 
-  /** An answer whose head came at `now` (steady). One that lay in a cache on its way tells nothing. */
+  /** `now` (steady): when the head of the response came. A response from a cache doesn't show the server's clock. */
   note(url: string, headers: HttpHeaders, now: number): void {
     const date = httpDate(headers.get('date'));
     const age = Number(headers.get('age') ?? 0);
@@ -33,13 +33,13 @@ export class ServerClocks {
     if (date !== undefined && age === 0) this.#ahead.set(originOf(url), date - now);
   }
 
-  /** Milliseconds that the clock at this URL is ahead of steady time; undefined where it never said. */
+  /** Milliseconds that the clock at this URL is ahead of steady time; undefined if no response showed it. */
   ahead(url: string): number | undefined {
     return this.#ahead.get(originOf(url));
   }
 }
 
-/** Where a server's clock is read: the token endpoint, which issues and judges; else the issuer's own origin. */
+/** The URLs whose clock counts: the token endpoint, which issues and checks; else the issuer. */
 export interface ServerUrls {
   readonly issuer: string;
   readonly tokenEndpoint?: string;
@@ -50,7 +50,7 @@ export function serverTime(times: ServerTimes, places: ServerUrls): number {
   return times.wall() + clockSkew(times, places);
 }
 
-/** Milliseconds that the server's clock is ahead of ours; 0 where nothing is known of it. */
+/** Milliseconds that the server's clock is ahead of ours; 0 if it is not known. */
 export function clockSkew(times: ServerTimes, { issuer, tokenEndpoint = issuer }: ServerUrls): number {
   const clocks = times.serverClocks;
   const ahead = clocks?.ahead(tokenEndpoint) ?? clocks?.ahead(issuer);

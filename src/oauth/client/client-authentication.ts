@@ -1,8 +1,8 @@
 /**
- * How a client proves at the token endpoint who it is: nothing, a secret, or a signed assertion.
+ * Client authentication at the token endpoint: none, a secret, or a signed assertion.
  *
- * Invariant: a secret goes into the one request it is meant for; a private key never leaves this
- * process, and no error repeats a piece of either.
+ * Invariant: a secret is in the one request that needs it. A private key never leaves this process. No error
+ * repeats any part of either.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -44,7 +44,7 @@ export function clientAuthentication(client: OAuthClient): ClientAuth {
 
 const addedWhenSent: ClientAuth = () => undefined;
 
-/** RFC 6749 §2.3.1: a server takes Basic; but where only the other way is offered, an assumption gives way. */
+/** RFC 6749 §2.3.1: every server accepts Basic. If the method was only assumed and the server offers the other one, that one is used. */
 export function authMethod(client: OAuthClient): ClientIdentity['tokenEndpointAuthMethod'] {
   const { tokenEndpointAuthMethod: method, isAuthMethodAssumed } = client.registration;
   const offered = offeredAuthMethods(client);

@@ -2,15 +2,15 @@
  * Our client ID metadata document: the URL that is our client_id, and the document to host there
  * (draft-ietf-oauth-client-id-metadata-document).
  *
- * Invariant: the URL is the client_id byte for byte, and is refused if servers could read it in two
- * ways; the document states nothing that isn't also in the requests.
+ * Invariant: the URL is the client_id byte for byte; a URL that servers could read in two ways is refused. The
+ * document states nothing that isn't also in the requests.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import type { Registration } from './registration.ts';
 import { isLoopbackHost, requireSecureUrl } from '../base/secure-url.ts';
 
-/** What is hosted at the URL, as JSON with the type application/json. */
+/** The document at the URL, with the type application/json. */
 export interface ClientMetadataDocument {
   readonly client_id: string;
   readonly client_name: string;
@@ -42,7 +42,7 @@ export function registrationFromMetadataUrl(
 
 /**
  * `url` if it can be a client_id, unchanged. https only, also where http is allowed for loopback
- * hosts: the authorization server fetches it from where it stands. A query is accepted, though
+ * hosts: the authorization server fetches it from another machine. A query is accepted, though
  * discouraged. Throws invalid_request.
  */
 export function requireClientMetadataUrl(url: string): string {
@@ -51,7 +51,7 @@ export function requireClientMetadataUrl(url: string): string {
   if (parsed.username !== '' || parsed.password !== '') throw unfit(url, 'it carries a name or a password');
   if (url.includes('#')) throw unfit(url, 'it has a fragment');
   if (parsed.pathname === '/') throw unfit(url, 'it has no path');
-  // What URL parsers rewrite (dot segments, uppercase hosts, a default port) two servers may compare differently.
+  // Parsers rewrite dot segments, uppercase hosts and default ports, so two servers could compare such a URL differently.
   if (parsed.href !== url) throw unfit(url, 'it is not in the form that URL parsers give it');
   return url;
 }
@@ -70,7 +70,7 @@ export function clientMetadataDocument(
     redirect_uris: redirectUris.map(requireRedirectUri),
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
-    // A program on a desk keeps no secret that others don't have.
+    // A native app can't keep a secret from other programs of the user.
     token_endpoint_auth_method: 'none',
     application_type: 'native',
   };

@@ -1,5 +1,5 @@
 /**
- * Keyturn as a client of one authorization server, in the OAuth library's terms.
+ * Configures the OAuth library as a client of one authorization server.
  *
  * Invariant: every authenticated request is built by the library, sent by `send` (bounded, no
  * redirects, secure URLs only), and judged by the caller's `processReply` before the library sees an
@@ -24,14 +24,14 @@ import { serverTime } from '../base/server-clock.ts';
 export type { OAuthClient } from './client-authentication.ts';
 
 /**
- * 30 s. Longer than for metadata: a refresh that we give up may have rotated the token at the server
- * already, so patience is cheaper than the new sign-in.
+ * 30 s. Longer than for metadata: a refresh that we give up may already have rotated the token at the server, and
+ * then the person has to sign in again.
  */
 const requestTimeout = 30_000;
 
 /**
  * 65 minutes, in seconds: a clock an hour off (a wrong time zone, summer time) is the common mistake.
- * An ID token comes straight from the token endpoint and bound to this request, so its age decides little.
+ * An ID token comes directly from the token endpoint and belongs to this request, so its age matters little.
  */
 const idTokenTolerance = 65 * 60;
 
@@ -56,7 +56,7 @@ function bareConfiguration(client: OAuthClient, http: Http): Configuration {
   const { server, registration } = client;
   requireRegistrationIssuer(registration, server);
   const config = new Configuration(
-    // The checked values last, over the document as it came.
+    // The checked values come last and replace those of the document.
     {
       ...server.metadata,
       issuer: server.issuer,
@@ -75,7 +75,7 @@ function bareConfiguration(client: OAuthClient, http: Http): Configuration {
     },
     clientAuthentication(client),
   );
-  // Only lifts the library's check; `requireSecureUrl` has seen every URL and admits loopback hosts alone.
+  // This switches off the library's check only: `requireSecureUrl` checks every URL and accepts http for loopback hosts only.
   if (http.allowInsecureLoopback) allowInsecureRequests(config);
   return config;
 }
@@ -113,8 +113,8 @@ function sendThroughOurHttp(
 }
 
 /**
- * What the library threw, as an error of ours. Our own refusals come back wrapped by it; of its own
- * only the code is kept, since its causes hold whole answers.
+ * The library's error as a KeyturnError. The library wraps our own refusals. Of its own errors only the code is
+ * kept, because their causes hold whole responses.
  */
 export function libraryRefusal(error: unknown, server: Pick<TokenServer, 'issuer'>): KeyturnError {
   if (error instanceof KeyturnError) return error;
@@ -127,12 +127,12 @@ export function libraryRefusal(error: unknown, server: Pick<TokenServer, 'issuer
     `The answer of ${quoted(server.issuer)} breaks a rule: ${quoted(code)}.`,
     {
       rule: 'OpenID Connect Core §3.1.3.7 (ID token validation)',
-      hint: 'The authorization server is set up wrongly. Tell whoever runs it.',
+      hint: 'The authorization server is set up wrongly. Tell its operator.',
     },
   );
 }
 
-/** What is wrong with an ID token whose claim the library refused. */
+/** Why the library refused an ID token, by claim. */
 const claimFaults = {
   iss: 'it names another issuer',
   aud: 'it is for another client',
@@ -146,7 +146,7 @@ const claimFaults = {
 
 const timeClaims: readonly string[] = ['exp', 'iat', 'nbf', 'auth_time'];
 
-/** As the library nests it. Of its causes only the name of the claim is read: the rest holds the answer. */
+/** The library's nesting. Only the name of the claim is read: the rest of the causes holds the response. */
 const failedClaim = z.object({
   cause: z.object({
     cause: z.object({ claim: z.enum(['iss', 'aud', 'azp', 'nonce', 'exp', 'iat', 'nbf', 'auth_time']) }),
@@ -160,8 +160,8 @@ function wrongClaim({ issuer }: Pick<TokenServer, 'issuer'>, claim: keyof typeof
     {
       rule: 'OpenID Connect Core §3.1.3.7 (ID token validation)',
       hint: timeClaims.includes(claim)
-        ? 'Check the clock of this machine. If it is right, tell whoever runs the authorization server.'
-        : 'The authorization server is set up wrongly. Tell whoever runs it. A sign-in without the scope "openid" has no ID token.',
+        ? 'Check the clock of this machine. If it is right, tell the operator of the authorization server.'
+        : 'The authorization server is set up wrongly. Tell its operator. A sign-in without the scope "openid" has no ID token.',
     },
   );
 }

@@ -77,12 +77,12 @@ const clientInformationSchema = z.object({
 type ClientInformation = z.infer<typeof clientInformationSchema>;
 
 export interface DynamicRegistration {
-  /** Taken one by one while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
+  /** Tried one after another while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
   readonly redirectUris: Iterable<string> | AsyncIterable<string>;
   readonly clientName: string;
-  /** What the client may ask for one day: some servers grant a client nothing beyond what it registered. */
+  /** All scopes that the client may ever request: some servers grant only scopes that the client registered. */
   readonly scope?: readonly string[];
-  /** A client without them is of no use: it would take the place of a better one. */
+  /** True: a client without these scopes is useless, and would replace a better one. */
   readonly needsScope?: boolean;
   /** The person signs in on another device. */
   readonly isDevice?: boolean;
@@ -135,19 +135,19 @@ interface RegistrationAttempt extends Pick<ClientMetadata, 'grantTypes' | 'scope
   readonly reply: HttpReply;
 }
 
-/** Once for all that is wanted; while that is refused, once more for less, and at last for what a sign-in can't do without. */
+/** Asks for everything first; if the server refuses it, for less; at last for what a sign-in needs at least. */
 async function registerWithFallbacks(
   server: AuthorizationServer,
   endpoint: string,
   { isDevice = false, needsScope = false, ...request }: SingleRedirectRegistration,
   http: Http,
 ): Promise<RegistrationAttempt> {
-  // Strict servers let a client use no grant that it did not register, and some refuse one that asks for more.
+  // Strict servers allow only grants that the client registered; others refuse a client that registers more.
   const needed = ['authorization_code', ...(isDevice ? [deviceGrant] : [])];
   const withRefresh = [...needed, 'refresh_token'];
   const { scope: _refused, ...unscoped } = request;
   const tries: ClientMetadata[] = [{ ...request, grantTypes: withRefresh }];
-  // A scope that the server doesn't know must not cost the refresh token.
+  // An unknown scope must not lead to a client without refresh tokens.
   if (!needsScope && request.scope?.length) tries.push({ ...unscoped, grantTypes: withRefresh });
   const last = { ...(needsScope ? request : unscoped), grantTypes: needed };
   for (const wanted of tries) {
@@ -178,13 +178,13 @@ function registrationBody(
     grant_types: grantTypes,
     response_types: ['code'],
     token_endpoint_auth_method: preferredAuthMethod(server),
-    // Without it a server assumes "web", which has no loopback redirects.
+    // The default is "web", which allows no loopback redirects.
     application_type: 'native',
     ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
   });
 }
 
-/** "none" unless the server lists methods and leaves it out: a program on a desk keeps no secret well. */
+/** "none", unless the server lists methods without it: a native app keeps no secret well. */
 function preferredAuthMethod(server: AuthorizationServer): (typeof authMethods)[number] {
   const offered = server.tokenEndpointAuthMethods ?? ['none'];
   return authMethods.find((method) => offered.includes(method)) ?? 'none';
@@ -235,7 +235,7 @@ function processRegistration(
   };
 }
 
-/** The server's word counts. Silent, with a secret: RFC 7591 §2 makes it client_secret_basic. */
+/** The method that the server states. If it states none and gives a secret: client_secret_basic (RFC 7591 §2). */
 function authMethodOf(
   server: AuthorizationServer,
   answer: ClientInformation,
@@ -250,9 +250,9 @@ function authMethodOf(
 }
 
 /**
- * RFC 7591 §3.2.1: the server may change what was asked. Ours if it stands there, also without its port; else one
- * of the same path on a loopback host, since the path tells which issuer an answer is for (RFC 9700 §4.4.2). Its port
- * is the one that we hold, or none: no server chooses where we listen.
+ * RFC 7591 §3.2.1: the server may change the redirect URIs. Ours counts if it is among them, also without its port; else one
+ * with the same path on a loopback host, because the path shows which issuer a response is from (RFC 9700 §4.4.2). Its
+ * port must be ours, or absent: a server doesn't choose where we listen.
  */
 function redirectOf(server: AuthorizationServer, redirectUri: string, answer: ClientInformation): string {
   const { redirect_uris: answered } = answer;
@@ -277,7 +277,7 @@ function redirectOf(server: AuthorizationServer, redirectUri: string, answer: Cl
   return url.href;
 }
 
-/** Words of an answer that also holds secrets. */
+/** Text of a response that also holds secrets. */
 function shown(
   text: string,
   { client_secret: secret, registration_access_token: token }: ClientInformation,
@@ -288,13 +288,13 @@ function shown(
   );
 }
 
-/** RFC 7591 §3.2.2: something else than the redirect URI, such as a grant or a scope. */
+/** RFC 7591 §3.2.2: the server refuses something other than the redirect URI, such as a grant or a scope. */
 function refusesMetadata(error: OAuthError | undefined): boolean {
   const codes = ['invalid_client_metadata', 'invalid_scope', 'unsupported_grant_type'];
   return error !== undefined && codes.includes(error.code) && !refusesRedirect(error);
 }
 
-/** RFC 7591 §3.2.2; some servers use the general code and say in words what they mean. */
+/** RFC 7591 §3.2.2; some servers use the general code and name the redirect URI in the description. */
 function refusesRedirect(error: OAuthError | undefined): boolean {
   if (error?.code === 'invalid_redirect_uri') return true;
   return error?.code === 'invalid_client_metadata' && /redirect/i.test(error.description ?? '');
@@ -303,7 +303,7 @@ function refusesRedirect(error: OAuthError | undefined): boolean {
 function describe(reply: HttpReply | undefined, error: OAuthError | undefined): string {
   if (error !== undefined) return shownError(error);
   const status = reply?.status ?? 0;
-  // RFC 9700 §4.12 in spirit: what was meant for one endpoint isn't carried to another.
+  // Compare RFC 9700 §4.12: a request for one endpoint isn't sent to another.
   return status >= 300 && status < 400 ? 'it redirects, which is not followed' : `status ${status}`;
 }
 
@@ -373,7 +373,7 @@ function isExpired(registration: Registration, now: number): boolean {
   return registration.secretExpiresAt !== undefined && registration.secretExpiresAt <= now;
 }
 
-/** Credentials belong to an issuer: they are never shown to another. */
+/** Credentials belong to one issuer and are never sent to another. */
 export function requireRegistrationIssuer(
   registration: Pick<Registration, 'issuer' | 'clientId'>,
   server: Pick<AuthorizationServer, 'issuer'>,

@@ -1,9 +1,8 @@
 /**
- * The secrets of a request: how that of a `client_secret_basic` client stands in it, and which texts no message may repeat.
+ * The secrets of a request: how the secret of a `client_secret_basic` client is encoded, and which texts no message repeats.
  *
- * Invariants: one form in one request. A second form is tried only after an `invalid_client`, once, and
- * only one that differs from what was refused; it goes to the same endpoint. A parameter counts as a secret unless it
- * is known to be none.
+ * Invariants: a request has one form of the secret. A second form is tried once, only after `invalid_client`, only if it
+ * differs, and at the same endpoint. Every parameter counts as a secret unless it is listed as public.
  */
 import type { OAuthClient } from './client-authentication.ts';
 import { authMethod, offeredAuthMethods, requireSecret } from './client-authentication.ts';
@@ -23,7 +22,7 @@ export interface SecretForm {
   add(request: RequestContent): RequestContent;
 }
 
-/** The form to send, and the one to try where the server refuses it; empty for every other method. */
+/** The form to send, and the form to try if the server refuses it; empty for every other method. */
 export function secretForms(client: OAuthClient, http: Pick<Http, 'secretForms'>): readonly SecretForm[] {
   if (authMethod(client) !== 'client_secret_basic') return [];
   const usual = basic(client, 'basic');
@@ -33,8 +32,8 @@ export function secretForms(client: OAuthClient, http: Pick<Http, 'secretForms'>
 }
 
 /**
- * In memory alone: it says nothing about where a secret goes, and a server that was mended is noticed by the
- * next start. Forgetting it costs one refused request.
+ * Kept in memory only. It doesn't decide where a secret goes, and after a restart a corrected server gets the usual
+ * form again. Forgetting it costs one refused request.
  */
 export function rememberForm(
   client: OAuthClient,
@@ -53,8 +52,8 @@ export function isClientUnrecognised(reply: HttpReply): boolean {
 }
 
 /**
- * True where the answer to the second form says something about the request itself. A server that takes no such form
- * at all may answer `invalid_request` or nothing that can be read: then its first answer counts.
+ * True if the response to the second form is about the request itself. A server that doesn't know the form may send
+ * `invalid_request` or something unreadable; then its first response counts.
  */
 export function isAboutRequest(reply: HttpReply): boolean {
   if (isSuccess(reply.status) || isTransient(reply.status)) return true;
@@ -84,7 +83,7 @@ const escapings: Readonly<Record<Escaping, (text: string) => string>> = {
   escaped: formEncoded,
 };
 
-/** What the server may have read wrongly comes first; else the body, where the server offers that. */
+/** Another encoding if that makes a difference; else the request body, if the server offers that. */
 function otherForm(client: OAuthClient): SecretForm | undefined {
   const usual = credentials(client, 'basic');
   // RFC 7617 §2: the first colon ends the id.

@@ -1,9 +1,8 @@
 /**
  * What an authorization server says about itself (RFC 8414, OpenID Connect Discovery 1.0).
  *
- * Invariant: an `AuthorizationServer` exists only for metadata whose issuer is the one that was
- * asked for, whose endpoints are secure, and which offers PKCE with S256; the two exceptions are
- * overrides that its owner set (overrides.ts).
+ * Invariant: an `AuthorizationServer` is made only of metadata that states the expected issuer, has secure
+ * endpoints, and offers PKCE with S256. The two exceptions are overrides that the owner set (overrides.ts).
  */
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
@@ -162,7 +161,7 @@ export function requireExpectedIssuer(
     `The metadata of ${quoted(identifier)} states another issuer: ${shown}.`,
     {
       rule: 'RFC 8414 §3.3',
-      hint: `The server is set up wrongly, or somebody else answers in its place. Tell whoever runs it. If you trust it all the same: keyturn override ${shellWord(identifier)} issuer-mismatch on`,
+      hint: `The server is set up wrongly, or somebody else answers in its place. Tell its operator. If you trust it all the same: keyturn override ${shellWord(identifier)} issuer-mismatch on`,
     },
   );
 }
@@ -203,10 +202,10 @@ function pkceUnsupported(
   issuer: string,
   document: { readonly code_challenge_methods_supported?: unknown },
 ): RuleRefusal {
-  // An issuer is a stranger's text: what a shell would read as its own stands in no command that somebody copies.
+  // An issuer comes from outside, and people copy this command: it must hold nothing that a shell interprets.
   const named = /^[\w.:/~%-]+$/.test(issuer) ? issuer : 'ISSUER';
   const command = `keyturn override ${shellWord(named)} no-pkce-metadata on, then: keyturn login RESOURCE`;
-  // The override is for silence; a list without S256 has no way past it.
+  // The override is for metadata that says nothing. A list without S256 can't be waived.
   const waiver =
     document.code_challenge_methods_supported === undefined
       ? ` If they say that it does support S256: ${command}`
@@ -216,7 +215,7 @@ function pkceUnsupported(
     `${quoted(issuer)} doesn't say that it supports PKCE with S256.`,
     {
       rule: 'OAuth 2.1 §4.1.1, RFC 8414 §2 (code_challenge_methods_supported)',
-      hint: `Whoever runs the authorization server has to switch PKCE on and list S256 in its metadata.${waiver}`,
+      hint: `The operator of the authorization server has to switch PKCE on and list S256 in its metadata.${waiver}`,
     },
   );
 }
@@ -254,7 +253,7 @@ function malformed(issuer: string, problem: string, rule: string): RuleRefusal {
   const message = `The metadata of the authorization server ${quoted(issuer)} can't be used: ${problem}.`;
   return new RuleRefusal('metadata_invalid', message, {
     rule,
-    hint: 'The server is set up wrongly. Tell whoever runs it.',
+    hint: 'The server is set up wrongly. Tell its operator.',
   });
 }
 

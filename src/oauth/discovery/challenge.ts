@@ -1,9 +1,9 @@
 /**
  * WWW-Authenticate: what a protected server says when it refuses (RFC 9110 §11.6.1, RFC 6750 §3).
  *
- * Invariant: the header is a stranger's text. Reading never throws and takes linear time. What is well
- * formed counts as it stands. Of a header that isn't, what has a plain meaning is read too; and where it
- * names metadata that can't be read, the challenge says so: it never looks as if it named none.
+ * Invariant: the header comes from outside. Reading it never throws and takes linear time. A well-formed challenge
+ * is read by the grammar. In a malformed header the parts with a clear meaning are read too. If a header names
+ * metadata in a form that can't be read, the challenge says so; it never looks like one that names no metadata.
  */
 import { readScope } from '../base/scope.ts';
 
@@ -18,14 +18,14 @@ export interface Challenge {
 export interface BearerChallenge {
   /** URL of the protected resource metadata as the server wrote it: unchecked (RFC 9728 §5.1). */
   readonly resourceMetadata?: string;
-  /** The header names metadata, and where it is can't be read. */
+  /** The header names metadata, but its URL can't be read. */
   readonly isUnreadable?: true;
   readonly scope?: readonly string[];
   readonly error?: string;
   readonly errorDescription?: string;
 }
 
-/** 16 KiB, what common servers allow for all headers together; a longer one is ignored whole, not cut. */
+/** 16 KiB, as much as common servers allow for all headers together; a longer header is ignored, not cut. */
 const maxHeaderLength = 16 * 1024;
 
 const tokenPattern = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/y;
@@ -139,7 +139,7 @@ function take(cursor: Cursor, pattern: RegExp): string | undefined {
   return match[1] ?? match[0];
 }
 
-/** What stands between the parts of a broken header: servers write semicolons, or leave the comma out. */
+/** Between the parts of a malformed header: some servers write semicolons, or no comma. */
 const separatorPattern = /[ \t,;]+/y;
 /** A parameter of a broken header: a value without quotes may be a URL. */
 const loosePattern =
@@ -149,7 +149,7 @@ const wordPattern = /([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?=[ \t,;]|$)/y;
 /** The schemes of IANA's registry that servers offer beside Bearer, which may stand without a comma before them. */
 const knownSchemes = new Set(['basic', 'bearer', 'digest', 'dpop', 'gnap', 'negotiate', 'ntlm', 'oauth']);
 
-/** The challenges of a broken header, as far as their meaning is plain. */
+/** The challenges of a malformed header whose meaning is clear. */
 function readLoosely(cursor: Cursor): OpenChallenge[] {
   /** A value without quotes, after which another word makes its end doubtful. */
   let bare: string | undefined;
@@ -183,7 +183,7 @@ function takeParameter(cursor: Cursor): LooseParameter | undefined {
   const [, name, quotedText, bareText] = loosePattern.exec(cursor.text) ?? [];
   if (name === undefined) return undefined;
   cursor.at = loosePattern.lastIndex;
-  // Single quotes are no quotes (RFC 9110 §5.6.4), but what they mean is plain.
+  // RFC 9110 §5.6.4 knows no single quotes, but their meaning is clear.
   const text = unescaped(quotedText) ?? bareText?.replace(/^'(.*)'$/, '$1') ?? '';
   return { name, text, isBare: quotedText === undefined };
 }
@@ -203,7 +203,7 @@ function skipPiece(cursor: Cursor): void {
   }
 }
 
-/** True where the header names metadata, quoted-strings aside; or where the name itself stands in quotes. */
+/** True if the header names metadata outside of a quoted-string, or has the name itself in quotes. */
 function namesMetadata(header: string): boolean {
   if (/(?:^|[ \t,;{])"resource_metadata"[ \t]*[=:]/i.test(header)) return true;
   const cursor: Cursor = { text: header, at: 0, challenges: [], isBroken: true };
@@ -218,7 +218,7 @@ function namesMetadata(header: string): boolean {
   return /resource_metadata/i.test(outside);
 }
 
-/** The Bearer challenge of a header: the first that names metadata, else the first; and what others add to it. */
+/** The Bearer challenge of a header: the first that names metadata, else the first, with the parameters that only others have. */
 export function bearerChallenge(header: string): BearerChallenge | undefined {
   const strict = readStrictly(header);
   const found = strict.isBroken
@@ -240,7 +240,7 @@ export function bearerChallenge(header: string): BearerChallenge | undefined {
   };
 }
 
-/** What the challenge that names metadata says comes first; what it lacks is taken from the others, in their order. */
+/** The parameters of the challenge that names metadata come first; missing ones come from the others, in order. */
 function merged(challenges: readonly OpenChallenge[]): ReadonlyMap<string, string> {
   const naming = challenges.filter(({ parameters }) => parameters.has('resource_metadata'));
   const all = new Map<string, string>();

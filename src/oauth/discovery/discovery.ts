@@ -1,9 +1,8 @@
 /**
  * The first step with a protected server: does it want authorization, and by which revision.
  *
- * Invariant: a server counts as one of the earlier revision only if it demands authorization and says
- * at every location that it has no protected resource metadata, or has a page for people there; a broken or unreachable document
- * never leads there.
+ * Invariant: a server is treated as one of the earlier revision only if it asks for authorization and if every
+ * location of protected resource metadata is absent or a web page. A malformed or unreachable document is an error.
  */
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import { authorizationBaseUrl } from './earlier-revision.ts';

@@ -2,8 +2,8 @@
  * Protected servers of the earlier revision, which publish no protected resource metadata (spec,
  * Versioning 3): their authorization server is at their own origin.
  *
- * Invariant: the default endpoints are used only if every metadata location says that there is
- * nothing, or has a page for people. Metadata that is broken, unclear or out of reach is an error, never a reason for defaults.
+ * Invariant: the default endpoints are used only if every metadata location is absent or a web page. Metadata that
+ * is malformed, unclear or unreachable is an error.
  */
 import { authorizationServerLocations, processAuthorizationServer } from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
@@ -36,7 +36,7 @@ export async function discoverEarlierRevision(
   const headers = versionHeader(http);
   const found = await firstMetadata(locations, http, 'authorization_server_unreachable', headers);
   if (found === undefined) return defaultServer({ issuer: base, base }, http.now());
-  // Nobody told us the issuer as a string, so both spellings of the origin are the one we asked.
+  // We know the origin, not the issuer as a string, so both spellings of the origin are right.
   const expected = { identifier: base, issuers: [base, `${base}/`] };
   return processAuthorizationServer(expected, found, http, overrides);
 }

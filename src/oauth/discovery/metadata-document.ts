@@ -1,9 +1,9 @@
 /**
  * Fetching a JSON document that a server publishes about itself, within bounds.
  *
- * Invariant: "absent" (the server says there is none), "page" (a page for people stands there), "unclear" (it says something
- * else) and "invalid" (something is there that breaks a rule) are different answers, and an unreachable server
- * is none of them. Only "absent" or "page" everywhere lets a caller go on without the document.
+ * Invariant: four results differ: "absent" (the server says there is none), "page" (a web page is there), "unclear"
+ * (another status), "invalid" (a document that breaks a rule). An unreachable server is an error. A caller may go on
+ * without the document only if every location is "absent" or "page".
  */
 import type { JsonObject } from 'openid-client';
 import { parseJsonObject } from '../base/json-object.ts';
@@ -20,8 +20,8 @@ export type MetadataAnswer =
   | FoundDocument
   | {
       /**
-       * `page`: a success that is no JSON and isn't called JSON. Servers of web applications answer so at every path that they
-       * don't know. `unclear`: a 4xx that doesn't say that there is nothing.
+       * `page`: a success that is not JSON and not called JSON: web applications answer so at every unknown path.
+       * `unclear`: a 4xx that doesn't mean that there is no document.
        */
       readonly kind: 'absent' | 'page' | 'unclear';
       readonly status: number;
@@ -29,14 +29,14 @@ export type MetadataAnswer =
 
 export interface FoundDocument {
   readonly kind: 'found';
-  /** Where it was, after redirects. */
+  /** Its URL after redirects. */
   readonly url: string;
   readonly json: JsonObject;
   /** Milliseconds since the epoch: until when its HTTP headers let it be kept, a day at most. */
   readonly freshUntil: number;
 }
 
-/** What servers answer where there is no document: 404, and 401 or 403 from those that guard everything. */
+/** The statuses for no document: 404; and 401 or 403 from servers that protect every path. */
 const absentStatuses: readonly number[] = [401, 403, 404];
 
 /** 10 s for the document and all its redirects, the design's bound. */
@@ -48,7 +48,7 @@ const maxRedirects = 3;
 /** 16 levels: the documents of RFC 8414, RFC 9728 and OpenID Connect need three; extensions may nest. */
 const maxNesting = 16;
 
-/** A list of texts. Entries that are none are left out: one malformed entry doesn't spoil a document. */
+/** A list of texts. Other entries are left out, so that one malformed entry doesn't make the document invalid. */
 export const textList = z
   .array(z.unknown())
   .transform((entries) =>
@@ -126,7 +126,7 @@ function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-/** Same origin only: a document about one server is never taken from another. */
+/** Same origin only: no server may publish metadata of another one. */
 function redirectTarget(from: URL, reply: HttpReply, http: Http): URL {
   const target = URL.parse(reply.headers.get('location') ?? '', from.href);
   if (target === null) throw invalid(from, 'redirects to nowhere');
@@ -135,7 +135,7 @@ function redirectTarget(from: URL, reply: HttpReply, http: Http): URL {
   return requireSecureUrl(target.href, 'the metadata document', http);
 }
 
-/** What begins as JSON is a document, though a server may call it otherwise: then it is refused by name. */
+/** Text that begins like JSON counts as a document whatever its type; a wrong type is then refused with its name. */
 function isPage(reply: HttpReply): boolean {
   return !isJsonType(typeOf(reply)) && !/^\s*[[{]/.test(reply.text ?? '');
 }
@@ -182,7 +182,7 @@ function invalid(url: URL, problem: string): RuleRefusal {
     `The metadata document ${quoted(url.origin + url.pathname)} ${problem}.`,
     {
       rule: 'RFC 8414 §3.2, RFC 9728 §3.2',
-      hint: 'The server has to publish it as a JSON object of its own. Tell whoever runs the server.',
+      hint: 'The server has to publish it as a JSON object of its own. Tell the operator of the server.',
     },
   );
 }

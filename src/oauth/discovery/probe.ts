@@ -1,7 +1,7 @@
 /**
- * Asking a protected server without a token, to see what it answers.
+ * Asks a protected server without a token, to read its challenge.
  *
- * Invariant: nothing that is sent has an effect at the server or carries a credential, and no body is read.
+ * Invariant: no request has an effect at the server or carries a credential, and no body is read.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { bearerChallenge } from './challenge.ts';
@@ -25,15 +25,15 @@ export function demandsAuthorization(status: number): boolean {
 /** 10 s, as for metadata: only the head of an answer is waited for. */
 const probeTimeout = 10_000;
 
-/** What either transport of the protocol may answer with; a server may refuse a request that takes less. */
+/** The types of both transports; a server may refuse a request that accepts fewer. */
 const accept = 'application/json, text/event-stream';
 
-/** What servers answer that know no GET here, before they think of authorization. */
+/** Statuses of servers that check the method before the authorization, and know no GET here. */
 const unknownMethod: readonly number[] = [400, 404, 405, 406, 415, 501];
 
 /**
- * Unauthenticated requests, to see the server's challenge. GET first: it changes nothing. Where GET is
- * not known, or open to all, a `ping` is POSTed, which has no effect either. Redirects are followed within
+ * Sends unauthenticated requests to see the server's challenge. GET first: it changes nothing. If the server knows no
+ * GET, or serves it to everybody, a `ping` follows by POST, which has no effect either. Redirects are followed within
  * the origin, as a slash at the end may be what the server wants. Throws Unreachable.
  */
 export async function probe(endpoint: string, http: Http): Promise<Probe> {
@@ -54,8 +54,8 @@ export async function probe(endpoint: string, http: Http): Promise<Probe> {
 }
 
 /**
- * As `probe`, at the endpoint as it was typed; and where that asks for no authorization, at the spelling with the other
- * end. One canonical URI stands for both, so whoever names the endpoint by that may lack a slash that the server wants.
+ * Like `probe`, at the endpoint as the person typed it. If that asks for no authorization, it tries again with the slash
+ * at its end added or removed: the canonical URI is the same for both, and the server may want the other one.
  */
 export async function probeEitherSpelling(
   typed: string,
@@ -68,7 +68,7 @@ export async function probeEitherSpelling(
     const second = { at: other, ...(await probe(other, http)) };
     return demandsAuthorization(second.status) ? second : first;
   } catch (error) {
-    // The typed one has answered.
+    // The endpoint as it was typed did answer.
     if (error instanceof KeyturnError) return first;
     throw error;
   }
@@ -101,7 +101,7 @@ async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
     if (target === undefined) break;
     [url, head] = [target, await headOf({ ...request, url: target, signal }, http)];
   }
-  // What another place answers without a demand (a page for people, say) is about that place.
+  // Another path that asks for no authorization (a web page, say) tells nothing about the endpoint.
   const counts = demandsAuthorization(head.status) || isSamePlace(url, request.url);
   return counts ? { status: head.status, ...challengeOf(head) } : { status: first.status };
 }
@@ -124,13 +124,13 @@ function redirectTarget({ url, method }: ProbeRequest, { status, headers }: Head
   return target?.origin === new URL(url).origin ? target.href : undefined;
 }
 
-/** But for a slash at its end, and what follows a "?". */
+/** Compares without the slash at the end and without the query. */
 function isSamePlace(one: string, other: string): boolean {
   const [a, b] = [one, other].map((url) => new URL(url).pathname.replace(/\/+$/, ''));
   return a === b;
 }
 
-/** Versioning 3: 403 may carry the challenge too. With another status it is about something else. */
+/** Versioning 3: 403 may carry the challenge too. With another status the header is ignored. */
 function challengeOf(reply: Head): { challenge?: BearerChallenge } {
   if (!demandsAuthorization(reply.status)) return {};
   const challenge = bearerChallenge(reply.headers.get('www-authenticate') ?? '');

@@ -1,8 +1,8 @@
 /**
  * What a protected server says about itself in its metadata (RFC 9728).
  *
- * Invariant: metadata is used only if its `resource` names the server that was asked, so that one
- * server can't have tokens for another fetched in its name.
+ * Invariant: metadata is used only if its `resource` names the server that was asked, so that one server can't
+ * make us fetch tokens for another.
  */
 import { z } from 'zod';
 
@@ -76,19 +76,19 @@ async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
     `The protected server's challenge names its metadata at ${quoted(withoutQuery(url))}, but ${what} (status ${answer.status}).`,
     {
       rule: 'RFC 9728 §5.1',
-      hint: 'The server names the wrong document. Tell whoever runs it.',
+      hint: 'The server names the wrong document. Tell its operator.',
     },
   );
 }
 
-/** What names metadata is never taken for a server that has none. */
+/** A challenge that names metadata never counts as one that names none. */
 function unreadable(endpoint: string): RuleRefusal {
   return new RuleRefusal(
     'metadata_invalid',
     `The challenge of ${quoted(withoutQuery(endpoint))} names its metadata in a form that can't be read.`,
     {
       rule: 'RFC 9728 §5.1, RFC 9110 §11.6.1',
-      hint: 'The server has to write resource_metadata="URL", with quotes and commas. Tell whoever runs it.',
+      hint: 'The server has to write resource_metadata="URL", with quotes and commas. Tell its operator.',
     },
   );
 }
@@ -112,7 +112,7 @@ function processProtectedResource(
   };
 }
 
-/** RFC 8707 §2: no fragment; and no name before the host that hides where it leads. */
+/** RFC 8707 §2: no fragment. No user name before the host either, which would hide the real host. */
 function isUsable(resource: string, endpoint: string): boolean {
   const url = URL.parse(resource);
   if (url === null || resource.includes('#') || url.username !== '' || url.password !== '') return false;
@@ -125,7 +125,7 @@ function mismatch(endpoint: string, resource: string): RuleRefusal {
     `The metadata of ${quoted(endpoint)} is about another resource, ${quoted(resource)}.`,
     {
       rule: 'RFC 9728 §3.3',
-      hint: 'Check the URL that you typed. If it is right, the server is set up wrongly: tell whoever runs it.',
+      hint: 'Check the URL that you typed. If it is right, the server is set up wrongly: tell its operator.',
     },
   );
 }
@@ -137,7 +137,7 @@ function malformed(metadataUrl: string, error: z.ZodError): RuleRefusal {
     `The protected resource metadata at ${quoted(withoutQuery(metadataUrl))} is malformed: ${quoted(fields)}.`,
     {
       rule: 'RFC 9728 §2',
-      hint: 'The server has to name at least one authorization server. Tell whoever runs it.',
+      hint: 'The server has to name at least one authorization server. Tell its operator.',
     },
   );
 }

@@ -1,9 +1,9 @@
 /**
- * For whom an access token is, as far as it shows that itself.
+ * The audience of an access token, if the token shows it.
  *
- * Invariant: a JWT for another resource is refused, so that no protected server collects tokens for others
- * through us, unless the owner waived that for it. A token that names no resource is bound to none; it is
- * taken like an opaque one, and said to be unbound.
+ * Invariant: a JWT for another resource is refused, unless the owner waived that for the server. So no protected
+ * server gets tokens for others through us. A token that names no resource is accepted like an opaque one, and is
+ * reported as unbound.
  */
 import { quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
@@ -19,10 +19,10 @@ export type Audience = 'resource' | 'unbound' | 'other';
 export interface ExpectedAudience {
   readonly issuer: string;
   readonly resource: string;
-  /** What an `aud` may name that is no resource: see `nonResourceAudiences`. */
+  /** Values of `aud` that are no resource: see `nonResourceAudiences`. */
   readonly nonResourceAudiences: readonly string[];
   readonly overrides?: Overrides;
-  /** The answer is that of a sign-in, which is over when it is refused. */
+  /** True: the response belongs to a sign-in, which a refusal ends. */
   readonly isSignIn?: boolean;
 }
 
@@ -31,7 +31,7 @@ interface WithSecrets {
   readonly secrets: readonly string[];
 }
 
-/** The server itself, its userinfo endpoint and our own client stand in `aud` where a server binds tokens to no resource. */
+/** Servers that bind tokens to no resource put their issuer, their userinfo endpoint or our client id into `aud`. */
 export function nonResourceAudiences({
   server,
   registration,
@@ -53,7 +53,7 @@ export function checkAudience(
   expected: ExpectedAudience & WithSecrets,
   policy: Pick<Http, 'allowInsecureLoopback'>,
 ): Audience {
-  // RFC 7519 §4.1.3: a string or strings; whatever else stands there names nobody.
+  // RFC 7519 §4.1.3: a string or strings; anything else names no audience.
   const audiences = [aud].flat().filter((audience) => typeof audience === 'string');
   const names = (resource: string) => (audience: string) => sameResource(audience, resource, policy);
   if (audiences.some(names(expected.resource))) return 'resource';
@@ -72,12 +72,12 @@ function wrongAudience(
   { issuer, resource, overrides, secrets, isSignIn = false }: ExpectedAudience & WithSecrets,
 ): RuleRefusal {
   const trusted = `If you trust both servers: keyturn override ${shellWord(resource)} audience on`;
-  // A refresh is tried again by itself; a refused sign-in is over.
+  // A refresh is repeated by itself; a refused sign-in is not.
   const waive = isSignIn ? `${trusted}, then: keyturn login RESOURCE` : trusted;
   const hint =
     overrides?.noResource === true
       ? `The override no-resource left out the parameter that says what the token is for. Try without it: keyturn override ${shellWord(resource)} no-resource off. ${waive}`
-      : `The authorization server may ignore the resource parameter. Tell whoever runs it. ${waive}`;
+      : `The authorization server may ignore the resource parameter. Tell its operator. ${waive}`;
   return new RuleRefusal(
     'audience_mismatch',
     `${quoted(issuer)} issued a token for ${shown(others, secrets)}, not for ${quoted(resource)}.`,
@@ -92,10 +92,10 @@ function shown(audiences: readonly string[], secrets: readonly string[]): string
     .slice(0, maxShown);
 }
 
-/** 400 characters: two long audiences; the rest of a list helps nobody. */
+/** 400 characters: enough for two long audiences. */
 const maxShown = 400;
 
-/** What could be another server. Names, numbers and `urn:`s of an authorization server's own are none. */
+/** Only such an audience can be another server. Names, numbers and `urn:`s are the server's own labels. */
 function isUri(audience: string): boolean {
   return ['http:', 'https:'].includes(URL.parse(audience)?.protocol ?? '');
 }
@@ -109,7 +109,7 @@ function sameResource(
   try {
     return canonicalResource(audience, policy) === canonicalResource(resource, policy);
   } catch {
-    // Not a canonical URI at all, such as an identifier of the server's own: then only identity counts.
+    // Not a canonical URI, such as a server's own identifier: then only an equal string counts.
     return false;
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The authorization request and the answer that the browser brings back (OAuth 2.1 §4.1).
+ * The authorization request and the authorization response (OAuth 2.1 §4.1).
  *
- * Invariant: the issuer, state and verifier are recorded before the browser opens, and nothing of an
- * answer is believed or shown, not even its error, until state and issuer are known to be right.
+ * Invariant: issuer, state and verifier are recorded before the browser opens. Nothing of a response is used or
+ * shown, not even its error, before state and issuer were checked.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
@@ -34,9 +34,9 @@ export interface AuthorizationAttempt {
   readonly nonce?: string;
   /** What the owner had waived for this server when it began. */
   readonly overrides?: Overrides;
-  /** The server may have forgotten this client, or may refuse its document: `invalid_request` can mean that. */
+  /** True: the server may have forgotten this client, or may refuse its document; `invalid_request` can mean that. */
   readonly mayBeUnknown?: boolean;
-  /** Of the page; a server may refuse it. */
+  /** The `prompt` parameter; a server may refuse it. */
   readonly prompt?: string;
 }
 
@@ -83,7 +83,7 @@ export async function buildAuthorizationRequest(
 }
 
 function authorizationUrl(server: AuthorizationServer, parameters: Readonly<Record<string, string>>): string {
-  // Checked with its metadata already; looked at once more, since this one goes to the browser.
+  // It was checked with the metadata. It is checked again because this URL goes to the browser.
   const lastLook = { allowInsecureLoopback: true };
   const url = requireSecureUrl(requireAuthorizationEndpoint(server), 'the authorization endpoint', lastLook);
   requireFreeParameters(server, url, Object.keys(parameters));
@@ -109,21 +109,21 @@ function newAttempt(request: AuthorizationRequest): AuthorizationAttempt {
   };
 }
 
-/** A `prompt` that the server doesn't know explains a refusal, too. */
+/** With a `prompt`, the reason for a refusal may be the prompt. */
 function isDoubtful({ registration, isNewClient = false, prompt }: AuthorizationRequest): boolean {
   const { source } = registration;
   if (prompt !== undefined) return false;
   return source === 'metadata_document' || (source === 'dynamic' && !isNewClient);
 }
 
-/** RFC 6749 §3.1: parameters MUST NOT be included more than once, so the endpoint's own query can't set ours. */
+/** RFC 6749 §3.1: parameters MUST NOT be included more than once, so the query of the endpoint must not contain ours. */
 function requireFreeParameters(server: AuthorizationServer, url: URL, names: readonly string[]): void {
   const taken = names.find((name) => url.searchParams.has(name));
   if (taken === undefined) return;
   throw new RuleRefusal(
     'metadata_invalid',
     `The authorization endpoint of ${quoted(server.issuer)} already sets ${quoted(taken)} in its query.`,
-    { rule: 'RFC 6749 §3.1', hint: 'The server is set up wrongly. Tell whoever runs it.' },
+    { rule: 'RFC 6749 §3.1', hint: 'The server is set up wrongly. Tell its operator.' },
   );
 }
 
@@ -149,11 +149,11 @@ function sameLoopbackRedirect(registered: string, used: string): boolean {
   return one.protocol === 'http:' && one.href === other.href;
 }
 
-/** Another issuer's answer could arrive at the same redirect URI, so that an answer must name its issuer. */
+/** Another issuer uses the same redirect URI, so a response must name its issuer. */
 export interface AmbiguousIssuer {
   /** The other issuer. */
   readonly issuer: string;
-  /** How the user ends it. */
+  /** What the user can do about it. */
   readonly hint: string;
 }
 
@@ -207,7 +207,7 @@ function requireIssuer(
   if (expected && server.issuer === attempt.issuer) return;
   const problem =
     issuer === undefined ? 'It names no issuer, though this server always does' : 'It names another issuer';
-  // Nothing else of the answer is shown: it may come from an attacker's server.
+  // Nothing else of the response is shown: it may come from an attacker's server.
   throw new RuleRefusal(
     'issuer_mismatch',
     `The answer of the sign-in at ${quoted(attempt.issuer)} was refused. ${problem}.`,
@@ -218,7 +218,7 @@ function requireIssuer(
   );
 }
 
-/** RFC 9700 §4.4.2: where neither `iss` nor the redirect URI tells the issuer, the answer may be another one's. */
+/** RFC 9700 §4.4.2: if neither `iss` nor the redirect URI shows the issuer, the response may come from another one. */
 function ambiguous({ issuer }: AuthorizationAttempt, { issuer: other, hint }: AmbiguousIssuer): RuleRefusal {
   return new RuleRefusal(
     'issuer_mismatch',
@@ -227,13 +227,13 @@ function ambiguous({ issuer }: AuthorizationAttempt, { issuer: other, hint }: Am
   );
 }
 
-/** The server refuses a sign-in whose page was asked for something; without that it may go on. */
+/** The server refuses a sign-in with a `prompt`; without it the sign-in may work. */
 export class PromptRefused extends KeyturnError {}
 
-/** The server doesn't give the scopes that were asked for; with others it may. */
+/** The server refuses the requested scopes; with others the sign-in may work. */
 export class ScopeRefused extends KeyturnError {}
 
-/** OpenID Connect Core §3.1.2.6, and what servers say that don't know the parameter. */
+/** OpenID Connect Core §3.1.2.6, and the codes of servers that don't know the parameter. */
 const promptErrors: ReadonlySet<string> = new Set([
   'invalid_request',
   'server_error',
@@ -274,7 +274,7 @@ function refuseError(
   if (code === 'access_denied') {
     throw new KeyturnError('access_denied', `The sign-in was denied at ${quoted(server.issuer)}: ${shown}.`, {
       rule: 'OAuth 2.1 §4.1.2.1',
-      hint: 'Start it again and allow it there, or ask whoever runs the server for access.',
+      hint: 'Start it again and allow it there, or ask the operator of the server for access.',
     });
   }
   if (isTransientError(error)) {
@@ -313,7 +313,7 @@ const aboutClient = /client|redirect|metadata/i;
 const aboutOtherParameter =
   /scope|resource|code.?challenge|pkce|response.?type|prompt|nonce|login.?hint|\bstate\b/i;
 
-/** The server doesn't take the client. `what` it did, after its name. */
+/** The server refuses the client. `what` follows the issuer in the message. */
 export function clientRefused({ issuer }: Pick<AuthorizationServer, 'issuer'>, what: string): KeyturnError {
   return new KeyturnError('client_rejected', `${quoted(issuer)} ${what}.`, {
     rule: 'OAuth 2.1 §4.1.2.1',
@@ -326,7 +326,7 @@ function hintFor({ scope }: AuthorizationAttempt, server: AuthorizationServer, e
   const isUnnamed = code === 'invalid_scope' && scope === undefined;
   const said = isUnnamed
     ? scopeless
-    : (hints[code] ?? 'Start the sign-in again. If it fails again, tell whoever runs the server.');
+    : (hints[code] ?? 'Start the sign-in again. If it fails again, tell the operator of the server.');
   // RFC 8707 §2; some servers call the parameter an unknown one.
   if (code === 'invalid_target' || (code === 'invalid_request' && /\bresource\b/i.test(description)))
     return `${said} ${resourceHint(server, true)}`;
@@ -336,8 +336,8 @@ function hintFor({ scope }: AuthorizationAttempt, server: AuthorizationServer, e
 }
 
 /**
- * Some OpenID providers serve nobody who asks for no ID token: with an error page, or with one of several codes.
- * Undefined where the sign-in asks for one, or the server has none.
+ * Some OpenID providers refuse a sign-in without an ID token, with an error page or with one of several codes.
+ * Undefined if the sign-in asks for an ID token, or if the server has none.
  */
 export function openidHint(
   { scopesSupported = [] }: Pick<AuthorizationServer, 'scopesSupported'>,
@@ -347,13 +347,13 @@ export function openidHint(
   return 'The server may want to be asked for an ID token: sign in with --scope openid';
 }
 
-/** RFC 6749 §3.3: without the parameter the server takes a default, or fails with this error. */
+/** RFC 6749 §3.3: without the parameter the server uses a default, or fails with this error. */
 const scopeless =
   'No scopes were asked for, and the server has none of its own for that. Name some: keyturn login RESOURCE --scope "…"';
 
 const hints: Readonly<Record<string, string>> = {
   invalid_scope: 'Ask for other scopes: the server knows at least one of these not.',
-  invalid_target: "The authorization server doesn't know this protected server. Tell whoever runs them.",
+  invalid_target: "The authorization server doesn't know this protected server. Tell their operators.",
 };
 
 function requireCode(server: AuthorizationServer, answer: URLSearchParams): string {

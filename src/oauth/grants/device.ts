@@ -1,8 +1,8 @@
 /**
- * Signing in on another device (RFC 8628): start, and one step of asking whether the person is done.
+ * The device authorization grant (RFC 8628): the start, and one poll for the tokens.
  *
- * Invariant: a step either has the tokens, or says when to ask again, or ends the sign-in; a server
- * that fails for a moment never ends it. Waiting between the steps is the caller's business.
+ * Invariant: a poll returns the tokens, or says when to poll again, or ends the sign-in. A temporary failure of the
+ * server never ends it. The caller waits between polls.
  */
 import { initiateDeviceAuthorization } from 'openid-client';
 import { z } from 'zod';
@@ -37,7 +37,7 @@ export interface DeviceRequest extends OAuthClient {
 /** A sign-in that waits for the person. Holds a secret: in memory only, never logged. */
 export interface DeviceAuthorization {
   readonly deviceCode: string;
-  /** For the person alone; printable ASCII, 64 characters at most. */
+  /** Shown to the person only; printable ASCII, 64 characters at most. */
   readonly userCode: string;
   /** https, or http on an allowed loopback host. */
   readonly verificationUri: string;
@@ -65,16 +65,16 @@ const defaultInterval = 5;
 /** RFC 8628 §3.5: slow_down adds 5 s, from then on. */
 const slowDownStep = 5;
 
-/** 5 minutes, in seconds, as the longest backoff everywhere: longer, and a person who is done waits in vain. */
+/** 5 minutes, in seconds, like every longest backoff here: with more, a person who has signed in waits too long. */
 const maxInterval = 300;
 
 /** 10 minutes, in seconds, for a server that names no lifetime: as long as a sign-in waits for a person. */
 const defaultLifetime = 600;
 
-/** An hour, in seconds: nobody still means a sign-in that was asked for before that. */
+/** An hour, in seconds: a sign-in that started earlier is no longer wanted. */
 const maxLifetime = 3600;
 
-/** RFC 8628 §6.1 has 8 letters; 64 printable characters hold whatever a person would type. */
+/** RFC 8628 §6.1 suggests 8 letters; nobody would type more than 64 characters. */
 const userCodeForm = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/;
 
 const responseSchema = z.object({
@@ -214,7 +214,7 @@ function pollFailure(server: TokenServer, reply: HttpReply, http: Http): Keyturn
     const message = `The sign-in was denied at ${quoted(server.issuer)}: ${shownError(error)}.`;
     return new KeyturnError('access_denied', message, {
       rule: 'RFC 8628 §3.5',
-      hint: 'Start it again and allow it there, or ask whoever runs the server for access.',
+      hint: 'Start it again and allow it there, or ask the operator of the server for access.',
     });
   }
   return refused(server, reply, http);
@@ -227,7 +227,7 @@ function expired(server: TokenServer): KeyturnError {
   });
 }
 
-/** Where such a sign-in starts. Throws metadata_invalid for a server that offers none. */
+/** Throws metadata_invalid for a server that has no device authorization endpoint. */
 export function requireDeviceEndpoint(server: TokenServer): string {
   if (server.deviceAuthorizationEndpoint !== undefined) return server.deviceAuthorizationEndpoint;
   throw new KeyturnError(
@@ -244,6 +244,6 @@ function malformed(server: TokenServer): RuleRefusal {
   return new RuleRefusal(
     'login_failed',
     `The answer of ${quoted(server.issuer)} names no usable code and page to sign in with.`,
-    { rule: 'RFC 8628 §3.2', hint: 'The authorization server is set up wrongly. Tell whoever runs it.' },
+    { rule: 'RFC 8628 §3.2', hint: 'The authorization server is set up wrongly. Tell its operator.' },
   );
 }

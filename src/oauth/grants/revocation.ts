@@ -1,8 +1,7 @@
 /**
- * Telling the authorization server that a token is no longer wanted (RFC 7009).
+ * Token revocation (RFC 7009).
  *
- * Invariant: `confirmed` is said only if the server said so; whatever else it answers is reported as
- * what it is, so that nobody believes in a revocation that never was.
+ * Invariant: the result is `confirmed` only if the server confirmed the revocation.
  */
 import { tokenRevocation } from 'openid-client';
 
@@ -42,7 +41,7 @@ export async function revokeToken(request: RevocationRequest, http: Http): Promi
   return outcome.revocation;
 }
 
-/** RFC 7009 §2.2: 200, also for a token that the server doesn't know. A web page is nobody's confirmation. */
+/** RFC 7009 §2.2: 200, also for a token that the server doesn't know. A web page is no confirmation. */
 function processRevocation(
   request: OAuthClient,
   url: string,
@@ -56,7 +55,7 @@ function processRevocation(
     throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable');
   }
   const error = oauthError(reply);
-  // A public client has nothing that could be rejected: there the same answer means "not for you".
+  // A public client has no secret to reject: for it the same error means that the server doesn't offer revocation.
   const hasSecret = request.registration.tokenEndpointAuthMethod !== 'none';
   if (hasSecret && error?.code === 'invalid_client') throw clientRejected(request.server, error, error.code);
   return 'not_offered';

@@ -1,8 +1,8 @@
 /**
- * What a token endpoint's refusal means.
+ * What an error response of the token endpoint means.
  *
- * Invariant: only an answer that says that the refresh token is dead becomes `login_required`. All
- * that is not a clear refusal is `Unreachable`: it may pass by itself and never ends a grant.
+ * Invariant: only a response that says that the refresh token is invalid becomes `login_required`. A response that is
+ * no clear refusal becomes `Unreachable`: it may be temporary, and never ends a grant.
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ErrorDetails } from '../../base/errors.ts';
@@ -38,13 +38,13 @@ function commonRefusal(
   }
 }
 
-/** Some servers refuse every request with the parameter. A refresh goes on by itself once that is waived; a sign-in is over. */
+/** Some servers refuse every request with the parameter. After the override a refresh is repeated by itself; a sign-in is not. */
 export function resourceHint({ issuer }: Pick<TokenServer, 'issuer'>, isSignIn: boolean): string {
   const waive = `If the server takes no resource parameter at all: keyturn override ${shellWord(issuer)} no-resource on`;
   return isSignIn ? `${waive}, then: keyturn login RESOURCE` : waive;
 }
 
-/** The server's own word that it doesn't take our client identity. */
+/** The server says that it doesn't accept our client. */
 export class ClientRejected extends KeyturnError {
   readonly code: ClientRefusal;
 
@@ -73,7 +73,7 @@ export function clientRejected(server: TokenServer, error: OAuthError, code: Cli
   );
 }
 
-/** For the exchange of a code. Whatever is refused, the code is gone: sign in again. */
+/** For the exchange of a code. After any refusal the code is used up: the person has to sign in again. */
 export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Http): KeyturnError {
   const error = oauthError(reply);
   if (isTransient(reply.status)) return unreachable(server, reply, http);
@@ -96,8 +96,8 @@ export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Htt
 }
 
 /**
- * For a refresh. `isNarrowed`: it asked for less than the grant has. Then only a word about the refresh token itself says that
- * the token is dead, since all else may be about the narrower scope.
+ * For a refresh. `isNarrowed`: it requested fewer scopes than the grant has. Then only an error about the refresh token
+ * itself means that the token is invalid; any other may be about the scope.
  */
 export function refreshFailure(
   isNarrowed: boolean,
@@ -188,10 +188,10 @@ export function grantFailure(
   };
 }
 
-/** Other names that servers in use have for invalid_grant. */
+/** Other codes that some servers use for invalid_grant. */
 const deadTokenCodes = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
 
-/** The shapes in which servers say that a refresh token is invalid, expired, used or revoked. */
+/** The forms in which servers say that a refresh token is invalid, expired, used or revoked. */
 function refreshTokenIsDead(reply: HttpReply, error: OAuthError | undefined): boolean {
   if (namesDeadToken(error)) return true;
   if (reply.status === 401 && error?.code === 'invalid_request') return true;

@@ -1,8 +1,8 @@
 /**
- * One request to a token endpoint, whatever the grant.
+ * A request to the token endpoint, for every grant type.
  *
- * Invariant: an answer is read before it is judged and is kept beside the refusal, so that a rotated
- * refresh token in it isn't lost; it is never read again as anything else.
+ * Invariant: a response is read before it is checked and is kept beside its refusal, so that a rotated refresh
+ * token in it isn't lost.
  */
 import { genericGrantRequest } from 'openid-client';
 import { z } from 'zod';
@@ -67,7 +67,7 @@ export async function requestToken(
   }
 }
 
-/** All that the library shall look at is the ID token: the rest is checked by `processTokenFields`. */
+/** The library checks the ID token only; `processTokenFields` checks the rest. */
 function idTokenResponse(fields: TokenFields): Response {
   return Response.json({
     access_token: fields.access_token,

@@ -1,8 +1,8 @@
 /**
- * A token endpoint's answer: what is taken from it, and what makes it unusable.
+ * The response of the token endpoint: its fields, and the checks of it.
  *
- * Invariant: a `TokenResponse` holds a Bearer token that can stand in a header and is, as far as it shows
- * that, for no other resource than the one it was asked for, but for an override.
+ * Invariant: a `TokenResponse` holds a Bearer token that fits into a header. If the token shows its resource, it is the
+ * requested one, unless an override allows another.
  */
 import { z } from 'zod';
 
@@ -217,7 +217,7 @@ export function unusable(
     `The token that ${quoted(expected.issuer)} issued can't be used: ${problem}.`,
     {
       rule,
-      hint: 'The authorization server is set up wrongly. Tell whoever runs it.',
+      hint: 'The authorization server is set up wrongly. Tell its operator.',
     },
   );
 }

@@ -1,9 +1,8 @@
 /**
  * The token requests: a code for tokens, and a refresh token for a new access token (OAuth 2.1 §4.1.3, §4.3).
  *
- * Invariant: `resource` is in every request, byte for byte (but for an override); no token of an
- * answer is returned before all checks of it passed; and a rotated refresh token is handed over even
- * if the rest is refused.
+ * Invariant: `resource` is in every request, byte for byte, unless an override leaves it out. A token is returned only
+ * after all checks passed. A rotated refresh token is passed on even if the rest of the response is refused.
  */
 import { quoted, RuleRefusal } from '../../base/errors.ts';
 import { nonResourceAudiences } from './audience.ts';
@@ -128,7 +127,7 @@ function requireNonce(attempt: AuthorizationAttempt, { claims }: TokenOutcome): 
     `The ID token of ${quoted(attempt.issuer)} belongs to another sign-in.`,
     {
       rule: 'OpenID Connect Core §3.1.3.7 (nonce)',
-      hint: 'Start the sign-in again. If it happens again, tell whoever runs the authorization server.',
+      hint: 'Start the sign-in again. If it happens again, tell the operator of the authorization server.',
     },
   );
 }
