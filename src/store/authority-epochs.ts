@@ -17,14 +17,11 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { VaultError } from '../vault/base/trouble.ts';
-import { keyedMutex } from '../base/mutex.ts';
+import { mutex } from '../base/mutex.ts';
 import type { Vault } from '../vault/base/vault.ts';
 
-/** The vault's item that says: this home has written MACs, and these are the epochs of its files. */
+/** The vault's item with the epochs of this home's files. */
 export const recordsItem = 'records';
-
-/** What the item held until Keyturn knew epochs: MACs are written, and every epoch is 0. */
-const firstText = 'sealed';
 
 export const editionSchema = z.object({
   epoch: z.int().nonnegative(),
@@ -63,23 +60,17 @@ export function epochItem(vault: Pick<Vault, 'find' | 'write'>): EpochItem {
 
 export class Epochs {
   readonly #item: EpochItem;
-  readonly #exclusive = keyedMutex();
+  readonly #exclusive = mutex();
   #known: Record<string, Known> = {};
 
   constructor(item: EpochItem) {
     this.#item = item;
   }
 
-  /** Reads what the vault has. Answers whether it has anything. Throws what the vault throws. */
-  async load(): Promise<boolean> {
+  /** Reads what the vault has. Throws what the vault throws. */
+  async load(): Promise<void> {
     const text = await this.#item.read();
     this.#known = text === undefined ? {} : epochsIn(text);
-    return text !== undefined;
-  }
-
-  /** Says in the vault that this home writes MACs from now on. Throws what the vault throws. */
-  async begin(): Promise<void> {
-    await this.#exclusive(recordsItem, () => beginEpochs(this.#item));
   }
 
   /** What the vault has for the file. */
@@ -103,7 +94,7 @@ export class Epochs {
    */
   async advance(name: string, { epoch, id }: Edition): Promise<void> {
     if (this.of(name).id === id) return;
-    await this.#exclusive(recordsItem, async () => {
+    await this.#exclusive(async () => {
       const newest = await this.#newest();
       // What we wrote ourselves stands there too where the vault kept it and said that it failed.
       if (newest[name] !== this.#known[name] && newest[name]?.id !== id) throw writtenByOther();
@@ -128,7 +119,7 @@ export class Epochs {
 /** Writes the item of a home without epochs, where there is none yet. Throws what the vault throws. */
 export async function beginEpochs(item: EpochItem): Promise<void> {
   const text = await item.read();
-  if (text === undefined || text === firstText) await item.write(textOf({}));
+  if (text === undefined) await item.write(textOf({}));
 }
 
 function textOf(epochs: Record<string, Known>): string {
@@ -143,13 +134,12 @@ function writtenByOther(): VaultError {
   });
 }
 
-/** True where only a Keyturn that knew neither epochs nor bindings can have written the item, or nobody has. */
+/** True where nobody has written the item: the home has no master secret yet. */
 export function isBeforeEpochs(text: string | undefined): boolean {
-  return text === undefined || text === firstText;
+  return text === undefined;
 }
 
 function epochsIn(text: string): Record<string, Known> {
-  if (text === firstText) return {};
   try {
     return itemSchema.parse(JSON.parse(text)).epochs;
   } catch {

@@ -17,18 +17,19 @@ import type { Edition, Epochs } from './authority-epochs.ts';
 import { missing, notGenuine, notNewest } from './authority-refusals.ts';
 import { narrows } from './narrowing.ts';
 import type { ChangeRules } from './narrowing.ts';
-import { firstForm, formats, jsonOf, refuseNewer, secondForm, shaped } from './record-formats.ts';
+import { formats, jsonOf, refuseOtherFormat, shaped } from './record-formats.ts';
 import { troubleWith, WriteQueue } from './record-store.ts';
 import type { AuthorityStore, FileTrouble } from './record-store.ts';
 
 const version = formats.authority;
 
-/** `mac`: HMAC-SHA256, base64url. */
-const fileSchema = z.union([
-  firstForm,
-  secondForm,
-  secondForm.extend({ version: z.literal(version), edition: editionSchema }),
-]);
+const fileSchema = z.object({
+  version: z.literal(version),
+  edition: editionSchema,
+  items: z.array(z.unknown()),
+  /** HMAC-SHA256, base64url. */
+  mac: z.string(),
+});
 
 /** What a file needs of the home that it belongs to (authority.ts). */
 export interface MacKeySource {
@@ -46,10 +47,16 @@ interface State<Item> {
   readonly edition: Edition;
 }
 
+interface Proof {
+  readonly mac: string;
+  /** What the MAC is over. */
+  readonly covered: string;
+}
+
 /** As it was read, before anything counts. */
 interface Read<Item> extends State<Item> {
-  /** Undefined where there is no file; `mac` where the file has none. */
-  readonly form: { readonly mac: string | undefined; readonly covered: string } | undefined;
+  /** Undefined where there is no file. */
+  readonly proof: Proof | undefined;
 }
 
 export interface FileParts<Item> {
@@ -116,31 +123,24 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     }
   }
 
-  /**
-   * Decides once what the file counts for; a file in trouble stays so until the broker starts anew.
-   * `mayAdopt`: this home has never written a MAC, so that a file without one is of an older Keyturn.
-   * Throws what the vault throws, and `file_unreadable` where an adopted file can't be written.
-   */
-  async judge(mayAdopt: boolean): Promise<void> {
+  /** Decides once what the file counts for; a file in trouble stays so until the broker starts anew. Throws what the vault throws. */
+  async judge(): Promise<void> {
     if (this.#verified || this.#trouble) return;
     await this.load().catch(() => undefined);
     if (!this.#read) return;
-    const { items, edition, form } = this.#read;
-    const key = await this.#macKeys.key(this.#name);
-    const isAdopted = form !== undefined && form.mac === undefined && mayAdopt;
-    this.#trouble = isAdopted ? undefined : this.#troubleOf(this.#read, key);
+    const { items, edition } = this.#read;
+    this.#trouble = this.#troubleOf(this.#read, await this.#macKeys.key(this.#name));
     if (this.#trouble) return;
-    if (isAdopted) await this.#store({ items, edition }, key);
     // A broker that ended between its two steps left the file one ahead: the change counts from now on.
     await this.#macKeys.epochs.advance(this.#name, edition);
     this.#durable = { items, edition };
     this.#verified = items;
   }
 
-  #troubleOf({ edition, form }: Read<Item>, key: KeyObject): KeyturnError | undefined {
+  #troubleOf({ edition, proof }: Read<Item>, key: KeyObject): KeyturnError | undefined {
     const known = this.#macKeys.epochs.of(this.#name);
-    if (!form) return known.epoch === 0 ? undefined : missing(this.path, known.epoch);
-    if (!isGenuine(form, key)) return notGenuine(this.path, form.mac === undefined);
+    if (!proof) return known.epoch === 0 ? undefined : missing(this.path, known.epoch);
+    if (!isGenuine(proof, key)) return notGenuine(this.path);
     if (this.#macKeys.epochs.accepts(this.#name, edition)) return undefined;
     return notNewest(this.path, edition.epoch, known.epoch);
   }
@@ -207,22 +207,16 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
 
   async #readFile(): Promise<Read<Item>> {
     const bytes = await readPrivate(this.path);
-    if (!bytes) return { items: [], edition: firstEdition, form: undefined };
+    if (!bytes) return { items: [], edition: firstEdition, proof: undefined };
     const json = jsonOf(this.path, bytes.toString('utf8'));
-    refuseNewer(this.path, json, version);
-    const file = shaped(this.path, fileSchema, json);
+    refuseOtherFormat(this.path, json, version);
+    const { edition, mac, ...file } = shaped(this.path, fileSchema, json);
     const { items } = shaped(this.path, z.object({ items: z.array(this.#schema) }), { items: file.items });
-    if (file.version === version) {
-      const { mac, edition } = file;
-      return { items, edition, form: { mac, covered: this.#covered(file.items, edition) } };
-    }
-    const covered = [file.version, this.#name, JSON.stringify(file.items)].join('\n');
-    return { items, edition: firstEdition, form: { mac: 'mac' in file ? file.mac : undefined, covered } };
+    return { items, edition, proof: { mac, covered: this.#covered(file.items, edition) } };
   }
 }
 
-function isGenuine({ mac, covered }: NonNullable<Read<unknown>['form']>, key: KeyObject): boolean {
-  if (mac === undefined) return false;
+function isGenuine({ mac, covered }: Proof, key: KeyObject): boolean {
   const [expected, found] = [macOf(covered, key), Buffer.from(mac, 'base64url')];
   return expected.length === found.length && timingSafeEqual(expected, found);
 }

@@ -10,14 +10,10 @@ import { unreadableFile } from '../base/private-file.ts';
 const waysOn =
   'Put its newest copy back and start the broker again. Where that is lost, `keyturn reset` ends this home’s grants and begins a new one.';
 
-/** `isUnmarked`: it has no MAC at all. */
-export function notGenuine(file: string, isUnmarked: boolean): KeyturnError {
-  const what = isUnmarked
-    ? 'it carries no proof that this Keyturn wrote it, which every file of this home does'
-    : 'it is not as this Keyturn wrote it (its MAC is wrong)';
+export function notGenuine(file: string): KeyturnError {
   return unreadableFile(
     file,
-    what,
+    'it is not as this Keyturn wrote it (its MAC is wrong)',
     `Something changed it, and it confers nothing now. Keyturn left it as it is. ${waysOn}`,
   );
 }

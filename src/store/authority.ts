@@ -2,10 +2,8 @@
  * The files of a home that confer authority, and the proof that this home wrote them.
  *
  * Invariants: their keys derive from the home's master secret, which the vault holds; start-up touches
- * no vault, so the files are read first and verified when their content is first needed, once. The
- * vault also holds the files' epochs (authority-epochs.ts), which say that this home has written MACs:
- * with them a file without a MAC is refused. Without them, in a vault that holds the master secret, the files
- * are of an older Keyturn and are adopted, all at once.
+ * no vault, so the files are read first and verified when their content is first needed, once. A file without a
+ * MAC is refused. The vault also holds the files' epochs (authority-epochs.ts), so that an older copy is refused too.
  */
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -91,11 +89,8 @@ export class HomeAuthority implements Authority {
     // First: in a keyring that was exchanged for another the master is missed, before missing epochs can mislead.
     await this.#parts.master();
     for (const check of this.#beside) await check();
-    const isFirst = !(await this.#epochs.load());
-    // An older Keyturn left its master secret in the vault without epochs; this one writes epochs before it makes one.
-    for (const file of this.#files) await file.judge(isFirst);
-    // Even where a file was in trouble: who could keep one so would keep the way open for files without a MAC.
-    if (isFirst) await this.#epochs.begin();
+    await this.#epochs.load();
+    for (const file of this.#files) await file.judge();
     for (const step of this.#afterwards) await step(() => this.#renewFiles());
     this.#isDone = true;
   }

@@ -9,7 +9,6 @@
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { AppendOnlyEnd, cutTornTail } from '../base/append-only.ts';
 import { KeyturnError } from '../base/errors.ts';
@@ -20,15 +19,7 @@ import {
   unreadableFile,
   unwritableFile,
 } from '../base/private-file.ts';
-import {
-  firstFormOf,
-  formats,
-  jsonOf,
-  readFirstForm,
-  refuseNewer,
-  removeFirstForm,
-  shaped,
-} from './record-formats.ts';
+import { formats, jsonOf, olderFormat, refuseOtherFormat, shaped } from './record-formats.ts';
 import { troubleWith, WriteQueue } from './record-store.ts';
 import type { RecordStore, FileTrouble } from './record-store.ts';
 
@@ -49,7 +40,6 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
   readonly path: string;
   /** The file's first line. */
   readonly #header: string;
-  readonly #itemSchema: z.ZodType<Item>;
   readonly #lineSchema: z.ZodType<{ put: Item } | { remove: string }>;
   readonly #report: (line: string) => void;
   readonly #queue = new WriteQueue({ write: () => this.#write(), takeBack: () => this.#takeBack() });
@@ -66,7 +56,6 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
   constructor(file: string, itemSchema: z.ZodType<Item>, report: (line: string) => void = () => undefined) {
     this.path = file;
     this.#header = `${JSON.stringify({ records: path.basename(file, '.jsonl'), version })}\n`;
-    this.#itemSchema = itemSchema;
     this.#lineSchema = z.union([z.strictObject({ put: itemSchema }), z.strictObject({ remove: z.string() })]);
     this.#report = report;
   }
@@ -92,8 +81,8 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     if (this.#records) return;
     try {
       const bytes = await readPrivate(this.path);
-      this.#records = bytes ? await this.#parse(bytes) : await this.#migrate();
-      if (bytes) await this.#settleFirstForm(this.#records);
+      if (!bytes) await this.#refuseFirstFormat();
+      this.#records = bytes ? await this.#parse(bytes) : new Map();
       this.#trouble = undefined;
     } catch (error) {
       if (error instanceof KeyturnError) this.#trouble = error;
@@ -214,7 +203,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
 
   #checkHeader(line: string): void {
     const json = jsonOf(this.path, line);
-    refuseNewer(this.path, json, version);
+    refuseOtherFormat(this.path, json, version);
     shaped(this.path, headerSchema, json);
     if (`${line}\n` !== this.#header) throw unreadableFile(this.path, 'it is another kind of records');
   }
@@ -244,35 +233,10 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     this.#report(`${this.path} ended in a torn line, as a crash leaves it: kept as ${path.basename(aside)}`);
   }
 
-  /** There is no file yet: the grants of format 1, if any, become its first lines. */
-  async #migrate(): Promise<Map<string, Item>> {
-    const old = firstFormOf(this.path);
-    const items = await readFirstForm(old, this.#itemSchema);
-    const records = new Map((items ?? []).map((item) => [item.id, item]));
-    if (!items) return records;
-    this.#records = records;
-    try {
-      await this.#rewrite();
-      await removeFirstForm(old);
-    } catch (error) {
-      this.#records = undefined;
-      throw unwritableFile(this.path, error);
-    }
-    return records;
-  }
-
-  /** A crash between the new file and the old one's removal leaves both. An older Keyturn leaves more: that stays. */
-  async #settleFirstForm(records: ReadonlyMap<string, Item>): Promise<void> {
-    const old = firstFormOf(this.path);
-    try {
-      const items = await readFirstForm(old, this.#itemSchema);
-      if (!items) return;
-      const isTaken = items.every((item) => isDeepStrictEqual(item, records.get(item.id)));
-      if (isTaken) await removeFirstForm(old);
-      else this.#report(`${old} differs from ${this.path}: left as it is, and not used`);
-    } catch (error) {
-      this.#report(error instanceof KeyturnError ? error.message : `${old} could not be removed`);
-    }
+  /** Format 1 lay in another file: without this check its records would count as absent. */
+  async #refuseFirstFormat(): Promise<void> {
+    const first = path.join(path.dirname(this.path), `${path.basename(this.path, '.jsonl')}.json`);
+    if (await readPrivate(first)) throw olderFormat(first, 1, version);
   }
 }
 

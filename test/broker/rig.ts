@@ -110,7 +110,7 @@ export function testAuthority(folder: string, parts: Partial<AuthorityParts> = {
     folder,
     homeId: 'A'.repeat(22),
     master: async () => testMaster,
-    epochs: { read: async () => 'sealed', write: async () => undefined },
+    epochs: { read: async () => undefined, write: async () => undefined },
     ...parts,
   });
 }

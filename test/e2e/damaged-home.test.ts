@@ -1,8 +1,7 @@
 /** Files of a home that can't be read: reported with what to do, kept as they are, never taken for empty. */
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { keychainVault } from '../../src/vault/keychain/keychain.ts';
+import { describe, expect, it } from 'vitest';
 import { newHome, type TestHome } from '../support/home.ts';
 
 interface Status {
@@ -89,24 +88,24 @@ describe('a file that can’t be read', () => {
     expect(without).toMatchObject({ code: 3, stdout: '' });
   });
 
-  it('(files of Keyturn 0.1) is adopted where the keychain has no word of ours, and only there', async () => {
+  it('(a file of a format before 0.1.0) is refused with the command that begins a new home', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.state, 'permissions.json');
     const { items } = JSON.parse(readFileSync(file, 'utf8')) as { items: unknown[] };
-    const firstForm = JSON.stringify({ version: 1, items }, undefined, 1);
-    writeFileSync(file, firstForm);
-    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7 });
+    const firstFormat = JSON.stringify({ version: 1, items }, undefined, 1);
+    writeFileSync(file, firstFormat);
+    const run = await home.keyturn(['token', resource]);
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain('a Keyturn before 0.1.0 wrote it');
+    expect(run.stderr).toContain('keyturn reset');
     await home.ok(['daemon', '--stop']);
-    expect(readFileSync(file, 'utf8')).toBe(firstForm);
-    const homeFile = readFileSync(path.join(home.paths.state, 'home.json'), 'utf8');
-    const { homeId } = JSON.parse(homeFile) as { homeId: string };
-    const vault = keychainVault({ service: `keyturn/${homeId}` });
-    onTestFinished(() => vault.close());
-    await vault.remove('records');
-    // Allowed, but nobody has signed in.
-    expect((await home.keyturn(['token', resource, '--no-interaction'])).stderr).not.toContain('MAC');
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ version: 3, items });
-    expect(await vault.find('records')).toBeDefined();
+    expect(readFileSync(file, 'utf8')).toBe(firstFormat);
+    expect(await home.ok(['reset', '--yes'])).toContain(file);
+    rmSync(file);
+    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+      code: 3,
+      stdout: '',
+    });
   });
 
   it.each([

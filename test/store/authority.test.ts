@@ -1,5 +1,5 @@
 /** What confers authority counts only where this home wrote it: MACs, adoption, what stays, what memory shows. */
-import { createHmac, createSecretKey } from 'node:crypto';
+import { createSecretKey } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -15,7 +15,6 @@ import {
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { EpochItem } from '../../src/store/authority-epochs.ts';
 import type { AuthorityParts, HomeAuthority } from '../../src/store/authority.ts';
 import type { AuthorityStore } from '../../src/store/record-store.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
@@ -57,7 +56,9 @@ async function expectRefused(folder: string, words: string | RegExp): Promise<vo
   const error = expect.objectContaining({
     reason: 'file_unreadable',
     message: expect.stringMatching(words),
-    hint: expect.stringMatching(/move (it|the file) away|Put its newest copy back|chmod 600|rm /),
+    hint: expect.stringMatching(
+      /`keyturn reset`|move (it|the file) away|Put its newest copy back|chmod 600|rm /,
+    ),
   });
   expect(() => records.items).toThrow(error);
   expect(await refusal(records.change(() => []))).toEqual(error);
@@ -118,14 +119,14 @@ describe('a file that this home did not write', () => {
     ['no MAC', (text, file) => write(file, text.replace(/,\s*"mac": "[^"]*"/, ''))],
     ['the MAC cut', (text, file) => write(file, text.replace(/"mac": "../, '"mac": "'))],
     ['an empty MAC', (text, file) => write(file, text.replace(/"mac": "[^"]*"/, '"mac": ""'))],
-    ['the older format', (_text, file) => write(file, '{"version":1,"items":[{"name":"mine"}]}')],
+    ['an older format', (_text, file) => write(file, '{"version":1,"items":[{"name":"mine"}]}')],
   ];
 
   it.each(forged)('(%s) confers nothing, and is kept and reported', async (_what, forge) => {
     const { folder, file, text } = await savedFolder();
     forge(text, file);
     expect(readFileSync(file, 'utf8')).not.toBe(text);
-    await expectRefused(folder, /MAC is wrong|no proof|wrong shape|Invalid/);
+    await expectRefused(folder, /MAC is wrong|Invalid|before 0\.1\.0/);
   });
 
   it('(another file of this home in its place) confers nothing', async () => {
@@ -159,91 +160,27 @@ describe('a file that this home did not write', () => {
   });
 });
 
-describe('files of an older Keyturn', () => {
-  const firstForm = '{"version":1,"items":[{"name":"old"}]}';
-
-  /** A vault's item of epochs. */
-  function item(): EpochItem & { text: string | undefined } {
-    return {
-      text: undefined,
-      async read() {
-        return this.text;
-      },
-      async write(text) {
-        this.text = text;
-      },
-    };
-  }
-
-  it('are adopted while this home has never written a MAC, all at once, and never again', async () => {
+describe('a file of an older format', () => {
+  it.each([
+    [1, { items: [{ name: 'old' }] }],
+    [2, { items: [{ name: 'old' }], mac: 'x'.repeat(43) }],
+  ])('(%i) is refused with the command that begins a new home, and left as it is', async (format, rest) => {
     const folder = temporaryFolder();
-    write(fileIn(folder), firstForm);
-    const epochs = item();
-    const first = await opened(folder, { epochs });
-    expect(first.records.shown).toEqual([{ name: 'old' }]);
-    await first.authority.verify();
-    expect(first.records.items).toEqual([{ name: 'old' }]);
-    expect(epochs.text).toBe('{"version":1,"epochs":{}}');
-    expect(JSON.parse(readFileSync(fileIn(folder), 'utf8'))).toMatchObject({
-      version: 3,
-      mac: expect.any(String),
-    });
-    const second = await opened(folder, { epochs });
-    await second.authority.verify();
-    expect(second.records.items).toEqual([{ name: 'old' }]);
-    write(fileIn(folder), firstForm);
-    await expectRefused(folder, 'no proof');
-  });
-
-  it('are refused in a home that has written MACs before it had this file', async () => {
-    const folder = temporaryFolder();
-    const epochs = item();
-    await (await opened(folder, { epochs })).authority.verify();
-    write(fileIn(folder), firstForm);
-    const { authority, records } = await opened(folder, { epochs });
+    const text = JSON.stringify({ version: format, ...rest });
+    write(fileIn(folder), text);
+    const { authority, records } = await opened(folder);
     await authority.verify();
-    expect(() => records.items).toThrow(/no proof/);
-  });
-
-  it('are adopted by the next start where a crash came before the vault said so', async () => {
-    const folder = temporaryFolder();
-    write(fileIn(folder), firstForm);
-    const crashing = {
-      ...item(),
-      write: () => Promise.reject(new KeyturnError('vault_unavailable', 'gone')),
-    };
-    expect(await refusal((await opened(folder, { epochs: crashing })).authority.verify())).toMatchObject({
-      reason: 'vault_unavailable',
+    const error = expect.objectContaining({
+      reason: 'file_unreadable',
+      message: expect.stringContaining(
+        `a Keyturn before 0.1.0 wrote it (format ${format}; this one reads 3)`,
+      ),
+      hint: expect.stringContaining('keyturn reset'),
     });
-    const { authority, records } = await opened(folder, { epochs: item() });
-    await authority.verify();
-    expect(records.items).toEqual([{ name: 'old' }]);
-  });
-});
-
-describe('a file of format 2', () => {
-  it('counts in epoch 0, and is written in the newest format with the next change', async () => {
-    const { folder, file } = await savedFolder();
-    const items = [{ name: 'a' }];
-    const key = createHmac('sha256', Buffer.alloc(32, 7))
-      .update(`keyturn/1 records\n${'A'.repeat(22)}\nitems`)
-      .digest();
-    const mac = createHmac('sha256', key)
-      .update(`2\nitems\n${JSON.stringify(items)}`)
-      .digest('base64url');
-    write(file, JSON.stringify({ version: 2, items, mac }));
-    const { records } = await opened(folder);
-    await records.change((known) => [...known, { name: 'b' }]);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
-      version: 3,
-      edition: { epoch: 0, id: '', from: '' },
-      items: [{ name: 'a' }, { name: 'b' }],
-    });
-    const ended = '{"version":1,"epochs":{"items":{"epoch":1,"id":"x"}}}';
-    write(file, JSON.stringify({ version: 2, items, mac }));
-    const next = await opened(folder, { epochs: { read: async () => ended, write: async () => undefined } });
-    await next.authority.verify();
-    expect(() => next.records.items).toThrow(/older copy/);
+    expect(() => records.shown).toThrow(error);
+    expect(() => records.items).toThrow(error);
+    expect(await refusal(records.change(() => []))).toEqual(error);
+    expect(readFileSync(fileIn(folder), 'utf8')).toBe(text);
   });
 });
 
@@ -325,8 +262,12 @@ describe('a file that can’t be read', () => {
   const unreadable: readonly [string, string, RegExp][] = [
     ['garbage', 'no json', /not JSON/],
     ['an empty file', '', /not JSON/],
-    ['a cut file', '{"version":2,"items":[{"na', /not JSON/],
-    ['another shape', '{"version":1,"items":[{"name":{"secret":"hush"}}]}', /items\.0\.name/],
+    ['a cut file', '{"version":3,"items":[{"na', /not JSON/],
+    [
+      'another shape',
+      '{"version":3,"edition":{"epoch":0,"id":"","from":""},"mac":"","items":[{"name":{"secret":"hush"}}]}',
+      /items\.0\.name/,
+    ],
     ['a newer format', '{"version":4,"items":{}}', /a newer Keyturn wrote it \(format 4; this one knows 3\)/],
     ['a bare list', '[]', /can't be read/],
   ];

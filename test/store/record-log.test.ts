@@ -14,7 +14,6 @@ import {
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { grantSchema } from '../../src/broker/records/grant.ts';
 import { RecordLog } from '../../src/store/record-log.ts';
 import { onFullDisk } from '../support/processes/limited.ts';
 import { refusal, temporaryFolder } from '../broker/rig.ts';
@@ -238,81 +237,21 @@ describe('a change that can’t be written', () => {
 });
 
 describe('grants of format 1', () => {
-  const old = (folder: string): string => path.join(folder, 'grants.json');
-  const firstForm =
-    '{\n "version": 1,\n "items": [\n  {\n   "id": "a",\n   "n": 1\n  },\n  { "id": "b", "n": 2 }\n ]\n}\n';
-
-  it('become the log’s first lines, and the old file goes', async () => {
+  it('are refused with the command that begins a new home, and left as they are', async () => {
     const folder = temporaryFolder();
-    writeFileSync(old(folder), firstForm, { mode: 0o600 });
-    expect((await opened(folder)).items).toEqual([
-      { id: 'a', n: 1 },
-      { id: 'b', n: 2 },
-    ]);
-    expect(readdirSync(folder)).toEqual(['grants.jsonl']);
-    expect((await opened(folder)).items).toHaveLength(2);
-  });
-
-  it('as Keyturn 0.1 wrote them keep every field', async () => {
-    const folder = temporaryFolder();
-    const grant = {
-      id: '0123456789abcdef',
-      endpoints: ['https://a.example/mcp'],
-      resource: 'https://a.example',
-      issuer: 'https://i.example',
-      account: 'default',
-      registrationId: '0'.repeat(16),
-      scope: ['read'],
-      requestedScope: ['read'],
-      state: { kind: 'active' },
-      generation: 3,
-      hasRefreshToken: true,
-      createdAt: 1,
-      lastRefreshedAt: 2,
-    };
-    writeFileSync(old(folder), JSON.stringify({ version: 1, items: [grant] }, undefined, 1), { mode: 0o600 });
-    const log = new RecordLog(fileIn(folder), grantSchema);
-    await log.load();
-    expect(log.items).toEqual([grant]);
-  });
-
-  it('stay, and count for nothing else, where they can’t be read', async () => {
-    const folder = temporaryFolder();
-    for (const text of ['{"version":1,"items":[{"half', '{"version":1,"items":[{"id":7}]}']) {
-      writeFileSync(old(folder), text, { mode: 0o600 });
-      const log = logIn(folder);
-      expect(await refusal(log.load())).toMatchObject({ message: expect.stringContaining(old(folder)) });
-      expect(await refusal(log.put({ id: 'a', n: 1 }))).toMatchObject({ reason: 'file_unreadable' });
-      expect(readdirSync(folder)).toEqual(['grants.json']);
-      expect(readFileSync(old(folder), 'utf8')).toBe(text);
-    }
-  });
-
-  it('stay where the log can’t be written', async () => {
-    const folder = temporaryFolder();
-    writeFileSync(old(folder), firstForm, { mode: 0o600 });
-    mkdirSync(`${fileIn(folder)}.new`);
+    const old = path.join(folder, 'grants.json');
+    const text = '{"version":1,"items":[{"id":"a","n":1}]}';
+    writeFileSync(old, text, { mode: 0o600 });
     const log = logIn(folder);
-    expect(await refusal(log.load())).toMatchObject({ reason: 'file_unreadable' });
-    expect(readFileSync(old(folder), 'utf8')).toBe(firstForm);
-    rmSync(`${fileIn(folder)}.new`, { recursive: true });
-    await log.load();
-    expect(log.items).toHaveLength(2);
-  });
-
-  it('that a crash left beside the log go; those of an older Keyturn that ran since stay and are told', async () => {
-    const folder = temporaryFolder();
-    writeFileSync(old(folder), firstForm, { mode: 0o600 });
-    await opened(folder);
-    writeFileSync(old(folder), firstForm, { mode: 0o600 });
-    await opened(folder);
-    expect(readdirSync(folder)).toEqual(['grants.jsonl']);
-    const newer = firstForm.replace('"n": 2', '"n": 3');
-    writeFileSync(old(folder), newer, { mode: 0o600 });
-    const reports: string[] = [];
-    const log = await opened(folder, reports);
-    expect(log.items).toContainEqual({ id: 'b', n: 2 });
-    expect(reports).toEqual([expect.stringContaining('not used')]);
-    expect(readFileSync(old(folder), 'utf8')).toBe(newer);
+    expect(await refusal(log.load())).toMatchObject({
+      reason: 'file_unreadable',
+      message: expect.stringContaining(
+        `${old} can't be read: a Keyturn before 0.1.0 wrote it (format 1; this one reads 2)`,
+      ),
+      hint: expect.stringContaining('keyturn reset'),
+    });
+    expect(await refusal(log.put({ id: 'a', n: 1 }))).toMatchObject({ reason: 'file_unreadable' });
+    expect(readdirSync(folder)).toEqual(['grants.json']);
+    expect(readFileSync(old, 'utf8')).toBe(text);
   });
 });

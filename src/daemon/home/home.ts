@@ -9,7 +9,7 @@ import type { KeyObject } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { formats, jsonOf, refuseNewer, shaped } from '../../store/record-formats.ts';
+import { formats, jsonOf, refuseOtherFormat, shaped } from '../../store/record-formats.ts';
 import { prepareFolder } from '../../ipc/wire/endpoint.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { HomePaths } from '../../base/paths.ts';
@@ -121,11 +121,11 @@ async function writeJson(file: string, value: unknown): Promise<void> {
   await replaceFile(file, `${JSON.stringify(value)}\n`);
 }
 
-/** `known`: the newest format of a file that has one. */
+/** `known`: the format of a file that names one. */
 async function readJson<T>(file: string, schema: z.ZodType<T>, known?: number): Promise<T | undefined> {
   const bytes = await readPrivate(file);
   if (!bytes) return undefined;
   const json = jsonOf(file, bytes.toString('utf8'));
-  if (known !== undefined) refuseNewer(file, json, known);
+  if (known !== undefined) refuseOtherFormat(file, json, known);
   return shaped(file, schema, json);
 }

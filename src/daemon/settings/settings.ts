@@ -8,7 +8,7 @@
  */
 import Conf from 'conf';
 import { z } from 'zod';
-import { formats, refuseNewer } from '../../store/record-formats.ts';
+import { formats, refuseOtherFormat } from '../../store/record-formats.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { requireClientMetadataUrl } from '../../oauth/client/client-metadata.ts';
 import type { HomePaths } from '../../base/paths.ts';
@@ -179,7 +179,7 @@ export function readSettings({ paths, env, isNewHome, autoStarted }: SettingsSou
     writeSettings(store, { ...store.store, version: formats.settings, ...settings });
     return settings;
   }
-  refuseNewer(store.path, store.store, formats.settings);
+  refuseOtherFormat(store.path, store.store, formats.settings);
   const recorded = checked(store.store, store.path);
   return autoStarted ? recorded : checked({ ...recorded, ...fromEnvironment(env) }, 'environment');
 }

@@ -57,7 +57,7 @@ export class Master {
     // Whoever writes home.json can say there that no secret was ever made.
     const proven = this.#vault.kind === 'memory' ? undefined : await provenFile(this.#home.paths.state);
     if (proven !== undefined) throw lost(proven);
-    // First: a master secret without epochs would be an older Keyturn's, whose files need no MAC.
+    // First: where there is a master secret, missing epochs then mean that the vault lost them.
     if (this.#vault.kind !== 'memory') await beginEpochs(epochItem(this.#vault));
     const secret = randomBytes(32).toString('base64url');
     await this.#vault.write(masterItem, secret);
