@@ -5,7 +5,7 @@
  *
  *     node demo/user-agent.ts [--account NAME] [--deny] URL
  *
- * The URL comes last, because whoever opens a browser appends it. The authority to trust is read from
+ * The URL comes last, because programs append it to the browser's command. The authority to trust is read from
  * the file that KEYTURN_DEMO_CA or else NODE_EXTRA_CA_CERTS names. Exit 0: the loopback address
  * answered 2xx. Otherwise 1 and one sentence on stderr.
  *

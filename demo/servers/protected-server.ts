@@ -2,7 +2,7 @@
  * A real protected server on the loopback address: streamable HTTP over HTTPS, with bearer tokens.
  *
  * Invariant: a token is checked before anything of the request is read, and a tool runs only with the
- * scopes it needs; whoever lacks them is told by HTTP status and challenge, not inside a tool's answer.
+ * scopes it needs; without them the client gets an HTTP status and a challenge, not an error in a tool's result.
  */
 import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';

@@ -1,5 +1,5 @@
 /**
- * A server, or whoever answers for its name, tries to lead the broker into a private network.
+ * A server, or an attacker who controls its name, tries to lead the broker into a private network.
  *
  * The names are the test's: it answers each look-up itself, and every name leads to this machine in the end.
  */

@@ -163,7 +163,7 @@ describe('home.json, written while the app is closed', () => {
   });
 });
 
-describe('variables of whoever starts a headless broker in a desk’s home', () => {
+describe('variables of the process that starts a headless broker in a desk’s home', () => {
   it('send nothing through their proxy', async () => {
     const home = await usedDesk();
     const proxy = await proxyEar();

@@ -30,7 +30,7 @@ function commandsOf(code: string): string[][] {
 
 const shellCommands = (name: string): string[][] => codeBlocks(page(name), 'sh').flatMap(commandsOf);
 
-/** What would show a token to whoever lists the processes: one in an argument of a command. */
+/** A token in an argument of a command: every program can list the arguments of processes. */
 const tokenInArguments = /(?:-H|--header) "[^"]*\$\(/;
 
 const commands = await statements();

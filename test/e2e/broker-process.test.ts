@@ -90,7 +90,7 @@ describe('started by a command', () => {
       (await home.keyturn(['status'])).stderr.includes('reason: broker_stopping');
     process.kill(before, 'SIGTERM');
     await until('it refuses what is new', refusesNew);
-    // Whoever is in a hurry sends another.
+    // A second signal ends it at once.
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGTERM'] as const) {
       process.kill(before, signal);
       expect(await refusesNew(), signal).toBe(true);

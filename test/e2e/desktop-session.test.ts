@@ -22,7 +22,7 @@ async function withoutBus(): Promise<{
   onTestFinished(() => keyring.end());
   const runtime = mkdtempSync(path.join(tmpdir(), 'kt-'));
   onTestFinished(() => rmSync(runtime, { recursive: true }));
-  // Its own runtime folder: the one of whoever runs the tests has that person's keyring.
+  // Its own runtime folder: the folder of the user who runs the tests has that user's keyring.
   const env = { KEYTURN_VAULT: 'keychain', XDG_RUNTIME_DIR: runtime };
   const { home, resource } = await homeInWorld({ env });
   // What is allowed has to be provable, and so waits for the keychain too.

@@ -81,7 +81,7 @@ describe('login --device', () => {
 });
 
 describe('login --new-client', () => {
-  it('signs in at a server that has forgotten Keyturn, whoever waits there already', async () => {
+  it('signs in at a server that has forgotten Keyturn, also while another sign-in waits there', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld();
     await home.ok(['login', url]);
     authorizationServer.clients.clear();

@@ -25,7 +25,7 @@ async function answered({ rig }: Ground, kind: 'account' | 'allow', answer: 'yes
 }
 
 describe('a label', () => {
-  it('is the person’s name for whoever signs in, and the subject stays the server’s', async () => {
+  it('is the person’s own name for the account, and the subject stays the server’s', async () => {
     const all = await ground();
     const { rig } = all;
     expect(await signInAs(all, 'subject-1', 'work')).toMatchObject({ account: 'work', subject: 'subject-1' });

@@ -96,7 +96,7 @@ describe('of several authorization servers', () => {
     expect((await rig.login({ issuer: second.issuer })).issuer).toBe(second.issuer);
   });
 
-  it('none is taken that the protected server does not name, whoever asks for it', async () => {
+  it('none is taken that the protected server does not name, even if the user asks for it', async () => {
     const { rig, world } = await two();
     const third = await world.openAuthorizationServer();
     expect(await refused(rig.login({ issuer: third.issuer }))).toMatchObject({ reason: 'issuer_mismatch' });

@@ -173,7 +173,7 @@ async function shownPage({ parts, pages, visited }: Rig, count: number): Promise
 }
 
 describe('a client whose page shows an error, since the server has forgotten it', () => {
-  /** Somebody has signed in; then the server forgets its clients, and shows a page to whoever comes as one of them. */
+  /** Somebody has signed in; then the server forgets its clients, and shows an error page to each of them. */
   async function forgotten() {
     const all = await ground();
     await all.rig.login();

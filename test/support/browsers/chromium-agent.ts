@@ -5,7 +5,7 @@
  *
  *     node test/support/browsers/chromium-agent.ts [--account NAME] [--deny] URL
  *
- * The URL comes last, because whoever opens a browser appends it. The authority to trust is in the
+ * The URL comes last, because programs append it to the browser's command. The authority to trust is in the
  * file that KEYTURN_DEMO_CA or else NODE_EXTRA_CA_CERTS names. Exit 0: the loopback page answered
  * 2xx. Otherwise 1 and one sentence on stderr, without any part of a URL's query.
  */

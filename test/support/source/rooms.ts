@@ -24,7 +24,7 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/broker/grants': 'holds vault and index together before anything uses a grant',
   'src/broker/tokens': 'a token needs a grant and asks nobody',
   'src/broker/consent': 'which grant may serve is decided on what the vault says of it',
-  'src/broker/revocation': 'ends tokens and grants, whoever allowed them',
+  'src/broker/revocation': 'ends tokens and grants, and doesn’t ask who allowed them',
   'src/broker/loopback': 'hears the browser, and doesn’t know what for',
   'src/broker/sign-in': 'joins discovery, loopback, consent and grants',
   'src/broker': 'the whole way of a request in one place',
