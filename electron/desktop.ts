@@ -1,5 +1,5 @@
 /**
- * The desktop host: the daemon with a face, put together in one place.
+ * The desktop app put together: the daemon, the tray and the windows, from the start to an orderly end.
  *
  * Invariant: one broker a home, whichever host has it. Quitting waits for the daemon, so that no
  * rotation is lost. What must hold before any page exists is set up before anything is awaited.
@@ -129,10 +129,10 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
   return controller;
 }
 
-/** Who starts the app again wants to see it, also while it still waits for the broker before it. */
+/** Shows the window when the app is started again, also while it still waits for another broker to stop. */
 function showAtNextStart(opening: Promise<TrayController>): void {
   const show = async (): Promise<void> => {
-    // Why it could not be opened is told to whoever started it first.
+    // The first start says why it could not be opened.
     const controller = await opening.catch(() => undefined);
     await controller?.perform({ type: 'open' });
   };
@@ -155,13 +155,13 @@ interface DesktopParts {
   readonly log: Log;
 }
 
-/** Everything that the person meets, and what of the system leads to it. */
+/** Connects the tray, the windows and the system's events with the daemon. */
 function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopParts): TrayController {
   const preferences = new PreferenceFile(paths.config);
   const screenChoice = new ScreenChoice(owner, preferences);
   const windows = new Windows({ preferences, preload: preloadFile, now });
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
-  // There is none yet when the listener starts, and never where the desk can't be made.
+  // Set below: the listener starts before there is a controller.
   const made: { controller?: TrayController } = {};
   const screenLock = watchScreenLock(powerMonitor, {
     env: options.env,
@@ -225,7 +225,7 @@ function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignI
  */
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** A rotation under way is finished before the app is gone, whoever asked it to go, and however often. */
+/** Finishes a rotation under way before the app ends, however and however often it was told to quit. */
 function stopBeforeQuit(daemon: Daemon, controller: TrayController): void {
   let isDone = false;
   app.on('before-quit', (event) => {

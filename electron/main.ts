@@ -1,4 +1,4 @@
-/** The desktop app's entry: nothing but the start, and the end that nobody meant. */
+/** The desktop app's entry: starts the app, and ends it at an unexpected error. */
 import { startDesktop } from './desktop.ts';
 import { endAtFault, noteRejection } from './base/faults.ts';
 

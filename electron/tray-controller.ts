@@ -1,7 +1,7 @@
 /**
- * What the person has before them, kept up with the broker: icon, menu, notifications and windows.
+ * Keeps icon, menu, notifications and the card window up to date with the broker, and does what the person chooses there.
  *
- * Invariant: shows what the broker says now; remembers nothing but the last look.
+ * Invariant: shows what the broker says now, and remembers only what it read last.
  */
 import { net } from 'electron';
 import { RepeatedWork } from '../src/base/repeated-work.ts';
@@ -34,7 +34,7 @@ export interface TrayControllerParts {
   readonly log: (line: string) => void;
 }
 
-/** Milliseconds between two looks where nothing was heard: for what nobody tells, like the network. */
+/** Milliseconds between two reads if nothing else causes one: no event says that the network changed. */
 const refreshInterval = 60_000;
 
 const nothing: Summary = {
@@ -67,7 +67,7 @@ export class TrayController {
     void this.refresh();
   }
 
-  /** Reads the broker's state and shows it. Calls during a look make one more, after it. */
+  /** Reads the broker's state and shows it. Calls during a read lead to one more after it. */
   async refresh(): Promise<void> {
     await this.#refreshing.run();
   }

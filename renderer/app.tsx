@@ -39,7 +39,7 @@ function RouteView({ route }: { readonly route: Route }) {
   }
 }
 
-/** Without a place to go: the welcome for who hasn't seen it, else the servers. */
+/** Without a fragment: the welcome until the person has seen it, then the servers. */
 function Start() {
   const { value, refusal } = useList('preferences.get');
   // Not known yet: neither, so that nothing is shown for a moment only.

@@ -1,7 +1,7 @@
 /**
- * A fault that nothing foresaw: the app ends, as the headless broker does, and the next start begins anew.
+ * Unexpected errors: the app ends, as the headless broker does, and begins anew at the next start.
  *
- * Invariant: of the error nothing is shown but its name. Electron's own dialog would show its text and stack, which
+ * Invariant: only the error's name is shown. Electron's own dialog would show its text and stack, which
  * may quote anything, and go on in a state that nobody knows.
  */
 import { app, dialog } from 'electron';

@@ -2,7 +2,7 @@
  * The command-line switches that the app starts with.
  *
  * Invariant: only switches of the list below, whatever the fuses are. Chromium obeys hundreds of others,
- * and some open the app to whoever set them: remote-debugging-port, js-flags, no-sandbox,
+ * and some open the app to the program that set them: remote-debugging-port, js-flags, no-sandbox,
  * ignore-certificate-errors, host-resolver-rules, load-extension. What a launcher appends counts too.
  */
 

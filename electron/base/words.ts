@@ -7,7 +7,7 @@
 import { quoted } from '../../src/base/errors.ts';
 import type { Question, Server, TrayState } from './summary.ts';
 
-/** A menu is read at a glance: longer names are cut in the middle of nowhere, with an ellipsis. */
+/** A menu is read at a glance: a longer name is cut and ends with an ellipsis. */
 const maxNameLength = 60;
 
 export function quotedName(text: string): string {
@@ -37,8 +37,8 @@ export function inNotification(text: string, platform: NodeJS.Platform = process
 
 export const trayWords: Readonly<Record<TrayState, string>> = {
   fine: 'Keyturn',
-  waiting: 'Keyturn: a question waits for you',
-  signedOut: 'Keyturn: signed out of a server',
+  waiting: 'Keyturn: a request waits for you',
+  signedOut: 'Keyturn: a server needs a sign-in',
   locked: 'Keyturn: locked',
   offline: 'Keyturn: offline',
 };
@@ -64,9 +64,9 @@ export function questionWords(question: Question): string {
     case 'settings':
       return 'Settings were changed outside Keyturn';
     case 'allow':
-      return `${quotedName(client)} asks for ${serverName(resource)}`;
+      return `${quotedName(client)} wants access to ${serverName(resource)}`;
     case 'pair':
-      return `${quotedName(client)} wants to be paired`;
+      return `${quotedName(client)} wants to connect`;
     default:
       return `Sign in to ${serverName(resource)} at ${serverName(issuer)}${account === undefined ? '' : ` as ${quotedName(account)}`}`;
   }
@@ -76,15 +76,15 @@ function commandWords(question: Question): string {
   const { command, client = '', resource = '', issuer = '', server = '', setting } = question;
   switch (command) {
     case 'allow':
-      return `allow ${quotedName(client)} ${serverName(resource)}`;
+      return `give ${quotedName(client)} access to ${serverName(resource)}`;
     case 'endDenial':
-      return `end the denial of ${quotedName(client)} at ${serverName(resource)}`;
+      return `undo the denial of ${quotedName(client)} at ${serverName(resource)}`;
     case 'register':
-      return `enter a client for ${serverName(issuer)}`;
+      return `add an OAuth client for ${serverName(issuer)}`;
     case 'login':
       return `sign in to ${serverName(resource)}`;
     case 'override':
-      return `waive a rule for ${serverName(server)}`;
+      return `add a security exception for ${serverName(server)}`;
     case 'settings':
       return `change the setting ${quotedName(setting?.name ?? '')}`;
     case 'passphrase':
@@ -102,12 +102,12 @@ export const words = {
   open: 'Open Keyturn',
   startAtLogin: 'Start at login',
   quit: 'Quit',
-  question: 'Keyturn has a question',
+  question: 'Keyturn needs your answer',
   signedOut: (server: Server) => `${serverName(server.endpoint)} needs you to sign in again`,
   signedOutTitle: 'Signed out',
-  exportTitle: 'Export the activity',
+  exportTitle: 'Export activity',
   view: 'View',
   startFailed: 'Keyturn could not start',
-  faulted: 'Keyturn has ended',
+  faulted: 'Keyturn stopped',
   report: 'Something went wrong inside Keyturn. Please report it.',
 };

@@ -44,7 +44,7 @@ export function loginItem(app: SystemLoginItem, options: LoginItemOptions): Logi
   };
 }
 
-/** What starts this app once more: a program, and what it is told to run. */
+/** The command that starts this app: a program, and the script that it runs. */
 function commandOf({
   env,
   isPackaged,

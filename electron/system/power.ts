@@ -1,10 +1,10 @@
-/** What the machine's sleep and its end mean for us. */
+/** Tells the app when the machine wakes up or shuts down. */
 import type { PowerMonitor } from 'electron';
 
 export interface PowerEvents {
   /** Timers stood still, and the network may be another one. */
   resumed(): void;
-  /** The system goes down; it waits a little for whoever ends by itself. */
+  /** The system shuts down, and waits a little for programs that end by themselves. */
   shuttingDown(): void;
 }
 

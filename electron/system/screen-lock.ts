@@ -1,8 +1,7 @@
 /**
- * Who tells that the screen was locked: Electron, and on Linux the desktop's screen saver.
+ * Reports each lock of the screen: from Electron, and on Linux from the desktop's screen saver.
  *
- * Invariant: on Linux the listener is started again when it ends, at once and then with growing pauses. Where that
- * helps nothing, `onLost` is called, once until it listens again: what should happen at a lock must not wait for good.
+ * Invariant: on Linux the listener is started again when it ends, at once and then with growing pauses. If that does not help, `onLost` is called, once until it listens again: the vault must not stay open because no lock is heard.
  */
 import type { PowerMonitor } from 'electron';
 import { ScreenSaverListener } from './screen-saver-listener.ts';
@@ -39,7 +38,7 @@ export function watchScreenLock(monitor: PowerMonitor, options: ScreenLockOption
   return { state: 'listening', close: () => void monitor.off('lock-screen', onLocked) };
 }
 
-/** Milliseconds before each new start. The first is at once, so that a lock at that moment is missed hardly ever. */
+/** Milliseconds before each new start. The first is at once, so that hardly any lock is missed. */
 const pauses = [0, 1000, 2000, 4000, 8000];
 
 /** Milliseconds between later tries: the bus may come back, and a bus that is gone must not make it spin. */

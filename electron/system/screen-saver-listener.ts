@@ -1,9 +1,9 @@
 /**
- * Hears on Linux, where Electron tells nothing of it, that the screen was locked: each desktop's screen
- * saver says so on the session's bus.
+ * Listens on Linux for locks of the screen, which Electron does not report there: each desktop's screen
+ * saver signals them on the session's bus.
  *
- * Invariant: it only listens. Whoever may send on that bus may also lie, which locks the vault and opens
- * nothing. Where there is no bus or no dbus-monitor, nothing is heard, and `ended` says why.
+ * Invariant: it only listens. A program that can send on that bus can fake a lock, which locks the vault and
+ * opens nothing. Without a bus or dbus-monitor nothing is heard, and `ended` says why.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

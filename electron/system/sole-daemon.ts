@@ -1,5 +1,5 @@
 /**
- * Starts the daemon in this process, after ending a headless one that has the home.
+ * Starts the daemon in this process as the only one of its home: a headless one that has the home is ended first.
  *
  * Invariant: the other broker is asked, never killed: it finishes its rotations first, and the kernel's
  * lock says when it is done. Two brokers never run for one home.

@@ -1,8 +1,7 @@
 /**
  * The tray's menu as data: what stands in it and what each row does.
  *
- * Invariant: a function of what is so now; it does nothing. Questions come first, and no row allows
- * anything: it leads to the card that does.
+ * Invariant: a pure function of the state. Questions come first. No row approves anything: it opens the card.
  */
 import { isCard, isSignedOut } from '../base/summary.ts';
 import type { Question, Server, Summary } from '../base/summary.ts';

@@ -1,5 +1,5 @@
 /**
- * Tells the person what waits, while no window does.
+ * Notifications of open questions, and of servers that need a sign-in.
  *
  * Invariant: a notification says who asks and leads to the card; it can't answer.
  */

@@ -1,5 +1,6 @@
 /**
- * What makes a person's yes theirs: they saw the card, and pressed something while it was before them.
+ * Decides whether a yes from a window is the person's own: they saw the card, and pressed a key or button while it was
+ * in front.
  *
  * Invariant: a widening answer from a window counts only if the question's card was on the screen of a
  * visible, focused window for 500 ms without interruption, and a press of key, button or finger reached

@@ -1,7 +1,7 @@
 /**
  * What the windows' requests do: most go to the broker as they are, the rest is this app's own.
  *
- * Invariant: whatever gives somebody more than they had passes the window's guard first. Params have
+ * Invariant: a request that widens access passes the window's guard first. Params have
  * passed the channel's schema.
  */
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';

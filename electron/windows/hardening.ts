@@ -1,7 +1,7 @@
 /**
- * What no page of ours may do, whoever wrote it: leave, open windows, ask for rights, load from outside.
+ * What no page of ours may do: leave, open windows, ask for rights, load from outside.
  *
- * Invariant: everything here says no by itself; nothing depends on the page's good behaviour. Set up
+ * Invariant: each of these is refused here; nothing depends on the page's good behaviour. Set up
  * before the first window is made.
  */
 import type { App, Session, WebContents } from 'electron';

@@ -20,7 +20,7 @@ export interface AccessContext {
   readonly issuers: readonly string[];
 }
 
-/** While nothing is offered yet. */
+/** Until the lists were read. */
 export const emptyContext = {
   asker: undefined,
   permission: undefined,

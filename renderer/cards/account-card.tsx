@@ -1,5 +1,5 @@
 /**
- * The card of a sign-in that came back as another account than was expected: shall it be kept beside the others?
+ * The card of a sign-in as another account than was expected: it asks whether to keep that account too.
  *
  * Invariant: server, issuer, who signed in and who was expected all stand on the card before a yes counts.
  */

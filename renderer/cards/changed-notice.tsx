@@ -1,4 +1,4 @@
-/** Says on a card that it no longer says what it said at first. */
+/** A notice on a card whose content has changed since it was first complete. */
 import { useHasChanged } from './approval-delay.ts';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';

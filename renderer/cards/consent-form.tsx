@@ -1,5 +1,5 @@
 /**
- * What every card that asks for a yes has in common: deny, not now, and a yes that has to be earned.
+ * The form of every card that asks for approval: deny, not now, and an approval that takes a real press.
  *
  * Invariants: deny is the default: Enter presses it wherever the focus is, once the window was there for half
  * a second, and neither Enter nor Escape ever approves. Approval takes a trusted click or the space bar on a card that may be approved

@@ -1,7 +1,7 @@
 /**
- * Something the person does: a call whose refusal is shown where it was done.
+ * Something the person does: a call whose refusal is shown beside its button.
  *
- * Invariant: one at a time for each place; after every deed the lists are read again.
+ * Invariant: one at a time for each place; after each call the lists are read again.
  */
 import { useState } from 'preact/hooks';
 import { call } from './bridge.ts';

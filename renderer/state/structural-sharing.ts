@@ -1,8 +1,8 @@
 /**
- * Keeps what didn't change the same object, though it was read anew.
+ * Keeps the same object for what did not change between two reads.
  *
- * Invariant: what comes out equals what was read; a row that is the same as before is the very same
- * object, so that whoever drew it knows that there is nothing to draw.
+ * Invariant: the result equals what was read. A row that did not change is the very same object, so that it is not
+ * drawn again.
  */
 
 export function shareStructure<T>(before: T | undefined, after: T): T {

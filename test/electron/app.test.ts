@@ -59,7 +59,7 @@ describe('a command that widens something, or waits for a sign-in', () => {
     const page = await onlyPage(opened);
     const permissions = async () => valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions;
     const allowing = home.start(['allow', 'cli', resource, '--scope', 'notes:read']);
-    const card = await cardPage('A command wants to allow "cli" "notes.example/mcp"');
+    const card = await cardPage('A command wants to give "cli" access to "notes.example/mcp"');
     expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
       {
         id: card.id,
@@ -221,8 +221,8 @@ describe('the bridge', () => {
   });
 });
 
-describe('a yes that a script in the page gives', () => {
-  it('is none, whether the card was shown or not', async () => {
+describe('an approval by a script of the page', () => {
+  it('does not count, whether the card was shown or not', async () => {
     const { home, resource } = await homeInWorld();
     const opened = await openApp(home);
     const page = await onlyPage(opened);

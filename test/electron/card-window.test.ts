@@ -52,7 +52,7 @@ describe('the card window', () => {
     expect(double.windows).toEqual([window]);
   });
 
-  it('is no empty one for ever where its page could not be loaded', async () => {
+  it('is not left empty after its page could not be loaded', async () => {
     const home = newHome();
     const opened = await openApp(home, ['--hidden']);
     const served = double.protocols.get('keyturn-app');

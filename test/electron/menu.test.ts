@@ -106,7 +106,7 @@ describe('a notification', () => {
     const shown = new Notifications(() => undefined);
     shown.show({ questions: [{ ...question('pair'), client: '<b>editor</b>' }], signedOut: [] });
     const [{ options } = {}] = double.notifications;
-    expect(options?.body).toBe(inNotification('"<b>editor</b>" wants to be paired'));
+    expect(options?.body).toBe(inNotification('"<b>editor</b>" wants to connect'));
     // It waits as long as its question.
     expect(options?.timeoutType).toBe('never');
     shown.keepOnly([]);
@@ -122,8 +122,8 @@ describe('the menu', () => {
       servers: [server('active'), server('loginRequired', 'https://mail.example')],
     });
     expect(labels(rows)).toEqual([
-      '"editor" asks for "notes.example/mcp"',
-      '"editor" wants to be paired',
+      '"editor" wants access to "notes.example/mcp"',
+      '"editor" wants to connect',
       'Sign in to "notes.example/mcp" at "login.example"',
       '-',
       '"mail.example": signed out',
@@ -137,7 +137,7 @@ describe('the menu', () => {
     ]);
   });
 
-  it('leads to a card or to the sign-in’s page, and to an answer never', () => {
+  it('opens a card or the page of a sign-in, and never answers', () => {
     const rows = menuRows({ ...fine, questions: [question('allow'), question('device', 'q2')] });
     expect(rows.slice(0, 2)).toMatchObject([
       { action: { type: 'card', id: 'q1' } },
@@ -147,20 +147,21 @@ describe('the menu', () => {
   });
 
   it.each([
-    [{ command: 'allow' }, '"editor" "notes.example/mcp"'],
-    [{ command: 'endDenial' }, 'end the denial of "editor" at "notes.example/mcp"'],
-    [{ command: 'register' }, 'enter a client for "login.example"'],
+    [{ command: 'allow' }, 'give "editor" access to "notes.example/mcp"'],
+    [{ command: 'endDenial' }, 'undo the denial of "editor" at "notes.example/mcp"'],
+    [{ command: 'register' }, 'add an OAuth client for "login.example"'],
     [{ command: 'login' }, 'sign in to "notes.example/mcp"'],
-    [{ command: 'override', server: 'https://notes.example/mcp' }, 'waive a rule for "notes.example/mcp"'],
+    [
+      { command: 'override', server: 'https://notes.example/mcp' },
+      'add a security exception for "notes.example/mcp"',
+    ],
     [{ command: 'settings', setting: { name: 'browser' } }, 'change the setting "browser"'],
     [{ command: 'unlock' }, 'unlock the vault'],
     [{ command: 'passphrase' }, 'change the vault’s passphrase'],
   ] as const)('says of %s what the command wants', (fields, wanted) => {
     const [row] = menuRows({ ...fine, questions: [{ ...question('command'), ...fields }] });
     expect(row).toMatchObject({ action: { type: 'card', id: 'q1' } });
-    expect(labels(row ? [row] : [])[0]).toBe(
-      `A command wants to ${fields.command === 'allow' ? 'allow ' : ''}${wanted}`,
-    );
+    expect(labels(row ? [row] : [])[0]).toBe(`A command wants to ${wanted}`);
   });
 
   it('offers a new sign-in under each server, beside its issuer', () => {

@@ -1,4 +1,4 @@
-/** The app takes a home over from a headless broker: a real process, with a rotation under way. */
+/** The app replaces a headless broker of its home: a real process, with a rotation under way. */
 import { describe, expect, it } from 'vitest';
 import { double } from '../support/electron/electron-double.ts';
 import { homeInWorld, newHome } from '../support/home.ts';

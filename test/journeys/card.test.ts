@@ -190,7 +190,7 @@ describe('500 servers and 200 programs', () => {
     await iconShows(seat.app, names.icon.fine);
     expect((await seat.app.tray()).rows.length).toBeLessThan(100);
     const main = await openMain(seat, 'programs');
-    await main.getByText('200 programs').waitFor();
+    await main.getByText('200 apps').waitFor();
     // From here on every list has been read once.
     await openMain(seat, 'servers');
     const cards = main.locator('article');
@@ -212,10 +212,10 @@ describe('500 servers and 200 programs', () => {
     expect(await cards.count()).toBe(11);
 
     await openMain(seat, 'programs');
-    await main.getByText('200 programs').waitFor();
+    await main.getByText('200 apps').waitFor();
     expect(await cards.count()).toBeLessThanOrEqual(50);
     await main.getByLabel(names.filter).fill('program-199');
-    await main.getByText('1 program', { exact: true }).waitFor();
+    await main.getByText('1 app', { exact: true }).waitFor();
     await button(main, names.programs.end).click();
     await main.getByText(names.programs.nothing).waitFor();
     expect(await cards.count()).toBe(1);

@@ -79,16 +79,16 @@ describe('what a card says', () => {
 
   it('is reached by the keyboard where it is longer than its box, and only there', async () => {
     const { page } = await open('card/allow');
-    const box = page.getByRole('group', { name: 'Scopes' });
+    const box = page.getByRole('group', { name: 'Permissions' });
     await box.focus();
     await page.keyboard.press('End');
     await expect.poll(() => box.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
-    expect(await page.getByRole('group', { name: 'Asked', exact: true }).count()).toBe(0);
+    expect(await page.getByRole('group', { name: 'Requested', exact: true }).count()).toBe(0);
   });
 
   it('is the whole value of a setting, and the whole client id, of a command', async () => {
     const { page } = await open('card/command');
-    await page.getByText('May a command change a setting').waitFor();
+    await page.getByText('Let a command change a setting').waitFor();
     const text = (await page.locator('.question').textContent()) ?? '';
     for (const part of ['--profile /last', `${'x'.repeat(1000)}-end`, longUrl]) expect(text).toContain(part);
     expect(await overflowing(page)).toEqual([]);
@@ -209,7 +209,7 @@ describe('how long it is allowed', () => {
     });
     const card = page.locator('.question');
     const choices = page.locator('.segments label');
-    await page.getByText('Every program that you run can then get').waitFor();
+    await page.getByText('Any program you run can then get').waitFor();
     await choices.first().waitFor();
     expect(await choices.allInnerTexts()).toEqual(['Once', '1 hour']);
     await page.evaluate('location.hash = "card/nobody"');
@@ -217,7 +217,7 @@ describe('how long it is allowed', () => {
     expect(await choices.allInnerTexts()).toEqual(['1 hour', 'Until revoked']);
     expect(await card.innerText()).not.toContain('Another file');
     await page.evaluate('location.hash = "card/other"');
-    await page.getByText('Another file than when it was paired: /opt/editor').waitFor();
+    await page.getByText('Another file than when it was connected: /opt/editor').waitFor();
   });
 
   it('is as long as before, and no longer, where it asks for more', async () => {

@@ -49,7 +49,13 @@ describe('the card of a command', () => {
   const changes = [
     [
       { command: 'allow', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:read' },
-      ['May a command allow', 'editor', 'https://notes.example/mcp', 'Read notes', 'until you end it'],
+      [
+        'Let a command give an app access',
+        'editor',
+        'https://notes.example/mcp',
+        'Read notes',
+        'until you revoke it',
+      ],
     ],
     [
       { command: 'allow', client: 'reader', resource: 'https://notes.example/mcp', until: exampleNow },
@@ -57,7 +63,7 @@ describe('the card of a command', () => {
     ],
     [
       { command: 'register', issuer: 'https://login.example', registration: 'by-hand' },
-      ['May a command enter a client', 'https://login.example', 'by-hand'],
+      ['Let a command add an OAuth client', 'https://login.example', 'by-hand'],
     ],
     [
       {
@@ -71,8 +77,8 @@ describe('the card of a command', () => {
         replaces: true,
       },
       [
-        'This client gives tokens without anybody being asked',
-        'It replaces the client that is entered now',
+        'This client gets tokens without asking anybody',
+        'It replaces the current client',
         'enterprise-managed',
         'Private key',
         'http://127.0.0.1:8123/back',
@@ -81,16 +87,11 @@ describe('the card of a command', () => {
     ],
     [
       { command: 'register', issuer: 'https://login.example', grant: 'client_credentials' },
-      ['For itself, without a person', 'This client gives tokens without anybody being asked'],
+      ['For itself, without a person', 'This client gets tokens without asking anybody'],
     ],
     [
       { command: 'endDenial', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:write' },
-      [
-        'May a command end what you denied',
-        'editor',
-        'https://notes.example/mcp',
-        'It can then ask you again',
-      ],
+      ['Let a command undo your denial', 'editor', 'https://notes.example/mcp', 'It can then ask you again'],
     ],
     [
       {
@@ -103,31 +104,36 @@ describe('the card of a command', () => {
         newClient: true,
       },
       [
-        'May a command sign in',
-        'Keyturn would be registered anew',
+        'Let a command sign in',
+        'Keyturn would register again',
         'https://notes.example/mcp',
         'https://login.example',
         'work',
         'Read notes',
-        'the command takes the address at which it ends',
+        'the command takes its final URL',
         'decides whose account it is',
       ],
     ],
     [
       { command: 'override', server: 'https://notes.example/mcp', override: 'no-resource' },
-      ['May a command waive a rule', 'https://notes.example/mcp', 'Ask without the resource', 'Danger'],
+      [
+        'Let a command add a security exception',
+        'https://notes.example/mcp',
+        'Ask without the resource',
+        'Danger',
+      ],
     ],
     [
       { command: 'override', server: 'https://tools.intern.example', override: 'private-address' },
-      ['tools.intern.example', 'May a command waive a rule', 'private network', 'Danger'],
+      ['tools.intern.example', 'Let a command add a security exception', 'private network', 'Danger'],
     ],
     [
       { command: 'settings', setting: { name: 'browser', value: 'firefox' } },
-      ['May a command change a setting', 'browser', 'firefox'],
+      ['Let a command change a setting', 'browser', 'firefox'],
     ],
-    [{ command: 'settings', setting: { name: 'browser' } }, ['unset: the default counts again']],
-    [{ command: 'unlock' }, ['May a command unlock the vault']],
-    [{ command: 'passphrase' }, ['May a command change the passphrase']],
+    [{ command: 'settings', setting: { name: 'browser' } }, ['not set: the default applies again']],
+    [{ command: 'unlock' }, ['Let a command unlock the vault']],
+    [{ command: 'passphrase' }, ['Let a command change the passphrase']],
   ] as const;
 
   // The first part is waited for: no card before it may say the same.
@@ -145,7 +151,7 @@ describe('the card of a command', () => {
       for (const part of [...parts, ...who, ...more]) {
         expect(text, command).toContain(part.toLowerCase());
       }
-      expect(text, command).not.toContain('attested');
+      expect(text, command).not.toContain('path verified');
       // A private address is confirmed for a host.
       expect(text, command).not.toContain('https://tools');
     }
@@ -164,7 +170,7 @@ describe('the card of a command', () => {
         return example(channel, params);
       },
     });
-    const approve = button(page, 'Let it');
+    const approve = button(page, 'Allow');
     await timerHeld(page);
     expect(await approve.isDisabled()).toBe(true);
     // Of somebody who typed elsewhere when the card came up, and who still holds the key half a second later.

@@ -291,25 +291,23 @@ describe('what is out of the ordinary', () => {
     const servers = await page.locator('main').innerText();
     for (const part of [
       'Sign in again: the sign-in was not finished',
-      'the issuer can’t be reached. It first failed 2 hours ago',
+      'the sign-in provider can’t be reached. It first failed 2 hours ago',
       'next try in 5 hours',
       'Keyturn stopped during a refresh',
-      'Pending: the issuer could not be told yet',
+      'Pending: the sign-in provider could not be told yet',
       'Next try: in 10 hours',
       'Tried until: in 2 days',
       'works until: in 20 hours',
-      'The issuer offers no revocation',
+      'The sign-in provider offers no revocation',
       'Keyturn has stopped trying',
     ]) {
       expect(servers).toContain(part);
     }
-    expect(await page.getByRole('button', { name: 'Tell the issuer now…' }).count()).toBe(1);
+    expect(await page.getByRole('button', { name: 'Retry revocation…' }).count()).toBe(1);
     await page.evaluate('location.hash = "programs"');
-    await page
-      .getByText('For this session of the program (process 4711), at the latest in 2 hours')
-      .waitFor();
+    await page.getByText('For this session of the app (process 4711), at the latest in 2 hours').waitFor();
     // Nothing on the wire narrows a permission for one run without making it a lasting one.
-    expect(await page.getByRole('button', { name: /^Narrow/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /^Reduce/ }).count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 
@@ -330,12 +328,12 @@ describe('what is out of the ordinary', () => {
       '2 grants compared with the vault',
       'It named another issuer.',
       '7 more',
-      'next start',
+      'after restart',
     ]) {
       expect(settings).toContain(part);
     }
     await page.getByLabel('Lock after idle').selectOption('900');
-    await page.getByText('It counts once Keyturn starts again.').waitFor();
+    await page.getByText('The change takes effect once Keyturn starts again.').waitFor();
     expect(asked).toEqual([]);
   });
 
@@ -352,7 +350,7 @@ describe('what is out of the ordinary', () => {
     expect(asked).toEqual([['vault.unlock', { passphrase: 'open sesame' }]]);
     await page.evaluate('location.hash = "settings"');
     await page.getByText('Change the passphrase').first().click();
-    await page.getByLabel('Passphrase now').fill('open sesame');
+    await page.getByLabel('Current passphrase').fill('open sesame');
     await page.getByLabel('New passphrase').fill('open barley');
     await page.getByRole('button', { name: 'Change the passphrase' }).click();
     expect(await page.getByLabel('New passphrase').inputValue()).toBe('');
@@ -405,7 +403,7 @@ describe('a card', () => {
     const { page } = await show({ 'interaction.list': { interactions } }, 'card/q1');
     const card = page.locator('.question');
     await card.waitFor();
-    for (const part of ['/usr/bin/editor', 'attested by the system', '4711', 'tmux']) {
+    for (const part of ['/usr/bin/editor', 'path verified', '4711', 'tmux']) {
       expect(await card.innerText()).toContain(part);
     }
     await page.evaluate('location.hash = "card/q2"');

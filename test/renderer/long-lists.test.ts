@@ -25,7 +25,7 @@ const serverOf = (n: number, fields: Partial<Grant> = {}): Grant => {
   };
 };
 
-describe('500 servers and 200 programs', () => {
+describe('500 servers and 200 apps', () => {
   it('are shown some at a time, more at the end of them, and every one is found by the filter', async () => {
     const { page } = await openWindow({
       hash: 'servers',
@@ -51,8 +51,8 @@ describe('500 servers and 200 programs', () => {
     await page.getByText('1 server', { exact: true }).waitFor();
     expect(await cards.count()).toBe(1);
     await page.evaluate('location.hash = "programs"');
-    await page.getByText('200 programs').waitFor();
-    await page.getByLabel('Filter programs').fill('program-199');
+    await page.getByText('200 apps').waitFor();
+    await page.getByLabel('Filter apps').fill('program-199');
     await expect.poll(() => cards.count()).toBe(1);
   });
 

@@ -71,11 +71,11 @@ describe('the card of a program that asks for access', () => {
       expect(text).toContain(part);
     }
     // The very process of this test asks, and node tells nothing of what it runs.
-    expect(text).toContain('The program claims this');
-    expect(text).not.toContain('attested');
+    expect(text).toContain('The app claims this');
+    expect(text).not.toContain('path verified');
     const name = page.locator('.question .party-name').first();
     expect(await name.innerText()).toBe('editor');
-    expect(text).toContain('Named when you sign in there');
+    expect(text).toContain('Shown when you sign in');
     expect(broker.shownCards).toEqual([await questionId(broker.owner, 'allow')]);
   });
 
@@ -223,7 +223,7 @@ describe('the card of a program that asks for access', () => {
     const scope = 'notes:read notes:write';
     const { page, broker, token } = await askedForMore(scope);
     const { owner } = broker;
-    await page.getByText('It may reach this server already').waitFor();
+    await page.getByText('It has access to this server already').waitFor();
     expect(await page.locator('.scopes li').allInnerTexts()).toEqual([
       'Read notes notes:read',
       expect.stringMatching(/notes:write\s*new$/),
@@ -258,7 +258,7 @@ describe('how long it is allowed', () => {
     const { page, broker, editor, token } = await asked();
     await approvable(page);
     await page.getByLabel('This session').check();
-    expect(await page.getByText(/^Until the program ends/).innerText()).toContain(String(process.pid));
+    expect(await page.getByText(/^Until the app ends/).innerText()).toContain(String(process.pid));
     await button(page, 'Allow').click();
     expect((await token).access_token).not.toBe('');
     expect(await clientsOf(broker)).toMatchObject({
@@ -277,7 +277,7 @@ describe('the card of a program that pairs', () => {
     pairing.catch(() => undefined);
     const digits = await code.promise;
     const { page } = await openWindow({ answer: broker.answer, hash: 'servers' });
-    const answer = page.getByRole('button', { name: /^Answer… editor wants to be paired/ });
+    const answer = page.getByRole('button', { name: /^Answer… editor wants to connect/ });
     const dialogFocus = await noteDialogFocus(page);
     await answer.press('Enter');
     const dialog = page.getByRole('dialog');
@@ -288,7 +288,7 @@ describe('the card of a program that pairs', () => {
     expect(await answer.evaluate((opener) => opener.matches(':focus'))).toBe(true);
     expect(await dialogFocus()).toEqual(['came Deny', expect.stringMatching(/^went Answer… editor/)]);
     await answer.click();
-    const pair = dialog.getByRole('button', { name: 'Pair' });
+    const pair = dialog.getByRole('button', { name: 'Connect' });
     await dialog.locator('button.primary:enabled').waitFor();
     await pair.click();
     expect((await pairing).isOpen).toBe(true);
@@ -320,11 +320,11 @@ describe('the card of a sign-in', () => {
     expect(broker.openedPages).toEqual([await questionId(owner, 'login')]);
     const paste = page.getByLabel(/^Signed in on another device/);
     await paste.fill('http://127.0.0.1:1/callback?code=foreign-code&state=foreign');
-    await page.getByRole('button', { name: 'Use this address' }).click();
+    await page.getByRole('button', { name: 'Use this URL' }).click();
     await page.getByRole('alert').waitFor();
     expect(await paste.inputValue()).toBe('');
     expect(await page.content()).not.toContain('foreign-code');
-    await page.getByRole('button', { name: 'Call it off' }).click();
+    await page.getByRole('button', { name: 'Cancel sign-in' }).click();
     await gone(page);
     await expect(signIn).rejects.toMatchObject({ reason: expect.stringMatching(/access_denied|login_/) });
   });

@@ -39,11 +39,11 @@ const show = (answer: typeof busy, hash: string, scheme: 'light' | 'dark' = 'lig
 /** Its address, what stands there once it is read, and what opens it where an address doesn't. */
 const screens: readonly (readonly [hash: string, sign: string, opener?: string])[] = [
   ['servers', 'article'],
-  ['servers', 'dialog .timeline', 'button[aria-label^=Explain]'],
+  ['servers', 'dialog .timeline', 'button[aria-label^=Details]'],
   ['servers', 'dialog .danger.filled', 'button[aria-label^=Revoke]'],
   ['servers', 'dialog .question', '.waiting button'],
   ['programs', 'article'],
-  ['programs', 'dialog .switch', 'button[aria-label^=Narrow]'],
+  ['programs', 'dialog .switch', 'button[aria-label^=Reduce]'],
   ['activity', '.entry'],
   ['settings', '#broker-title'],
   ['settings', 'dialog .danger.filled', 'button[aria-label^="Remove the client"]'],
@@ -112,7 +112,7 @@ describe('every screen', () => {
     const { page } = await show(bare, 'servers');
     for (const [hash, title] of [
       ['servers', 'You are not signed in anywhere yet'],
-      ['programs', 'No program has been paired yet'],
+      ['programs', 'No app is connected yet'],
       ['activity', 'Nothing has happened yet'],
       ['card', 'Nothing waits for you.'],
     ] as const) {
@@ -126,7 +126,7 @@ describe('every screen', () => {
     const { page } = await show(busy, 'servers');
     await page.locator('article').first().waitFor();
     await page.getByRole('tab', { name: 'Servers' }).focus();
-    for (const name of ['Programs', 'Activity', 'Settings', 'Servers']) {
+    for (const name of ['Connected apps', 'Activity', 'Settings', 'Servers']) {
       await page.keyboard.press('ArrowRight');
       expect(await focused(page)).toMatchObject({ name, isShown: true });
     }

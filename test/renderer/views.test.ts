@@ -41,8 +41,8 @@ describe('Servers', () => {
     expect(await expires.getAttribute('title')).toMatch(/\d{4}/);
 
     const dialogFocus = await noteDialogFocus(page);
-    await card.getByRole('button', { name: /^Explain/ }).click();
-    const explained = page.getByRole('dialog', { name: 'How this grant stands' });
+    await card.getByRole('button', { name: /^Details/ }).click();
+    const explained = page.getByRole('dialog', { name: 'Sign-in details' });
     await explained.locator('.timeline li').first().waitFor();
     expect(await explained.locator('.timeline li').allInnerTexts()).toEqual([
       expect.stringContaining('Token handed out'),
@@ -50,12 +50,12 @@ describe('Servers', () => {
     ]);
     const standing = await explained.innerText();
     expect(standing).toMatch(/Expires\s+in (?:5\d minutes|1 hour)\b/);
-    expect(standing).toMatch(/By itself, since a program uses it:\s+in 5\d minutes/);
+    expect(standing).toMatch(/Automatically, because an app uses it:\s+in 5\d minutes/);
     await explained.getByRole('button', { name: 'Done' }).click();
 
     const revoke = card.getByRole('button', { name: /^Revoke/ });
     await revoke.press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Revoke this grant?' });
+    const dialog = page.getByRole('dialog', { name: 'Revoke access?' });
     expect(await dialog.innerText()).toContain(world.authorizationServer.issuer);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -63,18 +63,18 @@ describe('Servers', () => {
     expect(await card.innerText()).toContain('Signed in');
     expect(await dialogFocus()).toEqual([
       'came Done',
-      `went Explain how the grant for ${resource} stands`,
+      `went Details of the sign-in to ${resource}`,
       'came Cancel',
-      `went Revoke the grant for ${resource}`,
+      `went Revoke access to ${resource}`,
     ]);
 
     await revoke.click();
-    await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
-    const receipt = page.getByRole('dialog', { name: 'Ended here' });
-    expect(await receipt.innerText()).toContain('The issuer confirmed');
-    await expect.poll(() => said(page)).toContain('The issuer confirmed');
+    await dialog.getByRole('button', { name: 'Revoke access', exact: true }).click();
+    const receipt = page.getByRole('dialog', { name: 'Access revoked here' });
+    expect(await receipt.innerText()).toContain('The sign-in provider confirmed');
+    await expect.poll(() => said(page)).toContain('The sign-in provider confirmed');
     await receipt.getByRole('button', { name: 'Done' }).click();
-    await card.getByText('Ended', { exact: true }).waitFor();
+    await card.getByText('Access revoked', { exact: true }).waitFor();
     expect(await revoke.count()).toBe(0);
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });
 
@@ -97,13 +97,13 @@ describe('Servers', () => {
     const broker = await startPageBroker();
     const { page } = await openWindow({ answer: broker.answer });
     await page.getByText('You are not signed in anywhere yet').waitFor();
-    await page.getByRole('button', { name: 'Sign in at a server' }).click();
-    await page.getByLabel('Address of the protected server').fill('https://nobody.invalid/');
+    await page.getByRole('button', { name: 'Add server' }).click();
+    await page.getByLabel('Server address').fill('https://nobody.invalid/');
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     const refused = page.getByRole('alert');
     await refused.waitFor();
     expect(await refused.innerText()).toContain('nobody.invalid');
-    await page.getByLabel('Address of the protected server').fill(broker.resource);
+    await page.getByLabel('Server address').fill(broker.resource);
     await page.keyboard.press('Enter');
     await page.locator('article').waitFor();
     await expect.poll(() => said(page)).toContain(`Signed in at ${broker.resource}`);
@@ -113,14 +113,14 @@ describe('Servers', () => {
   });
 });
 
-describe('Programs', () => {
+describe('Connected apps', () => {
   it('narrows, ends, undoes a denial, and removes', async () => {
     const { broker, editor } = await usedBroker();
     const { owner, resource } = broker;
     const { page } = await openWindow({ answer: broker.answer, hash: 'programs' });
     const card = (name: string) => page.locator('article', { has: page.locator('h3', { hasText: name }) });
     await card('editor')
-      .getByRole('button', { name: /^Narrow/ })
+      .getByRole('button', { name: /^Reduce/ })
       .click();
     const save = page.getByRole('button', { name: 'Save' });
     expect(await save.isDisabled()).toBe(true);
@@ -132,15 +132,17 @@ describe('Programs', () => {
     expect(await owner.request('client.list')).toMatchObject({
       clients: [{}, { name: 'editor', permissions: [{ scope: 'notes:read' }] }, {}],
     });
-    await card('editor').getByRole('button', { name: /^End/ }).click();
-    await card('editor').getByText('Nothing: it has no permission.').waitFor();
+    await card('editor')
+      .getByRole('button', { name: /^Revoke access of/ })
+      .click();
+    await card('editor').getByText('Nothing: it has no access.').waitFor();
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
 
     expect(await card('reader').innerText()).toContain('Denied');
     await card('reader')
       .getByRole('button', { name: /^Undo denial/ })
       .click();
-    await card('reader').getByText('Nothing: it has no permission.').waitFor();
+    await card('reader').getByText('Nothing: it has no access.').waitFor();
     expect(await card('reader').innerText()).toContain('interpreter');
 
     await card('reader')
@@ -182,9 +184,9 @@ describe('Activity', () => {
     expect(
       (await page.locator('tbody td:nth-of-type(1)').allInnerTexts()).filter((n) => n === '1'),
     ).toHaveLength(1);
-    await page.getByLabel('Kind').selectOption({ label: 'Permission' });
+    await page.getByLabel('Kind').selectOption({ label: 'Access' });
     expect(await rows.count()).toBe(2);
-    await page.getByLabel('Program').selectOption({ label: 'reader' });
+    await page.getByLabel('App', { exact: true }).selectOption({ label: 'reader' });
     expect(await rows.allInnerTexts()).toEqual([expect.stringContaining('denied')]);
     await page.getByRole('button', { name: /JSON lines/ }).click();
     await page.getByText(/^Exported \d+ rows\.$/).waitFor();
@@ -196,29 +198,29 @@ describe('Settings', () => {
     const broker = await startPageBroker();
     const { page, change } = await openWindow({ answer: broker.answer, hash: 'settings' });
     const secret = 'only-the-vault-may-have-this';
-    await page.getByText('Enter a client', { exact: true }).click();
-    await page.getByLabel('Issuer', { exact: true }).fill('https://login.example');
-    await page.getByLabel('Client id').fill('by-hand');
-    await page.getByLabel('How Keyturn proves itself there').selectOption('client_secret_basic');
+    await page.getByText('Add a client', { exact: true }).click();
+    await page.getByLabel('Sign-in provider', { exact: true }).fill('https://login.example');
+    await page.getByLabel('Client ID').fill('by-hand');
+    await page.getByLabel('Client authentication').selectOption('client_secret_basic');
     const field = page.getByRole('textbox', { name: 'Client secret' });
     await field.fill(secret);
     expect(await field.getAttribute('type')).toBe('password');
-    await page.getByRole('button', { name: 'Enter the client' }).click();
-    await page.getByText('Register this redirect URI at the issuer:').waitFor();
+    await page.getByRole('button', { name: 'Add the client' }).click();
+    await page.getByText('Register this redirect URI at the sign-in provider:').waitFor();
     expect(await page.content()).not.toContain(secret);
     expect(broker.asked.join('\n')).toContain(secret);
     expect(broker.answered.join('\n')).not.toContain(secret);
 
-    await page.getByText('Waive a rule').first().click();
-    await page.getByLabel('Server or issuer').fill('https://login.example');
-    await page.getByRole('button', { name: 'Waive a rule' }).click();
-    const keep = page.getByRole('button', { name: /^Keep the rule again/ });
+    await page.getByText('Add an exception').first().click();
+    await page.getByLabel('Server or sign-in provider').fill('https://login.example');
+    await page.getByRole('button', { name: 'Add an exception' }).click();
+    const keep = page.getByRole('button', { name: /^Remove exception/ });
     await keep.first().waitFor();
     expect(await broker.owner.request('status')).toMatchObject({
       overrides: [{ names: ['issuer-mismatch'] }],
     });
     await keep.first().click();
-    await page.getByText('No rule is waived.').waitFor();
+    await page.getByText('There are no security exceptions.').waitFor();
 
     await page.getByLabel('Notifications').uncheck();
     await expect.poll(() => broker.preferences.notifications).toBe(false);
@@ -256,7 +258,7 @@ describe('the clients at issuers', () => {
     expect(await keptSecret()).toBe(secret);
 
     const { page, complaints } = await openWindow({ answer: broker.answer, hash: 'settings' });
-    const clients = page.getByRole('region', { name: 'Clients at issuers' });
+    const clients = page.getByRole('region', { name: 'OAuth clients by provider' });
     const removal = (name: RegExp) => clients.getByRole('button', { name });
     await removal(/^Remove the client by-hand at/).waitFor();
     const text = await clients.innerText();
@@ -264,7 +266,7 @@ describe('the clients at issuers', () => {
       expect(text).toContain(part);
     }
     expect(text).not.toContain(issuer);
-    await clients.getByText('Registered by itself: 1').click();
+    await clients.getByText('Registered automatically: 1').click();
     expect(await clients.innerText()).toContain(issuer);
 
     const dialog = page.getByRole('dialog', { name: 'Remove this client?' });
@@ -282,7 +284,7 @@ describe('the clients at issuers', () => {
     expect(registrations.all()).toHaveLength(2);
     await removal(/^Remove the client by-hand at/).click();
     await dialog.getByRole('button', { name: 'Remove' }).click();
-    await clients.getByText('No client was entered by hand.').waitFor();
+    await clients.getByText('No client was added.').waitFor();
     // Said once the answer has come, which may be after the list was read again.
     await expect.poll(() => said(page)).toBe('The client at https://login.example was removed.');
     expect(registrations.all()).toHaveLength(1);
