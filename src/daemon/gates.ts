@@ -10,7 +10,8 @@ import type { Difference } from './settings/confirmed-settings.ts';
 import { daemonFetch } from './system/fetch.ts';
 import type { DaemonFetch, ProxyFor } from './system/fetch.ts';
 import { HomeCheck } from './settings/home-check.ts';
-import type { HomeCheckParts, SettingsVerdict } from './settings/home-check.ts';
+import type { HomeCheckParts } from './settings/home-check.ts';
+import type { SettingsVerdict } from './settings/settings-card.ts';
 import type { Secrets } from './vault/secrets.ts';
 import { askAboutSettings } from './settings/settings-question.ts';
 

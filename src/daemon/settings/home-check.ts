@@ -1,10 +1,10 @@
 /**
- * What the vault vouches for of its home: whose it is, and which settings count.
+ * Compares a home with what its vault keeps about it: whose home it is, whether it is a desk's, and which settings count.
  *
- * Invariants: it is read at the vault's first use, once, and never at start-up. At a desk, and in a desk's home, a
- * setting of the table `standing` counts as the vault has it, whatever the file says. Where the person at a desk
- * was never asked about what the file says, nothing goes to the network until they answer the card. The vault is
- * written before the file: a crash in between costs no yes, and confers nothing that nobody said yes to.
+ * Invariants: the vault's item is read once, at the vault's first use, and never at start-up. At a desk, and in a desk's
+ * home, a setting of the table `standing` counts as the vault has it, whatever the file says. If the person at a desk was
+ * never asked about what the file says, nothing goes to the network until they answer the card. The vault is written before
+ * the file. So a crash in between loses no yes, and nothing counts that nobody said yes to.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import type { Vault } from '../../vault/base/vault.ts';
@@ -28,9 +28,18 @@ import type { WriteLog } from '../system/log.ts';
 import type { SettingsBook } from './settings-book.ts';
 import type { SettingName, Settings } from './settings.ts';
 import { otherHome, vaultName } from './mismatched-home.ts';
-
-/** `later`: nobody answered, or the person put it off. */
-export type SettingsVerdict = 'yes' | 'no' | 'later';
+import { SettingsCard } from './settings-card.ts';
+import type { AskAboutSettings } from './settings-card.ts';
+import {
+  answered,
+  asConfirmed,
+  decided,
+  differencesFrom,
+  readWritten,
+  sameFile,
+  unanswered,
+} from './written-settings.ts';
+import type { WrittenSettings } from './written-settings.ts';
 
 export interface HomeCheckParts {
   readonly home: Pick<Home, 'homeId' | 'isNew' | 'hasMaster' | 'vault' | 'keptIn'>;
@@ -44,8 +53,7 @@ export interface HomeCheckParts {
   readonly isOpened: boolean;
   /** Why nothing is served, where the files don't belong together. */
   readonly mismatch: KeyturnError | undefined;
-  /** Asks the person on one card; calls `answered`, then writes the answer into the audit log. Never rejects. */
-  readonly ask: (different: readonly Difference[], answered: () => void) => Promise<SettingsVerdict>;
+  readonly ask: AskAboutSettings;
   /** From now on no copy counts that somebody made of what confers authority. */
   readonly renewAuthority: () => Promise<void>;
   /** What `state` answers changed, or the settings in force. */
@@ -73,12 +81,11 @@ export class HomeCheck {
   #different: readonly Difference[] = [];
   #authorities: AuthoritiesFile | undefined;
   #learning: Promise<void> | undefined;
-  #asking: Promise<void> | undefined;
-  /** From the person's answer until it counts: who comes in between waits. */
-  #answering: Promise<void> | undefined;
+  readonly #card: SettingsCard;
 
   constructor(parts: HomeCheckParts) {
     this.#parts = parts;
+    this.#card = new SettingsCard(parts.ask, () => parts.changed());
     this.#mismatch = parts.mismatch;
   }
 
@@ -93,7 +100,7 @@ export class HomeCheck {
     if (this.#different.length > 0) this.#askOnce();
   }
 
-  /** Resolves once the vault's word is known. Throws what the vault throws, and why a strange home serves nothing. */
+  /** Resolves once the vault has said whose home this is. Throws what the vault throws, and why a mismatched home serves nothing. */
   async verify(): Promise<void> {
     this.refuseMismatch();
     if (this.#item) return;
@@ -101,7 +108,7 @@ export class HomeCheck {
     await this.#learning;
   }
 
-  /** Throws why nothing is served, where the home is a strange one as far as it is known. */
+  /** Throws why nothing is served, where the home is known not to be this vault's. */
   refuseMismatch(): void {
     if (this.#mismatch) throw this.#mismatch;
   }
@@ -109,7 +116,7 @@ export class HomeCheck {
   /** Before anything goes to the network or to a browser. Throws as `verify`, and `consent_pending`. */
   async settled(): Promise<void> {
     await this.verify();
-    await this.#answering;
+    await this.#card.taking;
     if (!this.#isUndecided) return;
     this.#askOnce();
     throw unanswered(this.#different);
@@ -222,26 +229,10 @@ export class HomeCheck {
   }
 
   async #learnAtDesk(item: HomeItem): Promise<void> {
-    const decided = this.#decided(item);
-    if (decided !== item) await this.#write(decided);
-    this.#governBy(decided);
-    if (this.#isUndecided || !isDeclined(this.#different, decided.declined)) this.#askOnce();
-  }
-
-  /** Nothing was written that would need a word: then there is nothing to ask. */
-  #decided(item: HomeItem): HomeItem {
-    if (item.settings) return item;
-    const written = toConfirmed(this.#parts.book.written, this.#readWritten());
-    if (this.#early === 'no') return { ...item, settings: this.#unasked(), declined: written };
-    if (this.#early) return { ...item, settings: this.#early };
-    // What only takes away is kept too: a file that loses it gives nothing back.
-    return this.#differencesFrom(nothingConfirmed).length === 0 ? { ...item, settings: written } : item;
-  }
-
-  /** What counts without anybody's yes: what only takes away. The vault keeps it too, so that no file takes it back. */
-  #unasked(): Confirmed {
-    const { written } = this.#parts.book;
-    return toConfirmed(inForce(written, this.#differencesFrom(nothingConfirmed)), undefined);
+    const known = decided(item, this.#written(), this.#early);
+    if (known !== item) await this.#write(known);
+    this.#governBy(known);
+    if (this.#isUndecided || !isDeclined(this.#different, known.declined)) this.#askOnce();
   }
 
   /** The vault's settings count. */
@@ -274,43 +265,19 @@ export class HomeCheck {
     this.#item ??= item;
   }
 
-  /** One card at a time. */
   #askOnce(): void {
-    if (this.#different.length === 0) return;
-    this.#asking ??= this.#askPerson().finally(() => {
-      this.#asking = undefined;
-      this.#parts.changed();
-    });
-  }
-
-  async #askPerson(): Promise<void> {
-    const counted = Promise.withResolvers<void>();
-    try {
-      await this.#askAndCount(() => {
-        this.#answering = counted.promise;
-      });
-    } finally {
-      this.#answering = undefined;
-      counted.resolve();
-    }
-  }
-
-  async #askAndCount(answered: () => void): Promise<void> {
-    const authorities = this.#readWritten();
+    if (this.#different.length === 0 || this.#card.isOpen) return;
     const asked = this.#different;
-    const shown = toConfirmed(this.#parts.book.written, authorities);
-    const verdict = await this.#parts.ask(asked, answered);
-    if (verdict === 'later') return;
-    const item = this.#item;
-    if (!item) {
-      this.#early = verdict === 'yes' ? shown : 'no';
+    const shown = this.#written();
+    this.#card.show(asked, (verdict) => this.#take(verdict, asked, shown));
+  }
+
+  async #take(verdict: 'yes' | 'no', asked: readonly Difference[], shown: WrittenSettings): Promise<void> {
+    if (!this.#item) {
+      this.#early = verdict === 'yes' ? asConfirmed(shown) : 'no';
       return;
     }
-    const { declined: _, ...rest } = item;
-    const next: HomeItem =
-      verdict === 'yes'
-        ? { ...rest, settings: withAll(item.settings, asked, authorities) ?? shown }
-        : { ...rest, settings: item.settings ?? this.#unasked(), declined: shown };
+    const next = answered(this.#item, verdict, { asked, shown, now: this.#written() });
     // What the vault didn't take was not answered: the card comes back at the next start.
     try {
       await this.#write(next);
@@ -327,7 +294,7 @@ export class HomeCheck {
 
   #known(): HomeItem {
     if (this.#item) return this.#item;
-    throw new Error('the vault’s word is not known yet');
+    throw new Error('the home was not checked yet');
   }
 
   /** The settings that a person confirmed count here. */
@@ -340,7 +307,7 @@ export class HomeCheck {
   }
 
   get #isWaiting(): boolean {
-    return this.#isUndecided || (this.#item === undefined && this.#asking !== undefined);
+    return this.#isUndecided || (this.#item === undefined && this.#card.isOpen);
   }
 
   #deskState(): HomeState['desk'] {
@@ -351,45 +318,10 @@ export class HomeCheck {
   }
 
   #differencesFrom(confirmed: Confirmed): Difference[] {
-    return differences(this.#parts.book.written, confirmed, this.#readWritten());
+    return differencesFrom(this.#written(), confirmed);
   }
 
-  /** The file of authorities that the written settings name; undefined where none can be read. */
-  #readWritten(): AuthoritiesFile | undefined {
-    const { extraAuthorities } = this.#parts.book.written;
-    return extraAuthorities === undefined ? undefined : readIfPossible(extraAuthorities);
+  #written(): WrittenSettings {
+    return readWritten(this.#parts.book.written);
   }
-}
-
-/** These settings with what was asked; what was set meanwhile stays. Undefined where nothing was confirmed before. */
-function withAll(
-  before: Confirmed | undefined,
-  asked: readonly Difference[],
-  authorities: AuthoritiesFile | undefined,
-): Confirmed | undefined {
-  if (!before) return undefined;
-  return asked.reduce((held, { name, value }) => withSetting(held, name, value, authorities), before);
-}
-
-/** The file, as long as its content is the one that was confirmed. */
-function sameFile(file: string, { authorities }: Confirmed): AuthoritiesFile | undefined {
-  const found = readIfPossible(file);
-  return found?.hash === authorities ? found : undefined;
-}
-
-/** Undefined where it can't be read: then it vouches for no server. */
-function readIfPossible(file: string): AuthoritiesFile | undefined {
-  try {
-    return readAuthorities(file);
-  } catch {
-    return undefined;
-  }
-}
-
-function unanswered(different: readonly Difference[]): KeyturnError {
-  const names = different.map(({ name }) => name).join(', ');
-  return new KeyturnError('consent_pending', `Settings were written that nobody confirmed here: ${names}.`, {
-    rule: 'At a desk nothing goes to the network before the person confirmed or refused such settings',
-    hint: 'Answer the question in Keyturn’s window, then ask again.',
-  });
 }

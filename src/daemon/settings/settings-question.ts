@@ -9,7 +9,7 @@ import { questionTimeout } from '../../broker/questions/interaction.ts';
 import { requestDeadline } from '../../base/request-deadline.ts';
 import type { WrittenSetting } from '../../broker/questions/question.ts';
 import type { Difference } from './confirmed-settings.ts';
-import type { SettingsVerdict } from './home-check.ts';
+import type { SettingsVerdict } from './settings-card.ts';
 import { withoutPassword } from './settings-book.ts';
 
 type QuestionParts = Pick<BrokerParts, 'interactions' | 'audit' | 'clock'>;
