@@ -1,7 +1,7 @@
 /**
  * What stands between the broker and the network, the browser and the person, put together.
  *
- * Invariant: nothing goes out before the vault's word about this home is known, and at a desk not before the person
+ * Invariant: nothing goes out before the vault has said whose home this is, and at a desk not before the person
  * confirmed or refused the settings that were written outside Keyturn.
  */
 import type { BrokerParts } from '../broker/parts.ts';

@@ -1,7 +1,7 @@
 /**
- * The end of a daemon, in two steps: what it owes is done first, then the home is given up.
+ * The end of a daemon, in two steps: requests under way are finished first, then the home is given up.
  *
- * Invariant: a request that comes after the first step began is not run, and is told so. The home's
+ * Invariant: a request that comes after the first step began is refused with `broker_stopping`. The home's
  * lock is free only when every rotated token is in the vault and nothing more is written. A step that fails
  * is noted and the next one is taken: an end that began comes to its end.
  */
@@ -55,7 +55,7 @@ export class Shutdown {
     }
   }
 
-  /** Resolves when every rotated token is in the vault and whoever waited has been answered. */
+  /** Resolves when every rotated token is in the vault, and every request that waited has its answer. */
   async drain(): Promise<void> {
     this.#drained ??= this.#drain();
     await this.#drained;

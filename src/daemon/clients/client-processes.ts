@@ -26,7 +26,7 @@ export class ClientProcesses {
   readonly #ended: (run: string) => void;
   #alone = 0;
 
-  /** `ended` hears of each run that is over. */
+  /** `ended` is called with each run that is over. */
   constructor(ended: (run: string) => void) {
     this.#ended = ended;
   }

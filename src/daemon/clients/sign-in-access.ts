@@ -1,5 +1,5 @@
 /**
- * Who started which sign-in, and who is told its address and its codes (DESIGN, Authority).
+ * Who started which sign-in, and who sees its address and its codes (DESIGN, Authority).
  *
  * Invariant: at a desk a connection sees the address and the codes of the sign-ins that it started itself, and
  * finishes no other. The person's windows see and finish all. Elsewhere every command of the owner's does: there
@@ -13,7 +13,7 @@ import type { Caller } from '../../ipc/server/server.ts';
 /** Of one way in: the socket, or the windows. */
 export interface SignInAccess {
   starterOf(caller: Caller): Starter;
-  /** Whether this caller is told how to finish the sign-in, and may finish it. True for what is no sign-in. */
+  /** Whether this caller sees how to finish the sign-in, and may finish it. True for questions that are no sign-in. */
   mayFinish(caller: Caller, question: Question): boolean;
 }
 

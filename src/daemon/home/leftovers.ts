@@ -21,7 +21,7 @@ const drafts = [
 
 const torn = /\.torn-[0-9a-f]{8}$/;
 
-/** The caller holds the lock. Never fails: what can't be removed blocks nothing, and is told. */
+/** The caller holds the lock. Never fails: a file that can't be removed is named in the log. */
 export async function clearLeftovers(paths: HomePaths, log: (line: string) => void): Promise<void> {
   for (const folder of [paths.config, paths.state, paths.run]) {
     for (const name of await readdir(folder).catch(() => [])) {

@@ -257,7 +257,7 @@ function askerAnswer({ verified, ...facts }: ProcessFacts): NonNullable<Interact
 
 type InteractionAnswer = ResultOf<'interaction.list'>['interactions'][number];
 
-/** `mayFinish`: the caller is told how to finish a sign-in. */
+/** `mayFinish`: the answer says how to finish a sign-in. */
 export function interactionAnswer(
   { id, question, createdAt }: Interaction,
   mayFinish: boolean,

@@ -80,7 +80,7 @@ export class Approvals {
     }
   }
 
-  /** What was allowed stands in the row of the deed as well; this one says that it came by a command. */
+  /** The change has a row of its own in the audit log. This row says that a command asked for it. */
   async #record(request: ApprovalRequest, verdict: Verdict): Promise<void> {
     const { audit } = this.#parts.broker.parts;
     await audit.record({ event: 'command', outcome: `${request.command}: ${verdict}`, ...placeOf(request) });

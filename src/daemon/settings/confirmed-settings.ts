@@ -1,8 +1,8 @@
 /**
- * The settings that need the vault's word, as the vault keeps them, and what differs from them.
+ * The settings that the vault has to confirm, as it keeps them, and what differs from them.
  *
  * Invariant: what is compared is the value that its schema made, and of a file of authorities its content. A value
- * that takes away (a shorter time until the lock, no plain http) needs no word.
+ * that takes away (a shorter time until the lock, no plain http) needs no confirmation.
  */
 import { z } from 'zod';
 import type { AuthoritiesFile } from '../system/authorities.ts';
@@ -31,7 +31,7 @@ export interface Difference {
   readonly isContent?: true;
 }
 
-/** The names that need the vault's word. */
+/** The settings that the vault has to confirm. */
 const confirmedNames: readonly SettingName[] = Object.keys(standing)
   .filter(isSettingName)
   .filter((name) => standing[name] === 'confirmed');
@@ -52,7 +52,7 @@ function heldValue({ values }: Confirmed, name: SettingName): Settings[SettingNa
   return settingsSchema.shape[name].safeParse(values[name]).data ?? defaultSettings[name];
 }
 
-/** What was written and needs a word that the vault doesn't give. */
+/** What was written, and the vault would have to confirm and doesn't. */
 export function differences(
   written: Settings,
   confirmed: Confirmed,

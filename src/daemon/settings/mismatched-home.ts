@@ -37,7 +37,7 @@ export function vaultName(vault: Settings['vault'], vaultKey: Settings['vaultKey
   return vault === 'sealed-file' ? `${vault} ${vaultKey}` : vault;
 }
 
-/** The vault's own word is about another home. */
+/** The vault says that it belongs to another home. */
 export function otherHome(): KeyturnError {
   return strange('the vault says that it belongs to a home with another id than the one in home.json');
 }

@@ -1,7 +1,7 @@
 /**
  * A change of a setting that the owner asks for.
  *
- * Invariants: the vault can't be changed under what rests in it. A setting that needs the vault's word is written
+ * Invariants: the vault isn't changed while it holds secrets. A setting that the vault has to confirm is written
  * into the vault before the file. Each change is a row of the audit log, which names the setting and not its value:
  * a proxy's URL may hold a password.
  */
@@ -21,7 +21,7 @@ export interface ChangeParts {
   readonly homeCheck: Pick<HomeCheck, 'vouchFor'>;
 }
 
-type CheckParts = Omit<ChangeParts, 'word'>;
+type CheckParts = Omit<ChangeParts, 'homeCheck'>;
 
 /** Changes nothing. `value` null unsets. Throws `not_found`, `invalid_request`, `conflict`. */
 export function checkSetting(

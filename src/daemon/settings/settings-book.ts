@@ -34,7 +34,7 @@ export interface CheckedSetting {
 
 export class SettingsBook {
   readonly #source: SettingsSource;
-  /** What this run goes by. Live settings change in it, and all of them once the vault's word is known. */
+  /** The settings of this run. Live ones change, and all of them may once the vault has said which count. */
   readonly current: Settings;
   /** What file and environment say, whether it counts or not. */
   readonly written: Settings;
@@ -48,14 +48,14 @@ export class SettingsBook {
     this.current = { ...this.written };
   }
 
-  /** The vault's word is known: these settings count, and what was written differs so. */
+  /** The vault has said which settings count, and what was written differs so. */
   goBy(settings: Settings, different: readonly Difference[]): void {
     Object.assign(this.current, settings);
     this.#different = different;
     this.#known?.();
   }
 
-  /** `listener` is called each time that the vault's word has changed what counts. */
+  /** `listener` is called each time that the vault has changed which settings count. */
   whenKnown(listener: () => void): void {
     this.#known = listener;
   }

@@ -56,7 +56,7 @@ export const settingsSchema = z.object({
     .default('2025-03-26'),
   /**
    * What a card proposes first. `run` asks once a start of the program, is over by itself, and is never on the
-   * disk; `once` and `hour` would come back to whoever works with a program all day, until nobody reads them.
+   * disk; `once` and `hour` would come back all day to a person who works with a program, until they are no longer read.
    */
   defaultLease: z.enum(['once', 'run', 'hour', 'untilRevoked']).default('run'),
   /** http is accepted for loopback hosts. For development only. */
@@ -94,7 +94,7 @@ export const live: Readonly<Record<SettingName, boolean>> = {
  *
  * `confirmed`: nothing, until the vault vouches for it (home-check.ts), because it decides where a secret goes, what
  * runs, or what a person is offered. `home`: it says which vault is asked, so that no vault can vouch for it; a
- * change makes a strange home (mismatched-home.ts). `free`: it counts, because it gives nobody anything.
+ * change makes a mismatched home (mismatched-home.ts). `free`: it counts, because it gives nobody anything.
  */
 export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {
   vault: 'home',
@@ -105,7 +105,7 @@ export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free
   lockWithScreen: 'confirmed',
   // A program that is started, and that gets the address of each sign-in.
   browser: 'confirmed',
-  // Whoever holds one of their keys can pass for every server. The content counts, not only the path.
+  // The holder of one of their keys can pass for every server. The content counts, not only the path.
   extraAuthorities: 'confirmed',
   httpsProxy: 'confirmed',
   // Sends requests past a proxy that the person, or the system, asks for.

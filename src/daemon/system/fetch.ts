@@ -18,7 +18,7 @@ export interface FetchOptions {
   readonly httpsProxy?: string | undefined;
   readonly noProxy?: string | undefined;
   readonly proxyFor?: ProxyFor | undefined;
-  /** The variables of whoever started the broker don't name the system's authorities. */
+  /** The environment that the broker was started with doesn't name the system's authorities. */
   readonly ignoresEnvironment?: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The broker's log: to a file beside the state, or to the terminal of whoever started it.
+ * The broker's log: to a file beside the state, or to the terminal that it was started in.
  *
  * Invariant: a line is an event, a reason or a name, and never a secret. Writing one never fails and
  * never stops the broker: what can't be written is counted, and told once writing works again.

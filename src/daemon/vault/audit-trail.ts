@@ -58,7 +58,7 @@ export class AuditTrail {
     );
   }
 
-  /** In the background, once the vault is open; a failure is told and the next opening tries again. */
+  /** In the background, once the vault is open; a failure is logged, and the next opening tries again. */
   seal(): void {
     const { vault, log } = this.#parts;
     if (vault.kind === 'memory') return;

@@ -54,7 +54,7 @@ export class Master {
   }
 
   async #make(): Promise<string> {
-    // Whoever writes home.json can say there that no secret was ever made.
+    // Another program could write into home.json that no secret was ever made.
     const proven = this.#vault.kind === 'memory' ? undefined : await provenFile(this.#home.paths.state);
     if (proven !== undefined) throw lost(proven);
     // First: where there is a master secret, missing epochs then mean that the vault lost them.
@@ -77,7 +77,7 @@ function lost(proven: string): VaultError {
   );
 }
 
-/** 32 bytes, base64url. Anything else would be another key, and every program's proof would fail without a word why. */
+/** 32 bytes, base64url. Anything else would be another key, and every program's proof would fail without saying why. */
 function keyFrom(secret: string): KeyObject {
   if (/^[A-Za-z0-9_-]{43}$/.test(secret)) return createSecretKey(secret, 'base64url');
   throw new VaultError('damaged', 'the vault\'s item "master" has an unknown shape', {

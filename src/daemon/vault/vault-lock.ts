@@ -1,9 +1,9 @@
 /**
- * Where the vault is locked and unlocked, and where it is decided who is served meanwhile.
+ * Locks and unlocks the vault, and decides who is served while it is locked.
  *
  * Invariants: locking waits for rotations under way, so that none is cut off between the server's answer
  * and the vault; then no reference to a secret stays here but what the vault could not take yet. One
- * unlock at a time: whoever comes meanwhile joins it. Each locking, unlocking and failure is a row of the
+ * unlock at a time: a request that comes meanwhile joins it. Each locking, unlocking and failure is a row of the
  * audit log, on the disk before the answer.
  */
 import { Backoff } from '../../base/backoff.ts';
@@ -53,7 +53,7 @@ export class VaultLock {
     this.#startIdle();
   }
 
-  /** The vault's word about the settings is known, and may be another one than the file's. */
+  /** The vault has said which settings count, which may differ from the file. */
   settingsKnown(): void {
     if (this.#parts.settings.lockAfter === this.#lockAfter) return;
     this.#idle?.stop();
@@ -141,7 +141,7 @@ export class VaultLock {
     this.#isLocked = true;
     this.#locks += 1;
     const recorded = broker.audit.record({ event: 'vault', outcome });
-    // It is locked whether or not that can be written down; who asked is told below.
+    // It is locked whether or not that can be written down. The caller gets the error below.
     recorded.catch(() => undefined);
     this.#callOffSignIns();
     await this.#settle();

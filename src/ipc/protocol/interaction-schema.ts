@@ -45,7 +45,7 @@ const signInMethod = z.literal(['browser', 'paste', 'device']);
 export const interaction = z.object({
   id,
   kind: z.literal(['allow', 'pair', 'login', 'device', 'account', 'command', 'settings']),
-  /** Of the kind `command`: what it would widen, and below what of it the person has to know. */
+  /** Of the kind `command`: what it would widen. The fields below say what the person has to know about it. */
   command: z
     .literal(['allow', 'endDenial', 'register', 'login', 'override', 'settings', 'unlock', 'passphrase'])
     .optional(),

@@ -51,7 +51,7 @@ interface Method {
   readonly inMismatchedHome?: true;
   /** Stops the broker. It waits for the other requests, and must not wait for itself. */
   readonly stopsBroker?: true;
-  /** What a local client is told to do instead of this method of the owner's. */
+  /** The hint for a local client that calls this method of the owner's: what it can do instead. */
   readonly clientHint?: string;
 }
 
@@ -314,5 +314,5 @@ export function changesLists(method: MethodName): boolean {
   return (effect === 'narrows' || effect === 'widens') && !changesNoList;
 }
 
-/** What a subscriber is told; each says only that a list should be read again. */
+/** The notifications that a subscriber gets. Each says only that a list should be read again. */
 export const notifications = ['grant.changed', 'interaction.changed', 'status.changed'] as const;

@@ -44,7 +44,7 @@ export const status = z.object({
     desk: deskState,
     /** A card about the settings waits, and nothing goes to the network until it is answered. */
     isWaiting: z.boolean(),
-    /** Why it is strange. */
+    /** Why it is `strange`: its files and its vault do not belong together. */
     why: z.string().optional(),
     /** Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere `value`. */
     differing: z.array(unconfirmed),

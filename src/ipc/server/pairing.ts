@@ -1,5 +1,5 @@
 /**
- * The desk where programs without a key wait for the owner's word.
+ * The queue in which programs without a key wait for the owner's answer.
  *
  * Invariant: at most three wait, none longer than two minutes, and a program that leaves withdraws
  * its card. After a refusal nobody may ask for a while, whatever name they give: names prove nothing.

@@ -10,7 +10,7 @@ import type { Session } from './session.ts';
 import { handshakeTimeout } from '../wire/limits.ts';
 import type { After } from '../wire/timer.ts';
 
-/** Connections without a proof at once: a login that starts every program of a desk stays far below. */
+/** Connections without a proof at once: a login that starts every program of a desktop stays far below. */
 const maxUnproven = 64;
 
 interface Place {

@@ -2,8 +2,8 @@
  * The broker's socket: accepts connections, keeps their limits, and hands authenticated requests to
  * an injected dispatch. Knows nothing of grants or permissions.
  *
- * Invariant: a peer of another user is gone before a byte of it is read. Whoever fails is slowed by
- * what the kernel says of it, or by an id that it proved: never by a claimed id, which anyone can write.
+ * Invariant: a peer of another user is gone before a byte of it is read. A program that fails is slowed
+ * by what the kernel says of it, or by an id that it proved, never by a claimed id, which anyone can write.
  */
 import type { KeyObject } from 'node:crypto';
 import net, { type Socket } from 'node:net';
@@ -244,7 +244,7 @@ class Reception {
   #refused(session: Session, reason: Reason): void {
     if (this.#seated.has(session)) this.#abuse.note('requests', session.peer);
     if (blameless.includes(reason)) this.#unproven.delete(session);
-    // Whoever was turned away at the door is not logged one by one: that would be a flood as well.
+    // Connections that got no place are not logged one by one: that would be a flood as well.
     if (this.#sessions.has(session)) this.#deps.log?.({ event: 'refused', reason, ...whoIs(session) });
   }
 

@@ -142,7 +142,7 @@ export class Session {
     if (this.#phase.at === 'closed') return;
     this.#write({ jsonrpc: '2.0', id, error: errorBody(error) });
     this.#host.onRefused(this, reasonOf(error));
-    // Whoever hasn't read what came before won't read this either.
+    // A client that has left earlier answers unread won't read this one either.
     if (this.#socket.writableNeedDrain) this.destroy();
     else this.finish();
   }
@@ -190,7 +190,7 @@ export class Session {
     return this.#phase.at === 'ready' ? this.#phase.rateLimit.wait : 0;
   }
 
-  /** Whoever asks too fast isn't refused: its next requests wait where they are, then in its own socket. */
+  /** A client that asks too fast isn't refused: its next requests wait here, then in its own socket. */
   #wakeWhenAllowed(): void {
     const ms = this.#pause();
     if (ms === 0 || this.#cancelWake) return;

@@ -1,4 +1,4 @@
-/** The person's word on a command: whose it is, how long it is waited for, and how often one may ask. */
+/** The person's answer to a command: who gives it, how long the command waits, and how often one may ask. */
 import { describe, expect, it } from 'vitest';
 import type { ProcessState } from '../../../src/broker/questions/client-process.ts';
 import { questionTimeout } from '../../../src/broker/questions/interaction.ts';

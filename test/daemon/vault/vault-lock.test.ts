@@ -271,7 +271,7 @@ describe("a caller's desktop session", () => {
 });
 
 describe('the idle lock', () => {
-  it('goes by the vault’s word once that is known, though the file named no time', async () => {
+  it('locks after the time that the vault confirms, though the file named none', async () => {
     const { vaultLock, rig, watch, settings } = await deskFor();
     await rig.parts.vault.probe();
     settings.lockAfter = 60;

@@ -1,4 +1,4 @@
-/** The desk where programs without a key wait for the owner's word. */
+/** The queue in which programs without a key wait for the owner's answer. */
 import { createSecretKey, randomBytes } from 'node:crypto';
 
 import { describe, expect, test } from 'vitest';
