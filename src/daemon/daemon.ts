@@ -8,7 +8,7 @@ import type { Broker } from '../broker/broker.ts';
 import { lookPeriod } from '../broker/revocation/revocation-queue.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { repeatEvery } from '../base/repeat.ts';
-import type { BrokerServer, ServerDeps } from '../ipc/server/server.ts';
+import type { BrokerServer } from '../ipc/server/server.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { windowAccess } from './clients/sign-in-access.ts';
 import { checkFiles, prepareFolders } from './home/home.ts';
@@ -17,8 +17,7 @@ import { inProcessOwner } from './in-process-owner.ts';
 import type { InProcessOwner } from './in-process-owner.ts';
 import { listen } from './listen.ts';
 import { approvalsOf, servicesOf } from './method-services.ts';
-import { dispatch } from './methods/dispatch.ts';
-import type { Services } from './methods/services.ts';
+import { dispatcher, verifyRecords } from './methods/dispatch.ts';
 import { openLockedHome } from './opened-home.ts';
 import type { DaemonOptions } from './options.ts';
 import { buildRuntime, clock } from './runtime.ts';
@@ -64,8 +63,8 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   const shutdown = shutdownOf(runtime, unlock, () => server);
   const services = servicesOf(runtime, shutdown, () => server);
   // Requests of windows are not asked about again: they have a guard of their own.
-  const dispatchWindow = dispatchWith({ ...services, signIns: windowAccess });
-  const dispatchSocket = dispatchWith({ ...services, ...approvalsOf(runtime, services) });
+  const dispatchWindow = dispatcher({ ...services, signIns: windowAccess });
+  const dispatchSocket = dispatcher({ ...services, ...approvalsOf(runtime, services) });
   const listening = await listen(runtime, dispatchSocket);
   server = listening.server;
 
@@ -81,7 +80,7 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
         {
           broker,
           dispatch: dispatchWindow,
-          verifyRecords: () => services.verifyRecords(),
+          verifyRecords: () => verifyRecords(services),
           release: (isReleased) => homeCheck.release(isReleased),
         },
         heard,
@@ -95,11 +94,6 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
     stopped: shutdown.stopped,
   };
 }
-
-const dispatchWith =
-  (services: Services): ServerDeps['dispatch'] =>
-  (caller, method, params) =>
-    dispatch(services, caller, method, params);
 
 function shutdownOf(runtime: Runtime, unlock: () => void, server: () => BrokerServer | undefined): Shutdown {
   const { options, broker, secrets, net, vaultLock, revocations, sweep, upkeep, stopping } = runtime;

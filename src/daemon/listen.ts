@@ -35,7 +35,7 @@ export async function listen(
     },
     confirmPaired: (clientId) => keys.confirm(clientId),
     dispatch,
-    now: () => clock.now(),
+    now: clock.now,
     log: (event) => options.log.write(JSON.stringify(event), eventLevels[event.event]),
   });
   return { socket, server };

@@ -71,7 +71,7 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
     settings,
     env,
     spawnWorker,
-    now: () => clock.wall(),
+    now: clock.wall,
     log: log.write,
     listener: () => listener,
   });

@@ -4,7 +4,7 @@
  * Invariant: what comes back has passed through JSON, so that it is what a socket would carry.
  */
 import { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
-import { dispatch } from '../../src/daemon/methods/dispatch.ts';
+import { dispatcher } from '../../src/daemon/methods/dispatch.ts';
 import { socketAccess } from '../../src/daemon/clients/sign-in-access.ts';
 import type { Services } from '../../src/daemon/methods/services.ts';
 import type { Caller } from '../../src/ipc/server/server.ts';
@@ -33,7 +33,7 @@ function callAs(
     onClose: () => undefined,
   };
   return async (method, params) => {
-    const answer: unknown = await dispatch(servicesOf(broker, person), caller, method, params);
+    const answer: unknown = await dispatcher(servicesOf(broker, person))(caller, method, params);
     return JSON.parse(JSON.stringify(answer));
   };
 }
@@ -49,10 +49,14 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     get settings() {
       return missing();
     },
-    homeCheck: { refuseMismatch: () => undefined, requireOpen: () => Promise.resolve() },
+    homeCheck: {
+      verify: () => Promise.resolve(),
+      refuseMismatch: () => undefined,
+      requireOpen: () => Promise.resolve(),
+    },
     shutdown: { run: (request) => request() },
     noteFailure: () => undefined,
-    verifyRecords: () => broker.parts.registrations.verify(),
+    authority: { verify: () => broker.parts.registrations.verify() },
     processes: new ClientProcesses(() => undefined),
     signIns: socketAccess(() => broker.parts.isDesk),
     status: missing,

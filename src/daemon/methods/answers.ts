@@ -1,7 +1,7 @@
 /**
  * The broker's facts in the wire's words: RFC names, seconds, scopes as one text.
  *
- * Invariant: only `tokenAnswer` shows a secret; a local client sees of a grant what is its own.
+ * Invariant: no answer here holds a secret (token.ts has the one that does). A local client sees of a grant what is its own.
  */
 import type { ProcessFacts } from '../../broker/questions/client-process.ts';
 import type { Broker } from '../../broker/broker.ts';
@@ -18,7 +18,6 @@ import type { Permission } from '../../broker/records/permission.ts';
 import { triedUntil } from '../../broker/revocation/revoker.ts';
 import type { SignInDetails } from '../../broker/questions/starter.ts';
 import type { Receipt } from '../../broker/revocation/revoker.ts';
-import type { Token } from '../../broker/questions/token-request.ts';
 import { isInterpreter } from '../../ipc/peer/program.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
@@ -26,21 +25,6 @@ import { formatScope } from '../../oauth/base/scope.ts';
 import { spelled } from '../system/spelling.ts';
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
-
-export function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'> {
-  const left = Math.max(0, token.expiresAt - broker.parts.clock.now());
-  return {
-    access_token: token.accessToken,
-    token_type: 'Bearer',
-    expires_at: seconds(toWall(broker.parts.clock, token.expiresAt)),
-    expires_in: seconds(left),
-    scope: formatScope(token.scope),
-    resource: token.resource,
-    account: token.account,
-    issuer: token.issuer,
-    tokenId: token.tokenId,
-  };
-}
 
 export function grantAnswer(
   broker: Broker,

@@ -7,7 +7,7 @@
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { changesLists, isMethod, isWidening, methodRow, methods } from '../../ipc/protocol/methods.ts';
 import type { MethodName } from '../../ipc/protocol/methods.ts';
-import type { Caller } from '../../ipc/server/server.ts';
+import type { Caller, ServerDeps } from '../../ipc/server/server.ts';
 import type { Handlers, Services } from './services.ts';
 import { clientMethods } from './client.ts';
 import { grantMethods } from './grant.ts';
@@ -29,8 +29,13 @@ const handlers: Handlers = {
   ...resetMethods,
 };
 
-/** Answers one authenticated request. Throws KeyturnError with a stable reason. */
-export async function dispatch(
+/** Answers authenticated requests, one each. Throws KeyturnError with a stable reason. */
+export const dispatcher =
+  (services: Services): ServerDeps['dispatch'] =>
+  (caller, method, params) =>
+    dispatch(services, caller, method, params);
+
+async function dispatch(
   services: Services,
   caller: Caller,
   method: string,
@@ -49,7 +54,7 @@ export async function dispatch(
 
 async function answer(services: Services, caller: Caller, method: string, params: unknown): Promise<unknown> {
   if (!isMethod(method)) throw unknownMethod(method);
-  const { who, clientHint, inMismatchedHome, usesRecords } = methodRow(method);
+  const { who, effect, signsIn, clientHint, inMismatchedHome, usesRecords } = methodRow(method);
   // No program acts as the owner.
   if (who === 'owner' && caller.role !== 'owner') throw forOwner(method, clientHint);
   // Nothing is served or adopted in a home that may belong to another vault.
@@ -58,10 +63,10 @@ async function answer(services: Services, caller: Caller, method: string, params
   services.vaultLock.admit(caller, method);
   const checked = checkedParams(method, params);
   // No permission, program or rule counts that something else wrote into the files. A local client always goes by them.
-  if (caller.role !== 'owner' || usesRecords) await services.verifyRecords();
+  if (caller.role !== 'owner' || usesRecords) await verifyRecords(services);
   // At a closed desk nobody gets more than they have: nobody could be asked.
-  if (!services.broker.parts.isDesk && widensAtClosedDesk(services.broker, method, checked)) {
-    await services.homeCheck.requireOpen();
+  if ((effect === 'widens' || signsIn) && !services.broker.parts.isDesk) {
+    if (widensAtClosedDesk(services.broker, method, checked)) await services.homeCheck.requireOpen();
   }
   // At a desk no command gives more before the person said yes.
   const approved = isWidening(method) ? await services.approve?.(caller, method, checked) : undefined;
@@ -70,6 +75,12 @@ async function answer(services: Services, caller: Caller, method: string, params
   const result = await handler(services, caller, checked, approved);
   if (changesLists(method)) services.changed();
   return result;
+}
+
+/** Before records of the home give anybody anything. Throws what the vault throws; quick once it has succeeded. */
+export async function verifyRecords({ homeCheck, authority }: Services): Promise<void> {
+  await homeCheck.verify();
+  await authority.verify();
 }
 
 type AnyHandler = (

@@ -1,6 +1,5 @@
 /** What the methods of the wire need besides the broker, and the form that each of them has. */
 import type { Broker } from '../../broker/broker.ts';
-import { cliClientId } from '../../broker/records/local-client.ts';
 import type { MethodName, ParamsOf, ResultOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
@@ -19,11 +18,11 @@ export interface Services {
   readonly signIns: SignInAccess;
   readonly vaultLock: Pick<VaultLock, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
   readonly trail: Pick<AuditTrail, 'tail' | 'verify' | 'about'>;
-  readonly homeCheck: Pick<HomeCheck, 'refuseMismatch' | 'requireOpen'>;
+  readonly homeCheck: Pick<HomeCheck, 'verify' | 'refuseMismatch' | 'requireOpen'>;
+  /** Verifies the records of the home; a memory vault has none to verify. */
+  readonly authority: { verify(): Promise<void> };
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run<T>(request: () => Promise<T>): Promise<T> };
-  /** Before records of the home confer anything. Throws what the vault throws; does nothing once it has succeeded. */
-  verifyRecords(): Promise<void>;
   status(): ResultOf<'status'>;
   changeSetting(name: string, value: unknown): Promise<ResultOf<'settings.set'>>;
   subscribe(caller: Caller): void;
@@ -58,7 +57,3 @@ export type Handlers = {
     approved?: PermissionChange,
   ) => Promise<ResultOf<M>> | ResultOf<M>;
 };
-
-/** The owner asks for tokens as the local client `cli`, which needs a permission like any other. */
-export const brokerClientId = (caller: Caller): string =>
-  caller.role === 'owner' ? cliClientId : caller.clientId;

@@ -1,11 +1,13 @@
 /** The methods by which a local client gets, rejects and gives up tokens. */
 import type { Broker } from '../../broker/broker.ts';
-import type { ClientChallenge } from '../../broker/questions/token-request.ts';
+import type { ClientChallenge, Token } from '../../broker/questions/token-request.ts';
+import { cliClientId } from '../../broker/records/local-client.ts';
+import { toWall } from '../../base/clock.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
+import type { Caller } from '../../ipc/server/server.ts';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
-import { parseScope } from '../../oauth/base/scope.ts';
-import { tokenAnswer } from './answers.ts';
-import { brokerClientId } from './services.ts';
+import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
 import { refusalOf } from '../clients/widening.ts';
 import { endPermission } from './client.ts';
@@ -53,6 +55,24 @@ export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permis
     return {};
   },
 };
+
+/** The owner asks for tokens as the local client `cli`, which needs a permission like any other. */
+const brokerClientId = (caller: Caller): string => (caller.role === 'owner' ? cliClientId : caller.clientId);
+
+function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'> {
+  const left = Math.max(0, token.expiresAt - broker.parts.clock.now());
+  return {
+    access_token: token.accessToken,
+    token_type: 'Bearer',
+    expires_at: Math.floor(toWall(broker.parts.clock, token.expiresAt) / 1000),
+    expires_in: Math.floor(left / 1000),
+    scope: formatScope(token.scope),
+    resource: token.resource,
+    account: token.account,
+    issuer: token.issuer,
+    tokenId: token.tokenId,
+  };
+}
 
 function refusedByPerson({ parts }: Broker, clientId: string, endpoint: string): KeyturnError {
   const name = parts.clients.nameOf(clientId);
