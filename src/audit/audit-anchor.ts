@@ -3,7 +3,7 @@
  *
  * Invariants: the anchor never runs ahead of the disk. It is compared with the log before this run
  * replaces it for the first time, and what doesn't fit is written into the log first: a new anchor
- * must not bury the trace of a cut. Nobody waits for the vault but `settle`.
+ * must not bury the trace of a cut. Only `settle` waits for the vault.
  */
 import { reasonOf } from '../base/errors.ts';
 import type { Reason } from '../base/errors.ts';

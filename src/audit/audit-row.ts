@@ -22,7 +22,7 @@ export interface AuditRow {
     | 'override'
     | 'settings'
     | 'vault'
-    /** The person's word on a command that widens. */
+    /** The person's answer to a command that widens. */
     | 'command'
     /** A suspend, or a hand on the wall clock. */
     | 'clock';

@@ -2,7 +2,7 @@
 
 /**
  * What `work` resolves or rejects with; rejects with the signal's reason when it aborts first. The work isn't
- * stopped. `onAbort` runs in the moment of the abort, before anybody hears of the rejection.
+ * stopped. `onAbort` runs synchronously with the abort, before the rejection reaches a caller.
  */
 export async function untilAborted<T>(
   work: Promise<T>,

@@ -52,7 +52,7 @@ function isThisMachine(host: string): boolean {
   return isLoopbackAddress(host) || host === 'localhost' || host.endsWith('.localhost');
 }
 
-/** How far a request for this URL may go. Throws `insecure_url` for a host that is private by its spelling alone. */
+/** How far a request for this URL may go. Throws `insecure_url` for a host whose spelling already shows that it is private. */
 export function reachOf(url: string, { endpoint, isConfirmed }: Trust): Reach {
   const host = hostOf(url);
   const typed = hostOf(endpoint);

@@ -1,5 +1,5 @@
 /**
- * How long to leave a server alone after it could not serve.
+ * How long to wait before a server that failed is asked again.
  *
  * Invariant: each failure in a row doubles the wait up to a bound, a success forgets them, and what
  * the server itself asks for (Retry-After) is never cut short, not even by waking up.
@@ -8,7 +8,7 @@
 /** DESIGN, Numbers: 1 s doubling to 5 min. In milliseconds. */
 export const firstWait = 1000;
 export const maxWait = 300_000;
-/** The part of a wait that is left to chance, so that many machines don't come back in one moment. */
+/** The random part of a wait, so that many machines don't come back in one moment. */
 const jitter = 0.25;
 
 /** `first` at the first time in a row, twice as much at each further one, at most `max`. */
@@ -30,7 +30,7 @@ export interface Outage {
 
 interface Failures extends Outage {
   readonly inARow: number;
-  /** Until when the server itself wants to be left alone. */
+  /** The end of the wait that the server itself asked for. */
   readonly askedUntil: number;
 }
 

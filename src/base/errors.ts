@@ -1,5 +1,5 @@
 /**
- * Every refusal Keyturn utters: one hierarchy and one closed table of reasons.
+ * Every refusal of Keyturn: one hierarchy of errors and one closed table of reasons.
  *
  * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw
  * body; text that came from outside passes `quoted` first, and `shellWord` or `shellQuoted` in a command

@@ -1,6 +1,6 @@
 /**
- * Files and folders that must be the user's alone: the one check of owner, mode and kind, and the one
- * way to read such a file and to put another in its place.
+ * Private files and folders, which only their user may read and write: the check of owner, mode and kind, and how
+ * such a file is read and replaced.
  *
  * Invariants: nothing is mended silently, because a wrong mode means that somebody else may have been
  * there. A replacement is whole and would survive a power cut, or the old file stands as it was. No
@@ -25,7 +25,7 @@ interface Kind {
   readonly rule: string;
 }
 
-/** Of the socket and its folder; whoever refuses one names it. */
+/** The rule that a refusal of the socket or its folder names. */
 export const socketRule = 'Keyturn wire contract: folder 0700, socket 0600, both yours, no symbolic links';
 
 const kinds = {
@@ -67,7 +67,7 @@ const kinds = {
 
 /**
  * Throws `socket_unsafe` for a socket or its folder, `file_unreadable` for a file or a state folder that isn't
- * the user's alone. `found` comes from lstat, or from fstat of what was opened without following links.
+ * private. `found` comes from lstat, or from fstat of what was opened without following links.
  */
 export function checkPrivate(found: BigIntStats, name: string, what: keyof typeof kinds): void {
   const kind: Kind = kinds[what];
@@ -122,7 +122,7 @@ export async function readPrivate(file: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Opens an existing file that is the user's alone; undefined where it is absent. Throws `file_unreadable`. */
+/** Opens an existing private file; undefined where it is absent. Throws `file_unreadable`. */
 export async function openPrivate(file: string, flags: number): Promise<FileHandle | undefined> {
   let handle: FileHandle;
   try {

@@ -1,6 +1,5 @@
 /**
- * Work that several callers wait for together: one question, one sign-in, one refresh, whatever the
- * number who need it.
+ * Work that several callers share: they wait together for one question, one sign-in or one refresh.
  *
  * Invariant: per key one run at a time. A caller that leaves ends only its own waiting. Where runs
  * can be withdrawn, one is cancelled when all its callers left by interruption, and goes on when one
@@ -25,7 +24,7 @@ export class SharedWork<T> {
   readonly #finishes: boolean;
   #ended: KeyturnError | undefined;
 
-  /** `finishes`: a run goes on whoever leaves, as a refresh must. */
+  /** `finishes`: a run goes on even when all its callers leave, as a refresh must. */
   constructor({ finishes = false }: { readonly finishes?: boolean } = {}) {
     this.#finishes = finishes;
   }

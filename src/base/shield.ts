@@ -3,8 +3,8 @@
  *
  * Invariant: after `shieldProcess` the kernel writes no core file of this process, lets no other
  * process of the same user trace it or read its memory (where the system can do so), and neither a
- * signal nor a crash makes Node open an inspector or write a report. What can't be done is told, never
- * fatal: the broker works without. None of it stops an administrator. `shieldDesktop` is the same for a
+ * signal nor a crash makes Node open an inspector or write a report. What can't be done is reported, and
+ * is never fatal: the broker works without. None of it stops an administrator. `shieldDesktop` is the same for a
  * process that needs the desktop's portals, which on Linux talk to nobody who can't be traced.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

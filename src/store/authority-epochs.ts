@@ -12,7 +12,7 @@
  * Invariants: step 1 waits until the vault has the edition that the file has, so the file is at most one
  * ahead. Of two successors of one edition (a broker was killed after step 1 and its file was put back) only
  * the one that the vault got counts: the id says which. The vault's item is written by one at a time, and no
- * epoch in it goes back, whoever wrote it. It is there before the master secret is made.
+ * epoch in it goes back, not even one that another broker wrote. It is there before the master secret is made.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -79,8 +79,8 @@ export class Epochs {
   }
 
   /**
-   * Whether a file of this edition counts: the vault's own, its successor, or one further on. So far behind
-   * is only a vault that was put back; the file is then the newer word.
+   * Whether a file of this edition counts: the vault's own, its successor, or one further on. Only a vault
+   * that was put back is so far behind; the file is then newer.
    */
   accepts(name: string, { epoch, id, from }: Edition): boolean {
     const known = this.of(name);

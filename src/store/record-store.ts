@@ -1,10 +1,10 @@
 /**
- * What every store of records offers, and how its writes take turns.
+ * What every store of records offers, and how its writes are queued.
  *
  * Invariants: memory changes at once and in one step, so that a denial counts from that moment and two
  * writers can't both win. One write runs at a time, always of the newest state, and a change counts as
- * done when it is on the disk. A write that fails takes memory back to what the disk has, and everybody
- * whose change is lost is told.
+ * done when it is on the disk. A write that fails takes memory back to what the disk has, and
+ * rejects every change that is lost.
  */
 import type { KeyturnError } from '../base/errors.ts';
 
@@ -17,7 +17,7 @@ export interface FileTrouble {
   readonly hint?: string;
 }
 
-/** What is told of a store that failed with `error`. */
+/** What is shown of a store that failed with `error`. */
 export function troubleWith(file: string, error: KeyturnError): FileTrouble {
   const { message, hint } = error;
   return { file, why: message, ...(hint === undefined ? {} : { hint }) };

@@ -18,7 +18,7 @@ export interface VaultListener {
   failed(): void;
 }
 
-/** Each of them is told, in this order. */
+/** Calls each of them, in this order. */
 export function inOrder(...listeners: readonly VaultListener[]): VaultListener {
   return {
     answered: () => listeners.forEach((listener) => listener.answered()),
@@ -121,7 +121,7 @@ export class VaultGuard implements Vault {
   }
 }
 
-/** What everybody is told while the vault is locked. */
+/** The answer to every call while the vault is locked. */
 export function lockedVault(): VaultError {
   return new VaultError('locked', 'the vault is locked', {
     rule: 'vault: while it is locked, nothing is read from it until you unlock it',

@@ -1,8 +1,8 @@
 /**
  * What can be wrong with a vault, as a closed set, and the error that carries it.
  *
- * Invariant: whoever refuses for the vault says which trouble it is here, where it is known; nobody tells
- * troubles apart by the words of a message. No secret enters an error.
+ * Invariant: the code that refuses knows which trouble it is, and puts it into the error as a type. No code reads a
+ * message to tell troubles apart. No secret enters an error.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import type { ErrorDetails, Reason } from '../../base/errors.ts';
@@ -47,7 +47,7 @@ export class VaultError extends KeyturnError {
   }
 }
 
-/** What everybody else is told while one unlock waits for the person. */
+/** The answer to all other calls while one unlock waits for the person. */
 export function personIsAsked(): VaultError {
   return new VaultError('waiting', 'the vault is being unlocked', {
     rule: 'vault: a person is asked once, whatever the number of programs that wait',

@@ -1,6 +1,6 @@
 /**
- * How the vault stands, and when it may be asked again: the one place that derives it from what the
- * last calls threw and took.
+ * The state of the vault, and when it may be asked again. Both are derived here from what the last calls threw and
+ * how long they took.
  *
  * Invariants: nothing here asks the vault. What a person has to answer is asked for once; after that
  * automatic calls are refused during a growing pause, and only a person's own act (`lift`) ends it early.
@@ -21,7 +21,7 @@ export interface VaultState {
   readonly hint?: string;
 }
 
-/** What everybody is told instead of the vault's answer. */
+/** The answer to every call instead of the vault's. */
 export interface Bar {
   readonly state: VaultStateName;
   readonly error: VaultError;
@@ -64,7 +64,7 @@ export class VaultWatch {
     return this.#isUsed && !this.#trouble && !this.#bar;
   }
 
-  /** What is said instead of an answer, as long as it stands. */
+  /** While it is set, every call gets its error. */
   set bar(bar: Bar | undefined) {
     this.#bar = bar;
     this.#show();

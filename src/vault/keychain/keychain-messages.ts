@@ -1,7 +1,7 @@
 /**
  * What the broker and its keychain worker say to each other.
  *
- * Invariant: each side parses what it hears with these schemas before it uses a field.
+ * Invariant: each side parses each message with these schemas before it uses a field.
  */
 import { z } from 'zod';
 

@@ -1,7 +1,7 @@
 /**
  * The D-Bus session that the keychain's worker speaks to, and the worker's environment for it.
  *
- * Invariants: our own environment goes first; what a caller hands over is used for the worker alone, and
+ * Invariants: our own environment goes first; what a caller hands over is used for the worker only, and
  * is forgotten when it doesn't work. A socket of another user is never taken.
  */
 import { lstatSync } from 'node:fs';

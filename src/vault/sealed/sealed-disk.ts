@@ -1,5 +1,5 @@
 /**
- * A sealed file on the disk: opened, removed, and what the disk says told as troubles of the vault.
+ * A sealed file on the disk: how it is opened and removed, and which trouble of the vault an error of the disk is.
  *
  * Invariants: a file or folder that others can read or write is refused, never mended silently. No message
  * holds a byte of the file.
@@ -71,7 +71,7 @@ export async function readAll(handle: FileHandle, position: number, length: numb
  */
 export function troubleOf(file: string, error: unknown): KeyturnError {
   if (error instanceof VaultError) return error;
-  // The check of private files speaks of files; who uses the vault is told that it can't be read.
+  // To callers of the vault, a file that fails the check of private files is a vault that can't be read.
   if (error instanceof KeyturnError && error.reason === 'file_unreadable') {
     const { message, rule = 'vault: a sealed file is yours alone (0600, in a folder 0700)', hint } = error;
     return new VaultError('damaged', message, { rule, ...(hint === undefined ? {} : { hint }) });

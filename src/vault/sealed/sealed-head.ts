@@ -5,7 +5,7 @@
  *   a record is written     the file first, then the head, then the answer; writers that come together share
  *                           one write of the head
  *   the file is rewritten   the head names the new file's newest record beside the old one's before the new
- *                           file takes the old one's place, and alone afterwards
+ *                           file takes the old one's place, and only the new one afterwards
  *
  * Invariants: a file counts where it holds a record that the head names, so one that is ahead of its head
  * counts, which is all that a crash leaves. Of two files that follow the same record only the one whose

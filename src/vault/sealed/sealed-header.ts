@@ -3,9 +3,9 @@
  *
  *   keyturn-sealed-file/1 {"logId":…,"key":{…}} SHA-256 LF
  *
- * Invariant: whatever asks for absurd work is refused before any is done. The hash has no key: it tells
- * a damaged header from a wrong passphrase, and keeps nobody from writing another header. Who does that
- * wins nothing: the wrapped key is authenticated, and every record is bound to key and log id.
+ * Invariant: a header that asks for absurd work is refused before any is done. The hash has no key: it tells
+ * a damaged header from a wrong passphrase, and doesn't keep anybody from writing another header. That wins
+ * nothing: the wrapped key is authenticated, and every record is bound to key and log id.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';

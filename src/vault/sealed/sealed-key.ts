@@ -2,8 +2,8 @@
  * The key of a sealed file: random, and wrapped by another key that comes from a passphrase or lies in
  * the keychain.
  *
- * Invariant: neither passphrase nor key enters a message. A passphrase that doesn't fit is told by GCM's
- * tag alone, in constant time; the pause that grows with each failure is the caller's.
+ * Invariant: neither passphrase nor key enters a message. Only GCM's tag shows that a passphrase
+ * doesn't fit, in constant time; the pause that grows with each failure is the caller's.
  */
 import {
   createCipheriv,

@@ -156,8 +156,8 @@ export class SealedLog {
   }
 
   /**
-   * Replaces the file by one with this first line, everything under `key` and nothing dead. `announce` hears
-   * the tag of its newest record before it takes the file's place. Throws `vault_unreadable` where something
+   * Replaces the file by one with this first line, everything under `key` and nothing dead. `announce` is called
+   * with the tag of its newest record before it takes the file's place. Throws `vault_unreadable` where something
    * is damaged: the file stays then, as it does on any failure.
    */
   async rewrite(

@@ -162,7 +162,7 @@ function segmentKeys(log: LogKey, salt: Buffer): Pick<Segment, 'logId' | 'sealin
   return { logId: log.id, sealing, heading };
 }
 
-/** Twelve bytes, NIST SP 800-38D §8.2.1: the key is the segment's alone, so the counter is the whole nonce. */
+/** Twelve bytes, NIST SP 800-38D §8.2.1: no other segment has this key, so the counter is the whole nonce. */
 function nonce(sequence: number): Buffer {
   const bytes = Buffer.alloc(12);
   bytes.writeBigUInt64BE(BigInt(sequence), 4);
