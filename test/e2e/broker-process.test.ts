@@ -90,7 +90,7 @@ describe('started by a command', () => {
       (await home.keyturn(['status'])).stderr.includes('reason: broker_stopping');
     process.kill(before, 'SIGTERM');
     await until('it refuses what is new', refusesNew);
-    // A second signal ends it at once.
+    // More signals change nothing: the broker still finishes the refresh.
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGTERM'] as const) {
       process.kill(before, signal);
       expect(await refusesNew(), signal).toBe(true);
