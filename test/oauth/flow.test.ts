@@ -79,7 +79,7 @@ async function signIn(world: TestWorld, requested?: string[], person = {}): Prom
       ...(scope === undefined ? {} : { scope }),
     });
     await world.signIn(url, person);
-    const answer = await exchangeCode(attempt, server, registration, undefined, await received, http);
+    const answer = await exchangeCode({ attempt, server, registration, callbackUrl: await received }, http);
     return { server, registration, resource: resource.resource, answer };
   } finally {
     close();

@@ -9,7 +9,6 @@ import {
   buildAuthorizationRequest,
   clientRefused,
   openidHint,
-  processAuthorizationResponse,
   PromptRefused,
 } from '../../oauth/grants/authorization.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
@@ -257,13 +256,15 @@ async function redeem(
   // Asked anew: what else this home knows may have changed while the page was open.
   const ambiguity = before ?? ambiguityOf(parts.registrations.all(), record);
   requireUnchanged(parts, arrival);
-  processAuthorizationResponse(attempt, server, callback.url, ambiguity);
   return exchangeCode(
-    attempt,
-    server,
-    record.registration,
-    clientSecret,
-    callback.url,
+    {
+      attempt,
+      server,
+      registration: record.registration,
+      ...(clientSecret === undefined ? {} : { clientSecret }),
+      callbackUrl: callback.url,
+      ambiguity,
+    },
     parts.network(request.endpoint),
   );
 }

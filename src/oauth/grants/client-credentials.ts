@@ -5,13 +5,12 @@
  * own credentials are the way to the next token.
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
-import { nonResourceAudiences } from './audience.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
-import { processTokenFields } from './token-response.ts';
+import { expectedTokens, processTokenFields } from './token-response.ts';
 import type { TokenResponse } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
 import { requireTokenFields, requestToken } from './token-request.ts';
@@ -33,7 +32,7 @@ export async function requestClientCredentials(
   request: ClientCredentialsRequest,
   http: Http,
 ): Promise<TokenResponse> {
-  const { server, resource, scope = [] } = request;
+  const { resource, scope = [] } = request;
   const isScoped = scope.length > 0;
   requireConfidential(request);
   const requestedAt = http.now();
@@ -45,14 +44,7 @@ export async function requestClientCredentials(
     },
     failure: (failed, reply, via) => failure(failed, reply, via, isScoped),
   });
-  const expected = {
-    issuer: server.issuer,
-    resource,
-    nonResourceAudiences: nonResourceAudiences(request),
-    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
-    scope,
-    requestedAt,
-  };
+  const expected = expectedTokens(request, requestedAt);
   // RFC 6749 §4.4.3: a refresh token SHOULD NOT come; one that does is not kept.
   const { refreshToken: _unwanted, ...answer } = processTokenFields(
     requireTokenFields(outcome),

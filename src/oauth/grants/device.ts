@@ -8,7 +8,6 @@ import { initiateDeviceAuthorization } from 'openid-client';
 import { z } from 'zod';
 
 import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../../base/errors.ts';
-import { nonResourceAudiences } from './audience.ts';
 import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
@@ -20,7 +19,7 @@ import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
-import { processTokenFields } from './token-response.ts';
+import { expectedTokens, processTokenFields } from './token-response.ts';
 import type { TokenResponse } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
 import { requireTokenFields, requestToken, subjectOf } from './token-request.ts';
@@ -170,7 +169,7 @@ export async function pollDeviceAuthorization(
   request: DeviceRequest,
   http: Http,
 ): Promise<PollResult> {
-  const { server, resource, scope } = request;
+  const { server, resource } = request;
   const requestedAt = http.now();
   if (requestedAt >= authorization.expiresAt) throw expired(server);
   const seen: { error?: string } = {};
@@ -190,15 +189,7 @@ export async function pollDeviceAuthorization(
   if (seen.error === 'slow_down') return { kind: 'waiting', interval: bounded(interval + slowDownStep) };
   const { refusal } = outcome;
   if (refusal instanceof Unreachable) return later(interval, refusal);
-  const expected = {
-    issuer: server.issuer,
-    resource,
-    nonResourceAudiences: nonResourceAudiences(request),
-    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
-    scope: scope ?? [],
-    requestedAt,
-    ...subjectOf(outcome),
-  };
+  const expected = { ...expectedTokens(request, requestedAt), ...subjectOf(outcome) };
   return { kind: 'granted', answer: processTokenFields(requireTokenFields(outcome), expected, http) };
 }
 

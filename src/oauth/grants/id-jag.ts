@@ -16,7 +16,6 @@ import {
   requireIssuer,
 } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
-import { nonResourceAudiences } from './audience.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';
 import { firstMetadata } from '../discovery/metadata-document.ts';
@@ -25,7 +24,7 @@ import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
-import { processTokenFields, statedLifetime, unusable } from './token-response.ts';
+import { expectedTokens, processTokenFields, statedLifetime, unusable } from './token-response.ts';
 import type { TokenResponse, TokenFields } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
 import { requireTokenFields, requestToken } from './token-request.ts';
@@ -176,14 +175,7 @@ export async function redeemIdentityAssertion(
     },
     failure: redemptionFailed,
   });
-  const expected = {
-    issuer: server.issuer,
-    resource,
-    nonResourceAudiences: nonResourceAudiences(request),
-    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
-    scope: scope ?? [],
-    requestedAt,
-  };
+  const expected = expectedTokens(request, requestedAt);
   // The next token comes from a new assertion, so that the company's word is asked again each time.
   const { refreshToken: _unwanted, ...answer } = processTokenFields(
     requireTokenFields(outcome),

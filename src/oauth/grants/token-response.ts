@@ -7,11 +7,13 @@
 import { z } from 'zod';
 
 import { quoted, RuleRefusal } from '../../base/errors.ts';
-import { checkAudience } from './audience.ts';
+import { checkAudience, nonResourceAudiences } from './audience.ts';
 import type { Audience, ExpectedAudience } from './audience.ts';
+import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { parseJsonObject } from '../base/json-object.ts';
 import { responseFields, shownText } from '../base/oauth-error.ts';
+import type { Overrides } from '../base/overrides.ts';
 import { readGranted } from '../base/scope.ts';
 
 export interface TokenResponse {
@@ -88,6 +90,28 @@ export interface ExpectedTokens extends ExpectedAudience {
   /** Milliseconds, steady. */
   readonly requestedAt: number;
   readonly subject?: TokenResponse['subject'];
+}
+
+/** What was asked for, and as which client. */
+interface ForResource extends Pick<OAuthClient, 'server' | 'registration'> {
+  readonly resource: string;
+  readonly scope?: readonly string[] | undefined;
+  readonly overrides?: Overrides | undefined;
+}
+
+/** What an answer to this request may be. */
+export function expectedTokens(
+  { server, registration, resource, scope = [], overrides }: ForResource,
+  requestedAt: number,
+): ExpectedTokens {
+  return {
+    issuer: server.issuer,
+    resource,
+    nonResourceAudiences: nonResourceAudiences({ server, registration }),
+    ...(overrides === undefined ? {} : { overrides }),
+    scope,
+    requestedAt,
+  };
 }
 
 /** The checks of one answer, in order. Throws token_invalid and audience_mismatch. */

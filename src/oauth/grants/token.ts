@@ -5,17 +5,15 @@
  * after all checks passed. A rotated refresh token is passed on even if the rest of the response is refused.
  */
 import { quoted, RuleRefusal } from '../../base/errors.ts';
-import { nonResourceAudiences } from './audience.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { processAuthorizationResponse } from './authorization.ts';
-import type { AuthorizationAttempt } from './authorization.ts';
+import type { AmbiguousIssuer, AuthorizationAttempt } from './authorization.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
-import type { Registration } from '../client/registration.ts';
 import { formatScope } from '../base/scope.ts';
-import { processTokenFields } from './token-response.ts';
+import { expectedTokens, processTokenFields } from './token-response.ts';
 import type { TokenResponse } from './token-response.ts';
 import { exchangeFailure, refreshFailure } from './token-failure.ts';
 import { requireTokenFields, requestToken, subjectOf } from './token-request.ts';
@@ -23,46 +21,42 @@ import type { TokenOutcome } from './token-request.ts';
 
 export type { TokenResponse } from './token-response.ts';
 
+export interface CodeRequest extends OAuthClient {
+  readonly server: AuthorizationServer;
+  readonly attempt: AuthorizationAttempt;
+  /** Where the browser came back to. */
+  readonly callbackUrl: URL;
+  /** Another issuer whose answer could have come there. */
+  readonly ambiguity?: AmbiguousIssuer | undefined;
+}
+
 /**
  * Checks the browser's answer and redeems its code. Throws what `processAuthorizationResponse`
  * throws, login_failed, client_rejected, resource_mismatch, token_invalid, audience_mismatch, or
  * Unreachable (authorization_server_unreachable).
  */
-export async function exchangeCode(
-  attempt: AuthorizationAttempt,
-  server: AuthorizationServer,
-  registration: Registration,
-  clientSecret: string | undefined,
-  callbackUrl: URL,
-  http: Http,
-): Promise<TokenResponse> {
-  const { code } = processAuthorizationResponse(attempt, server, callbackUrl);
+export async function exchangeCode(request: CodeRequest, http: Http): Promise<TokenResponse> {
+  const { attempt, server, callbackUrl, ambiguity } = request;
+  const { resource, overrides } = attempt;
+  const { code } = processAuthorizationResponse(attempt, server, callbackUrl, ambiguity);
   const requestedAt = http.now();
-  const outcome = await requestToken(
-    { server, registration, ...(clientSecret === undefined ? {} : { clientSecret }) },
-    http,
-    {
-      grantType: 'authorization_code',
-      parameters: {
-        code,
-        code_verifier: attempt.codeVerifier,
-        redirect_uri: attempt.redirectUri,
-        ...resourceParameter(attempt.resource, attempt.overrides),
-      },
-      failure: exchangeFailure,
+  const outcome = await requestToken(request, http, {
+    grantType: 'authorization_code',
+    parameters: {
+      code,
+      code_verifier: attempt.codeVerifier,
+      redirect_uri: attempt.redirectUri,
+      ...resourceParameter(resource, overrides),
     },
-  );
+    failure: exchangeFailure,
+  });
   requireNonce(attempt, outcome);
+  const { scope } = attempt;
   return processTokenFields(
     requireTokenFields(outcome),
     {
-      issuer: server.issuer,
-      resource: attempt.resource,
-      nonResourceAudiences: nonResourceAudiences({ server, registration }),
-      ...(attempt.overrides === undefined ? {} : { overrides: attempt.overrides }),
-      scope: attempt.scope ?? [],
+      ...expectedTokens({ ...request, resource, scope, overrides }, requestedAt),
       isSignIn: true,
-      requestedAt,
       ...subjectOf(outcome),
     },
     http,
@@ -91,7 +85,7 @@ export interface RefreshRequest extends OAuthClient {
  * (authorization_server_unreachable, with retryAfter in seconds).
  */
 export async function refresh(request: RefreshRequest, http: Http): Promise<TokenResponse> {
-  const { server, resource, scope } = request;
+  const { resource, scope } = request;
   const requestedAt = http.now();
   const outcome = await requestToken(request, http, {
     grantType: 'refresh_token',
@@ -107,12 +101,7 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
   return processTokenFields(
     requireTokenFields(outcome),
     {
-      issuer: server.issuer,
-      resource,
-      nonResourceAudiences: nonResourceAudiences(request),
-      ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
-      scope: scope ?? request.grantedScope,
-      requestedAt,
+      ...expectedTokens({ ...request, scope: scope ?? request.grantedScope }, requestedAt),
       ...subjectOf(outcome),
     },
     http,

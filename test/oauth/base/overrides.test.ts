@@ -109,7 +109,7 @@ describe('no-resource', () => {
     const { url, attempt } = await buildAuthorizationRequest({ server, registration, resource, ...waived });
     site.lay('/token', { body: { access_token: 't', token_type: 'Bearer' } });
     const callback = new URL(`http://127.0.0.1/?code=c&state=${attempt.state}`);
-    await exchangeCode(attempt, server, registration, undefined, callback, site.http);
+    await exchangeCode({ attempt, server, registration, callbackUrl: callback }, site.http);
     const request = { server, registration, refreshToken: 'r', resource, grantedScope: [], ...waived };
     await refresh(request, site.http);
     return [new URL(url).searchParams, sent(0), sent(1)];

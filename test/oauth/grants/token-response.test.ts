@@ -41,7 +41,7 @@ function exchanged(http = site.http, nonce?: string) {
   };
   const callback = new URL('http://127.0.0.1:4711/callback?code=c0de&state=st4te');
   const registration = registrationAt(site.origin);
-  return exchangeCode(attempt, serverAt(site.origin), registration, undefined, callback, http);
+  return exchangeCode({ attempt, server: serverAt(site.origin), registration, callbackUrl: callback }, http);
 }
 
 describe('the token type', () => {

@@ -40,7 +40,10 @@ function exchanged(changes: { nonce?: string; scope?: string[] } = {}) {
     ...changes,
   };
   const callback = new URL('http://127.0.0.1:4711/callback?code=c0de&state=st4te');
-  return exchangeCode(attempt, serverAt(site.origin), registration, undefined, callback, site.http);
+  return exchangeCode(
+    { attempt, server: serverAt(site.origin), registration, callbackUrl: callback },
+    site.http,
+  );
 }
 
 const sent = (): Record<string, string> => Object.fromEntries(new URLSearchParams(site.asked[0]?.body));
@@ -124,11 +127,12 @@ describe('the requests', () => {
     const callback = new URL('http://127.0.0.1/?code=c0de&state=st4te');
     const refusal = await refusalOf(() =>
       exchangeCode(
-        attempt,
-        serverAt(site.origin),
-        registrationAt(site.origin),
-        undefined,
-        callback,
+        {
+          attempt,
+          server: serverAt(site.origin),
+          registration: registrationAt(site.origin),
+          callbackUrl: callback,
+        },
         site.http,
       ),
     );
