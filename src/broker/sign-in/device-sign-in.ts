@@ -13,8 +13,8 @@ import type { Grant } from '../records/grant.ts';
 import { calledOff } from './page-sign-in.ts';
 import { prepareIdentity } from './redirect.ts';
 import type { Identity } from './redirect.ts';
-import { clientToReplace, giveUp, isReplaceable, useFromNowOn } from './refused-client.ts';
-import type { Refused } from './refused-client.ts';
+import { giveUpClient, replacingClient, useFromNowOn } from './refused-client.ts';
+import type { ClientOutcome, Refused } from './refused-client.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import type { SignInContext, StoreTokens, SignInParts } from './sign-in-context.ts';
 import { signInDetails } from '../questions/starter.ts';
@@ -26,7 +26,9 @@ export async function signInByDevice(
   opened: () => void,
   signal: AbortSignal,
 ): Promise<Grant> {
-  const { record, refused, device, authorization } = await start(parts, context);
+  const { record, refused, device, authorization } = await replacingClient(parts, context, (before) =>
+    start(parts, context, before),
+  );
   opened();
   const answer = await approval(parts, context, device, authorization, signal);
   const grant = await storeTokens({ record, answer });
@@ -34,36 +36,30 @@ export async function signInByDevice(
   return grant;
 }
 
+/** A code that the person may enter. */
 interface Started {
   readonly record: RegistrationRecord;
   readonly device: DeviceRequest;
   readonly authorization: DeviceAuthorization;
-}
-
-interface Begun extends Started {
   /** The client that another one took the place of. */
-  readonly refused?: Refused;
+  readonly refused: Refused | undefined;
 }
 
-/** With a client of ours that the server refuses: once more, with a new one. */
-async function start(parts: SignInParts, context: SignInContext): Promise<Begun> {
-  const replaced = clientToReplace(parts, context);
-  const first = await prepare(parts, context, replaced);
-  const { identity } = first;
+async function start(
+  parts: SignInParts,
+  context: SignInContext,
+  before: Refused | undefined,
+): Promise<ClientOutcome<Started>> {
+  const { request, destination } = context;
+  const { identity, device } = await prepare(parts, context, before);
+  const { record } = identity;
   try {
-    return { ...(await first.begin()), ...(replaced === undefined ? {} : { refused: replaced }) };
+    const authorization = await startDeviceAuthorization(device, parts.network(request.endpoint));
+    return { value: { record, device, authorization, refused: before } };
   } catch (error) {
     if (reasonOf(error) !== 'client_rejected') throw error;
-    await giveUp(parts.registrations, identity);
-    if (!isReplaceable(identity, context.destination.server)) throw error;
-  }
-  const refused: Refused = { record: identity.record, saidBy: 'server' };
-  const second = await prepare(parts, context, refused);
-  try {
-    return { ...(await second.begin()), refused };
-  } catch (error) {
-    if (reasonOf(error) === 'client_rejected') await giveUp(parts.registrations, second.identity);
-    throw error;
+    const { server } = destination;
+    return giveUpClient(parts.registrations, { identity, server, before, error, saidBy: 'server' });
   }
 }
 
@@ -71,8 +67,8 @@ async function start(parts: SignInParts, context: SignInContext): Promise<Begun>
 async function prepare(
   parts: SignInParts,
   { request, destination, scope }: SignInContext,
-  refused?: Refused,
-): Promise<{ readonly identity: Identity; begin(): Promise<Started> }> {
+  refused: Refused | undefined,
+): Promise<{ readonly identity: Identity; readonly device: DeviceRequest }> {
   const { server, resource } = destination;
   const http = parts.network(request.endpoint);
   const wanted = {
@@ -91,10 +87,7 @@ async function prepare(
     overrides: parts.overrides.for(request.endpoint, ...namesOf(destination)),
     ...(scope === undefined ? {} : { scope }),
   };
-  return {
-    identity,
-    begin: async () => ({ record, device, authorization: await startDeviceAuthorization(device, http) }),
-  };
+  return { identity, device };
 }
 
 /** Asks as often as the server allows until the person is done; `expiresAt` of the code ends it. */

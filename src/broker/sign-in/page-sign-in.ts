@@ -23,8 +23,8 @@ import { ambiguityOf } from './mix-up.ts';
 import { nobodyCame } from '../refusals/pending-refusals.ts';
 import { prepareRedirect } from './redirect.ts';
 import type { Redirect } from './redirect.ts';
-import { clientToReplace, giveUp, ifForgotten, isReplaceable, useFromNowOn } from './refused-client.ts';
-import type { Refused } from './refused-client.ts';
+import { giveUpClient, ifForgotten, replacingClient, useFromNowOn } from './refused-client.ts';
+import type { ClientOutcome, Refused } from './refused-client.ts';
 import type { SignInContext, StoreTokens, SignInParts } from './sign-in-context.ts';
 import { signInDetails } from '../questions/starter.ts';
 
@@ -38,12 +38,10 @@ export async function signInByPage(
   opened: () => void,
   signal: AbortSignal,
 ): Promise<Grant> {
-  const page = { parts, context, storeTokens, opened, signal };
-  const first = await onePage(page, clientToReplace(parts, context));
-  if ('grant' in first) return first.grant;
-  const second = await onePage({ ...page, context: withoutPrompts(context, first.refused) }, first.refused);
-  if ('grant' in second) return second.grant;
-  throw second.error;
+  return replacingClient(parts, context, (refused, isSecond) => {
+    const visited = isSecond && refused ? withoutPrompts(context, refused) : context;
+    return onePage({ parts, context: visited, storeTokens, opened, signal }, refused);
+  });
 }
 
 /** A person who sees an error can't tell whether the server refuses the client or a prompt: neither is sent again. */
@@ -59,8 +57,7 @@ interface OnePage {
   readonly signal: AbortSignal;
 }
 
-/** `refused`: this client is of no use there, and another one may take its place. */
-type Outcome = { readonly grant: Grant } | { readonly refused: Refused; readonly error: unknown };
+type Outcome = ClientOutcome<Grant>;
 
 /** `refused`: the client of the page before, or the one that the person wants replaced. */
 async function onePage(page: OnePage, refused: Refused | undefined): Promise<Outcome> {
@@ -83,16 +80,16 @@ async function onePage(page: OnePage, refused: Refused | undefined): Promise<Out
   }
 }
 
-/** What follows a client that is of no use: another one, once in a sign-in. Throws `error` where none may take its place. */
-async function instead(
+/** Throws `error` where no other client may take the place of this one. */
+function instead(
   { parts, context }: Pick<OnePage, 'parts' | 'context'>,
   { redirect, refused }: Shown,
   error: unknown,
   saidBy: Refused['saidBy'],
-): Promise<Outcome> {
-  await giveUp(parts.registrations, redirect);
-  if (refused || !isReplaceable(redirect, context.destination.server)) throw error;
-  return { refused: { record: redirect.record, saidBy }, error };
+): Promise<ClientOutcome<never>> {
+  const { server } = context.destination;
+  const useless = { identity: redirect, server, before: refused, error, saidBy };
+  return giveUpClient(parts.registrations, useless);
 }
 
 /** OAuth 2.1 §4.1.2.1: a server that doesn't know the client tells its user, and redirects nowhere. */
@@ -221,7 +218,7 @@ async function finish(
     const grant = await storeTokens({ record, answer, asking: () => show('asking') });
     await useFromNowOn(parts, record, refused);
     show('done');
-    return { grant };
+    return { value: grant };
   } catch (error) {
     if (reasonOf(error) !== 'client_rejected') {
       show(pageFor(error));

@@ -24,10 +24,7 @@ export interface Refused {
 }
 
 /** The client that this sign-in does without from its beginning. Throws `conflict` for one that the user entered. */
-export function clientToReplace(
-  parts: RedirectParts,
-  { request, destination }: SignInContext,
-): Refused | undefined {
+function clientToReplace(parts: RedirectParts, { request, destination }: SignInContext): Refused | undefined {
   const record = request.isNewClient === true ? knownAs(parts, destination.server) : undefined;
   if (!record) return undefined;
   const { source, issuer, clientId } = record.registration;
@@ -35,8 +32,47 @@ export function clientToReplace(
   return { record, saidBy: 'person', isFresh: true };
 }
 
+/** What came of a sign-in by one client: a value, or word that this client is of no use there and another may replace it. */
+export type ClientOutcome<T> = { readonly value: T } | { readonly refused: Refused; readonly error: unknown };
+
+/**
+ * Signs in by the client at hand, and once more by another one where that one is of no use. `tryWith` is told the
+ * client that it must do without.
+ */
+export async function replacingClient<T>(
+  parts: RedirectParts,
+  context: SignInContext,
+  tryWith: (refused: Refused | undefined, isSecond: boolean) => Promise<ClientOutcome<T>>,
+): Promise<T> {
+  const first = await tryWith(clientToReplace(parts, context), false);
+  if ('value' in first) return first.value;
+  const second = await tryWith(first.refused, true);
+  if ('value' in second) return second.value;
+  throw second.error;
+}
+
+/** A client that is of no use. */
+interface UselessClient {
+  readonly identity: Identity;
+  readonly server: AuthorizationServer;
+  /** The client that this one replaces already. */
+  readonly before: Refused | undefined;
+  readonly error: unknown;
+  readonly saidBy: Refused['saidBy'];
+}
+
+/** Throws `error` where no other client may take its place. */
+export async function giveUpClient(
+  registrations: Registrations,
+  { identity, server, before, error, saidBy }: UselessClient,
+): Promise<ClientOutcome<never>> {
+  await giveUp(registrations, identity);
+  if (before || !isReplaceable(identity, server)) throw error;
+  return { refused: { record: identity.record, saidBy }, error };
+}
+
 /** Whether a new dynamic registration may take the place of this client. */
-export function isReplaceable({ record, isNew }: Identity, server: AuthorizationServer): boolean {
+function isReplaceable({ record, isNew }: Identity, server: AuthorizationServer): boolean {
   // What was registered a moment ago can't have been forgotten: another one would be refused as well.
   if (isNew) return false;
   return record.registration.source !== 'preregistered' && server.registrationEndpoint !== undefined;
@@ -49,7 +85,7 @@ export function ifForgotten(identity: Identity, server: AuthorizationServer): Pi
 }
 
 /** A client that nothing depends on yet isn't used again; one in use keeps its place until another has worked. */
-export async function giveUp(registrations: Registrations, { record, isNew }: Identity): Promise<void> {
+async function giveUp(registrations: Registrations, { record, isNew }: Identity): Promise<void> {
   if (isNew || record.isOnTrial) await registrations.reject(record);
 }
 
