@@ -12,9 +12,9 @@ import type { Grant } from './records/grant.ts';
 import { tokensRefused } from './refusals/refusals.ts';
 import { expiryGrace, TokenRefusals } from './refusals/token-refusals.ts';
 import type { RefusalPause, Rejection, RejectionOutcome } from './refusals/token-refusals.ts';
-import { stillNames } from './sign-in/destination.ts';
 import { isAlive } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
+import { stillNames } from './destination/asked-resource.ts';
 
 export class Rejections {
   readonly #parts: BrokerParts;

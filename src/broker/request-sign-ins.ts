@@ -19,9 +19,9 @@ import type { Grant } from './records/grant.ts';
 import { StepUpLimit } from './refusals/limits.ts';
 import { waitsForUser } from './refusals/login-required.ts';
 import * as refusals from './refusals/refusals.ts';
-import { listedScope } from './sign-in/destination.ts';
 import type { SignInRequest } from './sign-in/sign-in-context.ts';
 import type { SignIns } from './sign-in/sign-ins.ts';
+import { listedScope } from './destination/asked-resource.ts';
 
 /** What a sign-in is for; `grant` is the one that it should renew. */
 interface SignInFor extends Pick<SignInRequest, 'notGranted' | 'isStepUp'> {

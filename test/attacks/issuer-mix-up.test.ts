@@ -4,7 +4,7 @@
  * token endpoint. Neither server names itself in its answers (RFC 9207).
  */
 import { describe, expect, it } from 'vitest';
-import { documentRedirectUris } from '../../src/broker/sign-in/redirect.ts';
+import { documentRedirectUris } from '../../src/broker/destination/redirect.ts';
 import { registrationFromMetadataUrl } from '../../src/oauth/client/client-metadata.ts';
 import { refusal } from '../broker/rig.ts';
 import { callbackOf, enter, followed, ground, parameter, refused, tokenRequests } from '../rules/ground.ts';

@@ -1,7 +1,7 @@
 /** Client registration: four mechanisms in order, kept, reused, replaced, and never shown to another issuer. */
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { documentRedirectUris } from '../../src/broker/sign-in/redirect.ts';
+import { documentRedirectUris } from '../../src/broker/destination/redirect.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { json } from '../support/bent/server.ts';
 import { hostedDocuments } from '../support/bent/authorization-server.ts';

@@ -15,8 +15,8 @@ const quiet = 300_000;
 export class CardPauses {
   readonly #now: () => number;
   readonly #pauses: Backoff;
-  /** By who has to wait: the places that their cards were about. */
-  readonly #places = new Map<string, Set<string>>();
+  /** By who has to wait: the endpoints that their cards were about. */
+  readonly #endpoints = new Map<string, Set<string>>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -30,22 +30,23 @@ export class CardPauses {
     return Math.ceil(this.#pauses.left(who) / 1000);
   }
 
-  /** A card of theirs, about this place if it was about one, came to nothing. */
-  cameToNothing(who: string, place?: string): void {
+  /** A card of theirs, about this endpoint if it was about one, came to nothing. */
+  cameToNothing(who: string, endpoint?: string): void {
     if (this.left(who) === 0) this.#pauses.failed(who);
-    const places = this.#places.get(who) ?? new Set();
-    if (place !== undefined) places.add(place);
-    this.#places.set(who, places);
+    const endpoints = this.#endpoints.get(who) ?? new Set();
+    if (endpoint !== undefined) endpoints.add(endpoint);
+    this.#endpoints.set(who, endpoints);
   }
 
   /** The person allowed `who` something. */
   end(who: string): void {
     this.#pauses.succeeded(who);
-    this.#places.delete(who);
+    this.#endpoints.delete(who);
   }
 
-  /** The person acts at a place by themselves: who was put off about nothing else may ask again. */
-  actedAt(place: string): void {
-    for (const [who, places] of this.#places) if (places.delete(place) && places.size === 0) this.end(who);
+  /** The person acts at an endpoint by themselves: a program whose cards were about nothing else may ask again. */
+  actedAt(endpoint: string): void {
+    for (const [who, endpoints] of this.#endpoints)
+      if (endpoints.delete(endpoint) && endpoints.size === 0) this.end(who);
   }
 }

@@ -47,12 +47,12 @@ type Bound = z.infer<typeof boundSchema>;
 function boundOf(of: Bound): Bound {
   const { endpoints, resource, issuer, account, subject, registrationId, server, purpose } = of;
   const { scope, lostScope, requestedScope, createdAt } = of;
-  const place = server === undefined ? {} : { server };
+  const source = server === undefined ? {} : { server };
   const whose = purpose === undefined ? {} : { purpose };
   const who = subject === undefined ? {} : { subject };
   const identity = { endpoints, resource, issuer, account, ...who, ...whose };
   const lost = lostScope === undefined ? {} : { lostScope };
-  return { ...identity, registrationId, ...place, scope, ...lost, requestedScope, createdAt };
+  return { ...identity, registrationId, ...source, scope, ...lost, requestedScope, createdAt };
 }
 
 /** What a record of the index says, for an item that has no binding yet. */
@@ -69,8 +69,8 @@ export function bindingOf(grant: Grant): Binding {
 /** Recognises what a record says without repeating it: 22 characters, so that many fit one vault item. */
 export function digestOf(grant: Grant, isRevoked = grant.state.kind === 'revoked'): string {
   const { server, purpose, subject, lostScope, ...rest } = boundOf(grant);
-  const place = server ? [server.revision, server.identifier] : [];
-  const said = [rest.endpoints, rest.resource, rest.issuer, rest.account, rest.registrationId, place];
+  const source = server ? [server.revision, server.identifier] : [];
+  const said = [rest.endpoints, rest.resource, rest.issuer, rest.account, rest.registrationId, source];
   const facts = [rest.scope, rest.requestedScope, rest.createdAt, isRevoked];
   // Records that have no such fields keep the digest that an older version made.
   const newer = purpose === undefined && subject === undefined ? [] : [purpose ?? null, subject ?? null];

@@ -78,8 +78,8 @@ export class Permissions {
   }
 
   /** Whether it is in force or not. */
-  asRead(place: PermissionKey): AsRead {
-    return { read: recordAt(this.#file.items, place) };
+  asRead(key: PermissionKey): AsRead {
+    return { read: recordAt(this.#file.items, key) };
   }
 
   /** Sets the one permission of (client, endpoint). Throws `conflict` where `from` stands there no more. */
@@ -181,8 +181,8 @@ function recordAt(
   return items.find((p) => p.clientId === clientId && p.endpoint === endpoint);
 }
 
-function refuseOther(items: readonly Permission[], place: PermissionKey, from: AsRead | undefined): void {
-  if (from && recordAt(items, place) !== from.read) throw changedMeanwhile(place);
+function refuseOther(items: readonly Permission[], key: PermissionKey, from: AsRead | undefined): void {
+  if (from && recordAt(items, key) !== from.read) throw changedMeanwhile(key);
 }
 
 function others(items: readonly Permission[], { clientId, endpoint }: PermissionKey): Permission[] {

@@ -8,16 +8,16 @@ import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
 import type { DeviceRequest } from '../../oauth/grants/device.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import { namesOf, registeredScope } from './destination.ts';
+import { namesOf, registeredScope } from '../destination/destination.ts';
 import type { Grant } from '../records/grant.ts';
 import { calledOff } from './page-sign-in.ts';
-import { prepareIdentity } from './redirect.ts';
-import type { Identity } from './redirect.ts';
+import { prepareIdentity } from '../destination/redirect.ts';
 import { giveUpClient, replacingClient, useFromNowOn } from './refused-client.ts';
 import type { ClientOutcome, Refused } from './refused-client.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import type { SignInContext, StoreTokens, SignInParts } from './sign-in-context.ts';
 import { signInDetails } from '../questions/starter.ts';
+import type { Identity } from '../destination/known-client.ts';
 
 export async function signInByDevice(
   parts: SignInParts,

@@ -15,18 +15,18 @@ import type { AuthorizationServer } from '../../oauth/discovery/authorization-se
 import type { AmbiguousIssuer, AuthorizationAttempt } from '../../oauth/grants/authorization.ts';
 import { exchangeCode } from '../../oauth/grants/token.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import { namesOf, registeredScope } from './destination.ts';
+import { namesOf, registeredScope } from '../destination/destination.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Page } from '../loopback/loopback-page.ts';
 import type { RedirectCallback } from '../loopback/loopback.ts';
-import { ambiguityOf } from './mix-up.ts';
+import { ambiguityOf } from '../destination/mix-up.ts';
 import { nobodyCame } from '../refusals/pending-refusals.ts';
-import { prepareRedirect } from './redirect.ts';
-import type { Redirect } from './redirect.ts';
+import { prepareRedirect } from '../destination/redirect.ts';
 import { giveUpClient, ifForgotten, replacingClient, useFromNowOn } from './refused-client.ts';
 import type { ClientOutcome, Refused } from './refused-client.ts';
 import type { SignInContext, StoreTokens, SignInParts } from './sign-in-context.ts';
 import { signInDetails } from '../questions/starter.ts';
+import type { Redirect } from '../destination/new-client.ts';
 
 /** How long a sign-in waits for the person, in milliseconds: time for a password manager and a second factor. */
 export const signInTimeout = 600_000;
@@ -272,8 +272,8 @@ function requireUnchanged({ registrations }: SignInParts, { attempt, redirect, c
   const now = registrations.byId(record.id)?.registration;
   const { clientId, redirectUri } = record.registration;
   const isSame = now?.clientId === clientId && now.redirectUri === redirectUri;
-  const [place, wanted] = [callback.url, new URL(attempt.redirectUri)];
-  if (isSame && place.origin === wanted.origin && place.pathname === wanted.pathname) return;
+  const [at, wanted] = [callback.url, new URL(attempt.redirectUri)];
+  if (isSame && at.origin === wanted.origin && at.pathname === wanted.pathname) return;
   throw new KeyturnError('login_failed', 'The client of this sign-in was changed while its page was open.', {
     rule: 'RFC 9700 §4.4.2: an answer counts at the redirect URI of its own client',
     hint: 'Start the sign-in again.',

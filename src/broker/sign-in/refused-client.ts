@@ -7,10 +7,11 @@
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { SignInContext, SignInParts } from './sign-in-context.ts';
 import type { Question } from '../questions/question.ts';
-import { knownAs } from './redirect.ts';
-import type { Identity, RedirectParts } from './redirect.ts';
 import { enteredClientStays } from '../refusals/refusals.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
+import { knownAs } from '../destination/known-client.ts';
+import type { Identity } from '../destination/known-client.ts';
+import type { RedirectParts } from '../destination/new-client.ts';
 
 type Page = Extract<Question, { readonly kind: 'login' }>;
 

@@ -50,7 +50,7 @@ export function matchAccount(there: readonly Grant[], { answer, account, grantId
   const signedIn = answer.subject?.subject;
   const meant = there.find(({ id }) => id === grantId) ?? there.find((grant) => grant.account === account);
   if (meant && isSame(meant, signedIn)) return { kind: 'expected', grant: meant, account: meant.account };
-  const own = ownPlace(there, meant ? undefined : account, signedIn);
+  const own = ownTarget(there, meant ? undefined : account, signedIn);
   if (meant) return { kind: 'another', ...own, known: [meant.account], signedIn };
   const known = account === undefined ? undefined : grantOf(there.filter(isLiving), signedIn)?.account;
   if (account !== undefined && known !== undefined && signedIn !== undefined) {
@@ -76,7 +76,7 @@ function grantOf(there: readonly Grant[], signedIn: string | undefined): Grant |
 }
 
 /** What is kept of whoever signed in, if it is kept. A new label begins a new grant. */
-function ownPlace(
+function ownTarget(
   there: readonly Grant[],
   label: string | undefined,
   signedIn: string | undefined,

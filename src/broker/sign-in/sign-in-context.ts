@@ -5,15 +5,16 @@
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Vault } from '../../vault/base/vault.ts';
-import type { Destination, DestinationParts } from './destination.ts';
+import type { Destination } from '../destination/destination.ts';
+import type { DestinationParts } from '../destination/asked-resource.ts';
 import type { StoreGrantParts } from './store-grant.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Interactions } from '../questions/interaction.ts';
 import type { OverrideBook } from '../records/override.ts';
 import type { PageOptions, RefusedPrompts } from './page-options.ts';
-import type { RedirectParts } from './redirect.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import type { SignInDetails, SignInMethod } from '../questions/starter.ts';
+import type { RedirectParts } from '../destination/new-client.ts';
 
 export interface SignInParts extends DestinationParts, RedirectParts, StoreGrantParts {
   readonly vault: Vault;

@@ -12,8 +12,8 @@ import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { giveBack, requireYes } from './account-question.ts';
-import { findDestination, namesOf, requireSignIn } from './destination.ts';
-import type { Destination } from './destination.ts';
+import { findDestination, namesOf, requireSignIn } from '../destination/destination.ts';
+import type { Destination } from '../destination/destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
 import type { SignInContext, IssuedTokens, OnPage, SignInParts, SignInRequest } from './sign-in-context.ts';
 import { storeGrant } from './store-grant.ts';
@@ -59,7 +59,7 @@ async function signInNow(
   // Neither a client nor a page for a sign-in that nobody could be asked about.
   await parts.interactions.requireAskable();
   refuseMovedClient(parts, destination);
-  requireSignIn(parts, server, request.method);
+  if (!destination.isChecked) requireSignIn(parts, server, request.method);
   const way = request.method === 'device' ? signInByDevice : signInByPage;
   return onPage(async (opened, closed) => {
     const visit = (one: SignInContext): Promise<Grant> =>
@@ -142,7 +142,7 @@ async function storeTokens(
     endpoint: request.endpoint,
     resource: destination.resource,
     issuer: destination.server.issuer,
-    server: destination.place,
+    server: destination.source,
     registrationId: record.id,
     requestedScope: union(scope ?? [], request.notGranted ?? []),
     answer,
@@ -155,13 +155,13 @@ async function storeTokens(
 }
 
 function scopeFor(request: SignInRequest, destination: Destination): string[] | undefined {
-  const { challengedScope, scopesSupported, server, place } = destination;
+  const { challengedScope, scopesSupported, server, source } = destination;
   const selected = selectScope({
     ...(challengedScope === undefined ? {} : { challenge: challengedScope }),
     ...(request.scope === undefined ? {} : { requested: request.scope }),
     ...(scopesSupported === undefined ? {} : { scopesSupported }),
     ...(server.scopesSupported === undefined ? {} : { authorizationServerScopes: server.scopesSupported }),
-    earlierRevision: place.revision === 'earlier',
+    earlierRevision: source.revision === 'earlier',
   });
   if (!request.bound) return selected;
   // Least privilege: a program that may have less doesn't make us ask for more. A refresh token is our

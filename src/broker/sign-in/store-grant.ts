@@ -58,12 +58,12 @@ export async function storeGrant(
   received: NewTokens,
   confirmAccount: ConfirmAccount,
 ): Promise<Grant> {
-  const place = await placeOf(parts, received, confirmAccount);
-  const { id } = place.grant ?? (await addDraft(parts, received, place.account));
+  const target = await targetOf(parts, received, confirmAccount);
+  const { id } = target.grant ?? (await addDraft(parts, received, target.account));
   const grant = await parts.refresher.exclusive(id, () => store(parts, id, received));
   await parts.audit.record({
     event: 'login',
-    outcome: place.grant ? 'renewed' : 'new',
+    outcome: target.grant ? 'renewed' : 'new',
     grant: grant.id,
     endpoint: received.endpoint,
     resource: grant.resource,
@@ -74,7 +74,7 @@ export async function storeGrant(
 }
 
 /** Where its tokens are kept: in the grant that the sign-in is for, or in one of its own. */
-async function placeOf(
+async function targetOf(
   parts: StoreGrantParts,
   received: NewTokens,
   confirmAccount: ConfirmAccount,

@@ -15,7 +15,7 @@ import {
 } from '../../oauth/grants/id-jag.ts';
 import type { Overrides } from '../../oauth/base/overrides.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import type { Destination } from './destination.ts';
+import type { Destination } from '../destination/destination.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 
 export interface UnattendedRequest {

@@ -37,21 +37,21 @@ export class AuthorizationServers {
   /** For refresh and revocation: what we know while it is fresh, else what the server says now. */
   async of(grant: Grant): Promise<AuthorizationServer> {
     const endpoint = grant.endpoints[0] ?? grant.resource;
-    const place = grant.server ?? { revision: 'current', identifier: grant.issuer };
-    const known = this.#known.get(keyOf(endpoint, place));
+    const source = grant.server ?? { revision: 'current', identifier: grant.issuer };
+    const known = this.#known.get(keyOf(endpoint, source));
     // Default endpoints are for grants that were signed in by them.
-    const isUsable = known?.isDefault !== true || (place.revision !== 'current' && !place.isByMetadata);
+    const isUsable = known?.isDefault !== true || (source.revision !== 'current' && !source.isByMetadata);
     const isFresh = isUsable && (known?.freshUntil ?? 0) > this.#parts.network(endpoint).now();
     const server =
       known && isFresh
         ? known
-        : await this.discover(endpoint, place).catch((error: unknown) => {
-            throw withoutHarm(place, error);
+        : await this.discover(endpoint, source).catch((error: unknown) => {
+            throw withoutHarm(source, error);
           });
     if (server.issuer === grant.issuer) return server;
     throw new KeyturnError(
       'issuer_mismatch',
-      `${quoted(place.identifier)} now calls itself ${quoted(server.issuer)}.`,
+      `${quoted(source.identifier)} now calls itself ${quoted(server.issuer)}.`,
       {
         rule: 'Credentials belong to an issuer',
         hint: `The grant is for ${grant.issuer}. Sign in again: keyturn login ${shellWord(endpoint)}`,
@@ -60,19 +60,19 @@ export class AuthorizationServers {
   }
 
   /**
-   * What the server says now; with a place of the revision `default` the default endpoints where it publishes nothing.
+   * What the server says now; with a source of the revision `default` the default endpoints where it publishes nothing.
    * Throws `metadata_invalid` where they don't serve.
    */
-  async discover(endpoint: string, place: MetadataSource): Promise<AuthorizationServer> {
+  async discover(endpoint: string, source: MetadataSource): Promise<AuthorizationServer> {
     const http = this.#parts.network(endpoint);
-    const overrides = this.#parts.overrides.for(endpoint, place.identifier);
+    const overrides = this.#parts.overrides.for(endpoint, source.identifier);
     const server =
-      place.revision === 'earlier'
-        ? await discoverEarlierRevision(place.identifier, http, overrides)
-        : ((await discoverAuthorizationServer(place.identifier, http, overrides)) ??
-          withoutMetadata(endpoint, place, http.now()));
-    if (server.isDefault && place.isByMetadata) throw metadataGone(place.identifier);
-    this.#known.set(keyOf(endpoint, place), server);
+      source.revision === 'earlier'
+        ? await discoverEarlierRevision(source.identifier, http, overrides)
+        : ((await discoverAuthorizationServer(source.identifier, http, overrides)) ??
+          withoutMetadata(endpoint, source, http.now()));
+    if (server.isDefault && source.isByMetadata) throw metadataGone(source.identifier);
+    this.#known.set(keyOf(endpoint, source), server);
     return server;
   }
 

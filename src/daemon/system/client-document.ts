@@ -3,7 +3,7 @@
  *
  * Invariant: it lists exactly the redirect URIs that sign-ins with it use.
  */
-import { documentRedirectUris } from '../../broker/sign-in/redirect.ts';
+import { documentRedirectUris } from '../../broker/destination/redirect.ts';
 import { clientMetadataDocument } from '../../oauth/client/client-metadata.ts';
 import type { ClientMetadataDocument } from '../../oauth/client/client-metadata.ts';
 

@@ -1,0 +1,131 @@
+/**
+ * What a protected server says of its authorization servers and scopes, asked now.
+ *
+ * Invariant: we ask the protected server ourselves. A local client's challenge is a hint that counts only where it is
+ * same-origin or our own request confirms it (DESIGN 11).
+ */
+import { KeyturnError } from '../../base/errors.ts';
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
+import { discoverResource } from '../../oauth/discovery/discovery.ts';
+import type { DiscoveredResource } from '../../oauth/discovery/discovery.ts';
+import type { Http } from '../../oauth/base/http.ts';
+import { probeEitherSpelling } from '../../oauth/discovery/probe.ts';
+import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
+import type { Registrations } from '../records/registrations.ts';
+import type { ServerRests } from '../refusals/server-rests.ts';
+
+export interface DestinationParts {
+  readonly network: (endpoint: string) => Http;
+  readonly clock: Clock;
+  readonly grants: Grants;
+  readonly registrations: Registrations;
+  readonly servers: AuthorizationServers;
+  readonly rests: ServerRests;
+  /** URL of our client ID metadata document, where the user hosts one. */
+  readonly clientMetadataUrl: string | undefined;
+}
+
+export interface ResourceRequest {
+  readonly endpoint: string;
+  /** The endpoint as somebody typed it: a slash at its end may matter to the server. Absent: as `endpoint`. */
+  readonly typed?: string;
+  /** False: the person started it. Absent: a program's request did. */
+  readonly isAutomatic?: boolean;
+  readonly challenge?: BearerChallenge;
+  /** Scopes a permission allows at most; absent: the user asks in person. */
+  readonly bound?: readonly string[];
+}
+
+export interface AskedResource {
+  readonly found: DiscoveredResource;
+  readonly challengedScope?: readonly string[];
+}
+
+export async function askResource(parts: DestinationParts, request: ResourceRequest): Promise<AskedResource> {
+  // Of the endpoint, not of its origin: one protected server speaks for no other that shares its host.
+  const what = `resource ${request.endpoint}`;
+  return parts.rests.ask({ what, isByPerson: isByPerson(request) }, () => askResourceNow(parts, request));
+}
+
+const isByPerson = ({ isAutomatic = true }: ResourceRequest): boolean => !isAutomatic;
+
+async function askResourceNow(parts: DestinationParts, request: ResourceRequest): Promise<AskedResource> {
+  const http = parts.network(request.endpoint);
+  const { at, ...own } = await probeEitherSpelling(request.typed ?? request.endpoint, http);
+  const challenge = countingChallenge(own.challenge, request);
+  const probed = challenge === undefined ? { status: own.status } : { status: own.status, challenge };
+  const found = await discoverResource(at, probed, http);
+  // DESIGN invariant 11: what a local client says counts only within its permission, which `bound` is where it names scopes.
+  const challengedScope = request.challenge?.scope ?? own.challenge?.scope;
+  return { found, ...(challengedScope === undefined ? {} : { challengedScope }) };
+}
+
+/** Our own, unless only the client's names a metadata document, and that of the same origin. */
+function countingChallenge(
+  own: BearerChallenge | undefined,
+  { challenge: hinted, endpoint }: ResourceRequest,
+): BearerChallenge | undefined {
+  if (own?.resourceMetadata !== undefined) return own;
+  const url = hinted?.resourceMetadata;
+  const isSameOrigin = url !== undefined && URL.parse(url)?.origin === new URL(endpoint).origin;
+  return isSameOrigin ? hinted : own;
+}
+
+/** For a sign-in: what the server says now. */
+export async function askServer(
+  { servers, rests }: DestinationParts,
+  request: ResourceRequest,
+  place: MetadataSource,
+): Promise<AuthorizationServer> {
+  const what = `metadata ${place.identifier}`;
+  return rests.ask({ what, isByPerson: isByPerson(request) }, () =>
+    servers.discover(request.endpoint, place),
+  );
+}
+
+export function isNamed({ issuer, server }: Grant, offered: readonly string[]): boolean {
+  return [issuer, server?.identifier].some((one) => one !== undefined && offered.includes(one));
+}
+
+/**
+ * After a protected server refused a fresh token: does it still name the issuer that gave it? What it
+ * says decides, whatever state the new issuer is in. `unknown` where it can't be asked now, which
+ * changes nothing.
+ */
+export async function stillNames(
+  parts: DestinationParts,
+  request: ResourceRequest,
+  grant: Grant,
+): Promise<'yes' | 'no' | 'unknown'> {
+  try {
+    return isNamed(grant, await namedIssuers(parts, request)) ? 'yes' : 'no';
+  } catch (error) {
+    if (error instanceof KeyturnError) return 'unknown';
+    throw error;
+  }
+}
+
+/**
+ * What a step-up asks for where the challenge names nothing (spec, Scope selection): all that the server lists.
+ * Empty where it lists nothing.
+ */
+export async function listedScope(
+  parts: DestinationParts,
+  request: ResourceRequest,
+): Promise<readonly string[]> {
+  const { found } = await askResource(parts, request);
+  if (found.kind === 'protected') return found.resource.scopesSupported ?? [];
+  // Versioning 3: the earlier revision has it in the authorization server's metadata.
+  const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
+  return (await askServer(parts, request, place)).scopesSupported ?? [];
+}
+
+async function namedIssuers(parts: DestinationParts, request: ResourceRequest): Promise<readonly string[]> {
+  const { found } = await askResource(parts, request);
+  if (found.kind === 'protected') return found.resource.authorizationServers;
+  const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
+  return [(await askServer(parts, request, place)).issuer];
+}

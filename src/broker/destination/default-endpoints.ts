@@ -1,0 +1,64 @@
+/**
+ * When default endpoints may be used, which are guessed from the protected server's URL.
+ *
+ * Invariant: metadata that is gone for a moment sends neither a person, nor a client that was entered for the issuer,
+ * nor its secret to an endpoint that is guessed.
+ */
+import { quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
+import type { Registration } from '../../oauth/client/registration.ts';
+import { metadataGone } from '../tokens/authorization-servers.ts';
+import { isLiving } from '../records/grant.ts';
+import type { DestinationParts } from './asked-resource.ts';
+
+/**
+ * Default endpoints are guessed. Metadata that is gone for a moment must send neither a client that was entered for
+ * the issuer nor a person to them.
+ */
+export function mayUseDefaults(parts: DestinationParts, issuer: string): boolean {
+  const hasEntered = parts.registrations
+    .all()
+    .some(({ registration }) => registration.issuer === issuer && registration.source === 'preregistered');
+  return !hasEntered && !wasByMetadata(parts, issuer);
+}
+
+/** True where a grant of this issuer was signed in by its metadata, at any endpoint. */
+function wasByMetadata({ grants }: DestinationParts, issuer: string): boolean {
+  return grants
+    .all()
+    .filter(isLiving)
+    .some(
+      ({ issuer: own, server }) =>
+        [own, server?.identifier].includes(issuer) &&
+        // Older records name no place: those were signed in by metadata.
+        (server === undefined || server.revision === 'current' || server.isByMetadata === true),
+    );
+}
+
+/**
+ * In the earlier revision: metadata that was used before may be gone for a moment, and the secret of an entered client
+ * goes to no endpoint that is guessed. Where a grant shows that the client is used there already, it goes on.
+ */
+export function refuseGuess(parts: DestinationParts, issuer: string): void {
+  if (wasByMetadata(parts, issuer)) throw metadataGone(issuer);
+  const { grants, registrations } = parts;
+  const isUsed = (id: string): boolean =>
+    grants.all().some((grant) => isLiving(grant) && grant.registrationId === id);
+  const entered = registrations.all().find(({ id, registration, hasSecret }) => {
+    const { source, tokenEndpointAuthMethod: method } = registration;
+    // A private key never leaves: its assertion is for this issuer.
+    const wouldSend = source === 'preregistered' && hasSecret && method !== 'private_key_jwt';
+    return registration.issuer === issuer && wouldSend && !isUsed(id);
+  });
+  if (entered) throw secretWithoutPlace(entered.registration);
+}
+
+function secretWithoutPlace({ issuer, clientId }: Registration): RuleRefusal {
+  return new RuleRefusal(
+    'metadata_invalid',
+    `${quoted(issuer)} publishes no authorization server metadata, so that nothing says where the secret of the client ${quoted(clientId)} may go.`,
+    {
+      rule: 'A client secret goes to the token endpoint of its issuer only; default endpoints are guessed',
+      hint: `Try again later: the metadata may be gone for a moment. If this issuer publishes none and takes the client without a secret: keyturn register ${shellWord(issuer)} --client-id ${shellWord(clientId)}`,
+    },
+  );
+}

@@ -1,0 +1,200 @@
+/**
+ * Where a sign-in leads: from an endpoint to its resource and one authorization server.
+ *
+ * Invariant: we ask the protected server ourselves; a local client's challenge is a hint that counts
+ * only where it is same-origin or our own request confirms it (DESIGN 11). An authorization server
+ * that changed is noticed and named, and nothing of the old one is reused.
+ */
+import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord } from '../../base/errors.ts';
+import { requirePkceForPerson } from '../../oauth/discovery/authorization-server.ts';
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import { requireAuthorizationEndpoint } from '../../oauth/grants/authorization.ts';
+import { requireDeviceEndpoint } from '../../oauth/grants/device.ts';
+import type { Registration } from '../../oauth/client/registration.ts';
+import type { MetadataSource } from '../records/grant.ts';
+import { union } from '../../oauth/base/scope.ts';
+import { withHint } from '../refusals/server-rests.ts';
+import type { SignInMethod } from '../questions/starter.ts';
+import type { ResourceRequest, DestinationParts } from './asked-resource.ts';
+import { askResource, askServer, isNamed } from './asked-resource.ts';
+import { refuseGuess, mayUseDefaults } from './default-endpoints.ts';
+import { chooseIdentity } from './known-client.ts';
+
+export interface DestinationRequest extends ResourceRequest {
+  readonly account?: string;
+  /** The user's choice. */
+  readonly issuer?: string;
+  /** How the person would sign in. */
+  readonly method: SignInMethod;
+}
+
+export interface Destination {
+  /** Sent byte for byte. */
+  readonly resource: string;
+  readonly server: AuthorizationServer;
+  readonly source: MetadataSource;
+  /** It was chosen among several, as one where the person can sign in: see `requireSignIn`. */
+  readonly isChecked?: true;
+  /** Scopes of the challenge that counts. */
+  readonly challengedScope?: readonly string[];
+  /** `scopes_supported` of the protected server. */
+  readonly scopesSupported?: readonly string[];
+  /** The issuer of a grant that the protected server no longer names. */
+  readonly formerIssuer?: string;
+}
+
+/** What its issuer calls itself, what the protected server calls it, and the resource: an owner may have set an override for each. */
+export function namesOf({ server, source, resource }: Destination): [string, string, string] {
+  return [server.issuer, source.identifier, resource];
+}
+
+/** What a client of ours is registered for: what is asked for now, and what a step-up may ask for later. */
+export function registeredScope({
+  destination: { scopesSupported = [], server },
+  scope = [],
+}: {
+  readonly destination: Destination;
+  readonly scope: readonly string[] | undefined;
+}): { scope?: readonly string[]; now: readonly string[] } {
+  const all = union(scope, scopesSupported, server.scopesSupported ?? []);
+  return all.length === 0 ? { now: scope } : { scope: all, now: scope };
+}
+
+export async function findDestination(
+  parts: DestinationParts,
+  request: DestinationRequest,
+): Promise<Destination> {
+  const { found, challengedScope } = await askResource(parts, request);
+  const scopes = challengedScope === undefined ? {} : { challengedScope };
+  if (found.kind === 'earlierRevision') {
+    const asked = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
+    const server = await askServer(parts, request, asked);
+    if (server.isDefault) refuseGuess(parts, server.issuer);
+    const source = server.isDefault ? asked : { ...asked, isByMetadata: true };
+    return {
+      resource: found.resource,
+      server,
+      source,
+      ...scopes,
+      ...former(parts, request, [server.issuer]),
+    };
+  }
+  const { resource, authorizationServers, scopesSupported } = found.resource;
+  return {
+    resource,
+    ...(await chooseServer(parts, request, authorizationServers)),
+    ...scopes,
+    ...(scopesSupported === undefined ? {} : { scopesSupported }),
+    ...former(parts, request, authorizationServers),
+  };
+}
+
+/**
+ * At most so many of the authorization servers that a protected server names are tried in one search: its list is a
+ * stranger's, and may name somebody who has nothing to do with it.
+ */
+const maxServersTried = 5;
+
+type ChosenServer = Pick<Destination, 'server' | 'source' | 'isChecked'>;
+
+/** RFC 9728 §7.6, the client chooses: the user's choice, else one we hold something of, else the first that qualifies. */
+async function chooseServer(
+  parts: DestinationParts,
+  request: DestinationRequest,
+  offered: readonly [string, ...string[]],
+): Promise<ChosenServer> {
+  let refusal: unknown;
+  let withDefaults: ChosenServer | undefined;
+  const checked = offered.length > 1 ? { isChecked: true as const } : {};
+  const order = inOrder(parts, request, offered);
+  for (const identifier of order.slice(0, maxServersTried)) {
+    try {
+      const asked = {
+        revision: mayUseDefaults(parts, identifier) ? 'default' : 'current',
+        identifier,
+      } as const;
+      const server = await askServer(parts, request, asked);
+      if (checked.isChecked) requireUsable(parts, request, server);
+      if (!server.isDefault) return { server, source: { revision: 'current', identifier }, ...checked };
+      // Spec, Discovery rules 5: metadata first. Another one may have some.
+      withDefaults ??= { server, source: asked, ...checked };
+    } catch (error) {
+      // What the first one did wrong says more than what a fallback did.
+      refusal ??= error;
+    }
+  }
+  if (withDefaults !== undefined) return withDefaults;
+  throw order.length > maxServersTried ? othersUntried(refusal, request.endpoint, order.length) : refusal;
+}
+
+/** The same refusal, with how many were left alone. */
+function othersUntried(refusal: unknown, endpoint: string, named: number): unknown {
+  if (!(refusal instanceof KeyturnError)) return refusal;
+  const others = `Keyturn tried ${maxServersTried} of the ${named} authorization servers that are named, and no more. To choose one: keyturn login ${shellWord(endpoint)} --issuer ISSUER`;
+  const hint = refusal.hint === undefined ? others : `${refusal.hint} ${others}`;
+  if (refusal instanceof Unreachable) return withHint(refusal, hint);
+  const { reason, message, rule, cause } = refusal;
+  return new KeyturnError(reason, message, { hint, cause, ...(rule === undefined ? {} : { rule }) });
+}
+
+/** We are known there, or can be, and get tokens there with or without a person. Throws where not. */
+function requireUsable(
+  parts: DestinationParts,
+  { method }: DestinationRequest,
+  server: AuthorizationServer,
+): void {
+  const { registrations, servers } = parts;
+  if (registrations.for(server.issuer, servers.timeAt(server.issuer))?.grant !== undefined) return;
+  requireSignIn(parts, server, method);
+}
+
+/** Refuses what no page could mend. Throws `registration_required`, `pkce_unsupported` or `metadata_invalid`. */
+export function requireSignIn(
+  parts: DestinationParts,
+  server: AuthorizationServer,
+  method: SignInMethod,
+): void {
+  if (method === 'device') requireDeviceEndpoint(server);
+  else requireAuthorizationEndpoint(server);
+  requirePkceForPerson(server);
+  chooseIdentity(parts, server);
+}
+
+function inOrder(
+  { grants, registrations, servers }: DestinationParts,
+  { endpoint, account, issuer }: DestinationRequest,
+  offered: readonly string[],
+): readonly string[] {
+  if (issuer !== undefined) {
+    if (offered.includes(issuer)) return [issuer];
+    throw new RuleRefusal(
+      'issuer_mismatch',
+      `${endpoint} does not name ${quoted(issuer)} as its authorization server.`,
+      { rule: 'RFC 9728 §3.3, §7.6', hint: `It names ${offered.map(quoted).join(', ')}.` },
+    );
+  }
+  const granted = grants
+    .forEndpoint(endpoint, account)
+    .map((grant) => grant.server?.identifier ?? grant.issuer);
+  const registrationAt = (one: string): Registration | undefined =>
+    registrations.for(one, servers.timeAt(one))?.registration;
+  const settled = offered.find(
+    (one) => granted.includes(one) || registrationAt(one)?.source === 'preregistered',
+  );
+  // A grant or an entered client settles it: a mishap there is told, not hidden by going elsewhere.
+  if (settled !== undefined) return [settled];
+  // A registration of our own only comes first: the sign-in that it was made for may have come to nothing.
+  const ours = offered.filter((one) => registrationAt(one) !== undefined);
+  return [...ours, ...offered.filter((one) => !ours.includes(one))];
+}
+
+/** The protected server used to name another authorization server: the sign-in says so. */
+function former(
+  { grants }: DestinationParts,
+  { endpoint, account }: DestinationRequest,
+  offered: readonly string[],
+): { formerIssuer?: string } {
+  const before = grants.forEndpoint(endpoint, account).find((grant) => grant.state.kind !== 'revoked');
+  if (!before) return {};
+  return isNamed(before, offered) ? {} : { formerIssuer: before.issuer };
+}

@@ -1,0 +1,95 @@
+/**
+ * Who Keyturn is at an authorization server: the client that it has there, or how it would get one.
+ *
+ * Invariant: a metadata document at a URL that is no longer the user's isn't used, nor one that another issuer knows us
+ * by, if an answer may name no issuer (mix-up.ts).
+ */
+import { isWithin } from '../../oauth/base/scope.ts';
+import { chooseRegistration } from '../../oauth/client/registration.ts';
+import type { DynamicRegistration, RegistrationChoice } from '../../oauth/client/registration.ts';
+import { deviceGrant } from '../../oauth/discovery/authorization-server.ts';
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
+import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
+import { documentElsewhere, documentShared } from './mix-up.ts';
+
+export interface IdentityParts {
+  readonly registrations: Registrations;
+  readonly servers: AuthorizationServers;
+  /** URL of our client ID metadata document, where the user hosts one. */
+  readonly clientMetadataUrl: string | undefined;
+}
+
+/** Our identity for one sign-in. */
+export interface Identity {
+  readonly record: RegistrationRecord;
+  /** Registered for this very sign-in. */
+  readonly isNew: boolean;
+}
+
+/** What a client is registered for. */
+export interface WantedClient extends Pick<DynamicRegistration, 'scope' | 'needsScope' | 'isDevice'> {
+  /** Of `scope`, what this sign-in asks for. */
+  readonly now?: readonly string[];
+  readonly isByPerson: boolean;
+}
+
+/** What we have at this issuer, if we have anything. */
+export function knownAs(
+  { registrations, servers, clientMetadataUrl }: IdentityParts,
+  server: AuthorizationServer,
+): RegistrationRecord | undefined {
+  const record = registrations.for(server.issuer, servers.timeAt(server.issuer));
+  const { source, clientId } = record?.registration ?? {};
+  if (source !== 'metadata_document') return record;
+  const isUsable =
+    clientId === clientMetadataUrl && documentElsewhere(registrations.all(), server) === undefined;
+  return isUsable ? record : undefined;
+}
+
+export interface ChosenIdentity {
+  readonly choice: RegistrationChoice;
+  /** Absent: we have none there. */
+  readonly existing: RegistrationRecord | undefined;
+}
+
+/** How we would be known at this server (spec, Client registration). Throws `registration_required`. */
+export function chooseIdentity(parts: IdentityParts, server: AuthorizationServer): ChosenIdentity {
+  const existing = knownAs(parts, server);
+  const known = existing?.registration;
+  const { clientMetadataUrl, registrations } = parts;
+  const rival = documentElsewhere(registrations.all(), server);
+  const isOffered = clientMetadataUrl !== undefined && server.clientIdMetadataDocumentSupported;
+  const isLast = known === undefined && server.registrationEndpoint === undefined;
+  if (rival !== undefined && isOffered && isLast) throw documentShared(server, rival);
+  const choice = chooseRegistration(server, {
+    ...(known === undefined
+      ? {}
+      : { [known.source === 'preregistered' ? 'preregistered' : 'existing']: known }),
+    ...(clientMetadataUrl === undefined || rival !== undefined ? {} : { metadataUrl: clientMetadataUrl }),
+    // RFC 7591 §3.2.1: client_secret_expires_at is the server's own time.
+    now: parts.servers.timeAt(server.issuer),
+  });
+  return { choice, existing };
+}
+
+/** A server may refuse a client the scopes that it did not register. */
+export function coversScope(
+  { registration: { scope } }: RegistrationRecord,
+  { now = [] }: WantedClient,
+): boolean {
+  return scope === undefined || isWithin(now, scope);
+}
+
+export function mayBeUsed(existing: RegistrationRecord, wanted: WantedClient): boolean {
+  const isCovered = existing.registration.source !== 'dynamic' || coversScope(existing, wanted);
+  return isCovered && servesDevice(existing, wanted);
+}
+
+/** A registration of ours that a page was enough for doesn't serve for another device. */
+export function servesDevice(
+  { registration: { grantTypes } }: RegistrationRecord,
+  { isDevice }: WantedClient,
+): boolean {
+  return !isDevice || grantTypes === undefined || grantTypes.includes(deviceGrant);
+}

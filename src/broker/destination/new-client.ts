@@ -1,0 +1,113 @@
+/**
+ * A client that Keyturn registers anew, and the listener on its redirect URI.
+ *
+ * Invariant: the listener is open before its URI is registered, so that no registration names a port that another
+ * program holds. On any failure it is closed again.
+ */
+import { reasonOf } from '../../base/errors.ts';
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import type { Http } from '../../oauth/base/http.ts';
+import { registerDynamically } from '../../oauth/client/registration.ts';
+import type { Audit } from '../../audit/audit.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Loopback, Receiver } from '../loopback/loopback.ts';
+import type { RegistrationRecord } from '../records/registrations.ts';
+import type { ServerRests } from '../refusals/server-rests.ts';
+import type { IdentityParts, Identity, WantedClient } from './known-client.ts';
+import { mayBeUsed } from './known-client.ts';
+
+export interface RedirectParts extends IdentityParts {
+  readonly clock: Clock;
+  readonly rests: ServerRests;
+  readonly loopback: Loopback;
+  readonly audit: Audit;
+}
+
+/** An identity, and the listener on its redirect URI. */
+export interface Redirect extends Identity {
+  readonly receiver: Receiver;
+}
+
+/** The name that consent pages show. */
+const clientName = 'Keyturn';
+
+export async function listenFor({ loopback }: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
+  return { receiver: await loopback.open(record.registration.redirectUri), record, isNew: false };
+}
+
+/** By a registration that an earlier sign-in made and did not finish with, else by a new one. */
+export async function registered(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  http: Http,
+  wanted: WantedClient,
+): Promise<Redirect> {
+  return (await onTrial(parts, server, wanted)) ?? registeredNow(parts, server, http, wanted);
+}
+
+async function onTrial(
+  parts: RedirectParts,
+  { issuer }: AuthorizationServer,
+  wanted: WantedClient,
+): Promise<Redirect | undefined> {
+  const record = parts.registrations.onTrial(issuer, parts.servers.timeAt(issuer));
+  if (!record || !mayBeUsed(record, wanted)) return undefined;
+  return unlessTaken(listenFor(parts, record));
+}
+
+export async function registeredNow(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  http: Http,
+  wanted: WantedClient,
+): Promise<Redirect> {
+  const listening: Receiver[] = [];
+  try {
+    const record = await register(parts, server, redirectForms(parts, listening), http, wanted);
+    // On the port that is held here, under the name of the host that the server accepted.
+    const receiver = await parts.loopback.open(record.registration.redirectUri);
+    return { receiver, record, isNew: true };
+  } finally {
+    await Promise.all(listening.map((one) => one.close()));
+  }
+}
+
+/** The redirect URIs to register, each once its port is held: some servers know loopback only by one of its names, or at a port that their operator allows. */
+async function* redirectForms({ loopback }: RedirectParts, listening: Receiver[]): AsyncGenerator<string> {
+  const any = await loopback.open();
+  listening.push(any);
+  yield any.redirectUri;
+  yield any.redirectUri.replace('127.0.0.1', 'localhost');
+  const fixed = await unlessTaken(loopback.openFixed());
+  // Then the server's refusal of the other forms is what counts.
+  if (!fixed) return;
+  listening.push(fixed);
+  yield fixed.redirectUri;
+}
+
+/** Undefined where another program holds the port. */
+export async function unlessTaken<T>(opening: Promise<T>): Promise<T | undefined> {
+  try {
+    return await opening;
+  } catch (error) {
+    if (reasonOf(error) === 'redirect_port_taken') return undefined;
+    throw error;
+  }
+}
+
+async function register(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  redirectUris: AsyncIterable<string>,
+  http: Http,
+  wanted: WantedClient,
+): Promise<RegistrationRecord> {
+  const { now: _now, isByPerson, ...request } = wanted;
+  const asking = { what: `registration ${server.issuer}`, isByPerson };
+  const { registration, clientSecret } = await parts.rests.ask(asking, () =>
+    registerDynamically(server, { redirectUris, clientName, ...request }, http),
+  );
+  await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
+  const current = parts.registrations.for(server.issuer, parts.servers.timeAt(server.issuer));
+  return parts.registrations.add(registration, clientSecret, current ? { isOnTrial: true } : {});
+}

@@ -1,0 +1,157 @@
+/**
+ * What a sign-in needs before its page: our identity at the issuer, and a listener on its redirect URI.
+ *
+ * Invariant: the listener stands before its URI is registered, so that no registration names a port
+ * that somebody else holds; on any failure it is closed again. Every dynamic registration gets a path
+ * of its own (RFC 9700 §4.4.2); what shares its path is known to `mix-up.ts`.
+ */
+import { reasonOf } from '../../base/errors.ts';
+import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import { registrationFromMetadataUrl } from '../../oauth/client/client-metadata.ts';
+import type { Http } from '../../oauth/base/http.ts';
+import { documentPort, spareDocumentPort } from '../loopback/port-listener.ts';
+import { sharedPath } from '../loopback/loopback.ts';
+import { hasOwnPath } from './mix-up.ts';
+import type { RegistrationRecord } from '../records/registrations.ts';
+import type { RedirectParts, Redirect } from './new-client.ts';
+import type { WantedClient, Identity } from './known-client.ts';
+import { registeredNow, registered, listenFor, unlessTaken } from './new-client.ts';
+import { chooseIdentity, coversScope, knownAs, mayBeUsed, servesDevice } from './known-client.ts';
+
+/** A client that another one is needed in place of. */
+interface Unusable {
+  readonly record: RegistrationRecord;
+  readonly isFresh?: boolean;
+}
+
+/** The redirect URIs that a client ID metadata document of ours lists. */
+export const documentRedirectUris = [
+  `http://127.0.0.1:${documentPort}${sharedPath}`,
+  `http://localhost:${documentPort}${sharedPath}`,
+  // For servers that compare the port too, where another program holds the first one.
+  `http://127.0.0.1:${spareDocumentPort}${sharedPath}`,
+  // RFC 8252 §7.3: servers that compare loopback URIs without their port take any port of these.
+  `http://127.0.0.1${sharedPath}`,
+  `http://localhost${sharedPath}`,
+] as const;
+
+/**
+ * A registration and a listener on its port; registers where there is none, or anew where the port of
+ * one of ours is taken, or where it has no path of its own. `refused`: another one is needed in place of it.
+ * Throws `redirect_port_taken` for one that the user entered, and what registering throws.
+ */
+export async function prepareRedirect(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  http: Http,
+  wanted: WantedClient,
+  refused?: Unusable,
+): Promise<Redirect> {
+  if (refused) {
+    // Fresh: the person wants a client that was never used.
+    return refused.isFresh
+      ? registeredNow(parts, server, http, wanted)
+      : ((await successor(parts, server, wanted, refused)) ?? registered(parts, server, http, wanted));
+  }
+  // Chosen here and not before: a sign-in that waited for its page may find a client that another one registered.
+  const { choice, existing } = chooseIdentity(parts, server);
+  if (choice.mechanism === 'metadata_document') return fromDocument(parts, server, choice.clientId);
+  if (!existing) return registered(parts, server, http, wanted);
+  const { source } = existing.registration;
+  const lacksScope = !coversScope(existing, wanted);
+  const replacement =
+    source === 'dynamic' && (lacksScope || !hasOwnPath(existing))
+      ? await replaced(parts, server, http, wanted, lacksScope && hasOwnPath(existing))
+      : undefined;
+  if (replacement) return replacement;
+  if (source === 'preregistered') return listenFor(parts, existing);
+  const usual = await unlessTaken(listenFor(parts, existing));
+  if (usual) return usual;
+  if (source === 'metadata_document') return onAnotherPort(parts, existing);
+  // The old registration stays while grants use it: their refresh tokens belong to it.
+  return registered(parts, server, http, wanted);
+}
+
+/**
+ * A registration in place of one without a path of its own, or (`needsScope`) without the scopes that are asked for. Undefined
+ * where the server registers none: the older one is used then, and `mix-up.ts` says when its answer needs `iss`.
+ */
+async function replaced(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  http: Http,
+  wanted: WantedClient,
+  needsScope: boolean,
+): Promise<Redirect | undefined> {
+  if (server.registrationEndpoint === undefined) return undefined;
+  try {
+    return await registered(parts, server, http, { ...wanted, needsScope });
+  } catch (error) {
+    const reason = reasonOf(error);
+    if (reason === 'registration_failed' || reason === 'authorization_server_unreachable') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Our identity for a sign-in that needs no listener: one whose port is taken serves as well. `refused`: another one is
+ * needed in place of it. Throws what registering throws.
+ */
+export async function prepareIdentity(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  http: Http,
+  wanted: WantedClient,
+  refused?: Unusable,
+): Promise<Identity> {
+  const existing = knownAs(parts, server);
+  if (!refused && existing && mayBeUsed(existing, wanted)) return { record: existing, isNew: false };
+  if (existing && !refused) {
+    const isForPagesOnly = !servesDevice(existing, wanted);
+    const better = isForPagesOnly
+      ? await registered(parts, server, http, wanted)
+      : await replaced(parts, server, http, wanted, true);
+    return better ? withoutListener(better) : { record: existing, isNew: false };
+  }
+  return withoutListener(await prepareRedirect(parts, server, http, wanted, refused));
+}
+
+async function withoutListener({ receiver, record, isNew }: Redirect): Promise<Identity> {
+  await receiver.close();
+  return { record, isNew };
+}
+
+/** The URL is the identity everywhere; what we record of it is only which port we use with it. */
+async function fromDocument(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  url: string,
+): Promise<Redirect> {
+  const registration = registrationFromMetadataUrl(server, url, documentRedirectUris[0], parts.clock.wall());
+  const record = await parts.registrations.add(registration, undefined);
+  await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
+  return (await unlessTaken(listenFor(parts, record))) ?? onAnotherPort(parts, record);
+}
+
+/** The other port that our document names; else, by RFC 8252 §7.3, any: the server MUST allow it at the time of the request. */
+async function onAnotherPort({ loopback }: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
+  const spare = new URL(record.registration.redirectUri);
+  spare.port = String(spareDocumentPort);
+  const onSpare = await unlessTaken(loopback.open(spare.href));
+  return { receiver: onSpare ?? (await loopback.openAnywhere(spare.pathname)), record, isNew: false };
+}
+
+/** What another sign-in has put in the place of the client meanwhile. */
+async function successor(
+  parts: RedirectParts,
+  server: AuthorizationServer,
+  wanted: WantedClient,
+  { record }: Unusable,
+): Promise<Redirect | undefined> {
+  const current = knownAs(parts, server);
+  if (!current || !mayBeUsed(current, wanted)) return undefined;
+  // The newer ones stand behind the older ones.
+  const ids = parts.registrations.all().map(({ id }) => id);
+  if (ids.indexOf(current.id) <= ids.indexOf(record.id)) return undefined;
+  return unlessTaken(listenFor(parts, current));
+}
