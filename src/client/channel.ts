@@ -1,9 +1,8 @@
 /**
- * One socket to the broker, as questions and answers.
+ * One socket to the broker: requests and their answers.
  *
- * Invariant: when the socket ends, every open question is refused; an answer that nobody asked for
- * ends the socket. Until `trust` is called nothing the other end says is repeated to anyone: it may
- * be a squatter.
+ * Invariant: when the socket ends, every open request is refused; an answer to no request ends the socket.
+ * Until `trust` is called, nothing that the other end says is repeated: it may be a squatter.
  */
 import type { Socket } from 'node:net';
 
@@ -46,7 +45,7 @@ export class Channel {
     return this.#ended === undefined;
   }
 
-  /** The broker has proved itself: longer frames, and its words are repeated. */
+  /** The broker has proved itself: longer frames are taken, and its words repeated. */
   trust(): void {
     this.#trusted = true;
     this.#reader.limit = frameLimit;
@@ -74,7 +73,7 @@ export class Channel {
     };
   }
 
-  /** Ends the socket; open questions are refused with `error`. */
+  /** Ends the socket; open requests are refused with `error`. */
   fail(error: KeyturnError): void {
     if (this.#ended) return;
     this.#ended = error;
@@ -111,7 +110,7 @@ export class Channel {
     }
     if (message.kind === 'request') throw nonsense();
     if (message.id === null) {
-      // The broker could not tell which question it refuses: none will be answered.
+      // The broker could not read which request it refuses: none will be answered.
       this.fail(message.kind === 'error' ? this.#refusal(message.error) : nonsense());
       return;
     }

@@ -1,7 +1,7 @@
 /**
  * Finds the broker and the key, and connects: as a local client, or as the owner for our own CLI.
  *
- * Invariant: a missing broker or key is said, never made: nothing here starts a process or pairs.
+ * Invariant: a missing broker or key is an error: nothing here starts a process or pairs.
  */
 import { KeyturnError } from '../base/errors.ts';
 import { findSocket } from '../ipc/wire/endpoint.ts';

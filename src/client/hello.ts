@@ -40,7 +40,7 @@ export async function hello(
   };
   const { capabilities, answer } = await prove(channel, identity, endpoint).catch(end);
   const proven = answer().then(() => cancel(), end);
-  // Whoever doesn't wait for it hears of a failure through the requests that follow.
+  // A caller that doesn't wait for it gets the failure with its next request.
   proven.catch(() => {});
   return { proven, capabilities };
 }

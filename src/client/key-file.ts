@@ -1,7 +1,7 @@
 /**
  * Key files: who a local client is, as JSON {clientId, key, brokerId}, mode 0600.
  *
- * Invariant: a key file that others can read is refused, never mended silently; one that exists is
+ * Invariant: a key file that others can read is refused, never repaired silently; one that exists is
  * never overwritten; "absent" and "unreadable" are different answers. No error holds any of its text.
  */
 import * as fs from 'node:fs';
@@ -114,7 +114,7 @@ export function writeKeyFile(file: string, identity: Identity): void {
   }
 }
 
-/** Takes back a key that never opened anything. */
+/** Removes a key that never worked. */
 export function removeKeyFile(file: string): void {
   fs.rmSync(file, { force: true });
 }

@@ -2,7 +2,7 @@
  * Pairing: asks the owner, through the broker, to let a program in, and keeps its key.
  *
  * Invariant: a key counts only once a hello has succeeded with it, so that is done at once; a key
- * that failed that is taken back. A key file that exists is never replaced.
+ * with which it failed is removed. A key file that exists is never replaced.
  */
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError } from '../base/errors.ts';
@@ -24,7 +24,7 @@ export interface PairOptions extends HomeLocation {
 }
 
 /**
- * Waits for the owner's word, up to two minutes. Returns the identity, which now also lies in
+ * Waits for the owner's answer, up to two minutes. Returns the identity, which now also lies in
  * `<config>/clients/<name>.key`. Throws `conflict`, `pairing_denied`, `rate_limited`,
  * `broker_unreachable`, `socket_unsafe`.
  */

@@ -32,7 +32,7 @@ describe('keyturn --help', () => {
   });
 
   it('gives operands that fill their column a line of their own', () => {
-    const line = `  override SERVER RULE on|off\n${' '.repeat(27)}waive one rule for one server that errs\n`;
+    const line = `  override SERVER RULE on|off\n${' '.repeat(27)}waive one rule for one server that breaks it\n`;
     expect(overview).toContain(line);
   });
 });

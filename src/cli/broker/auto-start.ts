@@ -62,7 +62,7 @@ async function connectSoon(): Promise<Connection | undefined> {
 /** Resolves when a broker is up, ours or one that was faster; `killed`: a signal ended ours before. */
 async function spawnBroker(): Promise<'up' | 'killed'> {
   const bin = fileURLToPath(new URL(`../bin${path.extname(import.meta.url)}`, import.meta.url));
-  // Not even before the broker listens for that signal itself can it open an inspector (shield.ts).
+  // Until the broker handles that signal itself, the flag keeps the signal from opening an inspector (shield.ts).
   const child = spawn(process.execPath, ['--disable-sigusr1', bin, 'daemon', '--auto-started'], {
     cwd: workingFolder(process.env),
     env: environmentFor(process.env),
@@ -83,7 +83,7 @@ async function spawnBroker(): Promise<'up' | 'killed'> {
   }
 }
 
-/** `up` when the broker said that it is ready, or that another one is; else what it complained about. */
+/** `up` when the broker said that it is ready, or that another one is; else its complaint. */
 async function readiness(
   child: ReturnType<typeof spawn>,
 ): Promise<'up' | 'killed' | { readonly problem: string }> {

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pollInterval, timeouts } from '../../client/takeover.ts';
 
-/** Resolves when the process has ended: true; or when waiting longer makes no sense: false. */
+/** Resolves when the process has ended: true; false when it takes too long. */
 export async function brokerEnded(pid: number): Promise<boolean> {
   return ended(() => !isAlive(pid));
 }
 
-/** The same for any sign of its end. */
+/** As `brokerEnded`, by any sign of the end. */
 export async function ended(isOver: () => boolean): Promise<boolean> {
   const end = performance.now() + timeouts.stop;
   while (!isOver() && performance.now() < end) await sleep(pollInterval);

@@ -58,7 +58,7 @@ export function offeringSession(connection: Connection, env = process.env): Conn
       return await work();
     } catch (error) {
       if (!(error instanceof KeyturnError) || error.reason !== 'vault_unavailable') throw error;
-      // What it refused first is what the person should read, unless the session mended it.
+      // The person should read the first refusal, unless the session mended its cause.
       if (!(await isTaken(connection, session))) throw error;
       return work();
     }

@@ -32,7 +32,7 @@ export function isHome(paths: HomePaths): boolean {
 
 /**
  * Removes them. The caller holds the home's lock, and no broker runs. `kept`: files to leave alone.
- * Answers every file that is still there.
+ * Returns every file that is still there.
  */
 export function removeHomeFiles(paths: HomePaths, kept: readonly string[]): string[] {
   const removeNamed = (folder: string, names: readonly RegExp[]): void => {

@@ -1,7 +1,7 @@
 /**
  * The process that holds a home's lock: the broker, though it can't prove itself.
  *
- * Invariant: the kernel's word alone counts. A pid that stands in a file could be anybody's, and a signal to it
+ * Invariant: only what the kernel reports counts. A pid that stands in a file could be anybody's, and a signal to it
  * would end another program.
  */
 import { readFileSync, statSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * A grant that a person names: by its id, or by the endpoint of its server. Where nothing is called so, the refusal says
- * what a name is and lists what is near.
+ * A grant that a person names: by its id, or by the endpoint of its server. If nothing has that name, the error
+ * says what a name is and lists similar ones.
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
@@ -30,7 +30,7 @@ export async function withGrant<T>(
   }
 }
 
-/** What is wrong with an address says its own refusal. */
+/** A URL that is no address of a server has an error of its own. */
 function isAboutName(error: KeyturnError, text: string): boolean {
   const reason = reasonOf(error);
   return reason === 'not_found' || (reason === 'invalid_resource' && !text.includes(':'));
@@ -54,7 +54,7 @@ function noSuchGrant(error: KeyturnError, text: string, found: readonly Listed[]
   });
 }
 
-/** What there is; nothing where no broker runs, or it can't say. */
+/** All grants; none if no broker runs, or if it can't list them. */
 async function listed(): Promise<readonly Listed[]> {
   const connection = await connectIfRunning().catch(() => undefined);
   if (!connection) return [];

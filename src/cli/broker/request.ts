@@ -44,7 +44,7 @@ async function checked<M extends MethodName>(method: M, answer: unknown): Promis
   });
 }
 
-/** Connects, calls one method, hangs up. Where another version's broker can't answer, offers to restart it. */
+/** Connects, calls one method, hangs up. If a broker of another version can't answer, offers to restart it. */
 export async function ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> {
   return (await askWhere(method, params)).answer;
 }

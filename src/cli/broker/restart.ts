@@ -16,7 +16,7 @@ import { connectIfRunning } from './connection.ts';
 import { lockHolder } from './lock-holder.ts';
 import { say } from '../terminal/output.ts';
 
-/** False where none ran. Of any version: nothing is needed of the answer but that it came. */
+/** False if none ran. Works with a broker of any version: any answer will do. */
 export async function stopBroker(): Promise<boolean> {
   const connection = await ownConnection();
   if (typeof connection === 'boolean') return connection;

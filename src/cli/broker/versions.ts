@@ -1,8 +1,8 @@
 /**
  * Broker and command of different versions: says so, and how to mend it.
  *
- * Invariant: a difference alone refuses nothing; it is told to a person at a terminal, and wherever
- * it is the likely reason of a failure. Loads no package: the lean `keyturn token` comes here too.
+ * Invariant: a difference of versions refuses nothing. A person at a terminal reads of it, and so does
+ * anybody whose command fails probably because of it. Loads no package: the lean `keyturn token` comes here too.
  */
 import { createInterface } from 'node:readline/promises';
 import type { Connection } from '../../client/connection.ts';

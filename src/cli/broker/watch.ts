@@ -2,7 +2,7 @@
  * Tells the person at the terminal what a waiting request waits for: a sign-in or a permission.
  *
  * Invariant: goes to stderr, names the issuer's host beside its URL, and shows only what belongs to
- * the request at hand: its server's sign-in, and its own permission. A device code is shown to who started that sign-in, and to nobody else.
+ * the request at hand: its server's sign-in, and its own permission. A device code is shown only where that sign-in was started.
  */
 import type { Connection } from '../../client/connection.ts';
 import { quoted, shellQuoted, shellWord } from '../../base/errors.ts';
@@ -133,7 +133,7 @@ const waysToSignIn = {
   browser: ' in your browser. If none opened, visit:',
 } as const;
 
-/** A name that was mistyped would else become an account without a word. */
+/** Otherwise a mistyped name would silently become an account. */
 function tellNewAccount(question: Fields): void {
   const accounts = question['accounts'];
   const others = Array.isArray(accounts) ? accounts.filter((one) => typeof one === 'string') : [];
@@ -148,8 +148,8 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
   tellNewAccount(question);
   const url = text(question, 'url');
   if (question['newClient'] === true)
-    say(`keyturn: ${hostIn(question)} has registered Keyturn anew; go on at this page.`);
-  // At a desk the address is told to who started the sign-in, and to the window.
+    say(`keyturn: ${hostIn(question)} has registered Keyturn again; continue on this page.`);
+  // At a desk only the window and the command that started the sign-in show the address.
   if (url === '')
     return say(`keyturn: to sign in at ${hostIn(question)}, press the question in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
@@ -159,10 +159,10 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
   if (hint !== '') say(`  If that does not help: ${hint}.`);
 }
 
-/** A server that has forgotten Keyturn shows an error there, and Keyturn learns nothing of it. */
+/** A server that has forgotten Keyturn shows the error on its page only: Keyturn can't know of it. */
 function wayPastError(question: Fields, way: keyof typeof waysToSignIn): string {
   if (question['replacedByHand'] === true) {
-    return `If the page shows an error, enter the client anew: keyturn register ${shellWord(text(question, 'issuer'))} --client-id ID`;
+    return `If the page shows an error, enter the client again: keyturn register ${shellWord(text(question, 'issuer'))} --client-id ID`;
   }
   if (way === 'window') return 'If the page shows an error, say so in Keyturn’s window.';
   const account = text(question, 'account');

@@ -21,13 +21,13 @@ export const command = defineCommand(
       account: {
         type: 'string',
         value: 'ACCOUNT',
-        summary: 'as this account too, where you have several there',
-        more: '; the scopes and the end that stand stay, unless you name others. Without a permission there: every scope, until you end it, unless --scope and --for say less',
+        summary: 'as this account too, if you have several there',
+        more: '; the present scopes and end stay, unless you give others. If the program has no permission there yet, it gets every scope until you end it, unless --scope and --for limit that',
       },
       for: {
         type: 'string',
         value: 'TIME',
-        summary: 'for so long: 90s, 30m, 8h, 2d',
+        summary: 'for this long: 90s, 30m, 8h, 2d',
         more: '; without it, until you end it',
       },
     },

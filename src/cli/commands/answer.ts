@@ -7,7 +7,7 @@ import { defineCommand } from '../terminal/command.ts';
 export const command = defineCommand(
   {
     name: 'answer',
-    summary: 'answer one',
+    summary: 'answer a question',
     operands: [{ name: 'ID' }, { name: 'yes|no|later', values: ['yes', 'no', 'later'] }],
     options: {
       once: { type: 'boolean', summary: "for one token of the program's run that asked" },
@@ -15,12 +15,12 @@ export const command = defineCommand(
         type: 'boolean',
         summary: "for the program's run that asked: ends with its connection",
       },
-      for: { type: 'string', value: 'TIME', summary: 'for so long: 90s, 30m, 8h, 2d' },
+      for: { type: 'string', value: 'TIME', summary: 'for this long: 90s, 30m, 8h, 2d' },
       scope: {
         type: 'string',
         value: '"A B"',
         summary: 'exactly these scopes in place of those in the question',
-        more: '; none beyond those',
+        more: '; no others',
       },
     },
     about:

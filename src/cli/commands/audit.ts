@@ -13,7 +13,7 @@ const maxLines = 1000;
 export const command = defineCommand(
   {
     name: 'audit',
-    summary: 'who got what when, and whether the log is whole',
+    summary: 'who got what and when, and whether the log is intact',
     operands: [{ name: 'tail|verify|export', values: ['tail', 'verify', 'export'] }],
     options: {
       lines: {
@@ -31,7 +31,7 @@ export const command = defineCommand(
       },
       json: { type: 'boolean', summary: "print tail's rows, or verify's findings, as JSON" },
     },
-    about: 'Look at the audit log: who got what when. It holds no token.',
+    about: 'Look at the audit log: who got what and when. It holds no token.',
     terms: {
       tail: 'the last rows',
       verify: 'check that no row was changed, removed or put in; exits with 5 where one was',

@@ -27,8 +27,8 @@ export const command = defineCommand(
     },
     usage: ['daemon [--stop|--replace|--restart]'],
     about:
-      'Run the broker in this terminal until it is interrupted. Other commands start one by themselves where none runs; it then writes its log to daemon.log in the state folder.',
-    notes: ['Programs that wait for you ask the next broker the same, if one comes soon.'],
+      'Run the broker in this terminal until it is interrupted. If none runs, other commands start one in the background, which writes its log to daemon.log in the state folder.',
+    notes: ['Programs that wait for you repeat their request to the next broker, if one starts soon.'],
     environment: {
       about: 'Environment (recorded when the home is created; docs/settings.md):',
       variables: [
@@ -90,9 +90,9 @@ async function start(autoStarted: boolean): Promise<Daemon> {
 }
 
 async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
-  // A package of ours (conf's) listens for these too, and would swallow the first: a watchdog's end must end us.
+  // The package conf listens for these signals and would swallow the first one; a watchdog must be able to end this process.
   for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT'] as const) process.removeAllListeners(signal);
-  // More than once: a second signal must not end us in the middle of a rotation that the first one waits for.
+  // Not only once: the first signal waits for rotations under way, and a second one must not cut them off.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void daemon.stop());
   // The starter waits for this line; a person is told where the broker listens.
   if (autoStarted) process.stdout.write('ready\n');

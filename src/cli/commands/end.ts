@@ -8,7 +8,7 @@ import { sayNothingRevoked } from '../terminal/permission-end.ts';
 export const command = defineCommand(
   {
     name: 'end',
-    summary: 'end a permission, or a denial; tells no server',
+    summary: 'end a permission or a denial; revokes nothing',
     operands: [{ name: 'CLIENT' }, { name: 'RESOURCE' }],
     options: {},
     about:

@@ -10,7 +10,7 @@ type Explanation = Awaited<ReturnType<typeof ask<'grant.explain'>>>['grants'][nu
 export const command = defineCommand(
   {
     name: 'explain',
-    summary: 'what became of a grant, and what happens next',
+    summary: 'what happened to a grant, and what happens next',
     operands: [{ name: 'RESOURCE|GRANT' }],
     options: {
       account: { type: 'string', value: 'ACCOUNT', summary: "only this account's grant" },

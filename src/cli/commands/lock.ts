@@ -12,7 +12,7 @@ export const command = defineCommand(
     operands: [],
     options: {},
     about:
-      'Lock the vault until you unlock it: the broker lets go of the keys and tokens in its memory, and programs are refused. Refreshes under way are finished first.',
+      'Lock the vault until you unlock it: the broker forgets the keys and tokens in its memory, and programs are refused. Refreshes under way are finished first.',
     examples: ['keyturn lock'],
   },
   async () => {

@@ -40,7 +40,7 @@ export const command = defineCommand(
       },
       'new-client': {
         type: 'boolean',
-        summary: 'register Keyturn anew there',
+        summary: 'register Keyturn there again',
         more: ': for a page that shows an error because the server has forgotten Keyturn',
       },
       timeout: {
@@ -53,7 +53,7 @@ export const command = defineCommand(
     },
     about: 'Sign in at a protected server. Opens your browser; the address is printed too.',
     notes: [
-      'A second login for a sign-in that waits shows its address again and waits along. With --new-client both go on at a page of the new client.',
+      'If a sign-in there waits already, a second login shows its address again and waits for the same sign-in. With --new-client both continue on a page of the new client.',
       "--device and --paste are for machines that your browser can't reach, over ssh for example.",
     ],
     examples: [
@@ -76,7 +76,7 @@ export const command = defineCommand(
       ...(options['new-client'] ? { newClient: true as const } : {}),
       ...(timeout === undefined ? {} : { timeout }),
     } as const;
-    // Whoever stopped the broker meant that: only the first try starts one.
+    // Somebody stopped the broker on purpose: only the first try starts one.
     const { grant } = await throughTakeover(async (isFirst) =>
       signIn(await (isFirst ? connect() : connectAsOwner()), request),
     );
@@ -101,10 +101,10 @@ async function watchOwn(connection: Connection, request: ParamsOf<'login.start'>
     // A second page replaces the first, e.g. after the server had forgotten our registration.
     reading?.abort();
     reading = new AbortController();
-    // Its refusals are told where they arise.
+    // It prints its refusals itself.
     pasteAddress(connection, id, reading.signal).catch(() => undefined);
   };
-  // What the person is told must not decide whether the sign-in succeeds.
+  // A failure to show the question must not end the sign-in.
   watchQuestions(
     connection,
     { resource },

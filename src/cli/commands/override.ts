@@ -9,7 +9,7 @@ const rules = ['issuer-mismatch', 'no-resource', 'no-pkce-metadata', 'audience',
 export const command = defineCommand(
   {
     name: 'override',
-    summary: 'waive one rule for one server that errs',
+    summary: 'waive one rule for one server that breaks it',
     operands: [
       { name: 'SERVER' },
       { name: 'RULE', values: rules },
@@ -21,12 +21,12 @@ export const command = defineCommand(
       'override HOST private-address on|off',
     ],
     about:
-      "Waive one rule of the specification for one server that errs. SERVER is a protected server's endpoint URL, or an issuer. Off by default; `keyturn list` and `keyturn status` show what is on. PKCE itself is never turned off.",
+      "Waive one rule of the specification for one server that breaks it. SERVER is a protected server's endpoint URL, or an issuer. Off by default; `keyturn list` and `keyturn status` show what is on. PKCE itself is never turned off.",
     terms: {
       'issuer-mismatch': 'its metadata states another issuer than the one asked for',
       'no-resource': 'it refuses the resource parameter, so leave it out',
       'no-pkce-metadata': 'its metadata says nothing about PKCE',
-      audience: 'its tokens name another server, which this one could then use them at',
+      audience: 'its tokens name another server: this one could use them there',
       'private-address':
         "this host belongs to your own network: its name may have an address that isn't public, and servers may lead to it",
     },

@@ -13,11 +13,11 @@ export const command = defineCommand(
     options: {
       'passphrase-stdin': {
         type: 'boolean',
-        summary: 'read two lines: the passphrase as it is, and the new one',
+        summary: 'read two lines: the current passphrase, and the new one',
       },
     },
     about:
-      'Change the passphrase of a sealed-file vault. The vault must be unlocked, and everything in it is sealed anew: an old copy and the old passphrase show nothing newer.',
+      'Change the passphrase of a sealed-file vault. The vault must be unlocked, and everything in it is encrypted again: an old copy with the old passphrase shows nothing newer.',
     examples: ['keyturn passphrase'],
   },
   async ({ options }) => {
@@ -25,7 +25,7 @@ export const command = defineCommand(
     const connection = await connect();
     await interruptible(connection, async () => {
       const [current, next] = given ?? [
-        await askPassphrase('passphrase as it is'),
+        await askPassphrase('current passphrase'),
         await choosePassphrase('the new passphrase'),
       ];
       await call(connection, 'vault.passphrase', { current: current ?? '', next: next ?? '' });

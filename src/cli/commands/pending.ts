@@ -71,20 +71,20 @@ function describe(question: Question, isDesk: boolean): string[] {
   }
 }
 
-/** Without the address and the code at a desk: there they are told to the window, and to who started the sign-in. */
+/** At a desk without address and code: only the window and the command that started the sign-in show them. */
 function signInLines({ id, kind, resource, issuer, account, code, url }: Question): string[] {
   const what = `${id}  Sign in at ${issuer} for ${resource}${accountWords(account)}`;
   if (url === undefined) return [`${what}:`, '  Press it in Keyturn’s window.'];
   return [kind === 'device' ? `${what}: enter ${code} at` : `${what}:`, `  ${url}`];
 }
 
-/** A server that has forgotten Keyturn shows an error and tells nobody else. */
+/** A server that has forgotten Keyturn shows the error on its page only. */
 function errorPageLines(question: Question, isDesk: boolean): string[] {
   const { resource, newClient, account, replacedByHand, issuer } = question;
   if (isDesk || newClient) return [];
   if (replacedByHand) {
     return [
-      `  keyturn register ${shellWord(issuer ?? 'ISSUER')} --client-id ID   enters the client anew, if its page shows an error`,
+      `  keyturn register ${shellWord(issuer ?? 'ISSUER')} --client-id ID   enters the client again, if its page shows an error`,
     ];
   }
   const option = account === undefined ? '' : ` --account ${shellQuoted(account)}`;
@@ -116,7 +116,7 @@ function settingWords({ name, value, isContent }: Unconfirmed): string {
   return value === undefined ? `${name}: unset` : `${name}: ${quoted(String(value))}`;
 }
 
-/** What a command would do, as the end of a sentence. */
+/** What a command wants to do, as the end of a sentence. */
 function commandWords(question: Question): string {
   const { client, resource, scope, until, issuer, registration, server, override, setting } = question;
   const { account, accounts, method, newClient } = question;
@@ -130,7 +130,7 @@ function commandWords(question: Question): string {
     case 'register':
       return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
     case 'login':
-      return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}${newClient ? ', with Keyturn registered anew there' : ''}`;
+      return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}${newClient ? ', with Keyturn registered there again' : ''}`;
     case 'override':
       return override === 'private-address'
         ? `confirm the private host ${hostOf(server ?? '')}`
@@ -146,7 +146,7 @@ function commandWords(question: Question): string {
   }
 }
 
-/** What a client is entered for, and what ends by it. */
+/** What a client is entered for, and which one it replaces. */
 function registrationWords({ grant, authMethod, redirectUri, idp, replaces }: Question): string {
   const words = [
     grant === undefined ? '' : `, grant ${grant}`,
@@ -158,7 +158,7 @@ function registrationWords({ grant, authMethod, redirectUri, idp, replaces }: Qu
   return words.join('');
 }
 
-/** What the kernel tells of who asks, and what the program claims. Names of programs prove nothing; these say a little more. */
+/** What the kernel reports of the program that asks, and what the program claims. A program's name proves nothing; this says a little more. */
 function askerLines(asker: Question['asker']): string[] {
   if (!asker) return [];
   if (!asker.verified) return ['  asked by an unverified process: this system does not tell which'];

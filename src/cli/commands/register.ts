@@ -35,7 +35,7 @@ const statement = {
       value: 'METHOD',
       values: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
       summary: 'how the client authenticates',
-      more: ': none, client_secret_basic, client_secret_post, private_key_jwt; without it, what secret or key call for',
+      more: ': none, client_secret_basic, client_secret_post, private_key_jwt; by default the one that fits the secret or key',
     },
     'redirect-uri': {
       type: 'string',
@@ -102,7 +102,7 @@ export const command = defineCommand(statement, async ({ options: values, operan
   return exitCodes.ok;
 });
 
-/** What would be ignored was meant for something. Throws `invalid_request`. */
+/** An option that would be ignored is refused: the person meant something by it. Throws `invalid_request`. */
 function requireOnly(values: Values, allowed: readonly (keyof Values)[]): void {
   const known: readonly string[] = allowed;
   const other = Object.keys(values).find((option) => !known.includes(option));

@@ -30,13 +30,13 @@ export const command = defineCommand(
       yes: {
         type: 'boolean',
         summary: "don't ask",
-        more: '; and where the vault is locked or broken, go on without it: then no issuer is told anything',
+        more: '; and where the vault is locked or broken, go on without it: then nothing is revoked at any issuer',
       },
       json: { type: 'boolean', summary: 'print what is left as JSON' },
     },
     about:
       'End this home: revoke every grant, forget every program, permission and registration, empty the vault, stop the broker, and remove the files, the audit log too (`keyturn audit export` keeps a copy). Prints what is left. Asks first.',
-    notes: ['After a crash run it again: it finishes.'],
+    notes: ['If it was interrupted, run it again: it finishes the work.'],
     examples: ['keyturn audit export > keyturn-audit.jsonl', 'keyturn reset'],
   },
   async ({ options }) => {
@@ -80,7 +80,7 @@ async function confirm(paths: HomePaths, { grants, clients, vault }: ResultOf<'s
       'invalid_request',
       'reset asks before it ends anything, and nobody is here to ask.',
       {
-        hint: 'If it is meant: keyturn reset --yes',
+        hint: 'To reset without a question: keyturn reset --yes',
       },
     );
   }
@@ -88,7 +88,7 @@ async function confirm(paths: HomePaths, { grants, clients, vault }: ResultOf<'s
   const question =
     `This revokes the grants (${grants}), forgets the programs (${clients}), empties the vault (${vault}),\n` +
     `and removes Keyturn's files in ${paths.state} and ${paths.config}.\n` +
-    'Nothing of it can be undone. Type yes to go on: ';
+    'None of this can be undone. Type yes to go on: ';
   const answer = await terminal.question(question).finally(() => terminal.close());
   if (answer.trim() === 'yes') return;
   throw new KeyturnError('interrupted', 'Nothing was reset: you did not say yes.');

@@ -17,12 +17,12 @@ export const command = defineCommand(
       { name: 'VALUE', optional: true },
     ],
     options: {
-      unset: { type: 'string', value: 'NAME', summary: 'back to what it is unless set' },
+      unset: { type: 'string', value: 'NAME', summary: 'back to its default' },
       json: { type: 'boolean', summary: 'print them as JSON' },
     },
     about: 'Show the settings, or one of them; with a VALUE, change it.',
     notes: [
-      "A line says when a change is in force, if that isn't at once. The list also says which settings were written outside Keyturn and do not count, and whether this is the home of a desk. Where you name another vault in a home that holds nothing yet, a broker that runs in the background is restarted.",
+      'If a change does not take effect at once, a line says when it will. The list also says which settings were written outside Keyturn and do not count, and whether this is the home of a desk. If you choose another vault while the present one is empty, a broker in the background is restarted.',
     ],
     examples: ['keyturn settings logLevel debug', 'keyturn settings --unset browser'],
   },
@@ -52,7 +52,7 @@ async function change(name: string, value: string | null): Promise<number> {
   return exitCodes.ok;
 }
 
-/** One that somebody runs in a terminal is theirs to stop. */
+/** A broker in a terminal belongs to the person who runs it there. */
 async function isInBackground(): Promise<boolean> {
   const { log } = await ask('status', {});
   return log.file !== undefined;

@@ -101,7 +101,7 @@ async function requestFrom({ options, operands }: Input<typeof statement>): Prom
   };
 }
 
-/** The broker would answer with the token that was refused: nothing tells it which one that was. */
+/** Otherwise the broker would answer with the refused token: it can't know which one that was. */
 function whichToken(): KeyturnError {
   return new KeyturnError('invalid_request', '--status 401 does not say which token was refused.', {
     rule: 'A token is replaced once it is known which one its server refused',
@@ -149,7 +149,7 @@ async function ask(
       const { retryAfter } = await connection.rejectToken(
         challenge ? { ...rejection, challenge } : rejection,
       );
-      // It is not replaced for now: asked with the refusal, the broker says why, and gives no token.
+      // The broker doesn't replace it for now. Asked with the refusal, it says why and gives no token.
       if (retryAfter !== undefined) wanted = { ...params, challenge: challenge ?? { status: 401 } };
     }
     const watch = (): void => {
@@ -191,7 +191,7 @@ const watchDelay = 100;
 function watchLater(connection: Connection, params: TokenGetParams): NodeJS.Timeout {
   const { resource, scope, challenge } = params;
   return setTimeout(() => {
-    // What the person is told must not decide whether the token is had.
+    // A failure to show the question must not lose the token.
     void import('../broker/watch.ts')
       .then(({ watchQuestions }) =>
         watchQuestions(connection, { resource, scope: challenge ? undefined : scope }),

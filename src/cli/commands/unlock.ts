@@ -20,7 +20,7 @@ export const command = defineCommand(
       'passphrase-stdin': { type: 'boolean', summary: 'read the passphrase from standard input' },
     },
     about:
-      'Open the vault. A sealed file with a passphrase asks for it here, the first time twice, since you choose it then. A keychain asks by itself, and has two minutes.',
+      'Open the vault. A sealed file with a passphrase asks for it here; the first time it asks twice, because you choose it then. A keychain asks in its own window, and you have two minutes.',
     examples: ['keyturn unlock', 'pass show keyturn | keyturn unlock --passphrase-stdin'],
   },
   async ({ options }) => {
@@ -47,11 +47,11 @@ async function open(connection: Connection, given: string | undefined): Promise<
   if (isChosen) say(chosen);
 }
 
-/** Said whoever chose it: a line of standard input may be mistyped, and is asked for once. */
+/** Shown for standard input too: a line there may be mistyped, and is read only once. */
 const chosen =
   'keyturn: the vault is new, and opens by this passphrase from now on. Nobody can recover it: try it now (keyturn lock, keyturn unlock), while nothing rests in the vault.';
 
-/** Undefined for a vault that none opens. */
+/** Undefined for a vault without a passphrase. */
 async function passphraseFor(key: Status['vaultKey'], state: string): Promise<string | undefined> {
   if (key === 'passphrase' && state === 'new') return choosePassphrase('choose a passphrase for the vault');
   if (key === 'passphrase') return askPassphrase('passphrase of the vault');

@@ -11,7 +11,7 @@ export const command = defineCommand(
     operands: [{ name: 'CLIENT' }],
     options: {},
     about:
-      'Forget a program: its key, with the key file in this home, its permissions, and its open connections. Afterwards it can be paired anew. Grants stay, and nothing is revoked at any server; `keyturn revoke` does that.',
+      'Forget a program: its key, with the key file in this home, its permissions, and its open connections. Afterwards it can be paired again. Grants stay, and nothing is revoked at any server; `keyturn revoke` does that.',
     examples: ['keyturn unpair my-editor'],
   },
   async ({ operands: [client] }) => {

@@ -1,4 +1,4 @@
-/** As whom a program works at a server, said once it was allowed: nobody named an account then. */
+/** Says which account a program will use at a server, after `keyturn allow` without --account. */
 import { quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
@@ -26,7 +26,7 @@ export function accountNote({ client, resource }: Allowed, clients: Clients, gra
     return `Nobody is signed in there yet: ${client} will work as the account of the first sign-in.`;
   }
   if (accounts.length === 1) return `${client} will work there as ${names(accounts)}, the only account.`;
-  return `${names(accounts)} are signed in there: you will be asked which one ${client} works as, or say --account ACCOUNT.`;
+  return `${names(accounts)} are signed in there: you will be asked which one ${client} works as, or use --account ACCOUNT.`;
 }
 
 const names = (accounts: readonly string[]): string => accounts.map(quoted).join(', ');

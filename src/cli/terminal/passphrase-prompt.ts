@@ -32,7 +32,7 @@ export async function askPassphrase(question: string): Promise<string> {
       },
     );
   }
-  // Before the question: who types the moment it appears must not see an echo.
+  // Before the question: somebody who types at once must not see an echo.
   stdin.setRawMode(true);
   process.stderr.write(`keyturn: ${question}: `);
   stdin.setEncoding('utf8').resume();

@@ -1,7 +1,7 @@
-/** What the end of a permission doesn't do: said to a person, not to a script, which knows what it does. */
+/** Reminds a person at a terminal that the end of a permission revokes no token. A script needs no reminder. */
 import { say } from './output.ts';
 
-/** `what`: how to have it done all the same. */
+/** `what`: the command that revokes. */
 export function sayNothingRevoked(what: string): void {
   if (process.stdout.isTTY) say(`keyturn: nothing was revoked at the server; ${what} does that.`);
 }

@@ -1,4 +1,4 @@
-/** A line for the person who waits, where the wait is worth one. */
+/** Tells a person at a terminal what a slow command waits for. */
 import { say } from './output.ts';
 
 /** Milliseconds: what is done sooner needs no explanation. */

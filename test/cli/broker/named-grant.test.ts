@@ -64,7 +64,7 @@ describe('the account of an allowed program', () => {
       'one of several',
       editor(),
       grants,
-      '"anna", "work" are signed in there: you will be asked which one editor works as, or say --account ACCOUNT.',
+      '"anna", "work" are signed in there: you will be asked which one editor works as, or use --account ACCOUNT.',
     ],
   ])('is said: %s', (_what, clients, all, said) => {
     expect(accountNote(allowed, clients, all)).toBe(said);
