@@ -8,10 +8,8 @@
  * before the grant's record says so durably, and the record says so until the outcome is kept: a
  * crash, or a lost answer, is told truthfully afterwards.
  */
-import { KeyturnError, quoted, reasonOf, shellWord, Unreachable } from '../../base/errors.ts';
-import { ResponseLost } from '../../oauth/base/http.ts';
+import { KeyturnError, reasonOf, Unreachable } from '../../base/errors.ts';
 import type { Http } from '../../oauth/base/http.ts';
-import { ClientRejected } from '../../oauth/grants/token-failure.ts';
 import { refresh } from '../../oauth/grants/token.ts';
 import type { RefreshRequest, TokenResponse } from '../../oauth/grants/token.ts';
 import type { Vault } from '../../vault/base/vault.ts';
@@ -24,7 +22,7 @@ import { isSameScope } from '../grants/grant-binding.ts';
 import { GrantSecrets } from '../grants/grant-secret.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
 import { namesOfServers } from '../records/grant.ts';
-import type { RefreshAttempt, Grant, Grants, GrantState } from '../records/grant.ts';
+import type { Grant, Grants, GrantState } from '../records/grant.ts';
 import type { OverrideBook } from '../records/override.ts';
 import {
   afterRefusal,
@@ -40,6 +38,19 @@ import { deadState, whyEnded } from '../refusals/login-required.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { scopeKey } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
+import {
+  setsOf,
+  activeGrant,
+  keyOfSet,
+  loginRequired,
+  ended,
+  forgets,
+  pausedBy,
+  attemptAfter,
+  registrationForgotten,
+  ending,
+} from './failed-refresh.ts';
+import type { Progress, FailedRefresh } from './failed-refresh.ts';
 
 export interface RefresherParts {
   readonly network: (endpoint: string) => Http;
@@ -325,7 +336,7 @@ export class Refresher {
   }
 
   /** The request was sent, and no token came of it. Rejects as `#failed` does. */
-  async #refused(attempted: Grant, refused: Refused): Promise<never> {
+  async #refused(attempted: Grant, refused: FailedRefresh): Promise<never> {
     const { grants, registrations } = this.#parts;
     const { error, record } = refused;
     const isForgotten = forgets(error, record);
@@ -344,7 +355,7 @@ export class Refresher {
   }
 
   /** Counts the refusal for `key`. The state that it leaves the grant in; undefined: it stays as it is. */
-  #count(attempted: Grant, { error, before, record }: Refused, key: string): GrantState | undefined {
+  #count(attempted: Grant, { error, before, record }: FailedRefresh, key: string): GrantState | undefined {
     const { grants, clock } = this.#parts;
     const earlier = this.#refusals.last(attempted.id);
     if (reasonOf(error) === 'login_required') {
@@ -378,14 +389,6 @@ export class Refresher {
   }
 }
 
-/** What is known of a request under way. */
-interface Progress {
-  /** A new refresh token has come, and is not in the vault yet. */
-  isRotating: boolean;
-  /** It is there. */
-  isRotated?: boolean;
-}
-
 interface Prepared extends Omit<RefreshRequest, 'onRotation'> {
   readonly record: RegistrationRecord;
   readonly secret: GrantSecret;
@@ -396,77 +399,4 @@ interface Sent {
   readonly refreshToken: string;
   /** Undefined: all scopes of the grant were asked for. */
   readonly scope?: readonly string[] | undefined;
-}
-
-interface Refused {
-  readonly error: unknown;
-  readonly progress: Progress;
-  /** The attempt that was left over before this one. */
-  readonly before: RefreshAttempt | undefined;
-  readonly record: RegistrationRecord;
-  /** Undefined: all scopes of the grant were asked for. */
-  readonly scope: readonly string[] | undefined;
-}
-
-/** The key of what holds for one scope set of a grant alone. */
-const keyOfSet = (grantId: string, scope: readonly string[]): string =>
-  `${setsOf(grantId)}${scopeKey(scope)}`;
-
-/** What the keys of all scope sets of a grant begin with. */
-const setsOf = (grantId: string): string => `${grantId} `;
-
-/**
- * The key of what pauses: the scope set alone where the server refused to narrow to it (RFC 6749 §6), with whatever error,
- * because that says nothing about the grant's own scopes. A forgotten client and a dead refresh token (no refusal, but
- * `login_required`) concern every refresh of the grant.
- */
-function pausedBy({ id }: Grant, { error, record, scope }: Refused): string {
-  const isNarrowing = scope !== undefined && isRefusal(error) && !forgets(error, record);
-  return isNarrowing ? keyOfSet(id, scope) : id;
-}
-
-/** A registration that we made, and that the server knows no more. */
-function forgets(error: unknown, { registration }: RegistrationRecord): boolean {
-  return error instanceof ClientRejected && error.isUnknown && registration.source === 'dynamic';
-}
-
-/** What stays noted after a request without a token: gone once the server's word on the stored token is known. */
-function attemptAfter({ attempt }: Grant, { error, progress, before }: Refused): RefreshAttempt | undefined {
-  const reason = reasonOf(error);
-  if (progress.isRotated || reason === 'login_required') return undefined;
-  const isLost = error instanceof ResponseLost || progress.isRotating || reason === 'internal';
-  return before ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
-}
-
-const ending = (why: string): GrantState => ({ kind: 'loginRequired', why, isRefused: true });
-
-/** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers anew. */
-function registrationForgotten({ registration }: RegistrationRecord): KeyturnError {
-  return new KeyturnError(
-    'login_required',
-    `${quoted(registration.issuer)} no longer knows our registration.`,
-    { rule: 'RFC 6749 §5.2 (invalid_client)', hint: 'Sign in again; Keyturn registers anew.' },
-  );
-}
-
-function activeGrant(grants: Grants, grantId: string): Grant {
-  const grant = grants.byId(grantId);
-  if (grant?.state.kind === 'active') return grant;
-  throw new KeyturnError('login_required', `The grant ${grantId} is no longer active.`, {
-    hint: grant
-      ? `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`
-      : 'Sign in with `keyturn login RESOURCE`.',
-  });
-}
-
-function loginRequired(grant: Grant, why: string): KeyturnError {
-  return new KeyturnError('login_required', `The grant for ${grant.resource} can't be refreshed: ${why}.`, {
-    hint: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`,
-  });
-}
-
-function ended(grant: Grant): KeyturnError {
-  return new KeyturnError('conflict', `The grant ${grant.id} was ended while it was refreshed.`, {
-    hint: 'Try again: the newer state is used.',
-  });
 }

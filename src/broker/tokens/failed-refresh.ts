@@ -1,0 +1,96 @@
+/**
+ * What a refresh that gave no token means: for the client, for the grant's record, and for the next try.
+ *
+ * Invariant: an attempt stays noted until the server's word on the stored token is known.
+ */
+import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
+import { ResponseLost } from '../../oauth/base/http.ts';
+import { ClientRejected } from '../../oauth/grants/token-failure.ts';
+import type { RefreshAttempt, Grant, Grants, GrantState } from '../records/grant.ts';
+import { isRefusal } from '../refusals/refresh-refusals.ts';
+import type { RegistrationRecord } from '../records/registrations.ts';
+import { scopeKey } from './token-cache.ts';
+
+/** What is known of a request under way. */
+export interface Progress {
+  /** A new refresh token has come, and is not in the vault yet. */
+  isRotating: boolean;
+  /** It is there. */
+  isRotated?: boolean;
+}
+
+export interface FailedRefresh {
+  readonly error: unknown;
+  readonly progress: Progress;
+  /** The attempt that was left over before this one. */
+  readonly before: RefreshAttempt | undefined;
+  readonly record: RegistrationRecord;
+  /** Undefined: all scopes of the grant were asked for. */
+  readonly scope: readonly string[] | undefined;
+}
+
+/** The key of what holds for one scope set of a grant alone. */
+export const keyOfSet = (grantId: string, scope: readonly string[]): string =>
+  `${setsOf(grantId)}${scopeKey(scope)}`;
+
+/** What the keys of all scope sets of a grant begin with. */
+export const setsOf = (grantId: string): string => `${grantId} `;
+
+/**
+ * The key of what pauses: the scope set alone where the server refused to narrow to it (RFC 6749 §6), with whatever error,
+ * because that says nothing about the grant's own scopes. A forgotten client and a dead refresh token (no refusal, but
+ * `login_required`) concern every refresh of the grant.
+ */
+export function pausedBy({ id }: Grant, { error, record, scope }: FailedRefresh): string {
+  const isNarrowing = scope !== undefined && isRefusal(error) && !forgets(error, record);
+  return isNarrowing ? keyOfSet(id, scope) : id;
+}
+
+/** A registration that we made, and that the server knows no more. */
+export function forgets(error: unknown, { registration }: RegistrationRecord): boolean {
+  return error instanceof ClientRejected && error.isUnknown && registration.source === 'dynamic';
+}
+
+/** What stays noted after a request without a token: gone once the server's word on the stored token is known. */
+export function attemptAfter(
+  { attempt }: Grant,
+  { error, progress, before }: FailedRefresh,
+): RefreshAttempt | undefined {
+  const reason = reasonOf(error);
+  if (progress.isRotated || reason === 'login_required') return undefined;
+  const isLost = error instanceof ResponseLost || progress.isRotating || reason === 'internal';
+  return before ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
+}
+
+export const ending = (why: string): GrantState => ({ kind: 'loginRequired', why, isRefused: true });
+
+/** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers anew. */
+export function registrationForgotten({ registration }: RegistrationRecord): KeyturnError {
+  return new KeyturnError(
+    'login_required',
+    `${quoted(registration.issuer)} no longer knows our registration.`,
+    { rule: 'RFC 6749 §5.2 (invalid_client)', hint: 'Sign in again; Keyturn registers anew.' },
+  );
+}
+
+export function activeGrant(grants: Grants, grantId: string): Grant {
+  const grant = grants.byId(grantId);
+  if (grant?.state.kind === 'active') return grant;
+  throw new KeyturnError('login_required', `The grant ${grantId} is no longer active.`, {
+    hint: grant
+      ? `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`
+      : 'Sign in with `keyturn login RESOURCE`.',
+  });
+}
+
+export function loginRequired(grant: Grant, why: string): KeyturnError {
+  return new KeyturnError('login_required', `The grant for ${grant.resource} can't be refreshed: ${why}.`, {
+    hint: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`,
+  });
+}
+
+export function ended(grant: Grant): KeyturnError {
+  return new KeyturnError('conflict', `The grant ${grant.id} was ended while it was refreshed.`, {
+    hint: 'Try again: the newer state is used.',
+  });
+}
