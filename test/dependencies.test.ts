@@ -1,5 +1,5 @@
 /**
- * The layers (DESIGN, Layers): who may import whom, and why. A rule that no file could break would
+ * The layers (ARCHITECTURE.md, Layers): who may import whom, and why. A rule that no file could break would
  * prove nothing, so the checker itself is tried on trees that break each one.
  */
 import { readFileSync } from 'node:fs';

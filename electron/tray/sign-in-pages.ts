@@ -1,5 +1,5 @@
 /**
- * When a sign-in's page opens in the browser: after a click, never by itself (DESIGN, invariant 5).
+ * When a sign-in's page opens in the browser: after a click, never by itself (invariant 5, docs/internals.md).
  *
  * Invariant: a page that no click asked for waits as a question, in the tray and on its card. A click
  * that led here by another way (an approval, "Sign in again") opens one page, of that very server. Only

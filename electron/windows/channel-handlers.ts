@@ -40,7 +40,7 @@ type Handlers = {
 };
 
 /**
- * What needs a press whatever its params are: what always widens (DESIGN, Authority), what opens the
+ * What needs a press whatever its params are: what always widens, what opens the
  * browser at a page that the server in its params names, and what leaves a text where the person pastes: a
  * hostile page could plant a command there at any moment, and so only gets to when somebody presses something.
  */

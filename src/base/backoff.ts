@@ -5,7 +5,7 @@
  * the server itself asks for (Retry-After) is never cut short, not even by waking up.
  */
 
-/** DESIGN, Numbers: 1 s doubling to 5 min. In milliseconds. */
+/** 1 s doubling to 5 min. In milliseconds. */
 export const firstWait = 1000;
 export const maxWait = 300_000;
 /** The random part of a wait, so that many machines don't come back in one moment. */

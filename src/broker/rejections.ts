@@ -29,7 +29,7 @@ export class Rejections {
 
   /**
    * A protected server refused this token. For one that isn't in memory, or that another client received, nothing
-   * happens: the newer one is returned next time (DESIGN, token.reject). A token at its end is replaced without being
+   * happens: the newer one is returned next time. A token at its end is replaced without being
    * counted: every program that keeps its token until then reports one.
    */
   reject({ clientId, token: named, operation, hasWorked = false, challenge }: Rejection): RejectionOutcome {

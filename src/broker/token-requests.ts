@@ -2,9 +2,9 @@
  * `token.get`, from the request to the answer: permission → grant → token in memory → answer. Where memory has no fresh
  * token: refresh (tokens/token-source.ts), or sign-in (request-sign-ins.ts).
  *
- * Invariants: no permission, no token (DESIGN 6). A local client gets a token only if the token's granted scopes lie
- * within its permission, as literal sets (10). A token belongs to a grant, which is found by the endpoint that led
- * there, never by a name (4), and goes only to programs whose permission names that grant.
+ * Invariants (4, 6 and 10, docs/internals.md): no permission, no token. A local client gets a token only if the token's
+ * granted scopes lie within its permission, as literal sets. A token belongs to a grant, which is found by the endpoint
+ * that led there, never by a name, and goes only to programs whose permission names that grant.
  *
  * A valid token in memory is answered without any I/O and without any `await` between the look-up and the answer, so
  * nothing can change in between and nothing is checked twice. Where a step waits, others go on: then the request starts
@@ -222,7 +222,7 @@ export class TokenRequests {
       const isAllowed = this.#current.covering(access)?.includes(bound) === true;
       if (!isAllowed || !cache.holds(grant.id, token)) return undefined;
     }
-    // DESIGN invariant 10: literal sets, checked on what the server really granted.
+    // Invariant 10: literal sets, checked on what the server really granted.
     if (bound.scope && !isWithin(withoutOfflineAccess(token.scope), bound.scope))
       throw refusals.notNarrowed(bound, grant);
     leases.used(bound);

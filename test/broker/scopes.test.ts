@@ -1,4 +1,4 @@
-/** Scopes: a program gets no more than it was allowed (DESIGN 10), and more only with the user (11, step-up). */
+/** Scopes: a program gets no more than it was allowed, and more only with the user (invariants 10 and 11, docs/internals.md). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSite } from '../oauth/site.ts';
 import type { Site } from '../oauth/site.ts';

@@ -107,7 +107,7 @@ describe('started by a command', () => {
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
   });
 
-  it('gets of the environment only what DESIGN allows, and never shows a token there or in its arguments', async () => {
+  it('gets of the environment only what is on its list, and never shows a token there or in its arguments', async () => {
     const keyLog = '/nonexistent/keyturn-tls-keys';
     const { home, resource } = await homeInWorld({
       env: {

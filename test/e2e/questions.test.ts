@@ -31,7 +31,7 @@ describe('without a permission', () => {
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_required');
     expect(run.stderr).toContain(`hint: Allow it with: keyturn allow cli ${resource}`);
-    // DESIGN invariant 11: nothing is fetched for a resource before there is a permission for it.
+    // Invariant 11 (docs/internals.md): nothing is fetched for a resource before there is a permission for it.
     expect(world.counts().protectedServer.requests).toBe(0);
   });
 

@@ -17,7 +17,7 @@ const processes = 5;
 /** Seconds that a token lives. */
 const lifetime = 2;
 
-/** Milliseconds after which the next one is due: a fifth is left then (DESIGN, Numbers), and a tenth of that is left to chance. */
+/** Milliseconds after which the next one is due: a fifth is left then, and a tenth of that is left to chance. */
 const due = lifetime * 780;
 
 it('gives five processes 50 tokens each while they expire, with one sign-in and no token spent twice', async () => {

@@ -26,7 +26,7 @@ const slowness = 400;
 /** Milliseconds for what comes before and after on a busy machine. */
 const margin = 60_000;
 
-/** Milliseconds that a token which is handed out still lives: a fifth of its life (DESIGN, Numbers). */
+/** Milliseconds that a token which is handed out still lives: a fifth of its life. */
 const left = (lifetime * 1000) / 5;
 
 /** Milliseconds after which the next one is due, at the earliest: a tenth of that fifth is left to chance. */

@@ -1,7 +1,7 @@
 /**
  * The search for secrets at the end of every home's life: its files, and all that its commands printed.
  *
- * Invariant: nothing is left out but what is named here: the key files that DESIGN's first invariant
+ * Invariant: nothing is left out but what is named here: the key files that invariant 1 (docs/internals.md)
  * names, files that the person named on the command line, and access tokens where `keyturn token`
  * prints them. A finding ends the test; the secret itself is never repeated.
  */

@@ -132,7 +132,7 @@ export function requireSameResource(permission: Permission, grant: Grant): void 
 }
 
 /**
- * DESIGN invariant 4, once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the vault's own list.
+ * Invariant 4 (docs/internals.md), once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the vault's own list.
  * Throws `resource_mismatch`.
  */
 export function requireEndpoint(grant: Grant, endpoint: string): void {

@@ -32,7 +32,7 @@ export interface Card {
 
 type Allowed = Pick<Card, 'scope' | 'grants'>;
 
-/** DESIGN, Authority: any program of the user's can ask as the command line, so a card allows it for one hour (milliseconds). */
+/** Any program of the user's can ask as the command line, so a card allows it for one hour (milliseconds). */
 const cliLease = 3_600_000;
 
 export class PermissionChanges {

@@ -2,7 +2,7 @@
  * What a protected server says of its authorization servers and scopes, asked now.
  *
  * Invariant: we ask the protected server ourselves. A local client's challenge is a hint that counts only where it is
- * same-origin or our own request confirms it (DESIGN 11).
+ * same-origin or our own request confirms it (invariant 11, docs/internals.md).
  */
 import { KeyturnError } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
@@ -58,7 +58,7 @@ async function askResourceNow(parts: DestinationParts, request: ResourceRequest)
   const challenge = countingChallenge(own.challenge, request);
   const probed = challenge === undefined ? { status: own.status } : { status: own.status, challenge };
   const found = await discoverResource(at, probed, http);
-  // DESIGN invariant 11: what a local client says counts only within its permission, which `bound` is where it names scopes.
+  // What a local client says counts only within its permission, which `bound` is where it names scopes.
   const challengedScope = request.challenge?.scope ?? own.challenge?.scope;
   return { found, ...(challengedScope === undefined ? {} : { challengedScope }) };
 }

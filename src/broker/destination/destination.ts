@@ -2,7 +2,7 @@
  * Where a sign-in leads: from an endpoint to its resource and one authorization server.
  *
  * Invariant: we ask the protected server ourselves; a local client's challenge is a hint that counts
- * only where it is same-origin or our own request confirms it (DESIGN 11). An authorization server
+ * only where it is same-origin or our own request confirms it (invariant 11, docs/internals.md). An authorization server
  * that changed is noticed and named, and nothing of the old one is reused.
  */
 import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord } from '../../base/errors.ts';

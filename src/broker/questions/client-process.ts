@@ -1,7 +1,7 @@
 /**
  * Who asks, as the system attests it: for the card, for the audit log, and for a lease of one run.
  *
- * Invariant: these facts prove nothing about what a program does (DESIGN, Authority). They are read
+ * Invariant: these facts prove nothing about what a program does. They are read
  * again when the person answers, and a card whose asker has changed by then is void.
  */
 

@@ -60,7 +60,7 @@ export function isUnnamedStepUp(challenge: ClientChallenge | undefined): boolean
 
 /**
  * What the program says that its server told it. Where the permission takes its scopes from the first token, the
- * program's word must not choose them (DESIGN invariant 11).
+ * program's word must not choose them (invariant 11, docs/internals.md).
  */
 export function hintOf(
   { challenge: told }: TokenRequest,

@@ -198,7 +198,7 @@ export class Grants {
       .toSorted((a, b) => b.createdAt - a.createdAt);
   }
 
-  /** The shared grants of an account (DESIGN invariant 4); a program's own one of the same account stands beside them. */
+  /** The shared grants of an account; a program's own one of the same account stands beside them. */
   for(resource: string, issuer: string, account: string): Grant[] {
     return this.sharedAt(resource, issuer).filter((grant) => grant.account === account);
   }

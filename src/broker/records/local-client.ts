@@ -39,7 +39,7 @@ export const cliClientId = 'cli';
 /** What stands for the CLI in a list: never paired, since its key is the owner's. */
 const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pairedAt: 0, confirmed: true };
 
-/** How long a fresh key waits for its first hello, in milliseconds (DESIGN, PAIR). */
+/** How long a fresh key waits for its first hello, in milliseconds. */
 const confirmWithin = 60_000;
 
 export class LocalClients {
@@ -169,7 +169,7 @@ function isAlive({ confirmed, pairedAt }: LocalClient, now: number): boolean {
   return confirmed || pairedAt + confirmWithin > now;
 }
 
-/** DESIGN, KEYS: 16 random bytes. None begins with `-`, so that it can be typed after a command as it stands. */
+/** 16 random bytes. None begins with `-`, so that it can be typed after a command as it stands. */
 function newId(): string {
   const id = randomBytes(16).toString('base64url');
   return id.startsWith('-') ? newId() : id;

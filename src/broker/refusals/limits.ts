@@ -7,7 +7,7 @@
  * calls an operation. What is remembered is bounded.
  */
 
-/** DESIGN, Numbers: at most 3 tries in 10 minutes (milliseconds). */
+/** At most 3 tries in 10 minutes (milliseconds). */
 const maxTries = 3;
 const within = 600_000;
 

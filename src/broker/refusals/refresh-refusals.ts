@@ -12,7 +12,7 @@ import type { Reason } from '../../base/errors.ts';
 import { ClientRejected } from '../../oauth/grants/token-failure.ts';
 import type { GrantState } from '../records/grant.ts';
 
-/** As for a step-up (DESIGN, Numbers): the first may be an accident, the third is a habit. */
+/** As for a step-up: the first may be an accident, the third is a habit. */
 const maxInARow = 3;
 
 const refusals = new Set<Reason>([

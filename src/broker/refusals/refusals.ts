@@ -53,7 +53,7 @@ function accountOption(grant: Grant | undefined): string {
   return grant ? ` --account ${shellQuoted(grant.account)}` : '';
 }
 
-/** A token that carries more than the permission is never handed out (DESIGN invariant 10). */
+/** A token that carries more than the permission is never handed out (invariant 10, docs/internals.md). */
 export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',
@@ -125,7 +125,7 @@ export function outsideGrant(endpoint: string, grantId: string): RuleRefusal {
   });
 }
 
-/** DESIGN, Numbers: a server in trouble is left alone for a while. `left` in milliseconds. */
+/** A server in trouble is left alone for a while. `left` in milliseconds. */
 export function serverResting(name: string, left: number): Unreachable {
   return unreachableUntil(
     new Unreachable(

@@ -9,7 +9,7 @@
 import { doubled } from '../../base/backoff.ts';
 import type { ClientChallenge } from '../questions/token-request.ts';
 
-/** DESIGN, Numbers: 3 tries in 10 minutes (milliseconds). */
+/** 3 tries in 10 minutes (milliseconds). */
 const maxOfOperation = 3;
 const countedFor = 600_000;
 

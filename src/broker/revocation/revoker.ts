@@ -34,7 +34,7 @@ export type Receipt = Revoked['receipt'];
 /** Milliseconds: 1 min doubling to 6 h. A laptop that comes back online soon is told of soon; a server that is gone costs four requests a day. */
 const firstPause = 60_000;
 const maxPause = 6 * 60 * 60 * 1000;
-/** Milliseconds: 30 days (DESIGN). By then most servers have ended an unused refresh token themselves. */
+/** Milliseconds: 30 days. By then most servers have ended an unused refresh token themselves. */
 const maxRetryAge = 30 * 24 * 60 * 60 * 1000;
 
 /** Throws `not_found`. What the server or the vault can't do now is `pending`. */

@@ -1,7 +1,7 @@
 /**
  * Sign-in pages, one after another.
  *
- * Invariant (DESIGN 5): one automatic sign-in page in all. A page that the person is done with gives its place up,
+ * Invariant (5, docs/internals.md): at most one automatic sign-in page is open. A page that the person is done with gives its place up,
  * though its sign-in may still wait for an answer. After one that came to nothing the next for
  * the same endpoint waits for the user to act. After one whose askers all hung up the next waits for a
  * pause, which doubles with each such page, so that hanging up is no way to open a hundred tabs.

@@ -3,7 +3,7 @@
  *
  * Invariants: a sign-in renews a grant only where the subject is the grant's, or where neither names one. What
  * comes back as somebody else, or names nobody where the grant's subject is known, renews no grant that it was
- * for: it is another account's (DESIGN, Words: account). A label is the person's name for an account and proves
+ * for: it is another account's. A label is the person's name for an account and proves
  * nothing: it only says which grant is meant, and what a new one is called.
  */
 import type { TokenResponse } from '../../oauth/grants/token.ts';

@@ -1,10 +1,9 @@
 /**
  * The sign-ins under way: those that requests start by themselves, and those that the user starts.
  *
- * Invariants (DESIGN 5): automatic pages take turns, one in all; when its turn comes a page opens
- * only if somebody still waits for it and some program may still reach the endpoint; one that came to
- * nothing was the last until the user acts, and one that was withdrawn makes the next one wait. When the user
- * signs in, waiting pages for that endpoint are withdrawn.
+ * Invariants (5, docs/internals.md): at most one automatic page is open. It opens only if a program still waits for it
+ * and may still reach the endpoint. After a failed page none opens until the user acts. After a withdrawn page the
+ * next one waits. When the user signs in, waiting pages for that endpoint are withdrawn.
  */
 import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';

@@ -2,7 +2,7 @@
  * The last step of a sign-in: tokens into the vault, then the grant.
  *
  * Invariants: a grant is active only once its tokens are in the vault. A sign-in that comes back as
- * another subject never updates the grant it was for (DESIGN, Words: account); with the person's yes it becomes
+ * another subject never updates the grant it was for; with the person's yes it becomes
  * a grant of its own, and the other one stays as it was.
  */
 import { KeyturnError, shellWord } from '../../base/errors.ts';
@@ -210,7 +210,7 @@ function supersededBy({ before, now }: Kept): Superseded[] {
   return keptSuperseded([...superseded, ...replaced], now);
 }
 
-/** DESIGN, Storage: an access token is stored only where no refresh token exists. */
+/** An access token is stored only where no refresh token exists. */
 function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
   const { answer, registrationId } = kept.received;
   const { refreshToken, accessToken: value, scope } = answer;

@@ -1,7 +1,7 @@
 /**
  * Refreshes grants: one at a time per grant, whatever the number who ask.
  *
- * Invariants (DESIGN 2, 3): the new refresh token is durable before any caller sees the new access
+ * Invariants (2 and 3, docs/internals.md): the new refresh token is durable before any caller sees the new access
  * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation
  * take turns at a grant's tokens, so that none writes over what is newer; only the server's own refusals
  * make a grant `loginRequired` (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves
@@ -206,7 +206,7 @@ export class Refresher {
     return token;
   }
 
-  /** DESIGN, Storage: a failed vault probe forbids a refresh, since the rotated token could not be kept. */
+  /** A failed vault probe forbids a refresh, since the rotated token could not be kept. */
   async #probe(): Promise<void> {
     try {
       await this.#parts.vault.probe();
@@ -254,8 +254,8 @@ export class Refresher {
   }
 
   /**
-   * Durable before the request leaves. One that was left over stays the one that is told of: it is
-   * the refresh whose answer is missing.
+   * Written to disk before the request leaves (ARCHITECTURE.md, step 1). If an earlier attempt is still recorded, we
+   * keep that one, because its answer is the one we miss.
    */
   async #noteAttempt(grant: Grant): Promise<Grant> {
     const { grants, clock } = this.#parts;
@@ -278,7 +278,7 @@ export class Refresher {
     return answer;
   }
 
-  /** In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile waits. */
+  /** ARCHITECTURE.md, step 2. In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile waits. */
   async #rotate(grant: Grant, secret: GrantSecret, { refreshToken, scope }: Sent): Promise<void> {
     const narrowed = scope === undefined ? {} : { narrowedTo: [...scope] };
     const isNoted = isSameScope(secret.narrowedTo ?? [], narrowed.narrowedTo ?? secret.narrowedTo ?? []);
@@ -286,6 +286,7 @@ export class Refresher {
     await this.secrets.rotate(grant.id, { ...secret, ...narrowed, refreshToken });
   }
 
+  /** ARCHITECTURE.md, step 3: the record says that the refresh is over. */
   async #keep(grant: Grant, answer: TokenResponse, { scope, secret }: Prepared): Promise<AccessToken> {
     const { grants, cache, clock } = this.#parts;
     const lostScope = lostAfter(grant, answer, secret.narrowedTo);
@@ -380,7 +381,7 @@ export class Refresher {
     return unreachableUntil(error, wait);
   }
 
-  /** DESIGN, Numbers: a server in trouble isn't asked with every request of every program. */
+  /** A server in trouble isn't asked with every request of every program. */
   #obeyBackoff(key: string, { resource }: Grant): void {
     const left = this.backoff.left(key);
     if (left <= 0) return;

@@ -2,7 +2,7 @@
  * Access tokens in memory, by grant and scope set.
  *
  * Invariant: an access token stands here only while its grant may use it; ending a grant or being
- * refused by the protected server drops it. At most eight scope sets a grant (DESIGN invariant 10).
+ * refused by the protected server drops it. At most eight scope sets a grant (invariant 10, docs/internals.md).
  */
 import { randomBytes } from 'node:crypto';
 

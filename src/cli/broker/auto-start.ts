@@ -1,7 +1,7 @@
 /**
  * Starts the headless broker when none runs, as gpg's tools start their agent.
  *
- * Invariant: it gets an allow-list of the environment (DESIGN, Storage). What decides about browser,
+ * Invariant: it gets an allow-list of the environment. What decides about browser,
  * authorities, proxy, vault and insecure loopback is passed on only while there is no home yet; the
  * broker records it then. Nothing that changes how Node itself runs is ever passed on.
  */

@@ -134,7 +134,7 @@ async function ask(
   const connection = await connect();
   reached();
   const interrupted = (): void => {
-    // Closing the connection withdraws the question (DESIGN, wire contract).
+    // Closing the connection withdraws the question (docs/wire.md).
     connection.close();
     process.exit(exitCodes.interrupted);
   };

@@ -1,5 +1,5 @@
 /**
- * Who started which sign-in, and who sees its address and its codes (DESIGN, Authority).
+ * Who started which sign-in, and who sees its address and its codes.
  *
  * Invariant: at a desk a connection sees the address and the codes of the sign-ins that it started itself, and
  * finishes no other. The person's windows see and finish all. Elsewhere every command of the owner's does: there

@@ -36,7 +36,7 @@ export function checkSetting(
   return checked;
 }
 
-/** Throws as `checkSetting` and `HomeWord.vouchFor`, and `file_unreadable`. */
+/** Throws as `checkSetting` and `HomeCheck.vouchFor`, and `file_unreadable`. */
 export async function changeSetting(
   change: ChangeParts,
   name: string,

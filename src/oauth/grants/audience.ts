@@ -45,7 +45,7 @@ function userinfoEndpoint({ metadata }: TokenServer): string[] {
 }
 
 /**
- * DESIGN invariant 4, RFC 9068 §4: `aud` of a JWT, against the resource that was asked for. A spelling of the
+ * RFC 9068 §4: `aud` of a JWT, against the resource that was asked for. A spelling of the
  * same canonical URI is the same audience. Throws audience_mismatch.
  */
 export function checkAudience(

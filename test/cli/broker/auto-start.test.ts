@@ -1,4 +1,4 @@
-/** The environment that a broker gets which nobody started on purpose (DESIGN, Storage). */
+/** The environment that a broker gets which nobody started on purpose. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

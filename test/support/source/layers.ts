@@ -1,5 +1,5 @@
 /**
- * The layers of src/ (DESIGN, Layers): who may import whom, and why. Paths go from src/.
+ * The layers of src/ (ARCHITECTURE.md, Layers): who may import whom, and why. Paths go from src/.
  *
  * Invariant: a table and nothing else; test/dependencies.test.ts reads it.
  */
