@@ -1,7 +1,7 @@
 /**
  * The audit trail's files: `audit.jsonl`, which grows, and `audit-000001.jsonl`…, which are full.
  *
- * Invariant: a reader sees one moment of the log, whatever the broker writes or rotates meanwhile,
+ * Invariant: a reader sees one moment of the log, even if the broker writes or rotates meanwhile,
  * and holds at most one line of it in memory.
  */
 import { open, readdir } from 'node:fs/promises';

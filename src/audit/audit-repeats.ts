@@ -2,7 +2,7 @@
  * Repeats of one answer, gathered: the first gets a row at once, those of the next minute one row together.
  *
  * Invariant: every request is in exactly one row: a row of its own, a row with a count, or the count of
- * those that were lost. Takes a microsecond and bounded memory, whatever programs ask.
+ * those that were lost. Takes a microsecond and bounded memory, however much programs ask.
  */
 import type { AuditRow, Entry } from './audit-row.ts';
 
@@ -60,7 +60,7 @@ function isOpen({ since }: Group, now: number): boolean {
   return now >= since && now - since < repeatWindow;
 }
 
-/** JSON keeps two lists of names apart whatever characters they hold. */
+/** JSON keeps two lists of names apart, with any characters in them. */
 function keyOf({ event, outcome, client, endpoint, grant, scope, fingerprint }: AuditRow): string {
   return JSON.stringify([event, outcome, client, endpoint, grant, scope, fingerprint]);
 }

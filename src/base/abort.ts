@@ -1,4 +1,4 @@
-/** Waiting that an abort ends, whatever becomes of the work. */
+/** Waiting that an abort ends, while the work goes on. */
 
 /**
  * What `work` resolves or rejects with; rejects with the signal's reason when it aborts first. The work isn't

@@ -83,7 +83,7 @@ export function lookupFor(reach: Reach): LookupFunction {
 
 const allowed: Readonly<Record<Reach, (address: string) => boolean>> = {
   public: isGlobal,
-  // RFC 6761 §6.3: names below localhost mean this machine, whatever a resolver says.
+  // RFC 6761 §6.3: names below localhost mean this machine, even if a resolver says otherwise.
   thisMachine: isLoopbackAddress,
   anywhere: () => true,
 };

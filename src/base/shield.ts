@@ -55,7 +55,7 @@ async function shield(
     // `null`: the symbols of this process, so that every libc serves.
     const libc = koffi.load(null);
     const setrlimit = libc.func('int setrlimit(int resource, const void *limits)');
-    // Zeroes, soft and hard, whatever the width of a number: nobody of this user can raise it again.
+    // Zeroes, soft and hard, for a number of any width: nobody of this user can raise it again.
     const noCore = setrlimit(RLIMIT_CORE, Buffer.alloc(rlimitBytes)) === 0;
     const open = platform === 'linux' ? onLinux(libc) : denyAttach(libc);
     return [...(noCore ? [] : ['a crash may leave a core file: setrlimit failed']), ...open];

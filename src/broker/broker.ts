@@ -22,7 +22,7 @@ export interface LoginRequest {
   readonly scope?: readonly string[];
   readonly account?: string;
   readonly issuer?: string;
-  /** By a client that is registered anew, whatever is registered there already. */
+  /** Registers a new client, even if one is registered there already. */
   readonly isNewClient?: boolean;
   readonly method: SignInMethod;
   readonly starter?: Starter;

@@ -75,7 +75,7 @@ function sentences(parts: BrokerParts, grant: Grant): Sentences {
 
 const refreshing: Sentences = {
   now: 'It is being refreshed at this moment.',
-  next: 'Whoever asks gets the new token.',
+  next: 'The next request gets the new token.',
   refresh: { by: 'underWay' },
 };
 
@@ -93,7 +93,7 @@ function lost({ refresher }: BrokerParts, grant: Grant): Sentences | undefined {
   if (!refresher.secrets.index.isVouched(grant.id) || refresher.secrets.index.isHeld(grant.id))
     return undefined;
   return {
-    now: 'Keyturn lists it, and the vault holds no token of it: no program gets one.',
+    now: 'Keyturn lists this grant, but the vault has no token for it. No program can get one.',
     next: `Sign in anew: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}. To end it: keyturn revoke ${shellWord(grant.id)}`,
     refresh: { by: 'signIn' },
   };
@@ -154,7 +154,7 @@ function refreshSentence(refresh: NextRefresh): string {
   }
 }
 
-/** Of a grant that is over nothing is said: its tokens are handed out no more. */
+/** Says nothing of a grant that ended: its tokens are no longer handed out. */
 function audienceSentence({ state, audience, issuer }: Grant): Pick<Explanation, 'audience'> {
   if (state.kind !== 'active') return {};
   if (audience === 'unbound') {

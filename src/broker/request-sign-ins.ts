@@ -3,7 +3,7 @@
  * server took scopes away.
  *
  * Invariants: one sign-in for one request, besides a step-up; step-ups are bounded. What the user ended, or a sign-in
- * page that came to nothing, opens no further page: the user starts the next one. Each method resolves after a sign-in
+ * page that failed, opens no further page: the user starts the next one. Each method resolves after a sign-in
  * only; the request then starts again.
  */
 import type { KeyturnError } from '../base/errors.ts';

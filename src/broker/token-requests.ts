@@ -195,7 +195,7 @@ export class TokenRequests {
   }
 
   /**
-   * The grant as it is now. Undefined where it serves no more. Races, while the request waited: the user may have ended
+   * The grant as it is now. Undefined where it no longer serves. Races, while the request waited: the user may have ended
    * the permission or the grant, a lease may be over, and the refresh may have come back with fewer scopes than before.
    */
   #stillServing({ access, permission }: Attempt, { id }: Grant, token: AccessToken): Grant | undefined {

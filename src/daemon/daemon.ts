@@ -37,7 +37,7 @@ export interface Daemon {
   resumed(): void;
   /** Stops it; resolves when the last rotation is in the vault, the socket is gone and the home is free. */
   stop(): Promise<void>;
-  /** Resolves once it has stopped, whatever stopped it. */
+  /** Resolves once it has stopped, for any reason. */
   readonly stopped: Promise<void>;
 }
 

@@ -81,7 +81,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   #durable: State<Item> = { items: [], edition: firstEdition };
   /** The key for the write that is waiting; dropped when it begins. */
   #key: KeyObject | undefined;
-  /** The write that is waiting begins a new edition, whatever it changes. */
+  /** The write that is waiting begins a new edition in any case. */
   #isRenewal = false;
   #trouble: KeyturnError | undefined;
 

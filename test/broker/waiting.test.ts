@@ -170,7 +170,7 @@ describe('the queue of pages', () => {
     expect([queue.needsUser('a'), queue.needsUser('b')]).toEqual([true, false]);
   });
 
-  it('remembers a page that came to nothing until the user acts', async () => {
+  it('remembers a page that failed until the user acts', async () => {
     const queue = new PageQueue(() => 0);
     await refusal(
       queue.run('a', never, async (opened) => {

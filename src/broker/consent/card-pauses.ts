@@ -1,11 +1,9 @@
 /**
- * How long somebody whose cards came to nothing has to wait before the next one, so that nobody buries the desk.
+ * How long a program has to wait for its next card after one that got no yes, so that it can't fill the desk with cards.
  *
- * Invariant: each card that was put off, refused or withdrawn after a pause doubles the next pause. Cards that
- * end together count once. A pause is one program's, wherever it asks, and only what the person does about
- * that program ends it: a yes to it, a permission for it, or signing in at the server that alone its cards were
- * about, which is what it was put off for. What they do about another program, or elsewhere, says nothing of
- * whether they want to see this one's cards again.
+ * Invariant: each card that the person refuses or puts off, or that the program withdraws, doubles this program's next
+ * pause. Cards that end together count once. Only these end the pause: a yes, a permission for the program, or a
+ * sign-in at the only server its cards named.
  */
 import { Backoff } from '../../base/backoff.ts';
 
@@ -30,7 +28,7 @@ export class CardPauses {
     return Math.ceil(this.#pauses.left(who) / 1000);
   }
 
-  /** A card of theirs, about this endpoint if it was about one, came to nothing. */
+  /** A card of theirs, about this endpoint if it was about one, got no yes. */
   cameToNothing(who: string, endpoint?: string): void {
     if (this.left(who) === 0) this.#pauses.failed(who);
     const endpoints = this.#endpoints.get(who) ?? new Set();

@@ -4,7 +4,7 @@
  * Invariants (6, docs/internals.md): silence authorizes nothing. Without a permission there is a question, or a
  * refusal. A denial is remembered, of a program as of single scopes; `later` isn't, and leaves no
  * trace. If the owner answers a pending question by a command, its card closes; that never grants more than the
- * command said. A program whose card came to nothing waits before its next one, each time longer.
+ * command said. A program whose card got no yes waits before its next one, each time longer.
  */
 import type { KeyturnError } from '../../base/errors.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';

@@ -2,7 +2,7 @@
  * Which grant serves a program's request.
  *
  * Invariants: what a permission names is used, in the order in which it names it. A grant that no
- * permission names needs the person's yes, whatever the request says. One exception: a permission that
+ * permission names needs the person's yes, even if the request names it. One exception: a permission that
  * names none yet takes the only living grant of its server. A grant that is one program's alone serves no
  * other program. A program that names an account gets a token of no other one.
  */
@@ -86,7 +86,7 @@ function isSameAccount(one: Grant, other: Grant): boolean {
   return one.issuer !== other.issuer || subjectOf(one) === subjectOf(other);
 }
 
-/** The grants that the vault holds; where it holds none, all. A line of the index alone stands in no grant's way. */
+/** Returns the grants that the vault has. If it has none of them, returns all. */
 function heldBy(vouching: ChoiceParts['vouching'], living: readonly Grant[]): readonly Grant[] {
   const held = living.filter(({ id }) => vouching.isHeld(id));
   return held.length > 0 ? held : living;

@@ -92,7 +92,7 @@ export function isNamed({ issuer, server }: Grant, offered: readonly string[]): 
 
 /**
  * After a protected server refused a fresh token: does it still name the issuer that gave it? What it
- * says decides, whatever state the new issuer is in. `unknown` where it can't be asked now, which
+ * says decides, even if the new issuer is out of order. `unknown` where it can't be asked now, which
  * changes nothing.
  */
 export async function stillNames(

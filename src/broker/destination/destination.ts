@@ -183,7 +183,7 @@ function inOrder(
   );
   // A grant or an entered client settles it: a mishap there is told, not hidden by going elsewhere.
   if (settled !== undefined) return [settled];
-  // A registration of our own only comes first: the sign-in that it was made for may have come to nothing.
+  // Our own registration decides only the order: the sign-in that it was made for may have failed.
   const ours = offered.filter((one) => registrationAt(one) !== undefined);
   return [...ours, ...offered.filter((one) => !ours.includes(one))];
 }

@@ -151,7 +151,7 @@ function stateBy(binding: Binding, record: Grant | undefined): GrantState {
   return record && record.generation >= binding.generation ? record.state : { kind: 'active' };
 }
 
-/** Its tokens are still here, so its server was not told of all: whatever receipt the index shows. */
+/** Its tokens are still here, so its server was not told of all, even if the index shows another receipt. */
 function revoked(record: Grant | undefined, endedAt: number): GrantState {
   const pending = record?.state.kind === 'revoked' && record.state.receipt === 'pending';
   return pending ? record.state : { kind: 'revoked', receipt: 'pending', endedAt };

@@ -65,7 +65,7 @@ type Item = z.infer<typeof schema>;
 
 export type GrantSecret = Omit<Item, 'binding'> & { readonly binding: Binding };
 
-/** Earlier sign-ins remembered for revocation; servers end older ones by themselves long before. As many access tokens as are ever in use. */
+/** Keeps at most eight refresh tokens and eight access tokens for revocation; servers end older ones long before. */
 const maxSuperseded = 8;
 
 /** Those worth keeping at `now` (milliseconds): the newest of each kind, and no access token that is over. */

@@ -22,7 +22,7 @@ export interface Terms {
   readonly once?: boolean;
   /** For so long, in milliseconds. */
   readonly time?: number;
-  /** As long as what it may do there already, whatever that is when the answer is kept. */
+  /** As long as what it may do there already, at the time when the answer is kept. */
   readonly asBefore?: boolean;
 }
 

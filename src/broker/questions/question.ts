@@ -9,7 +9,7 @@ export type ApprovalRequest =
       readonly command: 'allow';
       readonly clientName: string;
       readonly endpoint: string;
-      /** Absent: whatever scopes the user consents to at the issuer. */
+      /** Absent: the scopes that the user consents to at the issuer. */
       readonly scope?: readonly string[];
       /** Absent: the accounts that the program works as there stay what they are. */
       readonly account?: string;
@@ -46,7 +46,7 @@ export type ApprovalRequest =
       readonly issuer?: string;
       readonly account?: string;
       readonly scope?: readonly string[];
-      /** Keyturn would register anew there, whatever is registered. */
+      /** Keyturn would register a new client there, even if it has one. */
       readonly isNewClient?: true;
     }
   | { readonly command: 'override'; readonly server: string; readonly override: OverrideName }

@@ -1,7 +1,7 @@
 /**
  * Grants: one user's authorization at one issuer for one resource and one account.
  *
- * Invariant: a grant's state is a union, and every change raises its generation; whoever read an
+ * Invariant: a grant's state is a union, and every change raises its generation. A writer that read an
  * older generation (a slow refresh, a late sign-in) is refused, so that it can't overwrite what is
  * newer. Nothing here is secret, and nothing here decides where a secret goes: tokens rest in the vault under
  * `grantVaultId`, with the binding that does (grant-binding.ts). What is read here counts for anything but

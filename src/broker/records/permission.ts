@@ -82,7 +82,7 @@ export class Permissions {
     return { read: recordAt(this.#file.items, key) };
   }
 
-  /** Sets the one permission of (client, endpoint). Throws `conflict` where `from` stands there no more. */
+  /** Sets the one permission of (client, endpoint). Throws `conflict` where `from` no longer stands there. */
   async set(permission: Permission, from?: AsRead): Promise<void> {
     await this.#file.change((items) => {
       refuseOther(items, permission, from);
@@ -98,7 +98,7 @@ export class Permissions {
     });
   }
 
-  /** Ends a permission. Answers whether there was one. Tells no server. Throws `conflict` where `from` stands there no more. */
+  /** Ends a permission. Answers whether there was one. Tells no server. Throws `conflict` where `from` no longer stands there. */
   async end(clientId: string, endpoint: string, from?: AsRead): Promise<boolean> {
     let wasThere = false;
     await this.#file.change((items) => {

@@ -27,11 +27,11 @@ export function attemptSentence({ startedAt, isUnanswered }: RefreshAttempt): st
 /** Why a grant ended whose refresh token the server no longer takes. */
 export function whyEnded(attempt: RefreshAttempt | undefined): string {
   if (!attempt) return 'the server ended the refresh token';
-  const lost = attempt.isUnanswered ? 'on its way' : 'with the broker';
-  return (
-    `the server no longer takes the refresh token: it replaced it in the refresh of ` +
-    `${moment(attempt.startedAt)}, and its answer was lost ${lost}`
-  );
+  const when = moment(attempt.startedAt);
+  const known = attempt.isUnanswered
+    ? `The answer to the refresh of ${when} was lost, so the server may have replaced the token`
+    : `The broker ended during the refresh of ${when}, so the server may have replaced the token and the answer may have been lost`;
+  return `the server no longer takes the refresh token. ${known}`;
 }
 
 /** The state of a grant whose refresh token the server no longer takes, noticed at `now` (milliseconds); `why` where no sibling explains it. */

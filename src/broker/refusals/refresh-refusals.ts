@@ -78,7 +78,7 @@ export function endedByRefusals(error: KeyturnError): GrantState {
 
 /** Why a refresh token died, where a refusal came before: some servers end the token with it (RFC 8707, invalid_target). */
 export function afterRefusal(why: string, error: KeyturnError): string {
-  return `${why}; before that it refused a refresh: ${kindOf(error)}`;
+  return `${why}; before that the server refused a refresh: ${kindOf(error)}`;
 }
 
 /** For a file in plain text: our own words, and no word of the server. It may have repeated the request, secrets too. */

@@ -7,7 +7,7 @@ import { KeyturnError, quoted, RuleRefusal, shellQuoted, shellWord, Unreachable 
 import type { Grant } from '../records/grant.ts';
 import type { Permission } from '../records/permission.ts';
 
-/** A program whose last card came to nothing. `retryAfter` in seconds. */
+/** A program whose last card got no yes. `retryAfter` in seconds. */
 export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
   return new KeyturnError('rate_limited', `A question of ${name} was put off or withdrawn a moment ago.`, {
     rule: 'Each question that is put off or withdrawn doubles the pause before the program’s next one, from 1 s to 5 min',
@@ -98,7 +98,7 @@ export function notGranted(endpoint: string, needed: readonly string[], grant: G
 export function stepUpExhausted(endpoint: string): KeyturnError {
   return new KeyturnError('step_up_exhausted', `${endpoint} asked for more scopes too often.`, {
     rule: 'Step-up is tried at most 3 times for an operation and 9 times in all in 10 minutes; then it is the user’s turn',
-    hint: `If it is meant, sign in with the scopes: keyturn login ${shellWord(endpoint)} --scope "…"`,
+    hint: `If you want these scopes, sign in with them: keyturn login ${shellWord(endpoint)} --scope "…"`,
   });
 }
 
@@ -218,7 +218,7 @@ export function whyAgain({ state }: Grant): string {
 }
 
 export function lastPageFailed(endpoint: string): KeyturnError {
-  return new KeyturnError('login_required', `No token for ${endpoint}: the last sign-in came to nothing.`, {
+  return new KeyturnError('login_required', `No token for ${endpoint}: the last sign-in failed.`, {
     rule: 'One automatic sign-in page; the next one is the user’s to start',
     hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
   });

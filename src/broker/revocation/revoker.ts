@@ -5,7 +5,7 @@
  * alive. It ends in memory and in the index at once, and is marked in the vault before the answer, so that an older
  * line of the index revives nothing. Where the vault doesn't answer the grant ends all the same; the next try writes
  * the mark. The server that is told is the one that the vault names. The tokens leave the vault only when that server
- * was told of each or offers no revocation, or when a month of tries came to nothing; the receipt says which.
+ * was told of each or offers no revocation, or when a month of tries failed; the receipt says which.
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import { isSelfContained } from '../../oauth/grants/token-response.ts';
@@ -70,7 +70,7 @@ export async function retryRevocation(parts: RevokerParts, pending: PendingGrant
   });
 }
 
-/** Nobody will tell the server any more, whoever waits for it: the tokens are about to be forgotten here. */
+/** Stops telling the server, because the tokens are about to be forgotten here. */
 export async function abandonRevocation(
   parts: RevokerParts,
   { id }: Grant,
@@ -104,8 +104,8 @@ async function endHere(parts: RevokerParts, grantId: string): Promise<{ grant: G
 }
 
 /**
- * Whoever keeps us from writing the index keeps no grant alive: the vault notes the end, the index follows when it
- * can, and its server is told then. Throws `error`, which says what is wrong with the index.
+ * A grant ends even if the index can't be written. The vault records the end; the index is corrected later, and the
+ * server is told then. Throws `error`, which says what is wrong with the index.
  */
 async function endInVault(
   { refresher, clock }: RevokerParts,
@@ -174,7 +174,7 @@ interface Read {
   /** Absent where there is none, or it can't be had now. */
   readonly secret?: GrantSecret;
   readonly failure?: unknown;
-  /** There was one, and the vault has it no more: its server can't be told. */
+  /** There was one, and the vault no longer has it: its server can't be told. */
   readonly isLost?: boolean;
 }
 

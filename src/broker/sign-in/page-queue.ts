@@ -2,7 +2,7 @@
  * Sign-in pages, one after another.
  *
  * Invariant (5, docs/internals.md): at most one automatic sign-in page is open. A page that the person is done with gives its place up,
- * though its sign-in may still wait for an answer. After one that came to nothing the next for
+ * though its sign-in may still wait for an answer. After one that failed, the next for
  * the same endpoint waits for the user to act. After one whose askers all hung up the next waits for a
  * pause, which doubles with each such page, so that hanging up is no way to open a hundred tabs.
  */
@@ -71,7 +71,7 @@ export class PageQueue {
     return this.#queued.has(endpoint);
   }
 
-  /** True when the last page for this endpoint came to nothing and the user has not acted since. */
+  /** True when the last page for this endpoint failed and the user has not acted since. */
   needsUser(endpoint: string): boolean {
     return this.#failed.has(endpoint);
   }

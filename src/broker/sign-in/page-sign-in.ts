@@ -209,7 +209,7 @@ async function finish(
   const { record } = redirect;
   let isShown = false;
   const show = (what: Page): void => {
-    // One answer to one request: whoever is asked in Keyturn has been told so already.
+    // One answer to one request. If the user is asked in Keyturn, the page has said so already.
     if (!isShown) callback.show(what);
     isShown = true;
   };

@@ -68,14 +68,14 @@ function isSame(grant: Grant, signedIn: string | undefined): boolean {
   return subject === signedIn || (grant.subject === undefined && grant.account === signedIn);
 }
 
-/** The grant of a subject, whatever it is called; a living one first. */
+/** The grant of a subject, under any name; a living one first. */
 function grantOf(there: readonly Grant[], signedIn: string | undefined): Grant | undefined {
   if (signedIn === undefined) return undefined;
   const own = there.filter((grant) => isSame(grant, signedIn));
   return own.find(isLiving) ?? own[0];
 }
 
-/** What is kept of whoever signed in, if it is kept. A new label begins a new grant. */
+/** The kept grant of the account that signed in, if there is one. A new label begins a new grant. */
 function ownTarget(
   there: readonly Grant[],
   label: string | undefined,

@@ -41,7 +41,7 @@ export interface SignInRequest extends SignInDetails {
   readonly bound?: readonly string[];
   readonly issuer?: string;
   readonly method: SignInMethod;
-  /** By a client that is registered for this sign-in, whatever is registered there already. */
+  /** Registers a new client for this sign-in, even if one is registered there already. */
   readonly isNewClient?: boolean;
   /** A local client's request started it, not the user. */
   readonly isAutomatic: boolean;

@@ -48,7 +48,7 @@ export class SignIns {
     this.#pages = new PageQueue(() => parts.clock.now());
   }
 
-  /** True when the last automatic page came to nothing and the user has not acted since. */
+  /** True when the last automatic page failed and the user has not acted since. */
   needsUser(endpoint: string): boolean {
     return this.#pages.needsUser(endpoint);
   }
@@ -138,7 +138,7 @@ export class SignIns {
     const { isNewClient = false, typed: _typed, ...plain } = asked;
     const shared = this.#parts.isDesk ? plain : { ...plain, starter: undefined };
     const key = `user ${JSON.stringify(shared)}`;
-    // Whoever wants a new client has seen the page of the one that waits.
+    // A user who wants a new client has seen the page of the sign-in that waits.
     if (isNewClient && this.#runs.has(key)) this.#pageOf(asked)?.showsError();
     const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
     const run = this.#runs.join(key, (signal) => this.#noted(request, signal), caller);

@@ -141,7 +141,7 @@ async function store(parts: StoreGrantParts, id: string, received: NewTokens): P
       signedInAt: kept.now,
       liveUntil: liveUntil(clock, grant, received.answer),
       audience: received.answer.audience,
-      // A refresh that came to nothing was about a token that no longer counts.
+      // A refresh that was cut off was about a token that no longer counts.
       attempt: undefined,
       ...offlineFields(grants, received),
     }),

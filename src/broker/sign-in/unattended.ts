@@ -70,7 +70,7 @@ export async function requestUnattended(
   return redeemIdentityAssertion({ ...request, assertion }, http);
 }
 
-/** Read at each use: whoever signs in at the company's provider keeps the file fresh. */
+/** Read at each use: the program that signs in at the company's provider keeps the file fresh. */
 async function readIdToken(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch(() => '');
   const token = text.trim();

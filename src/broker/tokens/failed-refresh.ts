@@ -37,7 +37,7 @@ export const keyOfSet = (grantId: string, scope: readonly string[]): string =>
 export const setsOf = (grantId: string): string => `${grantId} `;
 
 /**
- * The key of what pauses: the scope set alone where the server refused to narrow to it (RFC 6749 §6), with whatever error,
+ * The key of what pauses: the scope set alone where the server refused to narrow to it (RFC 6749 §6), with any error,
  * because that says nothing about the grant's own scopes. A forgotten client and a dead refresh token (no refusal, but
  * `login_required`) concern every refresh of the grant.
  */
@@ -46,7 +46,7 @@ export function pausedBy({ id }: Grant, { error, record, scope }: FailedRefresh)
   return isNarrowing ? keyOfSet(id, scope) : id;
 }
 
-/** A registration that we made, and that the server knows no more. */
+/** A registration that we made, and that the server no longer knows. */
 export function forgets(error: unknown, { registration }: RegistrationRecord): boolean {
   return error instanceof ClientRejected && error.isUnknown && registration.source === 'dynamic';
 }

@@ -30,7 +30,7 @@ export class IndexSweep implements VaultListener {
   answered(): void {
     this.#isVaultOpen = true;
     this.#running ??= this.#run()
-      // What the vault or the disk refuses now is met again, and told, by whoever needs the grant.
+      // A request that needs the grant meets the same refusal of the vault or the disk, and reports it.
       .catch(() => undefined)
       .finally(() => (this.#running = undefined));
   }

@@ -1,5 +1,5 @@
 /**
- * Refreshes grants: one at a time per grant, whatever the number who ask.
+ * Refreshes grants: one at a time per grant, however many programs ask.
  *
  * Invariants (2 and 3, docs/internals.md): the new refresh token is durable before any caller sees the new access
  * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation
@@ -91,7 +91,7 @@ export class Refresher {
     return this.#isVaultInTrouble;
   }
 
-  /** A server gave tokens: what it refused before counts no more. By grant, by endpoint, or by grant and scope set. */
+  /** A server gave tokens: what it refused before no longer counts. By grant, by endpoint, or by grant and scope set. */
   succeeded(key: string): void {
     this.backoff.succeeded(key);
     this.#refusals.clear(key);

@@ -142,7 +142,7 @@ export class TokenCache {
     return this.#refused.get(grantId) === accessToken;
   }
 
-  /** The grant ended: its tokens are handed out no more, and kept until the server was told, or the vault has them. */
+  /** The grant ended: its tokens are no longer handed out, and kept until the server was told, or the vault has them. */
   retire(grantId: string): void {
     const retired = [...this.retired(grantId), ...this.of(grantId)];
     if (retired.length > 0) this.#retired.set(grantId, retired);

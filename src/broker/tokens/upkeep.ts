@@ -4,7 +4,7 @@
  * Invariants: one coarse tick that compares times, so that a suspend changes nothing; never a page, a
  * question or a keychain prompt. Only a token that some program was handed is replaced before its
  * margin is reached; one that nobody used since its issue is left to expire. Failures are quiet: the
- * audit log has them, and whoever asks next is told.
+ * audit log has them, and the next request is told.
  */
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';

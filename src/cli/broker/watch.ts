@@ -63,7 +63,7 @@ export async function watchQuestions(
 
 /**
  * True for a permission that is no wider than what this terminal asks for: a yes to another one of that server, or
- * to more scopes, would allow what nobody here wants. One that this process asked for is its own, whatever it names.
+ * to more scopes, would allow what nobody here wants. One that this process asked for is its own in any case.
  */
 function isAbout(question: Fields, { resource, scope }: TerminalRequest): boolean {
   if (text(question, 'resource') !== canonicalResource(resource, { allowInsecureLoopback: true }))

@@ -1,4 +1,4 @@
-/** `keyturn login RESOURCE`: signs in on purpose, whatever failed before. */
+/** `keyturn login RESOURCE`: signs in on purpose, even if earlier tries failed. */
 import { exitCodes } from '../../base/errors.ts';
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { call, interruptible } from '../broker/request.ts';

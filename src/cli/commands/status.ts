@@ -76,7 +76,7 @@ function lines(status: Status): string[] {
   ];
 }
 
-/** A private address is confirmed for a host, whatever its port and path: its line shows the host as it is typed. */
+/** A private address is confirmed for a host, at any port and path: its line shows the host as it is typed. */
 function overrideLines({ overrides }: Status): string[] {
   return overrides.flatMap(({ server, names }) => {
     const rules = names.filter((name) => name !== 'private-address');

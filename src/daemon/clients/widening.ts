@@ -88,7 +88,7 @@ export function decisionOf(broker: Broker, params: PermissionParams): Permission
 /** What a request sets, as it was at one moment: when its card was made, or, without a card, when it was carried out. */
 export interface PermissionChange {
   readonly decided: Permission;
-  /** It counts only while this stands; absent: whatever stands. */
+  /** It counts only while this stands. Absent: it always counts. */
   readonly from?: AsRead;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the files of a home show of its past, whatever home.json says.
+ * What the files of a home, apart from home.json, show of its past.
  *
  * Invariant: reads only, and judges no content: a file with a MAC was written under a master secret.
  */

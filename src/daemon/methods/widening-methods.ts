@@ -3,7 +3,7 @@
  * without a window refuses in a desk's home (closed-desk.ts).
  *
  * Invariants: a request that can't be carried out is refused before anybody is asked. What is asked holds no secret, and
- * its addresses have one spelling, whatever the command typed. Nobody is asked about a request that clearly gives no more
+ * its addresses have one spelling, however the command spelt them. Nobody is asked about a request that clearly gives no more
  * than what is allowed already.
  */
 import type { Broker } from '../../broker/broker.ts';

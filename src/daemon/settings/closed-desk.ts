@@ -9,7 +9,7 @@ import { KeyturnError } from '../../base/errors.ts';
 
 export function closedDesk(): KeyturnError {
   return new KeyturnError('not_permitted', 'This home’s desk is closed: its app does not run.', {
-    rule: 'In the home of a desk nothing is widened without the person’s own press, whoever ended the app',
+    rule: 'While the app is not running, nobody can give a program more access in this home',
     hint:
       'Start the app and do it there; in its Settings the home can also be released for brokers without a window. ' +
       'Where there is no app, as over SSH: use another KEYTURN_HOME, or end this home with `keyturn reset`.',

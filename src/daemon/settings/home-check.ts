@@ -2,7 +2,7 @@
  * Compares a home with what its vault keeps about it: whose home it is, whether it is a desk's, and which settings count.
  *
  * Invariants: the vault's item is read once, at the vault's first use, and never at start-up. At a desk, and in a desk's
- * home, a setting of the table `standing` counts as the vault has it, whatever the file says. If the person at a desk was
+ * home, a setting of the table `standing` counts as the vault has it, even if the file says otherwise. If the person at a desk was
  * never asked about what the file says, nothing goes to the network until they answer the card. The vault is written before
  * the file. So a crash in between loses no yes, and nothing counts that nobody said yes to.
  */
@@ -54,7 +54,7 @@ export interface HomeCheckParts {
   /** Why nothing is served, where the files don't belong together. */
   readonly mismatch: KeyturnError | undefined;
   readonly ask: AskAboutSettings;
-  /** From now on no copy counts that somebody made of what confers authority. */
+  /** Makes earlier copies of the files of authority invalid. */
   readonly renewAuthority: () => Promise<void>;
   /** What `state` answers changed, or the settings in force. */
   readonly changed: () => void;

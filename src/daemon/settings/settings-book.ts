@@ -121,7 +121,7 @@ export class SettingsBook {
     return 'now';
   }
 
-  /** A broker that was started by itself took nothing from there, but for a new home, whose file has it. */
+  /** An auto-started broker ignores the environment. A new home has already copied it into its file. */
   #environment(): Record<string, unknown> {
     const { env, autoStarted, isNewHome } = this.#source;
     return autoStarted || isNewHome ? {} : fromEnvironment(env);

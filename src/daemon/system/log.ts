@@ -94,7 +94,7 @@ class FileLog implements Log {
     return `${new Date(this.#now()).toISOString()} ${level} ${text.replaceAll('\n', '\\n')}\n`;
   }
 
-  /** In one call, so that a line is whole or absent, and in order whatever ends the process next. */
+  /** In one call, so that a line is whole or absent, and in order, even if the process ends next. */
   #append(text: string): void {
     const bytes = Buffer.from(text);
     if (this.#bytes > 0 && this.#bytes + bytes.length > maxBytes) this.#rotate();

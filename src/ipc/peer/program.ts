@@ -38,7 +38,7 @@ export interface ProgramFacts {
 
 /**
  * Programs that run what somebody else wrote, by the name of their file. The dynamic loader is one of them: it runs
- * whatever file is its argument. A copy under another name isn't known by it; then the path says so.
+ * the file that is its argument. A copy under another name isn't known by it; then the path says so.
  */
 const interpreters =
   /^(?:node(?:js)?|deno|bun|electron|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|php[\d.]*|lua(?:jit)?[\d.]*|tclsh[\d.]*|wish[\d.]*|guile[\d.]*|java|dotnet|mono|julia|gjs|Rscript|R|sh|bash|dash|zsh|fish|ksh[\d.]*|mksh|tcsh|csh|busybox|toybox|[gmn]?awk|osascript|pwsh|wine(?:64)?(?:-preloader)?|qemu-[\w-]+|ld(?:-[\w.-]+)?\.so[\d.]*)(?:\.exe)?$/;

@@ -2,7 +2,7 @@
  * The queue in which programs without a key wait for the owner's answer.
  *
  * Invariant: at most three wait, none longer than two minutes, and a program that leaves withdraws
- * its card. After a refusal nobody may ask for a while, whatever name they give: names prove nothing.
+ * its card. After a refusal nobody may ask for a while, under any name: names prove nothing.
  */
 import { type KeyObject, randomInt } from 'node:crypto';
 

@@ -120,7 +120,7 @@ export function prepareFolder(folder: string): void {
 
 /**
  * Makes a folder (0700) and those above it that are missing. Throws the system's error. What is there
- * already is left as it is, whatever it is. Node's own `recursive` never returns where the system
+ * already is left as it is, of any kind. Node's own `recursive` never returns where the system
  * answers ENOENT to every attempt, as below /proc.
  */
 export function makeFolder(folder: string): void {

@@ -22,7 +22,7 @@ export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 /** A name that a program gives itself: one line of visible text. */
 export const namePattern = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,64}$/u;
 
-/** Visible ASCII: whatever may stand after `Bearer ` in a header (RFC 6750 §2.1 allows less). */
+/** Visible ASCII: all that may stand after `Bearer ` in a header (RFC 6750 §2.1 allows less). */
 export const tokenPattern = /^[\x21-\x7e]+$/;
 
 export function isId(value: unknown): value is string {

@@ -80,7 +80,7 @@ export function deadline(http: Http, milliseconds: number): AbortSignal {
   return http.deadline?.(milliseconds) ?? AbortSignal.timeout(milliseconds);
 }
 
-/** Sends and reads the answer, whatever its status. Throws insecure_url, or Unreachable with `reason`. */
+/** Sends and reads the answer, of any status. Throws insecure_url, or Unreachable with `reason`. */
 export async function send(http: Http, outgoing: HttpRequest, reason: UnreachableReason): Promise<HttpReply> {
   const response = await open(http, outgoing, reason);
   try {

@@ -25,7 +25,7 @@ export interface OAuthError {
   readonly secretsSent?: readonly string[];
 }
 
-/** RFC 6749 §5.2, whatever the status. */
+/** RFC 6749 §5.2, with any status. */
 export function oauthError(reply: HttpReply): OAuthError | undefined {
   const fields = responseFields(reply);
   const code = fields?.['error'];

@@ -135,7 +135,7 @@ function redirectTarget(from: URL, reply: HttpReply, http: Http): URL {
   return requireSecureUrl(target.href, 'the metadata document', http);
 }
 
-/** Text that begins like JSON counts as a document whatever its type; a wrong type is then refused with its name. */
+/** Text that begins like JSON counts as a document, of any type; a wrong type is then refused with its name. */
 function isPage(reply: HttpReply): boolean {
   return !isJsonType(typeOf(reply)) && !/^\s*[[{]/.test(reply.text ?? '');
 }

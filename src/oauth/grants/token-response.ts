@@ -50,7 +50,7 @@ export interface Subject {
 /** One hour, in seconds, for a server that gives no lifetime: what most servers give. */
 export const defaultLifetime = 3600;
 
-/** One year, in seconds: keeps the sum with a time exact, whatever number a server writes. */
+/** One year, in seconds: keeps the sum with a time exact, however large the number of the server is. */
 const maxLifetime = 365 * 24 * 60 * 60;
 
 /**
@@ -219,7 +219,7 @@ function jwtClaims(token: string): Claims | undefined {
 
 /**
  * True for a token that carries its own validity, as a JWS or a JWE: a protected server that checks it by
- * itself takes it until it expires, whatever the authorization server was told meanwhile.
+ * itself takes it until it expires, even if the authorization server has revoked it meanwhile.
  */
 export function isSelfContained(token: string): boolean {
   const parts = token.split('.');

@@ -50,7 +50,7 @@ export class VaultError extends KeyturnError {
 /** The answer to all other calls while one unlock waits for the person. */
 export function personIsAsked(): VaultError {
   return new VaultError('waiting', 'the vault is being unlocked', {
-    rule: 'vault: a person is asked once, whatever the number of programs that wait',
+    rule: 'vault: a person is asked once, however many programs wait',
     hint: 'answer the question of your keychain, and try again',
   });
 }

@@ -29,7 +29,7 @@ export interface Vault {
   /** Proves by a write, a read-back and a removal that a secret could be kept now. Asked before a refresh token is spent. */
   probe(): Promise<void>;
   /**
-   * For the end of a home: removes these items and whatever the vault keeps of its own, and closes it. `ids`
+   * For the end of a home: removes these items and all that the vault keeps of its own, and closes it. `ids`
    * has to name all that was written, since a keychain can't be listed. A locked file goes without being
    * opened. Where something can't be removed it throws, later calls are `vault_unavailable` all the same,
    * and another vault opened in its place may try again.

@@ -2,7 +2,7 @@
  * The broker's side of the keychain worker: starts it, asks it, and gives up on it.
  *
  * Invariant: one request is with the worker at a time, and every call settles: by an answer, by the
- * worker's death, or by the time-out, after which the worker is killed and whatever else waits fails with
+ * worker's death, or by the time-out, after which the worker is killed and every other call that waits fails with
  * it. A worker that failed in any way isn't asked again: the next call starts a new one.
  */
 import { fork } from 'node:child_process';

@@ -3,7 +3,7 @@
  *
  * A locked keyring answers "nothing there" to a question about an item it holds, and "nothing removed"
  * to a removal. So no such answer is believed by itself. One witness item per service is stored at first
- * use; whatever we conclude from what the keychain shows lies between two sightings of the witness:
+ * use. We draw a conclusion from what the keychain shows only between two sightings of the witness:
  *
  *   witness seen              the keychain answers, and "nothing there" means absent
  *   witness not seen          store it: a new home's keychain takes it and shows it; a locked one refuses

@@ -4,7 +4,7 @@
  * Layout under an id: `ID/a/head`, `ID/a/0`, `ID/a/1`… and the same under `b`. A slot is valid when its
  * head parses, all its chunks are there, and length and hash agree. Invariant: the highest valid
  * generation is never touched until a higher one was read back; heads are written last and removed last,
- * so that whatever a crash leaves is either found again by its head or lies in one run from chunk 0.
+ * so that what a crash leaves is either found again by its head or lies in one run from chunk 0.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';

@@ -62,7 +62,7 @@ describe('a revocation', () => {
     expect(explainGrant(rig.parts, ghost).now).toMatch(/^It is listed as in order, and was not compared/);
     await rig.parts.refresher.vouch([ghost]);
     expect(explainGrant(rig.parts, ghost)).toMatchObject({
-      now: 'Keyturn lists it, and the vault holds no token of it: no program gets one.',
+      now: 'Keyturn lists this grant, but the vault has no token for it. No program can get one.',
       next: expect.stringContaining(`keyturn revoke ${ghost.id}`),
       refresh: { by: 'signIn' },
     });

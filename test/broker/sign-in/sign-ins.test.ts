@@ -259,7 +259,7 @@ describe('a sign-in that the user starts', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('is the way back after pages that came to nothing', async () => {
+  it('is the way back after pages that failed', async () => {
     const rig = await allowed();
     rig.person.deny = true;
     await refusal(rig.ask());

@@ -129,20 +129,33 @@ describe('an attempt', () => {
   });
 
   it.each([
-    ['with the broker', {}],
-    ['on its way', { isUnanswered: true }],
-  ])('whose answer was lost %s is why a refused token ends the grant', async (how, more) => {
-    const { rig, server } = await needingRefresh();
-    const attempt = { startedAt: Date.UTC(2026, 0, 2, 3, 4, 5), ...more };
-    await rig.parts.grants.change(rig.grant(), { attempt });
-    server.answer = () => page(400, '{"error":"invalid_grant"}');
-    expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
-    const { state } = onDisk(rig);
-    expect(state).toMatchObject({ kind: 'loginRequired' });
-    expect(state.why).toContain('2026-01-02T03:04:05Z');
-    expect(state.why).toContain(`its answer was lost ${how}`);
-    expect(onDisk(rig).attempt).toBeUndefined();
-  });
+    [
+      'during which the broker ended',
+      {},
+      'The broker ended during the refresh of 2026-01-02T03:04:05Z, so the server may have replaced the token ' +
+        'and the answer may have been lost',
+    ],
+    [
+      'whose answer was lost',
+      { isUnanswered: true },
+      'The answer to the refresh of 2026-01-02T03:04:05Z was lost, so the server may have replaced the token',
+    ],
+  ])(
+    '%s is told where the server refuses the token, and no more than is known',
+    async (_what, more, known) => {
+      const { rig, server } = await needingRefresh();
+      const attempt = { startedAt: Date.UTC(2026, 0, 2, 3, 4, 5), ...more };
+      await rig.parts.grants.change(rig.grant(), { attempt });
+      server.answer = () => page(400, '{"error":"invalid_grant"}');
+      expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
+      const { state } = onDisk(rig);
+      expect(state).toMatchObject({
+        kind: 'loginRequired',
+        why: `the server no longer takes the refresh token. ${known}`,
+      });
+      expect(onDisk(rig).attempt).toBeUndefined();
+    },
+  );
 
   it('is no reason where there was none', async () => {
     const { rig, server } = await needingRefresh();

@@ -145,7 +145,7 @@ describe('the handshake', () => {
     expect(await client.refusal()).toBe('locked');
   });
 
-  test('does not admit a client whose pairing came to nothing', async () => {
+  test('does not admit a client whose pairing failed', async () => {
     const rig = await startRig({
       confirmPaired: async () => {
         throw new KeyturnError('unpaired', 'too late');

@@ -186,7 +186,7 @@ export class CrashHome {
     }
     const isTold =
       before?.attempt?.startsWith('The broker ended during the refresh of ') === true &&
-      after.now.includes('its answer was lost with the broker');
+      after.now.includes('the server may have replaced the token and the answer may have been lost');
     if (!isHonoured && reason === 'login_required' && isTold) this.numbers.answersLost += 1;
     else this.numbers.grantsLost += 1;
     await this.signIn(account);
