@@ -83,7 +83,7 @@ export function checkPrivate(found: BigIntStats, name: string, what: keyof typeo
   if (!kind.is(found)) {
     refuse(
       `is not ${kind.name} (or is a symbolic link)`,
-      `Look at what it is, then remove it: rm ${shellWord(name)}`,
+      `Look at what it is. If you do not need it, move it away: mv ${shellWord(name)} ${shellWord(`${name}.old`)}`,
     );
   }
   // Windows has no such modes; a folder in the user's profile is the user's there.

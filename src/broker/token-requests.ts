@@ -87,9 +87,11 @@ export class TokenRequests {
 
   /** One card may answer several requests, and "once" is for one of them: the others ask again. */
   async #withConsent(pending: PendingRequest): Promise<Token> {
-    const { access, deadline } = pending;
+    const { deadline } = pending;
     const { leases } = this.#parts;
     for (;;) {
+      // Read anew each time: a sign-in may have chosen a grant for this request.
+      const { access } = pending;
       const spent = leases.spentBy(access.clientId);
       const permissions = this.#current.covering(access);
       if (!permissions) await this.#consent.requirePermission(access, deadline);

@@ -145,7 +145,7 @@ function epochsIn(text: string): Record<string, Known> {
   } catch {
     throw new VaultError('damaged', `the vault's item "${recordsItem}" has an unknown shape`, {
       item: recordsItem,
-      hint: 'A newer Keyturn may have written it. It was left as it is: restore the vault from a backup.',
+      hint: 'It was left as it is. If a newer Keyturn wrote it, update this one; if one before 0.1.0 did, begin a new home: keyturn reset',
     });
   }
 }

@@ -60,7 +60,9 @@ describe('a file of the home', () => {
       expect(await refusal(readPrivate(file))).toMatchObject({
         message: expect.stringContaining('symbolic'),
       });
-      expect(await refusal(checkFileIfAny(file))).toMatchObject({ hint: expect.stringContaining('rm ') });
+      expect(await refusal(checkFileIfAny(file))).toMatchObject({
+        hint: expect.stringContaining('move it away: mv '),
+      });
     }
   });
 

@@ -1,7 +1,6 @@
 /** `keyturn register ISSUER`: client information that the user obtained by registering Keyturn there; and what there is. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { exitCodes, quoted } from '../../base/errors.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { UsageError } from '../terminal/arguments.ts';
@@ -9,6 +8,7 @@ import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
 import { print, say } from '../terminal/output.ts';
+import { readStandardInput } from '../terminal/standard-input.ts';
 import { listRegistered, removeRegistered } from '../broker/registered.ts';
 
 const statement = {
@@ -169,7 +169,7 @@ async function textOf(file: string): Promise<string> {
 }
 
 async function secretFromStdin(): Promise<string> {
-  const secret = (await text(process.stdin)).replace(/\r?\n$/, '');
+  const secret = (await readStandardInput()).replace(/\r?\n$/, '');
   if (secret === '') throw new UsageError('--client-secret-stdin found nothing on standard input');
   return secret;
 }

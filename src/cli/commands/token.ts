@@ -4,7 +4,6 @@
  * Invariant: stdout gets the token and a newline, or the JSON answer, and nothing else ever. A refused
  * token comes in by standard input, never as an argument: argv is public.
  */
-import { text } from 'node:stream/consumers';
 import type { Connection } from '../../client/connection.ts';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import type { Challenge, TokenGetParams } from '../../ipc/wire/token-messages.ts';
@@ -13,6 +12,7 @@ import { defineCommand } from '../terminal/command.ts';
 import { connect, throughRestart } from '../broker/connection.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
+import { readStandardInput } from '../terminal/standard-input.ts';
 
 const statement = {
   name: 'token',
@@ -119,7 +119,7 @@ function challengeFrom(status: '401' | '403' | undefined, header: string | undef
 }
 
 async function tokenFromStdin(): Promise<string> {
-  const token = (await text(process.stdin)).trim();
+  const token = (await readStandardInput()).trim();
   if (token === '' || /\s/.test(token))
     throw new UsageError('--rejected-stdin wants one token on standard input');
   return token;

@@ -4,16 +4,16 @@
  * Invariants: it is never shown, and never comes from an argument or the environment, which other
  * programs can read. The terminal is put back as it was, however the asking ends.
  */
-import { text } from 'node:stream/consumers';
 import { KeyturnError } from '../../base/errors.ts';
 import { UsageError } from './arguments.ts';
+import { readStandardInput } from './standard-input.ts';
 
 /** What the keys send in raw mode. */
 const keys = { interrupt: '\u0003', end: '\u0004', backspace: /[\b\u007f]/, enter: /[\r\n]/ } as const;
 
 /** So many lines of standard input, without their ends. Throws `invalid_request` where there are fewer. */
 export async function linesFromStdin(count: number): Promise<string[]> {
-  const lines = (await text(process.stdin)).split(/\r?\n/).slice(0, count);
+  const lines = (await readStandardInput()).split(/\r?\n/).slice(0, count);
   if (lines.length === count && lines.every((line) => line !== '')) return lines;
   throw new UsageError(
     `--passphrase-stdin wants ${count === 1 ? 'one line' : `${count} lines`} on standard input`,

@@ -80,9 +80,12 @@ function say(message: KeychainAnswer): void {
 
 // The first request waits for it. What it can't do the broker's own process can't do either, and says so.
 const exclusive = mutex();
-void exclusive(shieldProcess);
+const shielded = exclusive(shieldProcess);
 function hear(message: unknown): void {
-  void exclusive(() => serve(message));
+  void exclusive(async () => {
+    await shielded;
+    await serve(message);
+  });
 }
 if (parentPort) parentPort.on('message', ({ data }) => hear(data));
 else process.on('message', hear);

@@ -117,7 +117,10 @@ describe('the folder', () => {
     mkdirSync(path.dirname(paths.run), { recursive: true });
     symlinkSync(elsewhere, paths.run);
     expect(() => prepareSocket(paths, {})).toThrow(
-      expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining('rm ') }),
+      expect.objectContaining({
+        reason: 'socket_unsafe',
+        hint: expect.stringContaining('move it away: mv '),
+      }),
     );
     await expect(connectTo(path.join(paths.run, 'broker.sock'))).rejects.toMatchObject({
       reason: 'socket_unsafe',
