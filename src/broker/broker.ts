@@ -92,7 +92,7 @@ export class Broker {
     this.userActed(endpoint);
     const deadline = requestDeadline(this.parts.clock, timeout, signal);
     try {
-      await this.parts.refresher.vouch(this.parts.grants.forEndpoint(endpoint));
+      await this.parts.refresher.compareWithVault(this.parts.grants.forEndpoint(endpoint));
       const beside = namesBeside(this.parts.grants, endpoint, asked.account);
       return await this.#signIns.byUser(
         { endpoint, typed: asTyped(resource), ...asked, ...beside },

@@ -90,7 +90,7 @@ const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receip
 
 /** Undefined unless the vault was asked and holds nothing that could be used. */
 function lost({ refresher }: BrokerParts, grant: Grant): Sentences | undefined {
-  if (!refresher.secrets.index.isVouched(grant.id) || refresher.secrets.index.isHeld(grant.id))
+  if (!refresher.secrets.comparison.isCompared(grant.id) || refresher.secrets.comparison.isHeld(grant.id))
     return undefined;
   return {
     now: 'Keyturn lists this grant, but the vault has no token for it. No program can get one.',
@@ -123,7 +123,7 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
     const next = 'The next request that needs them opens a sign-in; other requests are served.';
     return { now: `${scopesLost(issuer, lostScope)}; ${held}.`, next, refresh };
   }
-  const order = refresher.secrets.index.isVouched(grant.id)
+  const order = refresher.secrets.comparison.isCompared(grant.id)
     ? 'It is in order'
     : 'It is listed as in order, and was not compared with the vault yet';
   return { now: `${order}; ${held}.`, next: refreshSentence(refresh), refresh };

@@ -16,7 +16,7 @@ import type { Attempt, PendingRequest } from './pending-request.ts';
 import { hintOf } from './questions/token-request.ts';
 import { accountLabel } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
-import { StepUpLimit } from './refusals/limits.ts';
+import { StepUpLimit } from './refusals/step-up-limit.ts';
 import { waitsForUser } from './refusals/login-required.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { SignInRequest } from './sign-in/sign-in-context.ts';
@@ -63,7 +63,7 @@ export class RequestSignIns {
     if (grant && waitsForUser(grant, permission)) throw refusals.endedAlong(endpoint, grant);
     if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     this.#refuseUnattended(pending, grant ? refusals.whyAgain(grant) : 'nobody has signed in there yet');
-    const isHeld = grant && this.#parts.refresher.secrets.index.isHeld(grant.id);
+    const isHeld = grant && this.#parts.refresher.secrets.comparison.isHeld(grant.id);
     await this.#start(attempt, {
       ...(isHeld ? stepUpScope(grant, access.scope) : { scope: access.scope }),
       account: request.account ?? (grant && accountLabel(grant)),

@@ -19,7 +19,7 @@ import type { Covering, CurrentPermissions } from './consent/current-permissions
 import {
   chooseGrant,
   lostFor,
-  narrowerThan,
+  scopesToNarrowTo,
   requireEndpoint,
   requireSameResource,
 } from './consent/grant-choice.ts';
@@ -130,12 +130,12 @@ export class TokenRequests {
   ): Promise<Token | undefined> {
     const { access, endpoint, deadline } = pending;
     const { grants, refresher } = this.#parts;
-    const vouching = refresher.secrets.index;
+    const vouching = refresher.secrets.comparison;
     let permissions = known;
     let there = grants.forEndpoint(endpoint);
     // What the index says of a grant counts only where the vault says so too.
-    if (!vouching.areVouched(there)) {
-      await refresher.vouch(there);
+    if (!vouching.areCompared(there)) {
+      await refresher.compareWithVault(there);
       // Races: the index may have been mended by the vault, and the user may have ended a permission.
       there = grants.forEndpoint(endpoint);
       permissions = this.#current.requireCovering(access);
@@ -153,7 +153,7 @@ export class TokenRequests {
           this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline),
         );
       case 'lost':
-        return startAgainAfter(refresher.refuseUnheld(choice.grant.id));
+        return startAgainAfter(refresher.readOrRefuse(choice.grant.id));
       case 'unknownAccount':
         throw refusals.unknownAccount(endpoint, choice.account, choice.known);
     }
@@ -166,7 +166,8 @@ export class TokenRequests {
     const { challenge, minimumValidity } = pending.request;
     let hasWaited = false;
     if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(attempt, grant));
-    if (!refresher.secrets.index.isHeld(grant.id)) return startAgainAfter(refresher.refuseUnheld(grant.id));
+    if (!refresher.secrets.comparison.isHeld(grant.id))
+      return startAgainAfter(refresher.readOrRefuse(grant.id));
     const lost = lostFor(grant, permission, access.scope);
     if (lost.length > 0) return startAgainAfter(this.#signIns.restore(attempt, grant, lost));
     if (!isWithin(access.scope, grant.scope)) return startAgainAfter(this.#signIns.stepUp(attempt, grant));
@@ -179,7 +180,7 @@ export class TokenRequests {
       if (!(await this.#rejections.isStillNamed(pending, grant))) return undefined;
       hasWaited = true;
     }
-    const narrow = narrowerThan(grant, permission);
+    const narrow = scopesToNarrowTo(grant, permission);
     if (narrow && (narrow.length === 0 || !grant.hasRefreshToken))
       throw refusals.notNarrowed(permission, grant);
     let token = cache.get(grant.id, scopeKey(narrow));

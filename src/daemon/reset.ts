@@ -92,7 +92,7 @@ async function vouchAll({ parts: { refresher, registrations, grants } }: Broker)
   try {
     await registrations.verify();
     await refresher.secrets.open();
-    await refresher.vouch(grants.all());
+    await refresher.compareWithVault(grants.all());
   } catch {
     // Whether the vault is needed is judged below, and what it can't do is said there.
   }

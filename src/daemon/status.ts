@@ -30,7 +30,7 @@ export const storesOf = (records: Records): RecordStore<unknown>[] => Object.val
 
 /** How the index of grants stands to the vault, as far as it was compared. */
 function indexAnswer({ refresher }: BrokerParts): ResultOf<'status'>['index'] {
-  const { checked, differences, untold } = refresher.secrets.index;
+  const { checked, differences, untold } = refresher.secrets.comparison;
   return { checked, differences: [...differences], more: untold };
 }
 

@@ -14,7 +14,8 @@ function append(rig: Rig, entry: object): void {
   appendFileSync(indexOf(rig), `${JSON.stringify(entry)}\n`);
 }
 
-const told = (rig: Rig): string[] => rig.parts.refresher.secrets.index.differences.map(({ what }) => what);
+const told = (rig: Rig): string[] =>
+  rig.parts.refresher.secrets.comparison.differences.map(({ what }) => what);
 
 const itemOf = async (rig: Rig, { id }: Grant): Promise<Record<string, unknown>> =>
   JSON.parse(await rig.vault.read(`grant.${id}`)) as Record<string, unknown>;

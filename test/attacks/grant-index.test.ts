@@ -39,7 +39,7 @@ async function victimAndEvil() {
 
 /** Grants that the broker mended, as `status` lists them. */
 const mended = (rig: Rig): string[] =>
-  rig.parts.refresher.secrets.index.differences.map(({ grant }) => grant);
+  rig.parts.refresher.secrets.comparison.differences.map(({ grant }) => grant);
 
 describe('a line in the index that names another issuer', () => {
   it('sends no refresh token there; the issuer that the vault names is asked', async () => {

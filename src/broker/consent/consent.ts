@@ -24,7 +24,7 @@ import { PermissionChanges } from './permission-changes.ts';
 import type { Card, PermissionChangesParts } from './permission-changes.ts';
 
 export interface ConsentParts extends PermissionChangesParts {
-  readonly refresher: Pick<Refresher, 'secrets' | 'vouch'>;
+  readonly refresher: Pick<Refresher, 'secrets' | 'compareWithVault'>;
 }
 
 export class Consent {
@@ -91,13 +91,17 @@ export class Consent {
     const { clock, clients, grants, interactions, refresher } = this.#parts;
     const there = grants.forEndpoint(access.endpoint);
     // A card shows accounts and scopes as the vault has them, not as a line of the index says.
-    if (!refresher.secrets.index.areVouched(there)) {
-      await refresher.vouch(there);
+    if (!refresher.secrets.comparison.areCompared(there)) {
+      await refresher.compareWithVault(there);
       signal.throwIfAborted();
     }
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
-    const offer = offerFor({ grants, vouching: refresher.secrets.index }, access, this.current.all(access));
+    const offer = offerFor(
+      { grants, vouching: refresher.secrets.comparison },
+      access,
+      this.current.all(access),
+    );
     const asker = access.asker?.look();
     const answered = interactions.askWithTerms(
       {

@@ -147,7 +147,7 @@ export function reaches(permission: Permission, grant: Grant): boolean {
 }
 
 /** The scopes to narrow to; undefined where the permission covers all that the grant has. */
-export function narrowerThan(grant: Grant, permission: Permission): string[] | undefined {
+export function scopesToNarrowTo(grant: Grant, permission: Permission): string[] | undefined {
   const { scope } = permission;
   if (!scope || isWithin(withoutOfflineAccess(grant.scope), scope)) return undefined;
   return grant.scope.filter((name) => scope.includes(name));

@@ -84,7 +84,7 @@ export interface SecretsParts extends VouchingParts {
 
 export class GrantSecrets {
   /** How the index stands to the vault. */
-  readonly index: Vouching;
+  readonly comparison: Vouching;
   readonly #parts: SecretsParts;
   readonly #roster: GrantRoster;
   /** Rotated tokens that the vault refused to keep: newer than what it holds. */
@@ -93,7 +93,7 @@ export class GrantSecrets {
 
   constructor(parts: SecretsParts) {
     this.#parts = parts;
-    this.index = new Vouching(parts);
+    this.comparison = new Vouching(parts);
     this.#roster = new GrantRoster(parts.vault, parts.grants);
   }
 
@@ -126,7 +126,7 @@ export class GrantSecrets {
     await this.#parts.registrations.verify();
     await this.open();
     const secret = await this.#bound(grantId, await this.#item(grantId));
-    await this.index.hold(grantId, secret);
+    await this.comparison.hold(grantId, secret);
     return secret;
   }
 
@@ -141,8 +141,8 @@ export class GrantSecrets {
   }
 
   /** Sees to it that the index says of this grant what the vault says. Throws what the vault throws, but not for this one item. */
-  async vouch(grantId: string): Promise<void> {
-    if (this.index.isVouched(grantId)) return;
+  async compareWithVault(grantId: string): Promise<void> {
+    if (this.comparison.isCompared(grantId)) return;
     try {
       await this.read(grantId);
     } catch (error) {
@@ -162,10 +162,10 @@ export class GrantSecrets {
     await this.write(grantId, secret);
     try {
       const grant = await follow();
-      this.index.written(grantId);
+      this.comparison.written(grantId);
       return grant;
     } catch (error) {
-      this.index.failed(grantId);
+      this.comparison.failed(grantId);
       throw error;
     }
   }
@@ -186,7 +186,7 @@ export class GrantSecrets {
       ...secret,
       binding: { ...binding, revokedAt: binding.revokedAt ?? revokedAt },
     });
-    this.index.failed(grantId);
+    this.comparison.failed(grantId);
   }
 
   async remove(grantId: string): Promise<void> {
@@ -203,7 +203,7 @@ export class GrantSecrets {
     const { vault } = this.#parts;
     const text = await vault.find(grantVaultId(grantId));
     if (text !== undefined) return parsed(vault, grantId, text);
-    this.index.missed(grantId);
+    this.comparison.missed(grantId);
     throw absent(vault, grantId);
   }
 
@@ -212,7 +212,7 @@ export class GrantSecrets {
     if (binding) return { ...item, binding };
     const grant = this.#parts.grants.byId(grantId);
     if (!grant || !this.#roster.recognises(grant)) {
-      this.index.distrusted(grantId);
+      this.comparison.distrusted(grantId);
       throw unbound(this.#parts.vault, grantId);
     }
     const secret = { ...item, binding: bindingOf(grant) };
@@ -226,8 +226,8 @@ export class GrantSecrets {
     const text = await vault.find(grantVaultId(grantId));
     if (text === undefined) return;
     const { binding, ...item } = parsed(vault, grantId, text);
-    if (binding) await this.index.hold(grantId, { ...item, binding });
-    else this.index.distrusted(grantId);
+    if (binding) await this.comparison.hold(grantId, { ...item, binding });
+    else this.comparison.distrusted(grantId);
   }
 }
 

@@ -60,11 +60,11 @@ export class Vouching {
     return this.#states.get(grantId);
   }
 
-  isVouched(grantId: string): boolean {
+  isCompared(grantId: string): boolean {
     return this.#states.has(grantId);
   }
 
-  areVouched(grants: readonly Grant[]): boolean {
+  areCompared(grants: readonly Grant[]): boolean {
     return grants.every(({ id }) => this.#states.has(id));
   }
 

@@ -120,7 +120,7 @@ async function endInVault(
 
 /** The index says what the vault says, where the vault answers. What fails here fails once more when the tokens are read. */
 async function vouched({ refresher }: RevokerParts, grantId: string): Promise<void> {
-  await refresher.secrets.vouch(grantId).catch(() => undefined);
+  await refresher.secrets.compareWithVault(grantId).catch(() => undefined);
 }
 
 function current({ grants }: RevokerParts, grantId: string): Grant {
@@ -199,7 +199,7 @@ async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<Read
     return { secret: await refresher.secrets.read(grant.id) };
   } catch (failure) {
     if (reasonOf(failure) !== 'vault_unreadable') return { failure };
-    if (refresher.secrets.index.isLost(grant.id) && grant.hasRefreshToken) return { isLost: true };
+    if (refresher.secrets.comparison.isLost(grant.id) && grant.hasRefreshToken) return { isLost: true };
     return grant.hasRefreshToken ? { failure } : {};
   }
 }

@@ -92,11 +92,11 @@ async function vouchedGrants(
   { grants, refresher }: StoreGrantParts,
   { resource, issuer }: NewTokens,
 ): Promise<Grant[]> {
-  await refresher.vouch(grants.sharedAt(resource, issuer));
+  await refresher.compareWithVault(grants.sharedAt(resource, issuer));
   // Again: what the vault says may differ. Tokens of an item that nothing vouches for are neither used nor overwritten.
   return grants
     .sharedAt(resource, issuer)
-    .filter(({ id }) => refresher.secrets.index.stateOf(id) !== 'strange');
+    .filter(({ id }) => refresher.secrets.comparison.stateOf(id) !== 'strange');
 }
 
 /** The record comes first but says loginRequired: a crash before the vault has the token leaves nothing that looks usable. */

@@ -42,12 +42,12 @@ export const setsOf = (grantId: string): string => `${grantId} `;
  * `login_required`) concern every refresh of the grant.
  */
 export function pausedBy({ id }: Grant, { error, record, scope }: FailedRefresh): string {
-  const isNarrowing = scope !== undefined && isRefusal(error) && !forgets(error, record);
+  const isNarrowing = scope !== undefined && isRefusal(error) && !isForgottenRegistration(error, record);
   return isNarrowing ? keyOfSet(id, scope) : id;
 }
 
 /** A registration that we made, and that the server no longer knows. */
-export function forgets(error: unknown, { registration }: RegistrationRecord): boolean {
+export function isForgottenRegistration(error: unknown, { registration }: RegistrationRecord): boolean {
   return error instanceof ClientRejected && error.isUnknown && registration.source === 'dynamic';
 }
 
@@ -62,7 +62,11 @@ export function attemptAfter(
   return before ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
 }
 
-export const ending = (why: string): GrantState => ({ kind: 'loginRequired', why, isRefused: true });
+export const loginRequiredState = (why: string): GrantState => ({
+  kind: 'loginRequired',
+  why,
+  isRefused: true,
+});
 
 /** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers anew. */
 export function registrationForgotten({ registration }: RegistrationRecord): KeyturnError {
@@ -89,7 +93,7 @@ export function loginRequired(grant: Grant, why: string): KeyturnError {
   });
 }
 
-export function ended(grant: Grant): KeyturnError {
+export function endedError(grant: Grant): KeyturnError {
   return new KeyturnError('conflict', `The grant ${grant.id} was ended while it was refreshed.`, {
     hint: 'Try again: the newer state is used.',
   });

@@ -52,7 +52,7 @@ export class IndexSweep implements VaultListener {
     if (!grants.isReadable) return;
     for (const grant of grants.all()) {
       if (!this.#isVaultOpen || this.#hasEnded) return;
-      await refresher.vouch([grant]);
+      await refresher.compareWithVault([grant]);
     }
   }
 }

@@ -43,12 +43,12 @@ import {
   activeGrant,
   keyOfSet,
   loginRequired,
-  ended,
-  forgets,
+  endedError,
+  isForgottenRegistration,
   pausedBy,
   attemptAfter,
   registrationForgotten,
-  ending,
+  loginRequiredState,
 } from './failed-refresh.ts';
 import type { Progress, FailedRefresh } from './failed-refresh.ts';
 
@@ -144,14 +144,15 @@ export class Refresher {
    * Before a grant decides anything: its record is what the vault says, or the vault is known to hold nothing of
    * it. Done once a grant and run. Throws what the vault throws.
    */
-  async vouch(grants: readonly Grant[]): Promise<void> {
+  async compareWithVault(grants: readonly Grant[]): Promise<void> {
     for (const { id } of grants) {
-      if (!this.secrets.index.isVouched(id)) await this.#quietly(id, () => this.secrets.vouch(id));
+      if (!this.secrets.comparison.isCompared(id))
+        await this.#quietly(id, () => this.secrets.compareWithVault(id));
     }
   }
 
-  /** For an active grant that the vault doesn't vouch for. Resolves where that has changed; else throws why. */
-  async refuseUnheld(grantId: string): Promise<void> {
+  /** For an active grant whose tokens the vault did not hold. Resolves if it holds them now; else throws why. */
+  async readOrRefuse(grantId: string): Promise<void> {
     await this.#quietly(grantId, () => this.secrets.read(grantId));
   }
 
@@ -188,7 +189,7 @@ export class Refresher {
     if (scope !== undefined) this.#obeyBackoff(keyOfSet(grantId, scope), read);
     await this.#probe();
     await this.#parts.registrations.verify();
-    await this.secrets.vouch(grantId).catch((error: unknown) => this.#failed(read, error));
+    await this.secrets.compareWithVault(grantId).catch((error: unknown) => this.#failed(read, error));
     const grant = activeGrant(grants, grantId);
     if (scope !== undefined) await this.#refuseLosing(grant);
     const request = await this.#prepare(grant, scope).catch((error: unknown) => this.#failed(grant, error));
@@ -224,9 +225,9 @@ export class Refresher {
   async #refuseLosing(grant: Grant): Promise<void> {
     const { grants } = this.#parts;
     const kin = grants.all().filter(({ issuer }) => issuer === grant.issuer);
-    if (this.secrets.index.isVouched(grant.id))
-      await this.vouch(kin).catch((error: unknown) => this.#failed(grant, error));
-    const vouched = grants.all().filter(({ id }) => this.secrets.index.isHeld(id));
+    if (this.secrets.comparison.isCompared(grant.id))
+      await this.compareWithVault(kin).catch((error: unknown) => this.#failed(grant, error));
+    const vouched = grants.all().filter(({ id }) => this.secrets.comparison.isHeld(id));
     if (narrowsForGood(vouched, grant.issuer)) throw narrowedForGood(grant);
   }
 
@@ -261,7 +262,7 @@ export class Refresher {
     const { grants, clock } = this.#parts;
     const attempted = await grants.change(grant, { attempt: grant.attempt ?? { startedAt: clock.wall() } });
     // The user may have ended the grant while that was written: then nothing is asked any more.
-    if (!grants.isCurrent(attempted)) throw ended(grant);
+    if (!grants.isCurrent(attempted)) throw endedError(grant);
     return attempted;
   }
 
@@ -304,7 +305,7 @@ export class Refresher {
       ? change()
       : this.#rebind(grant, { scope: [...answer.scope], lostScope }, change));
     if (scope === undefined && secret.narrowedTo && !lostScope?.length) await this.#forgetNarrowing(grant.id);
-    if (!grants.isCurrent(kept)) throw ended(grant);
+    if (!grants.isCurrent(kept)) throw endedError(grant);
     return cache.put(grant.id, scopeKey(scope), answer);
   }
 
@@ -340,7 +341,7 @@ export class Refresher {
   async #refused(attempted: Grant, refused: FailedRefresh): Promise<never> {
     const { grants, registrations } = this.#parts;
     const { error, record } = refused;
-    const isForgotten = forgets(error, record);
+    const isForgotten = isForgottenRegistration(error, record);
     const key = pausedBy(attempted, refused);
     const state = this.#count(attempted, refused, key);
     const told = this.#told(attempted, error, { key, isEnded: state !== undefined });
@@ -364,7 +365,8 @@ export class Refresher {
       return deadState(grants.all(), attempted, clock.wall(), earlier ? afterRefusal(why, earlier) : why);
     }
     if (!isRefusal(error)) return undefined;
-    if (forgets(error, record)) return ending('the server no longer knows our registration');
+    if (isForgottenRegistration(error, record))
+      return loginRequiredState('the server no longer knows our registration');
     const isLast = this.#refusals.add(key, error);
     return isLast && key === attempted.id ? endedByRefusals(error) : undefined;
   }

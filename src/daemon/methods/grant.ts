@@ -28,7 +28,7 @@ export const grantMethods: Pick<
     const { broker, trail } = services;
     const grants: ResultOf<'grant.explain'>['grants'] = [];
     const named = namedGrants(broker, caller, params);
-    if (isVaultAtHand(services)) await broker.parts.refresher.vouch(named).catch(() => undefined);
+    if (isVaultAtHand(services)) await broker.parts.refresher.compareWithVault(named).catch(() => undefined);
     for (const grant of named) {
       const rows = await trail.about(grant.id, timelineRows);
       // As it is now: reading the log took a while.
@@ -41,7 +41,7 @@ export const grantMethods: Pick<
   'grant.revoke': async ({ broker }, caller, params) => {
     // The index alone may call a grant over: ask the vault about those. The others end at once.
     const over = namedGrants(broker, caller, params).filter(isOver);
-    await broker.parts.refresher.vouch(over).catch(() => undefined);
+    await broker.parts.refresher.compareWithVault(over).catch(() => undefined);
     const grants = namedGrants(broker, caller, params).filter((grant) => !isOver(grant));
     const revoked: ResultOf<'grant.revoke'>['revoked'] = [];
     for (const grant of grants) {

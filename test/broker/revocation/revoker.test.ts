@@ -60,7 +60,7 @@ describe('a revocation', () => {
     const { id: _id, generation: _generation, ...fields } = kept;
     const ghost = await rig.parts.grants.add(fields);
     expect(explainGrant(rig.parts, ghost).now).toMatch(/^It is listed as in order, and was not compared/);
-    await rig.parts.refresher.vouch([ghost]);
+    await rig.parts.refresher.compareWithVault([ghost]);
     expect(explainGrant(rig.parts, ghost)).toMatchObject({
       now: 'Keyturn lists this grant, but the vault has no token for it. No program can get one.',
       next: expect.stringContaining(`keyturn revoke ${ghost.id}`),

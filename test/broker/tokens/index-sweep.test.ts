@@ -34,7 +34,7 @@ async function swept(rig: Rig): Promise<void> {
   const sweep = new IndexSweep(rig.parts);
   sweep.answered();
   // The present grant is finished; only a second round of it sees whether there is more.
-  while (rig.parts.refresher.secrets.index.checked < rig.parts.grants.all().length) {
+  while (rig.parts.refresher.secrets.comparison.checked < rig.parts.grants.all().length) {
     await new Promise((resolve) => setImmediate(resolve));
   }
   await sweep.end();
@@ -77,7 +77,7 @@ describe('the comparison in the background', () => {
     sweep.failed();
     expect(rig.parts.refresher.isBusy).toBe(false);
     await sweep.end();
-    expect(rig.parts.refresher.secrets.index.checked).toBeLessThan(2);
+    expect(rig.parts.refresher.secrets.comparison.checked).toBeLessThan(2);
   });
 
   it('looks at nothing once it was ended', async () => {
@@ -86,7 +86,7 @@ describe('the comparison in the background', () => {
     await sweep.end();
     sweep.answered();
     await sweep.end();
-    expect(rig.parts.refresher.secrets.index.checked).toBe(0);
+    expect(rig.parts.refresher.secrets.comparison.checked).toBe(0);
   });
 });
 
