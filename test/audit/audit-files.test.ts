@@ -18,7 +18,7 @@ async function turnedLog(rows: number, rig = auditRig()): Promise<AuditRig> {
 }
 
 describe('turning over', () => {
-  it('keeps so many files, each 0600, and verifies across them', async () => {
+  it('keeps a bounded number of files, each with mode 0600, and verifies across them', async () => {
     const rig = await turnedLog(30);
     expect(rig.files()).toHaveLength(3);
     for (const name of rig.files()) expect(statSync(rig.path(name)).mode & 0o777).toBe(0o600);
@@ -28,14 +28,14 @@ describe('turning over', () => {
     );
   });
 
-  it('goes on over runs', async () => {
+  it('continues across runs of the broker', async () => {
     const rig = await turnedLog(7);
     for (let run = 0; run < 5; run += 1) await turnedLog(5, rig);
     expect(rig.files()).toHaveLength(3);
     expect(await rig.verify()).toMatchObject({ ok: true });
   });
 
-  it('goes on where a crash fell between the full file and the new one', async () => {
+  it('continues after a crash between the full file and the new one', async () => {
     const rig = auditRig();
     const audit = rig.run();
     await audit.seal();
@@ -57,7 +57,7 @@ describe('turning over', () => {
     expect(await rig.verify()).toMatchObject({ ok: false });
   });
 
-  it('removes nothing before the vault opened, because no keyed row could vouch for it', async () => {
+  it('removes no file before the vault opens, because no keyed row could prove the removal', async () => {
     const rig = auditRig();
     const audit = rig.run({ limits: small });
     await recordRows(audit, 20);
@@ -70,7 +70,7 @@ describe('turning over', () => {
     expect(await rig.verify()).toMatchObject({ ok: true });
   });
 
-  it('puts the rows of version 0.1 away with their file, and says so', async () => {
+  it('sets the file with the rows of version 0.1 aside, and reports it', async () => {
     const rig = auditRig();
     rig.put(Array.from({ length: 20 }, (_, n) => `{"time":${n},"event":"pair","outcome":"yes"}`));
     await turnedLog(2, rig);

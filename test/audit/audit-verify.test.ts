@@ -57,7 +57,7 @@ describe('a log that nobody touched', () => {
     expect(audit.fingerprint('token-1')).not.toBe(audit.fingerprint('token-2'));
   });
 
-  it('stays a plain one where the vault can’t be opened, and is sealed when it can', async () => {
+  it('stays plain if the vault can’t be opened, and is sealed once it can', async () => {
     const rig = auditRig();
     let isLocked = true;
     const audit = rig.run({ whileLocked: () => isLocked });
@@ -99,7 +99,7 @@ describe('a log that nobody touched', () => {
   });
 });
 
-describe('shown at the row where it was done', () => {
+describe('tampering is shown at its row', () => {
   const attacks: Record<string, { at: number; on: (lines: string[]) => string[] }> = {
     'an edit': { at: 5, on: (lines) => lines.with(4, String(lines[4]).replace('row 3', 'row 9')) },
     'an edit that only adds a blank': {
@@ -156,7 +156,7 @@ describe('the anchor', () => {
     expect(verdict.firstProblem?.what).toContain('older copy');
   });
 
-  it('is not replaced before the log says that it was cut', async () => {
+  it('is not replaced before the log has a row about the cut', async () => {
     const rig = await sealedLog();
     rig.put(rig.lines().slice(0, 5));
     const audit = rig.run();
@@ -225,7 +225,7 @@ describe('the anchor', () => {
     await anchoring.settle();
   });
 
-  it('keeps no answer waiting: a row is on the disk though the vault never answers', async () => {
+  it('delays no answer: a row is on the disk even if the vault never answers', async () => {
     const rig = await sealedLog();
     const audit = rig.run();
     await audit.seal();
@@ -235,7 +235,7 @@ describe('the anchor', () => {
     expect(rig.rows().at(-1)).toMatchObject({ event: 'permission', outcome: 'row 1' });
   });
 
-  it('that the vault won’t take holds nothing up, and is written later', async () => {
+  it('that the vault refuses delays nothing, and is written later', async () => {
     const rig = await sealedLog();
     const audit = rig.run();
     await audit.seal();
@@ -251,7 +251,7 @@ describe('the anchor', () => {
   });
 });
 
-describe('what the writer meets at its start', () => {
+describe('what the writer finds at its start', () => {
   it('a line that a crash tore stays, and a row says so', async () => {
     const rig = await sealedLog();
     appendFileSync(rig.file, '{"sequence":9,"time":18');
@@ -268,7 +268,7 @@ describe('what the writer meets at its start', () => {
     expect(await rig.verify()).toMatchObject({ ok: false, firstProblem: { sequence: 9 } });
   });
 
-  it('a last row that lacks only its line feed is a row', async () => {
+  it('a last row without its line feed counts as a row', async () => {
     const rig = await sealedLog();
     writeFileSync(rig.file, readFileSync(rig.file, 'utf8').trimEnd());
     const audit = rig.run();
@@ -277,7 +277,7 @@ describe('what the writer meets at its start', () => {
     expect(await rig.verify()).toMatchObject({ ok: true, rows: 9, tornLines: 0 });
   });
 
-  it('rows that somebody else wrote are a problem', async () => {
+  it('rows of another writer are a problem', async () => {
     const rig = await sealedLog();
     appendFileSync(rig.file, '{"time":1,"event":"pair"}\n{"time":2,"event":"pair"}\n');
     const audit = rig.run();

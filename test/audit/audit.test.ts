@@ -28,7 +28,7 @@ function auditIn(folder: string): TriedAudit {
 }
 
 describe('an audit row', () => {
-  it('about authority is on disk when its deed is done, readable by the owner only', async () => {
+  it('about authority is on disk when its action is done, readable by the owner only', async () => {
     const { audit, file, rows } = auditIn(temporaryFolder());
     await audit.record({ event: 'permission', outcome: 'allow', client: 'editor' });
     expect(rows()).toMatchObject([
@@ -38,7 +38,7 @@ describe('an audit row', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('about a token waits in memory and keeps its place', async () => {
+  it('about a token waits in memory and keeps its position in the order', async () => {
     const { audit, file, rows } = auditIn(temporaryFolder());
     audit.note({ event: 'token', outcome: 'ok' });
     expect(() => statSync(file)).toThrow('ENOENT');
@@ -46,7 +46,7 @@ describe('an audit row', () => {
     expect(rows().map(({ event }) => event)).toEqual(['audit', 'token', 'revoke']);
   });
 
-  it('loses the query of its URLs', async () => {
+  it('has its URLs without their query', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     const url = 'https://a.example/mcp?key=hush';
     const issuer = 'https://me:hush@a.example/issuer#hush';
@@ -58,14 +58,14 @@ describe('an audit row', () => {
     });
   });
 
-  it('is bounded whatever a program calls itself and asks for', async () => {
+  it('is bounded in length, whatever a program sends as its name and request', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     const scope = Array.from({ length: 5000 }, (_, n) => `scope-${n}`);
     await audit.record({ event: 'pair', outcome: 'yes', client: 'x'.repeat(100_000), scope });
     expect(JSON.stringify(rows()[1]).length).toBeLessThan(3000);
   });
 
-  it('stays one line whatever a program calls itself', async () => {
+  it('stays one line, whatever a program sends as its name', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     await audit.record({ event: 'pair', outcome: 'yes', client: 'a\n{"event":"revoke"}' });
     expect(rows()).toHaveLength(2);
@@ -93,10 +93,10 @@ describe('an audit row', () => {
   });
 });
 
-describe('repeats of one answer', () => {
+describe('repetitions of one answer', () => {
   const hit = { event: 'token', outcome: 'ok', client: 'editor', grant: 'g', scope: ['read'] } as const;
 
-  it('get a row at once, and one a minute with how many there were, and the first and last', async () => {
+  it('get a row at once, then one a minute with their number and the times of the first and last', async () => {
     const { audit, rows, clock } = auditIn(temporaryFolder());
     for (let second = 0; second <= 60; second += 1) {
       audit.note(hit);
@@ -111,7 +111,7 @@ describe('repeats of one answer', () => {
     expect(rows()[1]).not.toHaveProperty('count');
   });
 
-  it('are told apart by program, grant, scope, token and outcome', async () => {
+  it('are counted separately by program, grant, scope, token and outcome', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     const others = [
       { client: 'agent' },

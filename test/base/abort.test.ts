@@ -12,18 +12,18 @@ describe('waiting until an abort', () => {
     await expect(failed).rejects.toThrow('broken');
   });
 
-  it('rejects with the reason of the abort, though the work never ends', async () => {
+  it('rejects with the reason of the abort, even if the work never ends', async () => {
     const caller = new AbortController();
     const waiting = untilAborted(new Promise(() => undefined), caller.signal);
     caller.abort(reason);
     await expect(waiting).rejects.toBe(reason);
   });
 
-  it('rejects at once where the signal had aborted before', async () => {
+  it('rejects at once if the signal had already aborted', async () => {
     await expect(untilAborted(new Promise(() => undefined), AbortSignal.abort(reason))).rejects.toBe(reason);
   });
 
-  it('calls back in the moment of the abort, and not after the work has ended', async () => {
+  it('calls back at the moment of the abort, and not after the work has ended', async () => {
     const seen: string[] = [];
     const early = new AbortController();
     const waiting = untilAborted(new Promise(() => undefined), early.signal, () => seen.push('early'));

@@ -122,11 +122,11 @@ describe('reachOf', () => {
     expect(reach(url, 'https://inner.example/mcp')).toBe('insecure_url');
   });
 
-  it('knows no URL with a zone', () => {
+  it('needs no rule for a zone, because no URL can have one', () => {
     expect(URL.canParse('https://[fe80::1%25eth0]/')).toBe(false);
   });
 
-  it('says with which command a host is confirmed, and puts no foreign text into it', () => {
+  it('names the command that confirms a host, and puts no foreign text into it', () => {
     const trust = { endpoint: 'https://server.example/mcp', isConfirmed: () => false };
     const command = (host: string): string => `keyturn override ${host} private-address on.`;
     for (const [url, host] of [
@@ -144,7 +144,7 @@ describe('reachOf', () => {
 });
 
 describe('hostOf', () => {
-  it('writes a host in one way', () => {
+  it('writes a host in one canonical form', () => {
     expect(hostOf('https://INNER.example.:8443/mcp')).toBe('inner.example');
     expect(hostOf('https://[FD00:0:0::1]/mcp')).toBe('fd00::1');
   });

@@ -35,7 +35,7 @@ describe('an append', () => {
     expect(end.size).toBe(14);
   });
 
-  it('that the check refuses is cut off at once, and does not count', async () => {
+  it('that the check refuses is cut off at once', async () => {
     const { file, handle } = await opened('one\n');
     const end = new AppendOnlyEnd(4);
     const refused = end.append(handle, Buffer.from('two\n'), () =>

@@ -30,7 +30,7 @@ function fileOf(text?: string): string {
 }
 
 describe('a file of the home', () => {
-  it('is read where it is the user’s alone, and absent only where it certainly is', async () => {
+  it('is read if only the user has access, and counts as absent only if it certainly is', async () => {
     expect((await readPrivate(fileOf('text')))?.toString()).toBe('text');
     expect(await readPrivate(fileOf())).toBeUndefined();
     await checkFileIfAny(fileOf());
@@ -66,7 +66,7 @@ describe('a file of the home', () => {
     }
   });
 
-  it('is refused as a folder or a pipe, without waiting for who writes there', async () => {
+  it('is refused as a folder or a pipe, without waiting for a writer of the pipe', async () => {
     const folder = fileOf();
     mkdirSync(folder, { mode: 0o700 });
     const pipe = fileOf();
@@ -89,7 +89,7 @@ describe('a file of the home', () => {
 });
 
 describe('a replacement', () => {
-  it('makes the file, or takes its place, for the user alone', async () => {
+  it('creates or replaces the file, and only the user has access', async () => {
     const file = fileOf();
     await replaceFile(file, 'one');
     await replaceFile(file, 'two');
@@ -98,7 +98,7 @@ describe('a replacement', () => {
     expect(readdirSync(path.dirname(file))).toHaveLength(1);
   });
 
-  it('takes the place of a symbolic link, and leaves what that names alone', async () => {
+  it('replaces a symbolic link, and leaves its target unchanged', async () => {
     const [file, other] = [fileOf(), fileOf('theirs')];
     symlinkSync(other, file);
     await replaceFile(file, 'ours');
@@ -106,7 +106,7 @@ describe('a replacement', () => {
     expect(readFileSync(other, 'utf8')).toBe('theirs');
   });
 
-  it('isn’t hindered by what a crash left of an earlier one', async () => {
+  it('works although a crash left the draft of an earlier one', async () => {
     const file = fileOf('old');
     writeFileSync(`${file}.new`, 'half', { mode: 0o600 });
     await replaceFile(file, 'new');
@@ -114,7 +114,7 @@ describe('a replacement', () => {
     expect(readdirSync(path.dirname(file))).toHaveLength(1);
   });
 
-  it('on a full disk leaves the old file whole, though the kernel took a part of the new one', () => {
+  it('on a full disk leaves the old file whole, even if a part of the new one was written', () => {
     const { replaced, stands } = onFullDisk(fileOf());
     expect(replaced).toEqual(['kept', expect.stringContaining("can't be written (EFBIG)")]);
     expect(stands).toBe('old');

@@ -4,23 +4,26 @@ import { RepeatedWork } from '../../src/base/repeated-work.ts';
 /** More steps of the microtask queue than one run takes. */
 const steps = Array.from({ length: 30 }, (_, step) => step);
 
-it.each(steps)('runs once more after a call that comes %i steps after the first one', async (step) => {
-  let newest = 'old';
-  let seen = '';
-  const work = new RepeatedWork(async () => {
-    const read = newest;
-    await Promise.resolve();
-    await Promise.resolve();
-    seen = read;
-  });
-  void work.run();
-  for (let n = 0; n < step; n += 1) await Promise.resolve();
-  newest = 'new';
-  await work.run();
-  expect(seen).toBe('new');
-});
+it.each(steps)(
+  'repeated work runs once more after a call that comes %i steps after the first one',
+  async (step) => {
+    let newest = 'old';
+    let seen = '';
+    const work = new RepeatedWork(async () => {
+      const read = newest;
+      await Promise.resolve();
+      await Promise.resolve();
+      seen = read;
+    });
+    void work.run();
+    for (let n = 0; n < step; n += 1) await Promise.resolve();
+    newest = 'new';
+    await work.run();
+    expect(seen).toBe('new');
+  },
+);
 
-it('makes one run of many calls that come during a run', async () => {
+it('repeated work runs once more after many calls that come during a run', async () => {
   let runs = 0;
   const work = new RepeatedWork(async () => {
     runs += 1;

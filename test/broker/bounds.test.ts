@@ -39,7 +39,7 @@ describe('the limit on tries', () => {
     expect(tries.isExhausted('a')).toBe(false);
   });
 
-  it('counts each key by itself, and the user clears what he acted on', () => {
+  it('counts each key by itself, and an act of the user clears only its own key', () => {
     const { tries } = limit();
     for (const key of ['x https://a ', 'y https://a ', 'x https://b ']) {
       for (const _ of [1, 2, 3]) tries.add(key);
@@ -54,7 +54,7 @@ describe('the limit on tries', () => {
 });
 
 describe('the limit on step-ups', () => {
-  it('counts operations by themselves, and nine in all for a program and a resource', () => {
+  it('counts each operation by itself, and allows nine in all for a program and a resource', () => {
     const stepUps = new StepUpLimit(() => 0);
     const at = (operation: string, endpoint = 'https://a', clientId = 'x') => ({
       clientId,
@@ -70,7 +70,7 @@ describe('the limit on step-ups', () => {
     expect([at('a'), at('new')].map((one) => stepUps.isExhausted(one))).toEqual([false, false]);
   });
 
-  it('remembers a bounded number of keys, and forgets the one that was used longest ago', () => {
+  it('remembers a bounded number of keys, and forgets the least recently used one', () => {
     const tries = new TryLimit(() => 0);
     for (const key of ['old', 'new']) for (const _ of [1, 2, 3]) tries.add(key);
     for (let n = 0; n < 999; n += 1) tries.add(`key ${n}`);
@@ -134,7 +134,7 @@ describe('a token in memory', () => {
     expect(new Set(margins).size).toBeGreaterThan(1);
   });
 
-  it('meets a minimum, or is just issued', () => {
+  it('is fresh if it meets the required minimum, or was just issued', () => {
     const lifetime = 60 * minute;
     expect(isFresh(living(lifetime), 20 * minute, 39 * minute)).toBe(true);
     expect(isFresh(living(lifetime), 20 * minute, 40 * minute)).toBe(false);
@@ -170,7 +170,7 @@ describe('a token in memory', () => {
     expect(cache.get('h', '0')).toBeDefined();
   });
 
-  it('that was refused is gone, and known again; with its grant it is forgotten', () => {
+  it('that was refused is removed and remembered as refused, until its grant is dropped', () => {
     const cache = new TokenCache();
     const token = cache.put('g', 'a', fields);
     const other = cache.put('g', 'b', { ...fields, accessToken: 'u' });

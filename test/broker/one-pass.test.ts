@@ -49,7 +49,7 @@ const deciding = [
 /** The door of the room, the words of the request, the name for the audit log, and whether a token was refused. */
 const beside = ['broker.ts', 'questions/token-request.ts', 'records/local-client.ts', 'rejections.ts'];
 
-it('a valid token crosses these files, and its permission and its grant are looked up once', async () => {
+it('a request for a valid token passes through these files, and looks up its permission and its grant once', async () => {
   const rig = await brokerRig(inWorld(places.world));
   await rig.allow();
   await rig.ask();

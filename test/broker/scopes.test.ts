@@ -91,7 +91,7 @@ describe('a program with a narrow permission', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('gets none where the grant has nothing that it may have', async () => {
+  it('gets none if the grant has no scope that it is allowed', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.login({ scope: ['notes:write'] });
     await rig.allow('editor', ['other']);
@@ -100,7 +100,7 @@ describe('a program with a narrow permission', () => {
     expect(refreshes()).toBe(before);
   });
 
-  it('gets none of a grant that can’t be narrowed for want of a refresh token', async () => {
+  it('gets none of a grant that can’t be narrowed because it has no refresh token', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
     const rig = await brokerRig(server);
@@ -109,7 +109,7 @@ describe('a program with a narrow permission', () => {
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'scope_insufficient' });
   });
 
-  it('whose only scope is named like our word for all gets no other', async () => {
+  it('whose only scope is named like our symbol for all scopes gets no other scope', async () => {
     const server = oddServer(site);
     const rig = await brokerRig(server);
     await rig.login({ scope: ['*', 'write'] });
@@ -117,7 +117,7 @@ describe('a program with a narrow permission', () => {
     expect((await rig.ask()).scope).toEqual(['*']);
   });
 
-  it('signs in for no more than it may have', async () => {
+  it('signs in for no more than it is allowed', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', ['notes:read']);
     await rig.ask();
@@ -139,7 +139,7 @@ describe('a refresh that comes back with fewer scopes', () => {
 });
 
 describe('a step-up', () => {
-  it('asks for what was asked for before together with what is needed now', async () => {
+  it('asks for the earlier scopes together with the scopes that are needed now', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', both);
     await rig.login({ scope: ['notes:read'] });
@@ -149,7 +149,7 @@ describe('a step-up', () => {
     expect(rig.parts.grants.all()).toHaveLength(1);
   });
 
-  it('keeps for other programs what they have', async () => {
+  it('leaves the tokens of other programs as they are', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.login({ scope: ['notes:read'] });
     await rig.allow('agent', ['notes:read']);
@@ -243,7 +243,7 @@ describe('a step-up', () => {
 });
 
 describe('a program that lies about its challenge', () => {
-  it('leads us to no foreign metadata', async () => {
+  it('does not make the broker use foreign metadata', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow();
     const foreign = 'https://127.0.0.1:1/.well-known/oauth-protected-resource';
@@ -254,7 +254,7 @@ describe('a program that lies about its challenge', () => {
     expect(origins.size).toBe(2);
   });
 
-  it('leads us to no foreign metadata where the server itself names none', async () => {
+  it('does not make the broker use foreign metadata if the server itself names none', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     site.lay('/a', { status: 401 });
     const rig = await brokerRig(server);
@@ -264,7 +264,7 @@ describe('a program that lies about its challenge', () => {
     expect(new Set(rig.fetched.map((url) => new URL(url).origin))).toEqual(new Set([site.origin]));
   });
 
-  it('gets no scope beyond its permission, nor is it asked for', async () => {
+  it('gets no scope beyond its permission, and none is requested', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', ['notes:read']);
     const bearer = { scope: ['notes:read', 'notes:write'] };

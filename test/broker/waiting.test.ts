@@ -23,7 +23,7 @@ describe('shared work', () => {
     return { start, starts, end };
   }
 
-  it('runs once for all who ask for it, and anew for the next', async () => {
+  it('runs once for all callers that wait, and again for the next one', async () => {
     const shared = new SharedWork<string>();
     const { start, starts, end } = work();
     const joined = [shared.join('k', start, never), shared.join('k', start, never)];
@@ -34,7 +34,7 @@ describe('shared work', () => {
     expect(starts).toHaveLength(2);
   });
 
-  it('fails for all who wait, and is forgotten', async () => {
+  it('fails for all callers that wait, and is forgotten', async () => {
     const shared = new SharedWork<string>();
     const { start, end } = work();
     const joined = [refusal(shared.join('k', start, never)), refusal(shared.join('k', start, never))];
@@ -75,7 +75,7 @@ describe('shared work', () => {
     expect(await shared.join('k', start, never)).toBe('late');
   });
 
-  it('that was cancelled is joined by nobody: the next caller gets a run of its own', async () => {
+  it('that was cancelled can’t be joined: the next caller gets a run of its own', async () => {
     const shared = new SharedWork<string>();
     const cleaning = Promise.withResolvers<string>();
     const gone = new AbortController();
@@ -87,7 +87,7 @@ describe('shared work', () => {
     expect(await second).toBe('second');
   });
 
-  it('that must finish is cancelled by nobody, and joined by whoever comes', async () => {
+  it('that must finish can’t be cancelled, and can be joined', async () => {
     const shared = new SharedWork<string>({ finishes: true });
     const { start, starts, end } = work();
     const gone = new AbortController();
@@ -100,7 +100,7 @@ describe('shared work', () => {
     expect(starts).toHaveLength(1);
   });
 
-  it('knows whether anybody still waits', async () => {
+  it('says whether any caller still waits', async () => {
     const shared = new SharedWork<boolean>();
     const look = Promise.withResolvers<void>();
     const seen: boolean[] = [];
@@ -125,7 +125,7 @@ describe('shared work', () => {
     await expect.poll(() => seen).toEqual([true, false]);
   });
 
-  it('is not started for somebody who has gone already', async () => {
+  it('is not started for a caller that has already gone away', async () => {
     const { start, starts } = work();
     await refusal(new SharedWork<string>().join('k', start, AbortSignal.abort(interrupted())));
     expect(starts).toEqual([]);
@@ -153,7 +153,7 @@ describe('the queue of pages', () => {
     expect(queue.isQueued('b')).toBe(false);
   });
 
-  it('opens the next page when a sign-in goes on without its own, and counts how that one ends', async () => {
+  it('opens the next page when a sign-in goes on without its page, and counts how that sign-in ends', async () => {
     const queue = new PageQueue(() => 0);
     const answer = Promise.withResolvers<void>();
     const one = refusal(
@@ -197,7 +197,7 @@ describe('the queue of pages', () => {
     expect(queue.needsUser('a')).toBe(false);
   });
 
-  it('lets somebody leave at once, and skips the place', async () => {
+  it('lets a waiting caller leave at once, and skips its place', async () => {
     const queue = new PageQueue(() => 0);
     const first = Promise.withResolvers<void>();
     const one = queue.run('a', never, () => first.promise);
@@ -214,7 +214,7 @@ describe('the queue of pages', () => {
 });
 
 describe('a request deadline', () => {
-  it('passes with DeadlineExceeded when the time is over', async () => {
+  it('rejects with DeadlineExceeded when the time is over', async () => {
     const clock = new HandClock();
     const { signal } = requestDeadline(clock, 1000, never);
     clock.advance(999);

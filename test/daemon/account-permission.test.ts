@@ -58,7 +58,7 @@ async function asked() {
 }
 
 describe('an account that a command adds to a permission', () => {
-  it('comes with the scopes and the end that the card showed', async () => {
+  it('is added with the scopes and the expiry that the card showed', async () => {
     const { set, yes, standing, alice, work, until } = await asked();
     yes();
     await set;

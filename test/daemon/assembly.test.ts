@@ -4,7 +4,7 @@ import { networkOf } from '../../src/daemon/assembly.ts';
 import { HandClock } from '../broker/hand-clock.ts';
 import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 
-it('the requests for all endpoints share the clocks of servers and the forms of secrets that they take', () => {
+it('the requests to all endpoints share what was learned of each server: its clock and its client authentication', () => {
   const net = { fetchFor: () => () => Promise.reject(new Error('nothing is sent here')) };
   const network = networkOf({
     clock: new HandClock(),

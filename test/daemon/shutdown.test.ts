@@ -44,9 +44,9 @@ async function endingThat(fails: readonly string[]) {
   return { shutdown, taken, lines, restore: () => vi.restoreAllMocks() };
 }
 
-describe('an end', () => {
+describe('a shutdown', () => {
   it.each([...steps.map((step) => [step, [step]] as const), ['every step', steps] as const])(
-    'goes on to the last step where this fails: %s',
+    'goes on to the last step if this fails: %s',
     async (_what, fails) => {
       const { shutdown, taken, lines, restore } = await endingThat(fails);
       try {

@@ -27,7 +27,7 @@ function after(before: Decisions, from: number, last: number): Decisions {
   return next;
 }
 
-test(`a change that was answered counts when its broker is killed, ${kills} times, and no file is refused`, async () => {
+test(`a confirmed change survives a kill of its broker, ${kills} times, and no file is refused`, async () => {
   const folder = temporaryFolder();
   let [decisions, from]: [Decisions, number] = [{}, 1];
   for (let round = 0; round < kills; round++) {

@@ -72,7 +72,7 @@ async function scene() {
 const without = (name: string) => (items: readonly Item[]) => items.filter((item) => item.name !== name);
 const namesOf = ({ items }: AuthorityStore<Item>): string[] => items.map(({ name }) => name);
 
-describe('what advances the epoch', () => {
+describe('the epoch of a file', () => {
   const changes: readonly [string, number, (items: readonly Item[]) => Item[]][] = [
     ['a record that is added', 0, (items) => [...items, { name: 'c' }]],
     ['another order', 0, (items) => items.toReversed()],
@@ -86,7 +86,7 @@ describe('what advances the epoch', () => {
     ['a denial that is added', 1, (items) => [...items, { name: 'c', isDenial: true }]],
   ];
 
-  it.each(changes)('is told by the change: %s', async (_what, epoch, edit) => {
+  it.each(changes)('advances only for a change that needs it: %s', async (_what, epoch, edit) => {
     const { vault, records, restart } = await scene();
     const before = vault.writes;
     await records.change(edit);
@@ -105,7 +105,7 @@ describe('what advances the epoch', () => {
     expect(namesOf(await restart())).toEqual([]);
   });
 
-  it('is kept for each file, whoever writes first', async () => {
+  it('is kept for each file, in whatever order they are written', async () => {
     const [folder, vault] = [temporaryFolder(), new VaultItem()];
     const authority = testAuthority(folder, { epochs: vault });
     const files = ['one', 'two', 'three'].map((name) => authority.records(name, schema, rules));
@@ -117,7 +117,7 @@ describe('what advances the epoch', () => {
 
 describe('a vault that fails', () => {
   it.each(['fails', 'keeps and fails'] as const)(
-    '(it %s) makes the change fail: nothing has changed, now or at the next start',
+    '(it %s) makes the change fail: nothing changes, now or at the next start',
     async (how) => {
       const { vault, records, restart } = await scene();
       vault.next = how;
@@ -133,7 +133,7 @@ describe('a vault that fails', () => {
     },
   );
 
-  it('at once with the disk lets the change stand, tells of the failure, and catches up with the next change', async () => {
+  it('at the same time as the disk lets the change stand, reports the failure, and catches up with the next change', async () => {
     const { vault, records, file, restart } = await scene();
     const [text] = [readFileSync(file, 'utf8')];
     vault.next = 'fails';
@@ -166,7 +166,7 @@ describe('a vault that fails', () => {
 });
 
 describe('a broker that ends', () => {
-  it('between file and vault leaves a change that counts from the next start on, in the vault too', async () => {
+  it('between the writes of file and vault leaves a change that counts from the next start, in the vault too', async () => {
     const { vault, records, restart } = await scene();
     vault.next = 'hangs';
     void records.change(without('a'));
@@ -177,7 +177,7 @@ describe('a broker that ends', () => {
     expect(vault.epoch()).toBe(1);
   });
 
-  it('before the file is replaced leaves what was', async () => {
+  it('before the file is replaced leaves the old records', async () => {
     const { records, file, restart, vault } = await scene();
     const text = readFileSync(file, 'utf8');
     await records.change(() => [{ name: 'c' }]);
@@ -190,7 +190,7 @@ describe('a broker that ends', () => {
     expect(namesOf(await restart())).toEqual(['a', 'b']);
   });
 
-  it('is told of by the vault where the start can’t advance it, and nothing counts until it can', async () => {
+  it('leaves an epoch that the next start may fail to advance: no record counts until it succeeds', async () => {
     const { folder, vault, records } = await scene();
     vault.next = 'hangs';
     void records.change(without('a'));
@@ -208,7 +208,7 @@ describe('a broker that ends', () => {
 });
 
 describe('a vault of an earlier time than the file', () => {
-  it('takes over the file’s epoch: the file is the newer word', async () => {
+  it('takes over the epoch of the file, which is newer', async () => {
     const { vault, records, restart } = await scene();
     await records.change(without('a'));
     const earlier = vault.text;
@@ -220,7 +220,7 @@ describe('a vault of an earlier time than the file', () => {
     expect(vault.epoch()).toBe(3);
   });
 
-  it('whose item has an unknown shape is refused by name, and not written over', async () => {
+  it('is refused if its item has an unknown shape, and the item is not overwritten', async () => {
     const { folder, vault } = await scene();
     vault.text = '{"version":2}';
     expect(await refusal(opened(folder, vault))).toMatchObject({

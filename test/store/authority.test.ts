@@ -77,7 +77,7 @@ describe('records of authority', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('come back to the next broker, in a file that is the owner’s alone', async () => {
+  it('are read by the next broker, from a file that only the owner may read', async () => {
     const { folder, file } = await savedFolder();
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const { authority, records } = await opened(folder);
@@ -87,14 +87,14 @@ describe('records of authority', () => {
     expect(readdirSync(folder)).toEqual(['items.json']);
   });
 
-  it('can be listed, and nothing more, before they were verified', async () => {
+  it('can only be listed before they are verified', async () => {
     const { folder } = await savedFolder();
     const { records } = await opened(folder);
     expect(records.shown).toEqual([{ name: 'a' }]);
     expect(() => records.items).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
   });
 
-  it('are verified once: then neither vault nor disk is asked again', async () => {
+  it('are verified once: afterwards neither vault nor disk is read again', async () => {
     const { folder, file } = await savedFolder();
     let asked = 0;
     const master = async () => {
@@ -149,7 +149,7 @@ describe('a file that this home did not write', () => {
     }
   });
 
-  it('does not hinder the others', async () => {
+  it('does not affect the other files', async () => {
     const { folder, file } = await savedFolder();
     write(file, '{"version":1,"items":[]}');
     const authority = testAuthority(folder);
@@ -164,7 +164,7 @@ describe('a file of an older format', () => {
   it.each([
     [1, { items: [{ name: 'old' }] }],
     [2, { items: [{ name: 'old' }], mac: 'x'.repeat(43) }],
-  ])('(%i) is refused with the command that begins a new home, and left as it is', async (format, rest) => {
+  ])('(%i) is refused with the command that starts a new home, and left as it is', async (format, rest) => {
     const folder = temporaryFolder();
     const text = JSON.stringify({ version: format, ...rest });
     write(fileIn(folder), text);
@@ -187,7 +187,7 @@ describe('a file of an older format', () => {
 describe('with the vault locked', () => {
   const locked = () => Promise.reject(new KeyturnError('locked', 'the vault is locked'));
 
-  it('nothing counts, and what was read can still be listed', async () => {
+  it('no record counts, and the records can still be listed', async () => {
     const { folder } = await savedFolder();
     const { authority, records } = await opened(folder, { master: locked });
     expect(await refusal(authority.verify())).toMatchObject({ reason: 'locked' });
@@ -196,7 +196,7 @@ describe('with the vault locked', () => {
     expect(records.trouble).toBeUndefined();
   });
 
-  it('a change is refused with the vault’s own words, in memory as on disk, until it opens', async () => {
+  it('a change is refused with the vault’s own error, in memory and on disk, until the vault opens', async () => {
     const { folder, file, text } = await savedFolder();
     let isLocked = false;
     const master = async () => (isLocked ? locked() : createSecretKey(Buffer.alloc(32, 7)));
@@ -215,7 +215,7 @@ describe('with the vault locked', () => {
 });
 
 describe('changes', () => {
-  it('that come at once all last, and the file ends in the newest', async () => {
+  it('that come at the same time are all kept, and the file ends with the newest', async () => {
     const folder = temporaryFolder();
     const { records } = await opened(folder);
     const names = Array.from({ length: 50 }, (_, n) => ({ name: `${n}` }));
@@ -226,7 +226,7 @@ describe('changes', () => {
     expect(readdirSync(folder)).toEqual(['items.json']);
   });
 
-  it('that can’t be written are taken back from memory, and all who made them are told', async () => {
+  it('that can’t be written are undone in memory, and each caller gets the error', async () => {
     const { folder, file, text } = await savedFolder();
     const { records } = await opened(folder);
     await records.verify();
@@ -247,7 +247,7 @@ describe('changes', () => {
     expect(records.items).toEqual([{ name: 'a' }, { name: 'd' }]);
   });
 
-  it('whose edit refuses change nothing', async () => {
+  it('change nothing if their edit throws', async () => {
     const { folder, text, file } = await savedFolder();
     const { records } = await opened(folder);
     const refused = records.change(() => {
@@ -316,7 +316,7 @@ describe('a file that can’t be read', () => {
     expect(() => records.items).toThrow(/belongs to user 65534/);
   });
 
-  it('is read anew once it is mended', async () => {
+  it('is read again once it is mended', async () => {
     const { folder, file, text } = await savedFolder();
     write(file, 'garbage');
     const { authority, records } = await opened(folder);

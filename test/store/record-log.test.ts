@@ -46,13 +46,13 @@ async function filled(): Promise<{ folder: string; file: string; text: string }>
 const lines = (file: string): string[] => readFileSync(file, 'utf8').trimEnd().split('\n');
 
 describe('a record log', () => {
-  it('that is absent is empty, and no file is made until something is put there', async () => {
+  it('that is absent is empty, and no file is made before the first put', async () => {
     const folder = temporaryFolder();
     expect((await opened(folder)).items).toEqual([]);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('gives back to the next broker what was put and not removed', async () => {
+  it('gives the next broker the records that were put and not removed', async () => {
     const { folder, file } = await filled();
     const log = await opened(folder);
     expect(log.items).toEqual([
@@ -82,7 +82,7 @@ describe('a record log', () => {
     expect(again.items.map(({ n }) => n)).toEqual([90, 91, 92, 93, 94, 95, 96, 97, 98, 99]);
   });
 
-  it('is written anew when most of its lines are dead, and says the same', async () => {
+  it('is rewritten when most of its lines are dead, and holds the same records', async () => {
     const { folder, file } = await filled();
     const log = await opened(folder);
     for (let n = 0; n < 600; n += 1) await log.put({ id: 'a', n });
@@ -94,7 +94,7 @@ describe('a record log', () => {
     expect(readdirSync(folder)).toEqual(['grants.jsonl']);
   });
 
-  it('goes on growing where it can’t be written anew, and says why', async () => {
+  it('goes on growing if it can’t be rewritten, and reports why', async () => {
     const { folder, file } = await filled();
     mkdirSync(`${file}.new`);
     const reports: string[] = [];
@@ -108,7 +108,7 @@ describe('a record log', () => {
 
 describe('a torn end', () => {
   it.each(['{"put":{"id":"c",', '{"put":{"id":"c","n":1}}', '\0\0\0\0'])(
-    '(%j) is kept aside, cut off and told; every whole line counts',
+    '(%j) is kept aside, cut off and reported; every whole line counts',
     async (tail) => {
       const { folder, file, text } = await filled();
       appendFileSync(file, tail);
@@ -191,7 +191,7 @@ describe('a log that can’t be read', () => {
 });
 
 describe('a change that can’t be written', () => {
-  it('is taken back, with all that was built upon it, and told', async () => {
+  it('is undone, with all later changes that rest on it, and reported', async () => {
     const { folder, file, text } = await filled();
     const log = await opened(folder);
     rmSync(file);
@@ -213,7 +213,7 @@ describe('a change that can’t be written', () => {
     expect((await opened(folder)).items).toHaveLength(3);
   });
 
-  it('because somebody else changed the file is refused, and their bytes stay', async () => {
+  it('because another program changed the file is refused, and the bytes of that program stay', async () => {
     const { folder, file, text } = await filled();
     const log = await opened(folder);
     for (const foreign of [`${text}{"remove":"a"}\n`, text.slice(0, -5)]) {
@@ -237,7 +237,7 @@ describe('a change that can’t be written', () => {
 });
 
 describe('grants of format 1', () => {
-  it('are refused with the command that begins a new home, and left as they are', async () => {
+  it('are refused with the command that starts a new home, and left as they are', async () => {
     const folder = temporaryFolder();
     const old = path.join(folder, 'grants.json');
     const text = '{"version":1,"items":[{"id":"a","n":1}]}';

@@ -46,7 +46,7 @@ describe('a guard that is shut', () => {
     expect(watch.state.state).toBe('new');
   });
 
-  test('waits for the calls that had passed before', async () => {
+  test('waits for the calls that it had admitted before it shut', async () => {
     const vault = memoryVault();
     const held = Promise.withResolvers<void>();
     const { guard } = guarded({
@@ -67,7 +67,7 @@ describe('a guard that is shut', () => {
     expect(await found).toBeUndefined();
   });
 
-  test('opens to what the vault held', async () => {
+  test('gives back what the vault held, once it opens', async () => {
     const { guard, watch } = guarded();
     await guard.write('a', 'kept');
     await guard.shut();
@@ -77,8 +77,8 @@ describe('a guard that is shut', () => {
   });
 });
 
-describe('while a person is asked', () => {
-  test('everybody else is refused at once, and afterwards things are as they were', async () => {
+describe('while a person is asked to unlock the vault', () => {
+  test('all other calls are refused at once, and are served again afterwards', async () => {
     const { guard, watch } = guarded();
     const putBack = guard.hold();
     await expect(guard.find('a')).rejects.toMatchObject({ reason: 'locked', trouble: 'waiting' });
@@ -87,14 +87,14 @@ describe('while a person is asked', () => {
     expect(await guard.find('a')).toBeUndefined();
   });
 
-  test('a vault that is open goes on serving', async () => {
+  test('an open vault goes on serving', async () => {
     const { guard } = guarded();
     await guard.write('a', 'kept');
     guard.hold();
     expect(await guard.read('a')).toBe('kept');
   });
 
-  test('a guard that was shut stays so if that fails', async () => {
+  test('a guard that was shut stays shut if the unlock fails', async () => {
     const { guard, watch } = guarded();
     await guard.shut();
     const putBack = guard.hold();
@@ -121,7 +121,7 @@ describe('the listener of a guard', () => {
     return { guard, answers, said };
   }
 
-  test('hears of the first answer, and of no further one', async () => {
+  test('is called at the first answer, and not at later ones', async () => {
     const { guard, said } = heard();
     expect(said).toEqual([]);
     await guard.find('a');
@@ -129,7 +129,7 @@ describe('the listener of a guard', () => {
     expect(said).toEqual(['answered']);
   });
 
-  test('hears once of a vault that stops answering, and when it answers again', async () => {
+  test('is called once when the vault stops answering, and once when it answers again', async () => {
     const { guard, answers, said } = heard();
     answers.trouble = new VaultError('crashed', 'gone');
     await expect(guard.find('a')).rejects.toThrow('gone');
@@ -144,7 +144,7 @@ describe('the listener of a guard', () => {
     expect(said).toEqual(['answered', 'failed', 'answered']);
   });
 
-  test('hears of a lock at the first call that it refuses', async () => {
+  test('is called at the first call that a locked vault refuses', async () => {
     const { guard, said } = heard();
     await guard.find('a');
     await guard.shut();
@@ -155,7 +155,7 @@ describe('the listener of a guard', () => {
     expect(said).toEqual(['answered', 'failed', 'answered']);
   });
 
-  test('hears nothing of an item that is damaged', async () => {
+  test('is not called for a damaged item', async () => {
     const { guard, answers, said } = heard();
     await guard.find('a');
     answers.trouble = new VaultError('damaged', 'torn', { item: 'a' });

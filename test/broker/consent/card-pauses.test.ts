@@ -13,7 +13,7 @@ afterAll(async () => world.close());
 
 const rig = (): Promise<Rig> => brokerRig(inWorld(world));
 
-describe('the cards of a program that were put off', () => {
+describe('the cards of a program after an answer "later"', () => {
   const late = { reason: 'rate_limited', retryAfter: 1 };
 
   /** Puts off the card of a request, or takes the request back. */
@@ -64,7 +64,7 @@ describe('the cards of a program that were put off', () => {
     expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject(late);
   });
 
-  it('wait all the same when the person answers another program, or gives it something', async () => {
+  it('still wait after the person answers or allows another program', async () => {
     const r = await rig();
     await comesToNothing(r, 'later');
     const other = r.ask({ clientId: 'agent', scope: ['notes:read'] });
@@ -82,7 +82,7 @@ describe('the cards of a program that were put off', () => {
     expect(await refusal(r.ask())).toMatchObject(late);
   });
 
-  it('come at once after a sign-in at the server that they were about, and at no other', async () => {
+  it('come at once after a sign-in at the same server, and not after one at another server', async () => {
     const r = await rig();
     const elsewhere = { resource: `${r.endpoint}/elsewhere` };
     await comesToNothing(r, 'later');
@@ -103,7 +103,7 @@ describe('the cards of a program that were put off', () => {
     expect(await refusal(r.ask())).toMatchObject({ reason: 'rate_limited' });
   });
 
-  it('hold up nobody who joins a question that is open', async () => {
+  it('delay no request that joins an open question', async () => {
     const r = await rig();
     const open = r.ask({ scope: ['notes:read'] });
     const { id } = await r.question('allow');

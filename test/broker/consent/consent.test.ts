@@ -38,7 +38,7 @@ describe('a program without permission', () => {
     expect((await asked).scope).toEqual(['notes:read']);
   });
 
-  it('is not allowed a scope by a yes that its question does not show', async () => {
+  it('does not get a scope by a yes to a question that does not show it', async () => {
     const { ask, question, parts, endpoint, clock } = await rig();
     const asked = ask({ scope: ['notes:read', 'notes:list'] });
     const { id } = await question('allow');
@@ -54,7 +54,7 @@ describe('a program without permission', () => {
     expect(parts.permissions.find('editor', endpoint, clock.now())).toMatchObject({ scope: ['notes:read'] });
   });
 
-  it('is told so at once when it wants no interaction', async () => {
+  it('is refused at once if it wants no interaction', async () => {
     const { ask, parts, fetched } = await rig();
     const error = await refusal(ask({ interaction: 'never' }));
     expect(error).toMatchObject({
@@ -91,7 +91,7 @@ describe('a program without permission', () => {
 });
 
 describe('an answer', () => {
-  it('"no" is remembered, and asked no more', async () => {
+  it('"no" is remembered, and the question is not asked again', async () => {
     const { ask, question, parts } = await rig();
     const first = ask();
     parts.interactions.answer((await question('allow')).id, 'no');
@@ -149,7 +149,7 @@ describe('an answer', () => {
     expect(parts.interactions.answer(id, 'later').id).toBe(id);
   });
 
-  it('is asked anew by a program that comes a moment after the last one went away', async () => {
+  it('is asked for again by a program that comes just after the last one went away', async () => {
     const { ask, question, parts, clock } = await rig();
     const program = new AbortController();
     const first = refusal(ask({ signal: program.signal }));
@@ -162,7 +162,7 @@ describe('an answer', () => {
     expect((await second).accessToken).toBeTypeOf('string');
   });
 
-  it('is taken as "later" after ten minutes', async () => {
+  it('is assumed to be "later" after ten minutes', async () => {
     const { ask, question, parts, clock } = await rig();
     const asked = refusal(ask({ timeout: hour }));
     await question('allow');
@@ -171,7 +171,7 @@ describe('an answer', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('for the command line is a lease of one hour', async () => {
+  it('to a question of the command line gives a lease of one hour', async () => {
     const r = await rig();
     const asked = r.ask({ clientId: 'cli' });
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
@@ -185,7 +185,7 @@ describe('an answer', () => {
 });
 
 describe('a permission', () => {
-  it('whose card named no scopes is fixed to what the first token carries, and to its resource', async () => {
+  it('whose card named no scopes is fixed to the scopes and the resource of the first token', async () => {
     const r = await rig();
     const first = r.ask();
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
@@ -293,7 +293,7 @@ describe('a permission', () => {
   });
 });
 
-describe('what the user decides while a sign-in is under way wins', () => {
+describe('a decision of the user during a sign-in takes precedence', () => {
   async function duringSignIn(act: (r: Rig) => Promise<unknown>): Promise<{ r: Rig; error: unknown }> {
     const r = await rig();
     await r.allow();
@@ -343,7 +343,7 @@ describe('what the user decides while a sign-in is under way wins', () => {
   });
 });
 
-describe('what the user decides while a token is on its way wins, too', () => {
+describe('a decision of the user during a token request takes precedence', () => {
   async function withToken(): Promise<Rig> {
     const r = await rig();
     await r.login();

@@ -60,7 +60,7 @@ function chosen(
 const revoked = { state: { kind: 'revoked', receipt: 'confirmed' } } as const;
 
 describe('a permission that names grants', () => {
-  it('is served by the first of them, however new the others are', async () => {
+  it('is served by the first of them, even if the others are newer', async () => {
     const grants = await grantsOf({ alice: {}, bob: {}, carol: {} });
     const both = { ...allowed, grants: [idOf(grants, 'alice'), idOf(grants, 'bob')] };
     expect(chosen(grants, {}, both)).toBe('use alice');
@@ -76,7 +76,7 @@ describe('a permission that names grants', () => {
     expect(chosen(grants, { account: 'bob' }, kept, leased)).toBe('use bob');
   });
 
-  it('asks for another one where its own was revoked', async () => {
+  it('asks for another grant if its own was revoked', async () => {
     const grants = await grantsOf({ alice: revoked, bob: {} });
     expect(chosen(grants, {}, { ...allowed, grants: [idOf(grants, 'alice')] })).toBe('ask bob');
   });
@@ -92,13 +92,13 @@ describe('a permission that names none yet', () => {
     expect(chosen(grants, {}, { ...allowed, resource: endpoint })).toBe('use alice');
   });
 
-  it('asks where there are several, even by their account', async () => {
+  it('asks if there are several, even if the request names an account', async () => {
     const grants = await grantsOf({ alice: {}, bob: { state: { kind: 'loginRequired', why: '' } } });
     expect(chosen(grants, {}, allowed)).toBe('ask alice');
     expect(chosen(grants, { account: 'bob' }, allowed)).toBe('ask bob');
   });
 
-  it('takes no line of the index for a grant, and is not kept from its own by one', async () => {
+  it('never uses a line of the index whose grant the vault lost, and still finds another grant', async () => {
     const grants = await grantsOf({ alice: {}, bob: {} });
     const choice = chooseGrant(vouched(grants, ['bob']), editor, [allowed]);
     expect(choice).toMatchObject({ kind: 'use', grant: { account: 'alice' } });
@@ -106,12 +106,12 @@ describe('a permission that names none yet', () => {
     expect(named).toMatchObject({ kind: 'lost', grant: { account: 'bob' } });
   });
 
-  it('takes no grant that the person refused it', async () => {
+  it('does not use a grant that the person refused it', async () => {
     const grants = await grantsOf({ alice: {} });
     expect(chosen(grants, {}, { ...allowed, refusedGrants: [idOf(grants, 'alice')] })).toBe('ask alice');
   });
 
-  it('leads to a sign-in where there is none', async () => {
+  it('leads to a sign-in if there is none', async () => {
     const grants = await grantsOf({ old: revoked });
     expect(chooseGrant(vouched(grants), editor, [allowed])).toMatchObject({
       kind: 'signIn',
@@ -120,7 +120,7 @@ describe('a permission that names none yet', () => {
   });
 });
 
-describe('a grant that is one program’s alone', () => {
+describe('a grant that belongs to one program', () => {
   it('serves that program and no other', async () => {
     const purpose = { kind: 'narrow', clientId: 'editor' } as const;
     const grants = await grantsOf({ alice: { purpose } });
@@ -137,7 +137,7 @@ describe('a grant that is one program’s alone', () => {
     );
   });
 
-  it('stands beside the shared one of the same account, which a sign-in renews', async () => {
+  it('exists beside the shared grant of the same account, which a sign-in renews', async () => {
     const purpose = { kind: 'narrow', clientId: 'editor' } as const;
     const grants = await grantsOf({ alice: { purpose } });
     expect(grants.for(endpoint, 'https://issuer.example', 'alice')).toEqual([]);

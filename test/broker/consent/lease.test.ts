@@ -37,7 +37,7 @@ function processNamed(run: string): ClientProcess & { standing: ProcessState } {
 const never = { interaction: 'never' } as const;
 
 describe('a yes for this run', () => {
-  it('counts for the run that asked, is written nowhere, and ends with it, whatever is cached', async () => {
+  it('applies to the run that asked, is written nowhere, and ends with that run, even if a token is cached', async () => {
     const { broker, ask, question, parts, texts, endpoint } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -55,7 +55,7 @@ describe('a yes for this run', () => {
     expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
-  it('ends with its time too, and is withheld from a process that runs another program by now', async () => {
+  it('also ends with its time, and is refused to a process that runs another program by now', async () => {
     const { ask, question, parts, clock } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -70,7 +70,7 @@ describe('a yes for this run', () => {
     expect(await refusal(ask({ ...never, asker }))).toMatchObject({ reason: 'consent_required' });
   });
 
-  it('is ended by the owner, and by the owner’s next word about the program', async () => {
+  it('is ended by the owner, and by the owner’s next decision about the program', async () => {
     for (const end of ['end', 'deny'] as const) {
       const r = await rig();
       const asker = processNamed('run 1');
@@ -137,7 +137,7 @@ describe('a yes for once', () => {
   const once = { once: true } as const;
   const refused = { reason: 'consent_required' };
 
-  it('is one token for the run that asked, and the next request is a new question', async () => {
+  it('gives the run that asked one token, and the next request raises a new question', async () => {
     const { ask, question, parts, texts } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -152,7 +152,7 @@ describe('a yes for once', () => {
     expect(texts().join('\n')).toContain('"allow once"');
   });
 
-  it('is for nobody else while its token is on the way, and ends with the run that never got it', async () => {
+  it('serves no other request while its token is fetched, and ends with a run that never got it', async () => {
     const { broker, ask, question, parts, person, endpoint } = await rig();
     person.isThere = false;
     const asker = processNamed('run 1');
@@ -168,7 +168,7 @@ describe('a yes for once', () => {
     expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
-  it('gives one of the requests that wait together its token, and the others ask again', async () => {
+  it('gives a token to one of the requests that wait together, and the others ask again', async () => {
     const { ask, login, question, parts } = await rig();
     await login();
     const asker = processNamed('run 1');
@@ -185,7 +185,7 @@ describe('a yes for once', () => {
     expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: refused });
   });
 
-  it('goes with the command line, and leaves beside it what was allowed for longer', async () => {
+  it('works for the command line, and keeps a longer permission beside it', async () => {
     const { ask, allow, question, parts } = await rig();
     const asker = processNamed('run 1');
     const cli = ask({ clientId: 'cli', asker });
@@ -200,7 +200,7 @@ describe('a yes for once', () => {
     expect((await ask({ ...never, asker })).scope).toEqual(['notes:read']);
   });
 
-  it('does not take the place of what the run was allowed, and is not used up by it', async () => {
+  it('does not replace the permission of the run, which does not use it up', async () => {
     const { ask, login, question, parts } = await rig();
     await login({ scope: ['notes:read', 'notes:write'] });
     const asker = processNamed('run 1');
@@ -214,7 +214,7 @@ describe('a yes for once', () => {
     expect(await refusal(ask({ ...never, asker, scope: ['notes:write'] }))).toMatchObject(refused);
   });
 
-  it('comes after what lasts, wherever both cover a request', () => {
+  it('is used only for a request that no lasting permission covers', () => {
     const leases = new Leases();
     const asker = processNamed('run 1');
     const permission = { clientId: 'editor', endpoint: 'e', decision: 'allow', createdAt: 0 } as const;
@@ -244,7 +244,7 @@ describe('a yes for once', () => {
 });
 
 describe('a yes for a time', () => {
-  it('is a permission with an end, where there was none', async () => {
+  it('is a permission with an end, if there was none', async () => {
     const { ask, question, parts, endpoint, clock } = await rig();
     const asked = ask();
     parts.interactions.answer((await question('allow')).id, 'yes', { time: minute, scope: ['notes:read'] });
@@ -255,7 +255,7 @@ describe('a yes for a time', () => {
     });
   });
 
-  it('stands beside a permission that has none, and leaves it', async () => {
+  it('is kept beside a permission without an end, which stays as it is', async () => {
     const { ask, allow, question, parts, clock } = await rig();
     await allow('editor', ['notes:read']);
     const asked = ask({ scope: ['notes:write'] });
@@ -269,8 +269,8 @@ describe('a yes for a time', () => {
   });
 });
 
-describe('an asker that has changed', () => {
-  it('voids the question: yes is refused, nothing is granted, and the program is told', async () => {
+describe('a process that runs another program since it asked', () => {
+  it('voids the question: yes is refused, nothing is granted, and the request is refused', async () => {
     const { ask, question, parts, endpoint, clock, texts } = await rig();
     const asker = processNamed('run 1');
     const asked = refusal(ask({ asker }));
@@ -289,7 +289,7 @@ describe('an asker that has changed', () => {
 });
 
 describe('a broker that ends', () => {
-  it('tells whoever waits for the person, and begins nothing new', async () => {
+  it('refuses the requests that wait for the person, and begins nothing new', async () => {
     const { broker, ask, question, parts } = await rig();
     const asked = refusal(ask());
     await question('allow');
@@ -299,7 +299,7 @@ describe('a broker that ends', () => {
     expect(await refusal(ask({ clientId: 'agent' }))).toMatchObject({ reason: 'broker_stopping' });
   });
 
-  it('closes the page of a sign-in, and tells the one that waited for its turn', async () => {
+  it('closes the page of a sign-in, and refuses the request that waited for its turn', async () => {
     const { broker, ask, allow, person, question, pages, endpoint } = await rig();
     person.isThere = false;
     await allow();

@@ -34,7 +34,7 @@ const verdict = (
 ) =>
   compared(grant.id, { ...grant, ...line }, { binding: { ...bindingOf(grant), ...binding }, refreshToken });
 
-describe('a line that says what the vault says', () => {
+describe('a line of the index that agrees with the vault', () => {
   it.each([
     ['as it was written', {}],
     ['in another order of scopes', { scope: ['write', 'read'], requestedScope: ['write', 'read'] }],
@@ -46,7 +46,7 @@ describe('a line that says what the vault says', () => {
   });
 });
 
-describe('a line that says something else', () => {
+describe('a line of the index that differs from the vault', () => {
   it.each([
     ['endpoints', { endpoints: ['https://a.example/mcp', 'https://b.example/mcp'] }],
     ['resource', { resource: 'https://b.example/mcp' }],
@@ -60,7 +60,7 @@ describe('a line that says something else', () => {
     ['requestedScope', { requestedScope: ['admin'] }],
     ['createdAt', { createdAt: 9999 }],
     ['hasRefreshToken', { hasRefreshToken: false }],
-  ] as const)('in its %s gets the vault’s: %j', (field, line) => {
+  ] as const)('in its %s is corrected from the vault: %j', (field, line) => {
     const { differing, record, generation } = verdict({ ...line, generation: 70 } as Partial<Grant>);
     expect(differing).toEqual([field]);
     expect(record[field]).toEqual(grant[field]);
@@ -110,13 +110,13 @@ describe('whether a grant has ended', () => {
     expect(verdict(line, binding).record.state).toEqual(state);
   });
 
-  it('takes no refresh token for lost while its server is still told', () => {
+  it('does not count a refresh token as lost while its revocation is pending', () => {
     expect(verdict({ state: ended }, { revokedAt: 3000 }, undefined).differing).toEqual([]);
   });
 });
 
-describe('a grant without a line', () => {
-  it('gets one from the vault', () => {
+describe('a grant without a line in the index', () => {
+  it('gets its line from the vault', () => {
     const { record, generation, differing } = compared(grant.id, undefined, {
       binding: bindingOf(grant),
       refreshToken: 'r',
@@ -128,7 +128,7 @@ describe('a grant without a line', () => {
 });
 
 describe('a digest', () => {
-  it('is another one for whatever a binding holds, and for an end', () => {
+  it('changes with each field of a binding, and with its end', () => {
     const variants: Partial<Grant>[] = [
       {},
       { endpoints: ['https://b.example/mcp'] },
@@ -150,11 +150,11 @@ describe('a digest', () => {
     );
   });
 
-  it('stays what an older version made of a grant without newer fields', () => {
+  it('is the same as in an older version, for a grant without newer fields', () => {
     expect(digestOf(grant)).toBe('L6LYa81uc2NtJGS72k-LwG');
   });
 
-  it('says nothing of what changes by itself', () => {
+  it('does not depend on fields that change by themselves', () => {
     expect(digestOf({ ...grant, generation: 9, lastRefreshedAt: 7, state: lost })).toBe(digestOf(grant));
   });
 });

@@ -132,7 +132,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     await expectRightReply(receiver, awaited);
   });
 
-  it('with a code of another session: its state is not this one’s, and the other waits on', async () => {
+  it('after a code of another session arrives: its state differs, and the other sign-in waits on', async () => {
     const loopback = new Loopback();
     const one = await opened(loopback);
     const other = await opened(loopback, one.redirectUri);

@@ -32,7 +32,7 @@ describe('the listener', () => {
     expect(await answer).toMatchObject({ status: 200, page: expect.stringContaining('Signed in') });
   });
 
-  it('says so when the sign-in failed after the reply', async () => {
+  it('shows an error page when the sign-in failed after the reply', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const answer = send(withQuery(receiver, 'error=access_denied&state=right'));
@@ -75,7 +75,7 @@ describe('the listener', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('ignores a second reply, while the first is worked on and after', async () => {
+  it('ignores a second reply, both while the first is processed and afterwards', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const url = withQuery(receiver, 'code=c&state=right');
@@ -100,7 +100,7 @@ describe('the listener', () => {
     expect(page).not.toContain('<script');
   });
 
-  it('repeats nothing of a hostile query', async () => {
+  it('does not repeat a hostile query in its pages', async () => {
     const receiver = await opened();
     const query = 'state=<script>alert(1)</script>&error_description=<b>pwned</b>';
     const { page } = await send(withQuery(receiver, encodeURI(query)));
@@ -119,7 +119,7 @@ describe('the listener', () => {
   });
 });
 
-describe('an address that leads the browser on', () => {
+describe('an address that redirects the browser to the sign-in page', () => {
   const page = 'https://issuer.example/authorize?state=right&code_challenge=c';
 
   async function leading(loopback = new Loopback()) {
@@ -128,7 +128,7 @@ describe('an address that leads the browser on', () => {
     return { receiver, over, address: receiver.leadTo(page, over.signal) };
   }
 
-  it('is unguessable, says nothing of where it leads, and is not stored or repeated', async () => {
+  it('is unguessable, does not show its target, and is not stored or repeated', async () => {
     const { receiver, address } = await leading();
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
     expect(new URL(address).port).toBe(new URL(receiver.redirectUri).port);
@@ -141,7 +141,7 @@ describe('an address that leads the browser on', () => {
     });
   });
 
-  it('leads on again after a reload and a prefetch, until the sign-in stops waiting', async () => {
+  it('redirects again after a reload and a prefetch, until the sign-in stops waiting', async () => {
     const { over, address } = await leading();
     for (const headers of [{}, { 'sec-purpose': 'prefetch;prerender' }, {}] as Record<string, string>[]) {
       expect((await send(address, { headers })).status).toBe(303);
@@ -150,7 +150,7 @@ describe('an address that leads the browser on', () => {
     expect((await send(address)).status).toBe(400);
   });
 
-  it('leads on once where the system does not tell whose browser asks; a prefetch uses it up no more than a stranger', async () => {
+  it('redirects once if the system does not say which user asks; a prefetch or a stranger does not use it up', async () => {
     const { address } = await leading(new Loopback({ ownerOf: () => 'untold' }));
     expect((await send(address, { headers: { 'sec-purpose': 'prefetch' } })).status).toBe(400);
     expect((await send(address, { headers: { host: 'evil.example' } })).status).toBe(400);
@@ -165,7 +165,7 @@ describe('an address that leads the browser on', () => {
     ['a Host that is localhost', { headers: { host: 'localhost' } }],
     ['a longer path', {}, '/more'],
     ['a query', {}, '?x=1'],
-  ])('leads nobody on who comes with %s', async (_what, sent, more = '') => {
+  ])('does not redirect a request with %s', async (_what, sent, more = '') => {
     const { address } = await leading();
     const { status, headers } = await send(`${address}${more}`, sent);
     expect([status, headers.location]).toEqual([400, undefined]);
@@ -173,7 +173,7 @@ describe('an address that leads the browser on', () => {
   });
 });
 
-describe('a reply that is no page in a tab of its own', () => {
+describe('a reply that is not a top-level page', () => {
   it.each<[string, Record<string, string>]>([
     ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
     ['a script’s request', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
@@ -181,7 +181,7 @@ describe('a reply that is no page in a tab of its own', () => {
     ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
     ['a plug-in', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'embed' }],
     ['a page that is loaded ahead', { 'sec-fetch-mode': 'navigate', 'sec-purpose': 'prefetch;prerender' }],
-  ])('is refused: %s; the page itself is taken after it', async (_what, headers) => {
+  ])('is refused: %s; the real page is accepted after it', async (_what, headers) => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const url = withQuery(receiver, 'code=c&state=right');
@@ -244,7 +244,7 @@ describe('two sign-ins with one redirect URI', () => {
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  it('keep the listener until the second is done', async () => {
+  it('keep the listener open until the second is done', async () => {
     const loopback = new Loopback();
     const one = await opened(loopback);
     const two = await opened(loopback, one.redirectUri);
@@ -307,7 +307,7 @@ describe('closing', () => {
     await ended;
   });
 
-  it('does not wait without end for an answer that nobody gives any more', async () => {
+  it('does not wait forever for an answer that never comes', async () => {
     const receiver = await new Loopback().open();
     const awaited = receiver.receive('right', never);
     const answer = refusal(send(withQuery(receiver, 'code=c&state=right')));
@@ -319,7 +319,7 @@ describe('closing', () => {
     expect(await answer).toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('lets an answer leave that is under way', async () => {
+  it('lets an answer finish that is being sent', async () => {
     const receiver = await new Loopback().open();
     const awaited = receiver.receive('right', never);
     const answer = send(withQuery(receiver, 'code=c&state=right'));

@@ -20,7 +20,7 @@ function counting(): { interactions: Interactions; changes: () => number } {
 }
 
 describe('a question', () => {
-  it('is listed with its time while it is open, and subscribers hear of its beginning and end', async () => {
+  it('is listed with its time while it is open, and subscribers get an event when it opens and closes', async () => {
     const { interactions, changes } = counting();
     const asked = interactions.ask(question, never);
     const [open] = interactions.list();
@@ -33,7 +33,7 @@ describe('a question', () => {
     expect(changes()).toBe(2);
   });
 
-  it('takes the first of two answers', async () => {
+  it('accepts the first of two answers, and no other', async () => {
     const { interactions } = counting();
     const asked = interactions.ask(question, never);
     const id = interactions.list()[0]?.id ?? '';
@@ -43,7 +43,7 @@ describe('a question', () => {
     expect(() => interactions.answer(id, 'yes')).toThrow(expect.objectContaining({ reason: 'not_found' }));
   });
 
-  it('is closed when it is withdrawn, and an answer after that counts for nothing', async () => {
+  it('is closed when it is withdrawn, and later answers have no effect', async () => {
     const { interactions } = counting();
     const gone = new AbortController();
     const asked = refusal(interactions.ask(question, gone.signal));
@@ -53,13 +53,13 @@ describe('a question', () => {
     expect(() => interactions.answer(id, 'yes')).toThrow(expect.objectContaining({ reason: 'not_found' }));
   });
 
-  it('is not opened for somebody who has gone already', async () => {
+  it('is not opened for a program that has already gone away', async () => {
     const { interactions, changes } = counting();
     await refusal(interactions.ask(question, AbortSignal.abort()));
     expect(changes()).toBe(0);
   });
 
-  it('that nobody knows is named in quotation marks', () => {
+  it('that does not exist is named in quotation marks', () => {
     const { interactions } = counting();
     expect(() => interactions.answer('a\nb', 'yes')).toThrow('"a\\nb"');
   });
@@ -73,7 +73,7 @@ describe('many questions', () => {
   ): Promise<unknown>[] =>
     Array.from({ length: count }, (_, n) => interactions.ask(of(n), never).catch((error: unknown) => error));
 
-  it('of one program are bounded, and don’t crowd out another’s', async () => {
+  it('of one program are bounded, and leave room for those of another', async () => {
     const { interactions } = counting();
     void openMany(interactions, 8, (n) => ({ ...question, endpoint: `https://${n}.example` }));
     expect(await refusal(interactions.ask(question, never))).toMatchObject({ reason: 'rate_limited' });
@@ -110,7 +110,7 @@ describe('many questions', () => {
     ...(starter === undefined ? {} : { starter }),
   });
 
-  it('of sign-ins that commands started are bounded, of one connection and in all, and hold up no other sign-in', async () => {
+  it('about sign-ins of commands are bounded, for one connection and in all, and delay no other sign-in', async () => {
     const { interactions } = counting();
     const late = { reason: 'rate_limited' };
     for (const connection of [1, 2, 3, 4]) {

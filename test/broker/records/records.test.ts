@@ -40,7 +40,7 @@ describe('grants', () => {
     return new Grants(log, () => changed(readFileSync(log.path, 'utf8')));
   };
 
-  it('tell of every change once it is on the disk, and of none that was refused', async () => {
+  it('report every change once it is on the disk, and no change that was refused', async () => {
     const heard: (string | undefined)[] = [];
     const grants = await open((text) => heard.push(text.trim().split('\n').at(-1)));
     const read = await grants.add(fields);
@@ -93,7 +93,7 @@ describe('permissions', () => {
   };
   const open = async (): Promise<Permissions> => new Permissions(await file(permissionSchema));
 
-  it('hold until their lease runs out, and then as if they had never been', async () => {
+  it('apply until their lease runs out, and are then absent', async () => {
     const permissions = await open();
     await permissions.set({ ...permission, until: 100 });
     expect(permissions.find('editor', permission.endpoint, 99)).toBeDefined();
@@ -113,7 +113,7 @@ describe('permissions', () => {
     ]);
   });
 
-  it('are not changed by who read an older decision: what the user decided since stands', async () => {
+  it('are not changed on the basis of an older decision: the user’s newer one is kept', async () => {
     const permissions = await open();
     await permissions.set(permission);
     const read = permissions.find('editor', permission.endpoint, 0);
@@ -167,7 +167,7 @@ describe('local clients', () => {
     expect(clients.resolve('editor')).toBe(two.id);
   });
 
-  it('can’t hide another behind its id, nor pass for the command line', async () => {
+  it('can’t take the place of another by its id as a name, nor of the command line by its name', async () => {
     const clients = await open();
     const victim = await clients.add('editor', 0);
     await clients.add(victim.id, 0);
@@ -223,7 +223,7 @@ describe('registrations', () => {
     expect(registrations.for('https://third.example', 0)).toBeUndefined();
   });
 
-  it('are of no use once their secret has run out or the server rejected them', async () => {
+  it('are not used once their secret has run out or the server rejected them', async () => {
     const { registrations } = await open();
     const record = await registrations.add(registrationAt(issuer, { secretExpiresAt: 100 }), 's');
     expect(registrations.for(issuer, 99)).toEqual(record);
@@ -233,7 +233,7 @@ describe('registrations', () => {
     expect(registrations.byId(record.id)).toMatchObject({ isRejected: true });
   });
 
-  it('on trial take no place until a sign-in with them has succeeded', async () => {
+  it('on trial replace no other until a sign-in with them has succeeded', async () => {
     const { registrations } = await open();
     const old = await registrations.add(registrationAt(issuer), undefined);
     const trial = await registrations.add(registrationAt(issuer), undefined, { isOnTrial: true });
@@ -245,14 +245,14 @@ describe('registrations', () => {
     expect(registrations.byId(old.id)).toMatchObject({ isRejected: true });
   });
 
-  it('that the user entered are the user’s to replace', async () => {
+  it('that the user entered are replaced only by the user', async () => {
     const { registrations } = await open();
     const entered = await registrations.add(registrationAt(issuer, { source: 'preregistered' }), undefined);
     await registrations.reject(entered);
     expect(registrations.for(issuer, 0)).toEqual(entered);
   });
 
-  it('keep their secret in the vault, and take it along when they are removed', async () => {
+  it('keep their secret in the vault, and delete it when they are removed', async () => {
     const { registrations, vault } = await open();
     const record = await registrations.add(registrationAt(issuer), 'hush');
     expect(JSON.stringify(registrations.all())).not.toContain('hush');

@@ -25,8 +25,8 @@ async function siblings({ sharesGrants = true } = {}): Promise<{ rig: Rig; world
 
 const askAtHome = (rig: Rig) => rig.ask({ account: 'home' });
 
-describe('a grant that the server ended along with a revoked one', () => {
-  it('says so, names which and when, and opens no page', async () => {
+describe('a grant that the server ended together with a revoked one', () => {
+  it('says which grant was revoked and when, and opens no page', async () => {
     const { rig, other } = await siblings();
     rig.clock.advance(hour);
     const refused = await refusal(askAtHome(rig));
@@ -41,7 +41,7 @@ describe('a grant that the server ended along with a revoked one', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('opens none after a restart either', async () => {
+  it('opens no page after a restart either', async () => {
     const { rig, world } = await siblings();
     rig.clock.advance(hour);
     await refusal(askAtHome(rig));
@@ -50,7 +50,7 @@ describe('a grant that the server ended along with a revoked one', () => {
     expect(again.pages).toEqual([]);
   });
 
-  it('opens none although the revoked one was signed in to again', async () => {
+  it('opens no page, even after a new sign-in for the revoked one', async () => {
     const { rig } = await siblings();
     // From here on the program works as this account.
     await askAtHome(rig);
@@ -89,7 +89,7 @@ describe('a grant at a server that keeps authorizations apart', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('that ends later, for reasons of its own, opens its page', async () => {
+  it('that ends later, for another reason, opens its page', async () => {
     const { rig, world } = await siblings({ sharesGrants: false });
     rig.clock.advance(hour);
     await askAtHome(rig);

@@ -34,7 +34,7 @@ describe('a refused token', () => {
     expect((await rig.ask()).accessToken).not.toBe(accessToken);
   });
 
-  it('counts for nothing from a program that never received it', async () => {
+  it('is ignored from a program that never received it', async () => {
     const rig = await allowed();
     await rig.allow('agent');
     const first = await rig.ask();
@@ -43,7 +43,7 @@ describe('a refused token', () => {
     expect((await rig.ask()).accessToken).toBe(first.accessToken);
   });
 
-  it('counts once: whoever reports an old one simply gets the newer', async () => {
+  it('counts once: a program that reports an old token gets the newer one', async () => {
     const rig = await allowed();
     await rig.allow('agent');
     const [one, same] = [await rig.ask(), await rig.ask({ clientId: 'agent' })];
@@ -53,7 +53,7 @@ describe('a refused token', () => {
     expect((await rig.ask({ clientId: 'agent' })).accessToken).toBe(newer.accessToken);
   });
 
-  it('that nobody knows changes nothing', async () => {
+  it('that is unknown changes nothing', async () => {
     const rig = await allowed();
     expect(reject(rig, { tokenId: 'ffff' })).toBe(false);
   });
@@ -85,7 +85,7 @@ async function threeRefused(rig: Rig, operation?: string): Promise<void> {
 const refreshes = (): number => places.world.counts().authorizationServer.refreshes;
 
 describe('a program that keeps its token until the server refuses it', () => {
-  it('is served however often its tokens end', async () => {
+  it('is served, no matter how often its tokens expire', async () => {
     const rig = await allowed();
     for (let n = 0; n < 20; n += 1) {
       const { tokenId, expiresAt } = await rig.ask();
@@ -143,7 +143,7 @@ describe('a server that refuses every token', () => {
     expect(reject(rig, { tokenId })).toBe(true);
   });
 
-  it('is named in the explanation with the program and the end of the pause', async () => {
+  it('is explained with the name of the program and the end of the pause', async () => {
     const rig = await allowed();
     await threeRefused(rig, 'POST /mcp');
     expect(rig.broker.refusalsOf(rig.grant())).toEqual([

@@ -31,7 +31,7 @@ function world() {
 }
 
 describe('a server that could not serve', () => {
-  it('is asked again once its rest is over, and a success ends all rests of it', async () => {
+  it('is asked again once its pause is over, and a success ends all its pauses', async () => {
     const { rests, fail, later, tries } = world();
     await fail('a', { error: down(30) });
     expect(await fail('a')).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 30 });
@@ -42,14 +42,14 @@ describe('a server that could not serve', () => {
     expect(await rests.ask(asking, async () => 'again')).toBe('again');
   });
 
-  it('keeps no other server waiting', async () => {
+  it('delays no request to another server', async () => {
     const { fail, tries } = world();
     await fail('a', { error: down(30) });
     await fail('b');
     expect(tries()).toBe(2);
   });
 
-  it('rests for no refusal that speaks of something else', async () => {
+  it('gets no pause after a refusal that has another cause', async () => {
     const { fail, tries } = world();
     const others = [
       new KeyturnError('metadata_invalid', 'No.'),
@@ -71,7 +71,7 @@ describe('a server that could not serve', () => {
     expect(tries()).toBe(3);
   });
 
-  it('rests for the whole as long as for the step within it, which is told once', async () => {
+  it('pauses the whole operation as long as the step within it, and the error says so once', async () => {
     const { rests, fail, later, tries } = world();
     const whole = (what: string): Promise<unknown> =>
       refusal(
@@ -92,7 +92,7 @@ describe('a server that could not serve', () => {
     expect(await rests.ask(asking, async () => 'served')).toBe('served');
   });
 
-  it('is asked by the person at any time, but for one that asked to wait: that one once in ten seconds', async () => {
+  it('is asked at any time for a person, but only once in ten seconds if it asked to wait', async () => {
     const { fail, later, tries } = world();
     await fail('a');
     for (let press = 0; press < 3; press += 1) await fail('a', { isByPerson: true });
@@ -105,7 +105,7 @@ describe('a server that could not serve', () => {
     expect(tries()).toBe(6);
   });
 
-  it('is forgotten where more of them fail than are remembered', async () => {
+  it('is forgotten if more servers fail than are remembered', async () => {
     const { fail, tries } = world();
     for (let server = 0; server < 300; server += 1) await fail(`server ${server}`, { error: down(30) });
     await fail('server 0');
@@ -113,7 +113,7 @@ describe('a server that could not serve', () => {
     expect(tries()).toBe(301);
   });
 
-  it('is asked as after a first failure where the last one is long ago', async () => {
+  it('gets the pause of a first failure if its last one is long ago', async () => {
     const { fail, later } = world();
     for (let times = 0; times < 8; times += 1) {
       await fail('a');

@@ -91,7 +91,7 @@ describe('a pending revocation', () => {
     expect(await itemOf(rig)).toBeUndefined();
   });
 
-  it('is looked at by the broker’s clock alone', async () => {
+  it('is checked only at ticks of the broker’s clock', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     const end = new AbortController();
@@ -119,7 +119,7 @@ describe('a pending revocation', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('is tried at once when the machine wakes up or is online again, but for what the server asked', async () => {
+  it('is tried at once when the machine wakes up or is online again, unless the server asked to wait', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     up();
@@ -153,7 +153,7 @@ describe('a pending revocation', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('touches no vault that nobody has opened, and none that is in trouble', async () => {
+  it('makes no call to a vault that is not open, or that is in trouble', async () => {
     const rig = await pending();
     up();
     const again = await brokerRig(server, { after: rig });
@@ -179,7 +179,7 @@ describe('a pending revocation', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('is given up 30 days after the grant ended, and its tokens go', async () => {
+  it('is given up 30 days after the grant ended, and its tokens are deleted', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     rig.clock.advance(30 * day - 1);
@@ -196,7 +196,7 @@ describe('a pending revocation', () => {
     expect(told()).toEqual([]);
   });
 
-  it('of a record that an older version wrote has its 30 days from now on', async () => {
+  it('in a record of an older version gets 30 days from now on', async () => {
     const rig = await pending();
     await rig.parts.grants.change(rig.grant(), { state: { kind: 'revoked', receipt: 'pending' } });
     rig.clock.advance(100 * day);
@@ -208,7 +208,7 @@ describe('a pending revocation', () => {
     expect(stateOf(rig).receipt).toBe('confirmed');
   });
 
-  it('ends no grant that the user has signed in to again', async () => {
+  it('does not end a grant that the user has signed in to again', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     up();
@@ -219,7 +219,7 @@ describe('a pending revocation', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('that the user asks for again is not told twice', async () => {
+  it('that the user asks for again is not sent twice', async () => {
     const rig = await pending();
     const again = await brokerRig(server, { after: rig });
     const queue = new RevocationQueue(again.parts);
@@ -237,7 +237,7 @@ describe('a pending revocation', () => {
   });
 });
 
-describe('what is left to tell', () => {
+describe('the tokens that are still to be revoked at the server', () => {
   /** Signed in twice, the second time under another registration. */
   async function twice(): Promise<Rig> {
     const rig = await brokerRig(server);
@@ -252,7 +252,7 @@ describe('what is left to tell', () => {
     return rig;
   }
 
-  it('is told under the registration that each token was issued to', async () => {
+  it('are each sent under the registration that the token was issued to', async () => {
     const rig = await twice();
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
     expect(forms().map((form) => [form.get('token'), form.get('client_id')])).toEqual([
@@ -262,7 +262,7 @@ describe('what is left to tell', () => {
     ]);
   });
 
-  it('is only that, after a try that was cut short', async () => {
+  it('are the only ones sent after an earlier try was cut short', async () => {
     const rig = await twice();
     let answers = 1;
     site.lay('/revoke', () => ({ status: answers-- > 0 ? 200 : 503 }));
@@ -278,7 +278,7 @@ describe('what is left to tell', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('decides nothing about what the server said of the refresh token', async () => {
+  it('do not change the server’s answer about the refresh token', async () => {
     const rig = await twice();
     site.lay('/revoke', ({ body }) => ({ status: body.includes('refresh-2') ? 400 : 503 }));
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
@@ -288,7 +288,7 @@ describe('what is left to tell', () => {
     expect(stateOf(again).receipt).toBe('notOffered');
   });
 
-  it('includes the tokens of an item that an older version wrote', async () => {
+  it('include the tokens of an item that an older version wrote', async () => {
     const rig = await twice();
     const { id } = rig.grant();
     await rig.vault.write(`grant.${id}`, JSON.stringify({ refreshToken: 'new', superseded: ['old'] }));
@@ -299,7 +299,7 @@ describe('what is left to tell', () => {
     expect(told()).toEqual(['new', 'old']);
   });
 
-  it('is the access token in memory at once, while the vault keeps the rest to itself', async () => {
+  it('include the access token in memory at once, while the vault is not available', async () => {
     const rig = await twice();
     rig.vault.failing.add('read');
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
@@ -313,7 +313,7 @@ describe('what is left to tell', () => {
   });
 });
 
-describe('until when a token that was handed out may live', () => {
+describe('the time until which a token that was handed out may be valid', () => {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const jwt = `${part({ alg: 'ES256' })}.${part({ sub: 'alice' })}.c2ln`;
 
@@ -335,7 +335,7 @@ describe('until when a token that was handed out may live', () => {
     expect(liveFor(rig)).toBe(0);
   });
 
-  it('is now for it, though the wall clock was slewed by a few milliseconds since', async () => {
+  it('is now for it, even if the wall clock was slewed by a few milliseconds', async () => {
     const rig = await revoked();
     rig.clock.setWall(-5);
     await revokeGrant(rig.parts, rig.grant());
@@ -345,13 +345,13 @@ describe('until when a token that was handed out may live', () => {
   it.each([
     ['signed, which no server needs to ask about', jwt],
     ['encrypted', `${part({ alg: 'dir', enc: 'A256GCM' })}..aXY.dGV4dA.dGFn`],
-  ])('is its own end, for one that is %s, although the server said yes', async (_what, token) => {
+  ])('is its own expiry, for one that is %s, even if the server confirmed', async (_what, token) => {
     const rig = await revoked(token);
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
     expect(liveFor(rig)).toBe(hour);
   });
 
-  it('is its own end, where the server takes back refresh tokens only', async () => {
+  it('is its own expiry, if the server revokes only refresh tokens', async () => {
     const rig = await revoked();
     const refused = { status: 400, body: { error: 'unsupported_token_type' } };
     site.lay('/revoke', ({ body }) => (body.includes('access_token') ? refused : { status: 200 }));
@@ -359,7 +359,7 @@ describe('until when a token that was handed out may live', () => {
     expect(liveFor(rig)).toBe(hour);
   });
 
-  it('is the newest one’s end, where a restart has forgotten the token', async () => {
+  it('is the expiry of the newest token, if a restart has forgotten the token', async () => {
     const rig = await revoked();
     const again = await brokerRig(server, { after: rig });
     await revokeGrant(again.parts, again.grant());
@@ -367,7 +367,7 @@ describe('until when a token that was handed out may live', () => {
     expect(again.grant().liveUntil).toBe(rig.clock.now() + hour);
   });
 
-  it('is its own end, while the server could not be told', async () => {
+  it('is its own expiry, while the server could not be reached', async () => {
     const rig = await revoked();
     down();
     await revokeGrant(rig.parts, rig.grant());

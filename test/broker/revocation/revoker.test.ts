@@ -36,7 +36,7 @@ const told = (): (string | null)[] =>
     .map(({ body }) => new URLSearchParams(body).get('token'));
 
 describe('a revocation', () => {
-  it('that the server confirms ends the token there and its item here', async () => {
+  it('that the server confirms ends the token there and deletes its item here', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow();
     const { accessToken } = await rig.ask();
@@ -54,7 +54,7 @@ describe('a revocation', () => {
     expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
   });
 
-  it('of a grant that the vault lost is told as it is, asks no server and is tried no more', async () => {
+  it('of a grant that the vault lost is explained as such, asks no server and is not tried again', async () => {
     const { rig } = await twice();
     const kept = rig.grant();
     const { id: _id, generation: _generation, ...fields } = kept;
@@ -73,20 +73,20 @@ describe('a revocation', () => {
     expect(explainGrant(rig.parts, kept).now).toMatch(/^It is in order;/);
   });
 
-  it('that the server does not offer says so', async () => {
+  it('at a server without a revocation endpoint says so', async () => {
     const { rig } = await twice(false);
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
     expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
     expect(told()).toEqual([]);
   });
 
-  it('is not called confirmed because an access token was taken back', async () => {
+  it('is not confirmed if only an access token was revoked', async () => {
     const { rig } = await twice();
     site.lay('/revoke', ({ body }) => ({ status: body.includes('refresh_token') ? 400 : 200 }));
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
   });
 
-  it('that the server can’t hear holds here, keeps the tokens, and a second one finishes it', async () => {
+  it('that can’t reach the server takes effect here, keeps the tokens, and is finished by a second one', async () => {
     const { rig } = await twice();
     site.lay('/revoke', { status: 503 });
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
@@ -125,7 +125,7 @@ describe('a revocation', () => {
     expect(told()).toEqual(['refresh-3', 'refresh-1']);
   });
 
-  it('asked for twice at once is told once, and both get the same receipt', async () => {
+  it('that is asked for twice at once is sent once, and both callers get the same receipt', async () => {
     const { rig } = await twice();
     const both = await Promise.all([
       revokeGrant(rig.parts, rig.grant()),
@@ -135,7 +135,7 @@ describe('a revocation', () => {
     expect(told()).toHaveLength(3);
   });
 
-  it('of a grant that left nothing in the vault has nothing to tell', async () => {
+  it('of a grant without tokens in the vault sends nothing', async () => {
     const { rig } = await twice();
     const { grants, vault } = rig.parts;
     await grants.change(rig.grant(), { hasRefreshToken: false, state: { kind: 'loginRequired', why: '' } });

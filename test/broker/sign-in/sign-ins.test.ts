@@ -63,7 +63,7 @@ describe('a sign-in page', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('where the person denies is the last one, too, and says so', async () => {
+  it('that the person denies is also the last one, and the refusal says so', async () => {
     const rig = await allowed();
     rig.person.deny = true;
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'access_denied' });
@@ -72,7 +72,7 @@ describe('a sign-in page', () => {
     expect(rig.parts.grants.all()).toEqual([]);
   });
 
-  it('that is called off from the list of questions is the last one, too', async () => {
+  it('that is cancelled in the list of questions is also the last one', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = refusal(rig.ask());
@@ -190,7 +190,7 @@ describe('two servers', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('share a registration, and with it a redirect URI', async () => {
+  it('share a registration and its redirect URI', async () => {
     const { server, rig, answer } = await pair();
     answer();
     await Promise.all([rig.ask(), rig.ask({ resource: server.other })]);
@@ -216,7 +216,7 @@ describe('two servers', () => {
     expect((await rig.ask({ resource: server.other })).resource).toBe(server.other);
   });
 
-  it('open no page for a program that went away in the queue, and it hears so at once', async () => {
+  it('open no page for a program that went away in the queue, and end its request at once', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
     await rig.question('login');
@@ -246,7 +246,7 @@ describe('two servers', () => {
 });
 
 describe('a sign-in that the user starts', () => {
-  it('makes the open page of a waiting program needless', async () => {
+  it('completes the request of a program whose page is open', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = rig.ask();
@@ -259,7 +259,7 @@ describe('a sign-in that the user starts', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('is the way back after pages that failed', async () => {
+  it('serves programs again after their pages were denied', async () => {
     const rig = await allowed();
     rig.person.deny = true;
     await refusal(rig.ask());
@@ -339,7 +339,7 @@ describe('accounts', () => {
     expect(rig.grant()).toMatchObject({ account: 'alice', state: { kind: 'loginRequired' } });
   });
 
-  it('of which one was revoked don’t keep the other from a new sign-in', async () => {
+  it('can sign in again after another one was revoked', async () => {
     const rig = await allowed();
     await rig.login({ account: 'work' });
     rig.clock.advance(1000);

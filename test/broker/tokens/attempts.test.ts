@@ -107,7 +107,7 @@ describe('an attempt', () => {
     expect(onDisk(rig).attempt).toBeUndefined();
   });
 
-  it('of a broker that crashed is told as such, and success recovers it', async () => {
+  it('of a broker that crashed is reported as such, and success clears it', async () => {
     const { rig } = await needingRefresh();
     const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5);
     await rig.parts.grants.change(rig.grant(), { attempt: { startedAt } });
@@ -119,7 +119,7 @@ describe('an attempt', () => {
     expect(onDisk(rig).attempt).toBeUndefined();
   });
 
-  it('of a broker that crashed is what is told, whatever fails after it', async () => {
+  it('of a broker that crashed is still reported after any later failure', async () => {
     const { rig, server } = await needingRefresh();
     const attempt = { startedAt: Date.UTC(2026, 0, 2) };
     await rig.parts.grants.change(rig.grant(), { attempt });
@@ -157,7 +157,7 @@ describe('an attempt', () => {
     },
   );
 
-  it('is no reason where there was none', async () => {
+  it('is not named as the reason if it was answered', async () => {
     const { rig, server } = await needingRefresh();
     server.answer = () => page(400, '{"error":"invalid_grant"}');
     await refusal(rig.ask(never));
@@ -182,7 +182,7 @@ describe('an attempt', () => {
   });
 });
 
-describe('a network that wants a sign-in first', () => {
+describe('a network with a captive portal', () => {
   const portals: [string, Page][] = [
     ['a page', page(200, '<!doctype html><p>Welcome to our Wi-Fi', html)],
     ['a redirect', page(302, '', { location: 'https://portal.example/login' })],

@@ -187,7 +187,7 @@ describe('a slow refresh', () => {
     expect(counts().revocations).toBeGreaterThan(before);
   });
 
-  it('gives nobody a token when the revocation comes with its very last write', async () => {
+  it('gives nobody a token when the revocation comes during its last write', async () => {
     const rig = await needingRefresh();
     const { grants, cache } = rig.parts;
     const revoked = Promise.withResolvers<unknown>();
@@ -203,7 +203,7 @@ describe('a slow refresh', () => {
     expect(cache.of(rig.grant().id)).toEqual([]);
   });
 
-  it('is shown while it lasts', async () => {
+  it('is reported as under way while it lasts', async () => {
     const rig = await needingRefresh();
     const held = holdNextTokenRequest();
     const asked = rig.ask();
@@ -216,7 +216,7 @@ describe('a slow refresh', () => {
 });
 
 describe('a refresh', () => {
-  it('whose answer got lost ends in a new sign-in, not in a lost grant', async () => {
+  it('whose answer got lost leads to a new sign-in, not to a lost grant', async () => {
     const rig = await needingRefresh();
     world.failTokenRequests(1, 'loseAnswer');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });

@@ -71,7 +71,7 @@ describe('the first token', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('is fetched neither for a URL that names no resource nor with interaction "never"', async () => {
+  it('is not fetched for a URL that names no resource, nor with interaction "never"', async () => {
     const rig = await brokerRig(inWorld(places.world));
     await rig.allow();
     expect(await refusal(rig.ask({ resource: 'notes' }))).toMatchObject({ reason: 'invalid_resource' });
@@ -167,7 +167,7 @@ describe('a token that is over', () => {
     places.world.authorizationServer.setTokenGate();
   });
 
-  it('is refreshed quietly after a restart: the vault has what that takes', async () => {
+  it('is refreshed without a page after a restart, from the refresh token in the vault', async () => {
     const rig = await signedIn();
     const before = counts();
     rig.parts.cache.dropGrant(rig.grant().id);
@@ -249,7 +249,7 @@ describe('a server in trouble', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('that forgot its clients is registered at anew by the next sign-in', async () => {
+  it('that forgot its clients gets a new registration at the next sign-in', async () => {
     const rig = await signedIn();
     const before = rig.grant();
     rig.clock.advance(61 * minute);

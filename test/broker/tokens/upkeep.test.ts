@@ -74,7 +74,7 @@ describe('a token that a program uses', () => {
     expect(await rig.tick()).toBe(0);
   });
 
-  it('is left alone when it is over: that it was not missed shows that it is not needed', async () => {
+  it('is not refreshed once it is over, because no program asked for it', async () => {
     const rig = await kept();
     await rig.ask();
     rig.clock.suspend(8 * hour);
@@ -97,7 +97,7 @@ describe('a token that a program uses', () => {
     expect(await rig.tick()).toBe(1);
   });
 
-  it('whose server fails is tried again by the backoff, quietly, and served meanwhile', async () => {
+  it('whose server fails is tried again by the backoff, without a page, and is served meanwhile', async () => {
     const rig = await kept();
     const first = await rig.ask();
     rig.clock.advance(due);
@@ -113,7 +113,7 @@ describe('a token that a program uses', () => {
   });
 });
 
-describe('a machine that woke up, or is online again', () => {
+describe('a machine that wakes up, or is online again', () => {
   it('asks a server that failed before at once, and refreshes what is due', async () => {
     const rig = await kept();
     await rig.ask();
@@ -129,7 +129,7 @@ describe('a machine that woke up, or is online again', () => {
 });
 
 describe('the tick', () => {
-  it('comes by the clock, and not before one interval has passed', async () => {
+  it('comes at the interval of the clock, and not before', async () => {
     const rig = await kept();
     await rig.ask();
     rig.clock.advance(due);
@@ -142,7 +142,7 @@ describe('the tick', () => {
     await rig.parts.refresher.settled();
   });
 
-  it('notes that the machine slept, and that somebody set the clock', async () => {
+  it('notices that the machine slept, and that somebody set the clock', async () => {
     const rig = await kept();
     rig.clock.advance(hour);
     rig.upkeep.tick();

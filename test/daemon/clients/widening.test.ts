@@ -41,7 +41,7 @@ const wanted = {
 };
 
 describe('a permission', () => {
-  it('is no wider where it asks for less, or denies', async () => {
+  it('is no wider if it asks for less, or denies', async () => {
     const { broker, clientId } = await brokerWith();
     expect(widens(broker, wanted)).toBe(false);
     expect(widens(broker, { ...wanted, client: clientId, scope: 'write read', until: end })).toBe(false);
@@ -67,12 +67,12 @@ describe('a permission', () => {
     ['was a denial', { decision: 'deny' as const }],
     ['was held to the scopes of its first token', { fixAtFirstToken: true, scope: undefined }],
     ['had a scope of it refused', { refused: ['read'] }],
-  ])('is wider where what stands %s', async (_what, held) => {
+  ])('is wider if the permission that exists %s', async (_what, held) => {
     const { broker } = await brokerWith(held);
     expect(widens(broker, wanted)).toBe(true);
   });
 
-  it('is wider where it names no scopes and some were refused', async () => {
+  it('is wider if it names no scopes and some were refused', async () => {
     const { broker } = await brokerWith({ scope: undefined, refused: ['admin'] });
     expect(widens(broker, wanted)).toBe(false);
     expect(widens(broker, { ...wanted, scope: undefined })).toBe(true);
@@ -113,7 +113,7 @@ describe('a permission for an account', () => {
     );
   });
 
-  it('keeps the scopes and the end that stand, and what they are held to', async () => {
+  it('keeps the existing scopes, expiry and restrictions', async () => {
     const until = Date.now() + 3_600_000;
     const { broker, clientId } = await brokerWith({ scope: ['read'], until });
     const { id } = await broker.parts.grants.add({
@@ -135,7 +135,7 @@ describe('a permission for an account', () => {
     expect(decisionOf(broker, anew)).not.toHaveProperty('scope');
   });
 
-  it('that the person refused ends with the denial, which is asked about', async () => {
+  it('needs a question if it ends an earlier refusal of accounts', async () => {
     const { broker, clientId } = await brokerWith({ refusedGrants: ['f'.repeat(16)] });
     expect(endsRefusal(broker, { client: 'editor', resource: endpoint })).toBe(true);
     expect(refusalOf(broker, clientId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });

@@ -117,7 +117,7 @@ describe('the files of a home', () => {
   ];
 
   it.each(files)(
-    '(%s) keep the broker from starting where others could read or change them',
+    '(%s) prevent the broker from starting if others could read or change them',
     async (name, at) => {
       const file = path.join(paths[at], name);
       writeFileSync(file, 'mine', { mode: 0o600 });
@@ -135,18 +135,21 @@ describe('the files of a home', () => {
     },
   );
 
-  it.runIf(process.getuid?.() === 0).each(files)('(%s) of somebody else do, too', async (name, at) => {
-    const file = path.join(paths[at], name);
-    writeFileSync(file, 'theirs', { mode: 0o600 });
-    chownSync(file, 65534, 65534);
-    await expect(checkFiles(paths)).rejects.toMatchObject({
-      message: expect.stringContaining('belongs to user 65534'),
-    });
-  });
+  it.runIf(process.getuid?.() === 0).each(files)(
+    '(%s) that belong to another user prevent it, too',
+    async (name, at) => {
+      const file = path.join(paths[at], name);
+      writeFileSync(file, 'theirs', { mode: 0o600 });
+      chownSync(file, 65534, 65534);
+      await expect(checkFiles(paths)).rejects.toMatchObject({
+        message: expect.stringContaining('belongs to user 65534'),
+      });
+    },
+  );
 });
 
 describe('the lock', () => {
-  it('is one broker’s, until that gives it back', async () => {
+  it('is held by one broker, until that broker releases it', async () => {
     const unlock = await takeLock(paths.state);
     await expect(takeLock(paths.state)).rejects.toMatchObject({ reason: 'broker_running' });
     unlock();
@@ -154,7 +157,7 @@ describe('the lock', () => {
     again();
   });
 
-  it('counts for nothing as a mere file, as a crash leaves it', async () => {
+  it('is not held by a mere file that a crash left', async () => {
     writeFileSync(path.join(paths.state, 'daemon.lock'), '');
     const unlock = await takeLock(paths.state);
     unlock();

@@ -27,7 +27,7 @@ const kept = {
 };
 const torn = ['grants.jsonl.torn-0a0b0c0d', 'vault.sealed.torn-deadbeef'];
 
-it('drafts are removed, everything else stays, and torn ends are told', async () => {
+it('drafts are removed, everything else stays, and torn ends are reported', async () => {
   const paths = newPaths();
   for (const place of ['config', 'state', 'run'] as const) {
     for (const name of [...drafts[place], ...kept[place]]) writeFileSync(path.join(paths[place], name), '');
@@ -41,7 +41,7 @@ it('drafts are removed, everything else stays, and torn ends are told', async ()
   expect(told.toSorted()).toEqual(torn.map((name) => expect.stringContaining(name)));
 });
 
-it('one that can’t be removed hinders nobody, and is told', async () => {
+it('a draft that can’t be removed is reported, and does not prevent the start', async () => {
   const paths = newPaths();
   mkdirSync(path.join(paths.state, 'clients.json.new'));
   const told: string[] = [];

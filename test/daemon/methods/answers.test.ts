@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(async () => world.close());
 
-it('a timeline shows repeats where the last of them was, though their row was written after a revocation', async () => {
+it('a timeline shows repetitions at the time of the last one, even if their row was written after a revocation', async () => {
   const rig = await brokerRig(inWorld(world));
   const grant = await rig.login();
   const rows = [
@@ -38,7 +38,7 @@ describe('the host of an issuer whose second letter is Cyrillic', () => {
     expect(shown(question)).toBe('https://xn--lgin-55d.example');
   });
 
-  it('stands in its xn-- form in a question about whose tokens a program may have', () => {
+  it('stands in its xn-- form in a question about access of a program', () => {
     const grant = { id: 'g1', issuer, account: 'bob@notes.example', held: [], isAnother: false };
     const question = { kind: 'allow', clientId: 'c1', clientName: 'editor', endpoint, grant } as const;
     expect(shown(question)).toBe('https://xn--lgin-55d.example');

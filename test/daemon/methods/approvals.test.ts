@@ -40,7 +40,7 @@ async function rig() {
 }
 
 describe('a private host that is confirmed', () => {
-  it('stands on the card as the host that it is for, without port or path', async () => {
+  it('is shown on the card without port or path', async () => {
     const { approvals, question } = await rig();
     const gone = new AbortController();
     const caller = { signal: gone.signal } as Caller;
@@ -55,7 +55,7 @@ describe('a private host that is confirmed', () => {
   });
 });
 
-describe('a permission that is set anew', () => {
+describe('a permission that is set again', () => {
   const held = { clientId: 'cli', endpoint: nowhere.endpoint, decision: 'allow', createdAt: 0 } as const;
   const same = { client: 'cli', resource: nowhere.endpoint, decision: 'allow' };
 
@@ -83,7 +83,7 @@ const late = { reason: 'rate_limited' };
 const denied = { reason: 'consent_denied' };
 
 describe('a command’s card', () => {
-  it('is void once another program runs in the process that asked', async () => {
+  it('is void if another program runs by now in the process that asked', async () => {
     const { command, parts, question, asker, texts } = await rig();
     const { approved } = command();
     const { id } = await question('command');
@@ -96,7 +96,7 @@ describe('a command’s card', () => {
     expect(texts().join()).toContain('settings: void');
   });
 
-  it('is refused when its time is over, and closed', async () => {
+  it('is refused and closed when its time is over', async () => {
     const { command, clock, parts, question } = await rig();
     const { approved } = command();
     await question('command');
@@ -108,7 +108,7 @@ describe('a command’s card', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('is withdrawn with the command, and told to nobody', async () => {
+  it('is withdrawn when the command goes away', async () => {
     const { command, parts, question } = await rig();
     const { approved, leave } = command();
     await question('command');
@@ -117,7 +117,7 @@ describe('a command’s card', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('leaves room for the cards of programs, however many commands ask', async () => {
+  it('leaves room for the cards of programs, even if many commands ask', async () => {
     const { command, parts } = await rig();
     const asked = Array.from({ length: 9 }, command);
     expect(await refusal(asked[8]?.approved ?? Promise.resolve())).toMatchObject(late);
@@ -127,7 +127,7 @@ describe('a command’s card', () => {
     expect(parts.interactions.list().length).toBe(9);
   });
 
-  it('comes again only after a pause that grows with each refusal, and anew after a yes', async () => {
+  it('comes again only after a pause that grows with each refusal, and at once after a yes', async () => {
     const { command, clock, answer } = await rig();
     for (const longest of [1000, 2000, 4000]) {
       const { approved } = command();

@@ -25,15 +25,15 @@ describe('a mistyped name', () => {
     ['a letter is too many', 'liist', 'list'],
     ['two letters changed places', 'lits', 'list'],
     ['a capital is missing', 'loglevel', 'logLevel'],
-  ])('is guessed where %s', (_what, text, name) => {
+  ])('is guessed if %s', (_what, text, name) => {
     expect(didYouMean(text, names)).toBe(`Did you mean ${name}? `);
   });
 
-  it('is not guessed where two names are equally near', () => {
+  it('is not guessed if two names are equally near', () => {
     expect(didYouMean('lick', ['lock', 'lack'])).toBe('');
   });
 
-  it('is not guessed where nothing is near', () => {
+  it('is not guessed if no name is near', () => {
     expect(didYouMean('frobnicate', names)).toBe('');
     expect(didYouMean('x', names)).toBe('');
     expect(didYouMean('xyd', names)).toBe('');

@@ -29,7 +29,7 @@ function change(settings: SettingsBook, name: string, value: unknown): string {
 }
 
 describe('a change', () => {
-  it('of a live setting is in force at once, of another at the next start', () => {
+  it('of a live setting applies at once, and of another setting at the next start', () => {
     const settings = book();
     expect(change(settings, 'browser', 'firefox')).toBe('now');
     expect(settings.current.browser).toBe('firefox');
@@ -39,7 +39,7 @@ describe('a change', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('to the vault that is in use already needs no new start', () => {
+  it('to the vault that is already in use needs no restart', () => {
     const settings = book();
     expect(change(settings, 'vault', 'keychain')).toBe('now');
     expect(change(settings, 'vault', 'sealed-file')).toBe('nextStart');
@@ -55,7 +55,7 @@ describe('a change', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({});
   });
 
-  it('does not go against the environment of a broker that the user started', () => {
+  it('waits for the next start if the user started the broker with the setting in its environment', () => {
     const settings = book({ KEYTURN_BROWSER: 'lynx' }, false);
     expect(change(settings, 'browser', 'firefox')).toBe('nextStart');
     expect(settings.current.browser).toBe('lynx');
@@ -84,11 +84,14 @@ describe('a change', () => {
       'socks5://me:hunter2@proxy.example',
       'httpsProxy takes the URL of an http or https proxy.',
     ],
-  ])('of %s to %j says what it takes, and repeats no value', (name, value, said) => {
-    expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ message: said }));
-  });
+  ])(
+    'of %s to %j is refused with the accepted values, without repeating the given one',
+    (name, value, said) => {
+      expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ message: said }));
+    },
+  );
 
-  it('that a full disk refuses is told with the file, and is not in force', () => {
+  it('that fails on a full disk is reported with the file, and does not apply', () => {
     const { settings } = onFullDisk(path.join(folder, 'log.jsonl'));
     expect(settings).toEqual(['kept', `${file} can't be written (EFBIG).`, 'firefox']);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ browser: 'firefox' });

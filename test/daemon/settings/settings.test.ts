@@ -48,7 +48,7 @@ describe('a new home', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('prefers KEYTURN_BROWSER to BROWSER, and takes only 1 for yes', () => {
+  it('prefers KEYTURN_BROWSER to BROWSER, and accepts only 1 as yes', () => {
     expect(
       read({ KEYTURN_BROWSER: 'firefox', BROWSER: 'lynx', KEYTURN_ALLOW_INSECURE_LOOPBACK: 'yes' }, true),
     ).toEqual({
@@ -60,7 +60,7 @@ describe('a new home', () => {
     });
   });
 
-  it('of a newer Keyturn is refused by name, and left as it is', () => {
+  it('with settings of a newer Keyturn is refused by name, and the file stays as it is', () => {
     const newer = '{"version":2,"vault":"shoebox"}';
     writeFileSync(file, newer, { mode: 0o600 });
     expect(() => read({}, false)).toThrow(
@@ -80,12 +80,12 @@ describe('a new home', () => {
 });
 
 describe('a home that exists', () => {
-  it('keeps what was recorded, when the broker was started by itself', () => {
+  it('keeps the recorded settings if the broker was started automatically', () => {
     const made = read({ KEYTURN_VAULT: 'memory' }, true);
     expect(read({ KEYTURN_VAULT: 'keychain', KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' }, false)).toEqual(made);
   });
 
-  it('yields to the environment, for this run only, when the user starts the broker', () => {
+  it('takes the environment, for this run only, if the user starts the broker', () => {
     read({ KEYTURN_VAULT: 'memory', BROWSER: 'lynx' }, true);
     expect(read({ BROWSER: 'firefox' }, false, false)).toMatchObject({ vault: 'memory', browser: 'firefox' });
     expect(read({}, false)).toMatchObject({ vault: 'memory', browser: 'lynx' });

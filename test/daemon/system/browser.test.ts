@@ -40,7 +40,7 @@ const url = 'https://issuer.example/auth?state=a&scope=a%20b;$(touch x)`touch y`
 const env = { PATH: process.env['PATH'] };
 
 describe('a browser command', () => {
-  it('gets its own words and then the URL as one, whatever the URL holds', async () => {
+  it('gets its own arguments and then the URL as one argument, whatever the URL holds', async () => {
     await openBrowser(url, { command: `${scribe('browser')} --private  --new-window`, env });
     expect(await argumentsGiven()).toEqual(['--private', '--new-window', url]);
   });
@@ -50,14 +50,14 @@ describe('a browser command', () => {
     expect(await argumentsGiven()).toEqual([url]);
   });
 
-  it('that does not exist is said', async () => {
+  it('that does not exist is reported', async () => {
     await expect(openBrowser(url, { command: path.join(folder, 'none'), env })).rejects.toMatchObject({
       reason: 'login_failed',
       hint: expect.stringContaining('KEYTURN_BROWSER'),
     });
   });
 
-  it('is the system’s own where none is set, and nothing where the system has none', async () => {
+  it('is the default of the system if none is set, and nothing if the system has none', async () => {
     scribe('xdg-open');
     await openBrowser(url, { env: { PATH: `${folder}:${process.env['PATH']}` }, platform: 'linux' });
     expect(await argumentsGiven()).toEqual([url]);

@@ -31,7 +31,7 @@ async function statusWith(options: FetchOptions): Promise<number> {
 }
 
 describe('the daemon’s fetch', () => {
-  it('trusts an authority that the user named, and no other', async () => {
+  it('trusts a certificate authority that the user named, and no other', async () => {
     expect(await statusWith({ authorities: readAuthorities(world.caFile) })).toBe(200);
     await expect(statusWith({})).rejects.toMatchObject({
       cause: { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
@@ -46,7 +46,7 @@ describe('the daemon’s fetch', () => {
     });
   });
 
-  it('takes no authorities from OpenSSL’s variables where the environment doesn’t count', async () => {
+  it('ignores OpenSSL’s variables for authorities if the environment doesn’t count', async () => {
     const script = `
       import { daemonFetch } from './src/daemon/system/fetch.ts';
       const net = daemonFetch(async () => ({ ignoresEnvironment: process.argv[1] === 'desk' }));
@@ -89,7 +89,7 @@ describe('the daemon’s fetch', () => {
     }
   });
 
-  it('says at once which file of authorities can’t be read', () => {
+  it('names at once the file of authorities that can’t be read', () => {
     expect(() => readAuthorities('/nonexistent/ca.pem')).toThrow(
       expect.objectContaining({
         reason: 'file_unreadable',

@@ -28,7 +28,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const then = (): number => Date.UTC(2026, 0, 2, 3, 4, 5);
 
 describe('a log in a file', () => {
-  it('has the time, the level and one line each, and is private', () => {
+  it('has the time and the level in each line, and is private', () => {
     const log = fileLog(file, then);
     log.write('started');
     log.write('two\nlines', 'error');
@@ -65,14 +65,14 @@ describe('a log in a file', () => {
     }
   });
 
-  it('takes back a file that others could read', () => {
+  it('makes a file private that others could read', () => {
     writeFileSync(file, 'old\n', { mode: 0o644 });
     fileLog(file, then).write('new');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toMatch(/^old\n.* new\n$/);
   });
 
-  it('goes on where it can’t be written, and says how much is missing once it can', () => {
+  it('goes on if it can’t be written, and later says how many lines are missing', () => {
     mkdirSync(file);
     const log = fileLog(file, then);
     log.write('lost');
@@ -95,7 +95,7 @@ describe('a log in a file', () => {
 });
 
 describe('a log at a terminal', () => {
-  it('names the level where it isn’t info, and leaves out what is less important than asked for', () => {
+  it('names the level if it isn’t info, and leaves out lines below the level asked for', () => {
     const said: string[] = [];
     const log = terminalLog((line) => said.push(line));
     log.write('started');

@@ -29,7 +29,7 @@ function machine(hasBoot = true) {
 }
 
 describe('steady time on Linux', () => {
-  it('begins with the wall clock and runs with the machine', () => {
+  it('starts at the wall clock and runs with the machine', () => {
     const box = machine();
     expect(box.clock.now()).toBe(start);
     box.run(1234);
@@ -57,7 +57,7 @@ describe('steady time on Linux', () => {
     expect(box.clock.now()).toBe(start + 2000);
   });
 
-  it('tells both apart when they come together', () => {
+  it('separates a suspend from a set clock when both come together', () => {
     const box = machine();
     box.sleep(hour);
     box.set(-3 * hour);

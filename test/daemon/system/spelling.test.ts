@@ -15,7 +15,7 @@ describe('an address', () => {
   ])('%s is spelled %s', (typed, shown) => expect(spelled(typed)).toBe(shown));
 });
 
-describe('a card at a desk', () => {
+describe('a card in the app', () => {
   /** A Cyrillic "о" in the host. */
   const typed = 'https://N\u043etes.example:443/mcp/';
   const resource = 'https://xn--ntes-55d.example/mcp';

@@ -30,7 +30,7 @@ function keychainOf(home: Home): Vault {
 }
 
 describe('the master secret', () => {
-  it('is the same for every later broker of the home, and stands in no file', async () => {
+  it('is the same for every later broker of the home, and is in no file', async () => {
     const home = await openHome(paths);
     const vault = keychainOf(home);
     const made = await new Master(vault, home).key();
@@ -41,7 +41,7 @@ describe('the master secret', () => {
     await vault.remove('master');
   });
 
-  it('that is gone from the keychain is reported, and not replaced: it would void every pairing', async () => {
+  it('that is gone from the keychain is reported, and not replaced: a new one would void every pairing', async () => {
     const home = await openHome(paths);
     const vault = keychainOf(home);
     await new Master(vault, home).key();
@@ -55,7 +55,7 @@ describe('the master secret', () => {
     await vault.remove('master');
   });
 
-  it('of a memory vault is another one in every run', async () => {
+  it('of a memory vault is new in every run', async () => {
     const home = await openHome(paths);
     const first = await new Master(memoryVault(), home).key();
     const second = await new Master(memoryVault(), await openHome(paths)).key();

@@ -77,7 +77,7 @@ const client = { role: 'client' } as const;
 const owner = { role: 'owner' } as const;
 
 describe('locking', () => {
-  it('drops the master secret and the access tokens, and refuses what needs the vault', async () => {
+  it('drops the master secret and the access tokens, and refuses requests that need the vault', async () => {
     const { rig, vaultLock, watch, master, rows } = await deskFor();
     await rig.allow();
     await rig.ask();
@@ -96,7 +96,7 @@ describe('locking', () => {
     expect(rig.grant().state.kind).toBe('active');
   });
 
-  it('refuses every request of local programs, and of the owner those for tokens', async () => {
+  it('refuses every request of local programs, and the owner’s requests for tokens', async () => {
     const { vaultLock } = await deskFor();
     await vaultLock.lock('locked');
     for (const method of ['token.get', 'token.reject', 'grant.list', 'subscribe'] as const) {
@@ -150,7 +150,7 @@ describe('locking', () => {
     expect(rig.grant().state.kind).toBe('active');
   });
 
-  it('ends a grant here while it is locked, and leaves its server for later', async () => {
+  it('lets a grant end here while the vault is locked, and informs its server later', async () => {
     const { rig, vaultLock } = await deskFor();
     await rig.allow();
     await rig.ask();
@@ -160,7 +160,7 @@ describe('locking', () => {
     expect(rig.grant().state.kind).toBe('revoked');
   });
 
-  it('calls off sign-ins that are open: their tokens could not be kept', async () => {
+  it('cancels open sign-ins, because their tokens could not be kept', async () => {
     const { rig, vaultLock } = await deskFor();
     rig.person.isThere = false;
     const login = rig.login();
@@ -173,7 +173,7 @@ describe('locking', () => {
 });
 
 describe('unlocking', () => {
-  it('asks once, whoever joins, and tells everybody how it ended', async () => {
+  it('asks once for all callers, and all get the same result', async () => {
     const answered = Promise.withResolvers<void>();
     let asked = 0;
     const unlock = async (): Promise<void> => {
@@ -225,7 +225,7 @@ describe('unlocking', () => {
     await vaultLock.unlock({ passphrase: 'right' }, here());
   });
 
-  it('that a lock overtakes opens nothing', async () => {
+  it('opens nothing if a lock comes during it', async () => {
     const answered = Promise.withResolvers<void>();
     const { vaultLock, rig, watch } = await deskFor({ lockable: { unlock: () => answered.promise } });
     const unlocking = vaultLock.unlock({}, here());
@@ -241,7 +241,7 @@ describe('unlocking', () => {
 describe("a caller's desktop session", () => {
   const session = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/user/1000/bus', DISPLAY: ':0' };
 
-  it('is taken where the broker has no bus that works, for one more try', async () => {
+  it('is used for one more try if the broker has no working bus', async () => {
     const buses: (string | undefined)[] = [];
     const { vaultLock, bus } = await deskFor({
       lockable: {
@@ -256,7 +256,7 @@ describe("a caller's desktop session", () => {
     expect(buses).toHaveLength(2);
   });
 
-  it('is left alone where the broker has one, and forgotten where it does not help', async () => {
+  it('is not used if the broker has a working bus, and forgotten if it does not help', async () => {
     const { vaultLock, bus } = await deskFor();
     await vaultLock.unlock({ session }, here());
     expect(bus.environment()).not.toMatchObject(session);

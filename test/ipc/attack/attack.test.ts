@@ -37,7 +37,7 @@ async function deserted(rig: Rig): Promise<void> {
   while (rig.server.callers().length > 0) await nextTurn();
 }
 
-describe('a crowd', { timeout: patience }, () => {
+describe('a crowd of connections', { timeout: patience }, () => {
   test('of 1,024 connections of one client is held, served, and leaves nothing behind', async () => {
     const rig = await startRig();
     const before = openDescriptors();
@@ -97,7 +97,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
     expect(rig.events.filter(({ event }) => event === 'refused').length).toBeLessThan(50 + 64);
   });
 
-  test('are let in again, one a second, and one that succeeds is not counted', async () => {
+  test('are admitted again, one a second, and one that succeeds is not counted', async () => {
     const peer = { kind: 'verified', uid: process.getuid?.() ?? 0, gid: 0, pid: 7 } as const;
     const rig = await startRig({ readPeer: () => peer });
     const identity = rig.enrol();
@@ -122,7 +122,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
     expect(await fail()).toMatchObject(told);
   });
 
-  test('slow nobody where the kernel does not say which process they come from', async () => {
+  test('slow nobody if the kernel does not say which process they come from', async () => {
     const rig = await startRig({ readPeer: () => ({ kind: 'unverified' }) });
     for (let i = 0; i < 80; i += 1) {
       const client = new RawClient(rig.socket);
@@ -134,7 +134,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
     expect(unusual(rig)).toMatchObject([{ what: 'handshakes', count: 20 }]);
   });
 
-  test('do not count where the broker is at fault', async () => {
+  test('do not count if the broker is at fault', async () => {
     const rig = await startRig({
       keyFor: async () => {
         throw new KeyturnError('locked', 'the vault is locked');
@@ -159,7 +159,7 @@ describe('an admitted client', { timeout: patience }, () => {
     for (let id = 0; id < asked; id += 1) expect(await client.next()).toMatchObject({ id, result: {} });
   });
 
-  test('that asks for work too fast waits, is not refused, and holds nobody up', async () => {
+  test('that asks for work too fast waits, is not refused, and delays nobody', async () => {
     const work = { done: 0 };
     const rig = await startRig({
       dispatch: async () => {
@@ -185,7 +185,7 @@ describe('an admitted client', { timeout: patience }, () => {
     expect(work.done).toBe(2 * asked + 1);
   });
 
-  test('that keeps asking for what it may not is noticed once a minute', async () => {
+  test('that keeps asking for what it may not have is reported once a minute', async () => {
     const rig = await startRig({
       dispatch: async () => {
         throw new KeyturnError('not_permitted', 'no');

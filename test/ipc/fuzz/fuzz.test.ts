@@ -14,7 +14,7 @@ const maxGrowth = 8 * 1024 * 1024;
 const patience = 300_000;
 
 test(
-  `survives 50,000 bent frames and keeps every promise (seed ${seed})`,
+  `the broker survives 50,000 malformed frames and keeps every promise (seed ${seed})`,
   async () => {
     const report = await fuzz({ frames: 50_000, seed });
     expect(report.frames).toBeGreaterThanOrEqual(50_000);
@@ -34,6 +34,6 @@ test.each<[string, string]>([
   ['[{"jsonrpc":"2.0","id":1,"method":"status"}]', 'fatal'],
   ['{"__proto__":{"jsonrpc":"2.0","method":"status"}}', 'fatal'],
   ['', 'fatal'],
-])('judges %j as it should: %s', (frame, kind) => {
+])('the judge of frames classifies %j: %s', (frame, kind) => {
   expect(verdictOn(Buffer.from(frame), frameLimit).kind).toBe(kind);
 });

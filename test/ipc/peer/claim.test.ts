@@ -91,7 +91,7 @@ describe('the arguments of an interpreter', () => {
     expect(long.arguments[1]).toHaveLength(201);
   });
 
-  it('are none of a process that has wiped them', () => {
+  it('are empty for a process that has wiped them', () => {
     expect(claimIn('')).toEqual({ arguments: [], isCut: false });
   });
 });

@@ -12,14 +12,14 @@ import {
 const id = '0123456789ab'.repeat(6).slice(0, 64);
 
 describe('the cgroup of a process', () => {
-  it('is that of version 2, else of systemd’s hierarchy', () => {
+  it('is that of cgroup version 2, or else of systemd’s hierarchy', () => {
     expect(cgroupIn('0::/user.slice/app.scope\n')).toBe('/user.slice/app.scope');
     expect(cgroupIn('9:name=systemd:/a.service\n8:pids:/b\n0::/\n')).toBe('/a.service');
     expect(cgroupIn('8:pids:/b\n')).toBe('/');
     expect(cgroupIn('nonsense')).toBe('/');
   });
 
-  it('names the innermost unit, and nothing that is none', () => {
+  it('names the innermost unit, and nothing that is not a unit', () => {
     const app =
       '/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-org.example.Notes-42.scope';
     expect(unitIn(app)).toBe('app-gnome-org.example.Notes-42.scope');
@@ -42,14 +42,14 @@ describe('the cgroup of a process', () => {
   });
 });
 
-it('knows a snap by the label of its profile', () => {
+it('recognises a snap by the label of its profile', () => {
   expect(snapIn('snap.firefox.firefox (enforce)\n')).toBe('firefox');
   expect(snapIn('snap.notes_beta.app (complain)')).toBe('notes_beta');
   expect(snapIn('unconfined\n')).toBeUndefined();
   expect(snapIn('snap.Evil name.app (enforce)')).toBeUndefined();
 });
 
-it('knows a Flatpak by the description in its root', () => {
+it('recognises a Flatpak by the description in its root', () => {
   expect(
     flatpakIn('[Application]\nname=org.example.Notes\nruntime=x\n\n[Instance]\nname=org.example.Other\n'),
   ).toBe('org.example.Notes');
@@ -59,7 +59,7 @@ it('knows a Flatpak by the description in its root', () => {
   expect(flatpakIn('')).toBeUndefined();
 });
 
-it.runIf(process.platform === 'linux')('names nothing twice for this very process', () => {
+it.runIf(process.platform === 'linux')('names nothing twice for the current process', () => {
   const kinds = enclosuresOf(process.pid).map(({ kind }) => kind);
   expect(new Set(kinds).size).toBe(kinds.length);
 });

@@ -51,7 +51,7 @@ onLinux('names our own process, and its parent', async () => {
   expect(sameProcess(peer, peer)).toBe(true);
 });
 
-onLinux('names another process by pid and start, and knows two apart', async () => {
+onLinux('names another process by pid and start time, and distinguishes two', async () => {
   const readPeer = await loadPeerReader();
   const { server, socket } = await listen();
   const peers: PeerFacts[] = [];
@@ -81,7 +81,7 @@ onLinux('refuses to guess about a connection that is gone', async () => {
   expect(() => readPeer(gone)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
 });
 
-test('says `unverified` on systems it has no reader for', async () => {
+test('says `unverified` on systems without a reader', async () => {
   const readPeer = await loadPeerReader('darwin');
   expect(readPeer(new net.Socket())).toEqual({ kind: 'unverified' });
 });

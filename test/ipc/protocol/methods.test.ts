@@ -99,7 +99,7 @@ describe('the methods', () => {
     expect(methods['token.get'].params.parse(params)).toEqual({ resource: 'https://a.example' });
   });
 
-  test('are known by their own names only', () => {
+  test('are found only by their own names', () => {
     expect(isMethod('token.get')).toBe(true);
     expect(isMethod('toString')).toBe(false);
     expect(isMethod('constructor')).toBe(false);

@@ -21,7 +21,7 @@ function startWatch() {
   return { reports, clock, note };
 }
 
-test('twenty of a kind within a minute are reported once, and then once a minute with their number', () => {
+test('twenty refusals of one kind within a minute are reported once, and then once a minute with their number', () => {
   const { reports, clock, note } = startWatch();
   note(19, peer(1, '/bin/a'));
   expect(reports).toEqual([]);
@@ -41,7 +41,7 @@ test('twenty of a kind within a minute are reported once, and then once a minute
   expect(reports[2]).toMatchObject({ what: 'requests', count: 31 });
 });
 
-test('a few now and then are never reported', () => {
+test('a few refusals now and then are never reported', () => {
   const { reports, clock, note } = startWatch();
   for (let hour = 0; hour < 100; hour += 1) {
     note(19, peer(1, '/bin/a'));
@@ -50,7 +50,7 @@ test('a few now and then are never reported', () => {
   expect(reports).toEqual([]);
 });
 
-test('programs are told apart by their executable, else by their process', () => {
+test('programs are distinguished by their executable, or else by their process', () => {
   const { reports, note } = startWatch();
   for (const who of [peer(1, '/bin/a'), peer(1, '/bin/b'), peer(1), peer(2)]) note(19, who);
   expect(reports).toEqual([]);
@@ -58,7 +58,7 @@ test('programs are told apart by their executable, else by their process', () =>
   expect(reports).toHaveLength(4);
 });
 
-test('a clock that is set back does not silence it', () => {
+test('a clock that is set back does not stop the reports', () => {
   const { reports, clock, note } = startWatch();
   clock.now = 1_000_000_000;
   note(20, peer(1, '/bin/a'));

@@ -53,7 +53,7 @@ describe('a pairing', () => {
     expect(await program.next()).toBeUndefined();
   });
 
-  test('is no longer bound by the five seconds of a handshake, but ends after two minutes', async () => {
+  test('may outlast the five seconds of a handshake, but ends after two minutes', async () => {
     const { rig, cards, client } = await rigWithCards();
     const program = client();
     await program.next();
@@ -74,7 +74,7 @@ describe('a pairing', () => {
     await promise;
   });
 
-  test('has nothing else to say while it waits', async () => {
+  test('accepts no other message while it waits', async () => {
     const { cards, client } = await rigWithCards();
     const program = client();
     await program.next();
@@ -83,14 +83,14 @@ describe('a pairing', () => {
     expect(cards).toHaveLength(1);
   });
 
-  test('waits with at most two others', async () => {
+  test('may be pending beside at most two others', async () => {
     const { cards, client } = await rigWithCards();
     for (let i = 0; i < 3; i += 1) await client(`program ${i}`).next();
     expect(await client().refusal()).toBe('rate_limited');
     expect(cards).toHaveLength(3);
   });
 
-  test('is paused after each refusal, twice as long each time, whatever the name', async () => {
+  test('must wait after each refusal, twice as long each time, even under another name', async () => {
     const { rig, cards, client } = await rigWithCards();
     for (const seconds of [1, 2, 4]) {
       const program = client();
@@ -118,7 +118,7 @@ describe('a pairing', () => {
     expect(cards).toHaveLength(0);
   });
 
-  test('is refused when it was meant for another socket', async () => {
+  test('is refused if it was meant for another socket', async () => {
     const { rig, cards } = await rigWithCards();
     const program = new RawClient(rig.socket);
     const params = { versions: [1], name: 'editor', endpoint: 'unix:1:2' };

@@ -34,14 +34,14 @@ test('an allowance leaves no debt, and is not frozen by a clock that is set back
   expect(allowance.wait).toBe(0);
 });
 
-test('each asker has its own, and one that was used is remembered among thousands that were not', () => {
+test('each asker has its own allowance, and a used one is remembered among thousands of unused ones', () => {
   const allowances = new RateLimits({ burst: 1, perSecond: 1 }, () => 0);
   allowances.of('busy').take();
   for (let i = 0; i < 10_000; i += 1) allowances.of(`other ${i}`);
   expect(allowances.of('busy').wait).toBe(1000);
 });
 
-test('askers that have all used theirs up are forgotten one by one, the oldest first', () => {
+test('askers that have all used up their allowance are forgotten one by one, the oldest first', () => {
   const allowances = new RateLimits({ burst: 1, perSecond: 1 }, () => 0);
   for (let i = 0; i <= 4096; i += 1) allowances.of(`asker ${i}`).take();
   expect(allowances.of('asker 4096').wait).toBe(1000);

@@ -50,7 +50,7 @@ describe('an admitted client', () => {
     expect(await client.refusal()).toBe('frame_invalid');
   });
 
-  test('hears that an answer was too long, instead of nothing', async () => {
+  test('gets an error if an answer was too long', async () => {
     const rig = await startRig({ dispatch: async () => 'x'.repeat(frameLimit) });
     const client = await admitted(rig, rig.enrol());
     client.send(request(1, 'a'));
@@ -109,7 +109,7 @@ describe('an admitted client', () => {
     expect(await withdrawn).toBe(true);
   });
 
-  test('is told what it subscribed to', async () => {
+  test('gets the events that it subscribed to', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
     rig.server.callers()[0]?.notify('grant.changed', { id: 'a' });
@@ -124,7 +124,7 @@ describe('an admitted client', () => {
     expect(await client.next()).toMatchObject({ id: 1 });
   });
 
-  test('loses every connection when it is removed, a handshake under way included', async () => {
+  test('loses every connection when it is removed, including a handshake under way', async () => {
     const rig = await startRig();
     const identity = rig.enrol();
     const other = await admitted(rig, rig.enrol());
@@ -141,7 +141,7 @@ describe('an admitted client', () => {
 });
 
 describe('the socket', () => {
-  test('has mode 0600 and goes when the broker stops', async () => {
+  test('has mode 0600 and is removed when the broker stops', async () => {
     const rig = await startRig();
     expect(statSync(rig.socket).mode & 0o777).toBe(0o600);
     const client = await admitted(rig, rig.enrol());
@@ -168,7 +168,7 @@ describe('the socket', () => {
   });
 
   // Only root can become somebody else; run as an ordinary user the test above stands alone.
-  test.skipIf(process.getuid?.() !== 0)('hears nothing of what a real other user sends', async () => {
+  test.skipIf(process.getuid?.() !== 0)('receives nothing that a real other user sends', async () => {
     const rig = await startRig();
     // As if the modes had failed: everybody can reach the socket.
     for (let at = path.dirname(rig.socket); at !== tmpdir(); at = path.dirname(at)) chmodSync(at, 0o755);
@@ -187,7 +187,7 @@ describe('the socket', () => {
     expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted', peer: { uid: 65534 } }]);
   });
 
-  test('is not taken from a broker that lives, and is from one that died', async () => {
+  test('is not taken over from a running broker, and is from a dead one', async () => {
     const rig = await startRig();
     const deps = {
       path: rig.socket,

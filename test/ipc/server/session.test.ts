@@ -228,7 +228,7 @@ describe('before the handshake', () => {
     }
   });
 
-  test('says nothing to a hello cut short anywhere, and forgets it', async () => {
+  test('does not answer a hello that is cut short anywhere, and forgets it', async () => {
     const rig = await startRig();
     const line = helloLine(rig.enrol(), rig.server.endpoint);
     for (let length = 0; length <= line.length; length += 7) {
@@ -271,7 +271,7 @@ describe('before the handshake', () => {
     expect(await client.refusal()).toBe(reason);
   });
 
-  test('closes on a frame that grows past 16 KiB without ever ending', async () => {
+  test('closes on a frame that grows beyond 16 KiB without an end', async () => {
     const rig = await startRig();
     const client = new RawClient(rig.socket);
     client.socket.write('x'.repeat(handshakeFrameLimit + 1));

@@ -66,7 +66,7 @@ describe('the path of the socket', () => {
     expect(socketPath(other, env)).not.toBe(socketPath(homePaths(env), env));
   });
 
-  test('is refused where every place is too long', () => {
+  test('is refused if every place is too long', () => {
     expect(() => socketPath(homePaths(env), { HOME: env.KEYTURN_HOME })).toThrow(
       expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining('KEYTURN_HOME') }),
     );
@@ -148,7 +148,7 @@ describe('the folder', () => {
     },
   );
 
-  test('below a plain file is refused by the broker, and means to a client that there is none', async () => {
+  test('below a plain file is refused by the broker, and a client reports that no broker runs', async () => {
     const file = path.join(temporaryFolder(), 'file');
     writeFileSync(file, 'mine');
     const paths = homePaths({ KEYTURN_HOME: path.join(file, 'home') });
@@ -171,7 +171,7 @@ describe('the folder', () => {
     expect(existsSync(path.join(folder, 'nowhere'))).toBe(false);
   });
 
-  test('that nobody has made yet means that no broker has run', async () => {
+  test('that does not exist yet means that no broker has run', async () => {
     const paths = temporaryHome();
     await expect(connectTo(findSocket(paths, {}))).rejects.toMatchObject({
       reason: 'broker_unreachable',
@@ -218,7 +218,7 @@ describe('the socket', () => {
     expect(readFileSync(socket, 'utf8')).toBe('mine');
   });
 
-  test('that nobody listens on any more means that the broker is gone', async () => {
+  test('without a listener means that the broker is gone', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     const { server } = await listening(socket);
     const closed = new Promise((resolve) => {
@@ -230,7 +230,7 @@ describe('the socket', () => {
   });
 
   test.each([0o777, 0o660, 0o644, 0o400])(
-    'left with mode %o is refused by a broker, and kept',
+    'that was left with mode %o is refused by a broker, and kept',
     async (mode) => {
       const socket = prepareSocket(temporaryHome(), {});
       await listening(socket);
@@ -254,7 +254,7 @@ describe('the socket', () => {
     },
   );
 
-  test('is not connected to in a folder that others may write to, nor listened on', async () => {
+  test('is used by neither end in a folder that others may write to', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     await listening(socket);
     chmodSync(path.dirname(socket), 0o777);
@@ -264,7 +264,7 @@ describe('the socket', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'that is swapped while a client connects is still the one that the client then names',
+    'that is replaced while a client connects is still the one that the client names in its hello',
     async () => {
       const socket = prepareSocket(temporaryHome(), {});
       const folder = path.dirname(socket);

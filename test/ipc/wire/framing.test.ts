@@ -65,7 +65,7 @@ test('refuses a line past the limit before it ends', () => {
   expect(() => reader.next()).toThrow(/longer than 10 bytes/);
 });
 
-test('keeps to the limit of the moment for each frame of one chunk', () => {
+test('applies the current limit to each frame of one chunk', () => {
   const reader = new FrameReader(4);
   reader.push(Buffer.from('abcd\nabcdefgh\nabcdefgh\n'));
   expect(String(reader.next())).toBe('abcd');

@@ -23,7 +23,7 @@ function pause(watch: VaultWatch): number {
   }
 }
 
-describe('the state', () => {
+describe('the state of the vault', () => {
   test('is unused until the vault has answered, and open afterwards', () => {
     const { watch } = watched();
     expect(watch.state.state).toBe('unused');
@@ -33,7 +33,7 @@ describe('the state', () => {
   });
 
   test.each(['keychainLocked', 'waiting', 'absent', 'crashed', 'full'] as const)(
-    'says %s with what and hint, since when, and ends with the next call that passes',
+    'is %s with its message, hint and start time, until the next call succeeds',
     (kind) => {
       const { watch, clock } = watched();
       watch.passed('read', 'grant.1');
@@ -48,7 +48,7 @@ describe('the state', () => {
     },
   );
 
-  test('stays full while only reads pass', () => {
+  test('stays full while only reads succeed', () => {
     const { watch } = watched();
     watch.failed(trouble('full'));
     watch.passed('read', 'grant.1');
@@ -57,7 +57,7 @@ describe('the state', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('stays damaged, and names the item, until that very item is whole again', () => {
+  test('stays damaged, and names the item, until that item is whole again', () => {
     const { watch } = watched();
     watch.failed(trouble('damaged', 'grant.1'));
     watch.passed('write', 'grant.2');
@@ -66,7 +66,7 @@ describe('the state', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('is damaged, rather than locked, where the whole file can not be read', () => {
+  test('is damaged, not locked, if the whole file can’t be read', () => {
     const { watch } = watched();
     watch.bar = { state: 'locked', error: trouble('locked') };
     watch.failed(trouble('damaged'));
@@ -84,7 +84,7 @@ describe('the state', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('is not changed by what a caller did wrong', () => {
+  test('does not change after a mistake of the caller', () => {
     const { watch } = watched();
     watch.failed(new Error('a fault'));
     watch.failed(trouble('locked'));
@@ -92,7 +92,7 @@ describe('the state', () => {
   });
 });
 
-describe('the pause', () => {
+describe('the pause between questions to a person', () => {
   test('doubles from 5 s to 5 min, each time that the person does not answer', () => {
     const { watch, clock } = watched();
     const pauses = Array.from({ length: 9 }, () => {
@@ -105,7 +105,7 @@ describe('the pause', () => {
     expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
   });
 
-  test('begins anew once the vault has answered', () => {
+  test('starts again at 5 s once the vault has answered', () => {
     const { watch } = watched();
     watch.refused(trouble('keychainLocked'));
     watch.refused(trouble('keychainLocked'));
@@ -116,7 +116,7 @@ describe('the pause', () => {
     expect(pause(watch)).toBe(5);
   });
 
-  test('is lifted by a person, and goes on growing when that fails too', () => {
+  test('ends when a person acts, and goes on growing if that attempt fails too', () => {
     const { watch } = watched();
     watch.refused(trouble('waiting'));
     watch.lift();
@@ -125,13 +125,13 @@ describe('the pause', () => {
     expect(pause(watch)).toBe(10);
   });
 
-  test('is for questions to a person only: what may pass by itself is asked again at once', () => {
+  test('applies only to troubles that need a person: others are tried again at once', () => {
     const { watch } = watched();
     for (const kind of ['absent', 'crashed', 'full', 'damaged'] as const) watch.refused(trouble(kind));
     expect(pause(watch)).toBe(0);
   });
 
-  test('does not outlast a clock that was put back', () => {
+  test('ends if the clock is set back', () => {
     const { watch, clock } = watched();
     watch.refused(trouble('waiting'));
     clock.advance(-3_600_000);

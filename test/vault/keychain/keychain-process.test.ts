@@ -69,7 +69,7 @@ test('a worker killed in the middle of a call fails that call, and the next one 
 });
 
 describe('with a stand-in for the worker', () => {
-  test('a worker that hangs is killed after the time-out, and what waits behind it fails too', async () => {
+  test('a worker that hangs is killed after the time-out, and the calls queued behind it fail too', async () => {
     const workers: ReturnType<typeof standIn>[] = [];
     const spawnWorker = (): KeychainWorker => {
       const worker = standIn(() => undefined);
@@ -86,7 +86,7 @@ describe('with a stand-in for the worker', () => {
     await vault.close();
   });
 
-  test('a keychain that reads but hangs when it should store counts as locked', async () => {
+  test('a keychain that reads but hangs at a write counts as locked', async () => {
     const worker = standIn((request) =>
       (request as { id: number; op?: string }).op === 'get'
         ? { id: request.id, ok: true, value: null }
@@ -97,7 +97,7 @@ describe('with a stand-in for the worker', () => {
     await vault.close();
   });
 
-  test('a keychain that keeps what it should remove is reported', async () => {
+  test('a keychain that keeps an item after its removal is reported', async () => {
     const held = new Map<string, string>();
     const worker = standIn((message) => {
       const request = message as unknown as KeychainRequest;
@@ -117,13 +117,13 @@ describe('with a stand-in for the worker', () => {
     ['nonsense', () => 'nonsense'],
     ['the answer to another request', (r: { id: number }) => ({ id: r.id + 1, ok: true, value: null })],
     ['a value of another type', (r: { id: number }) => ({ id: r.id, ok: true, value: true })],
-  ])('a worker that says %s is not believed', async (_, answer) => {
+  ])('a worker that answers %s is refused', async (_, answer) => {
     const vault = keychainVault({ service: 'unused', spawnWorker: () => standIn(answer) });
     await expect(vault.find('grant')).rejects.toMatchObject({ reason: 'vault_unavailable' });
     await vault.close();
   });
 
-  test('a missing keytar is unavailable, with how to mend it', async () => {
+  test('a missing keytar makes the keychain unavailable, and the hint says how to mend it', async () => {
     const message = '"Cannot find package"';
     const worker = standIn(({ id }) => ({ id, ok: false, failure: 'module', message }));
     const vault = keychainVault({ service: 'unused', spawnWorker: () => worker });
@@ -134,7 +134,7 @@ describe('with a stand-in for the worker', () => {
     await vault.close();
   });
 
-  test('a worker that can not be started is unavailable', async () => {
+  test('a worker that can’t start makes the keychain unavailable', async () => {
     const spawnWorker = (): KeychainWorker => {
       throw new Error('no more processes');
     };
@@ -143,7 +143,7 @@ describe('with a stand-in for the worker', () => {
   });
 });
 
-test('a refusal of the keychain repeats nothing that was to be stored', async () => {
+test('an error of the keychain does not repeat the value that was to be stored', async () => {
   const env = { ...process.env, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' };
   const worker = new KeychainProcess(() => forkWorker(env), 10_000);
   const secret = 'c2VjcmV0LXRva2Vu';
@@ -154,7 +154,7 @@ test('a refusal of the keychain repeats nothing that was to be stored', async ()
   worker.close();
 });
 
-test('an idle worker keeps no program alive, and ends with it', async () => {
+test('an idle worker keeps no program alive, and ends with its program', async () => {
   const keychain = new URL('../../../src/vault/keychain/keychain.ts', import.meta.url).href;
   const program = `
     import { readFileSync } from 'node:fs';

@@ -42,7 +42,7 @@ describe('a real keyring', () => {
     return { session, spawn: () => forkWorker(session.env) };
   }
 
-  test('that locks is keychainLocked; programs are not asked for, a person is, and the item is there', async () => {
+  test('that locks is keychainLocked: it asks for a person, not for programs, and keeps the item', async () => {
     const { session, spawn } = await own();
     const started = vi.fn(spawn);
     const { guard, keychain, watch, clock } = watched(() => started());
@@ -63,7 +63,7 @@ describe('a real keyring', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('whose daemon is killed is no longer open, and is met again when another one runs', async () => {
+  test('whose daemon is killed is no longer open, and works again when a new daemon runs', async () => {
     const { session, spawn } = await own();
     const { guard, watch, clock } = watched(spawn);
     await guard.write('grant', 'kept');
@@ -108,7 +108,7 @@ describe('a real keyring', () => {
     expect(workers).toHaveLength(2);
   });
 
-  test('whose item was deleted behind our back is damaged and names it, while others are served', async () => {
+  test('is damaged if another program deletes an item: it names that item and serves the others', async () => {
     const service = freshService();
     const { guard, watch } = watched(() => forkWorker(), service);
     const items = rawItems(service);
@@ -126,7 +126,7 @@ describe('a real keyring', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('whose item holds something else is damaged and names it, and nothing is deleted', async () => {
+  test('is damaged if an item holds something else: it names that item and deletes nothing', async () => {
     const service = freshService();
     const { guard, watch } = watched(() => forkWorker(), service);
     const items = rawItems(service);
@@ -142,7 +142,7 @@ describe('a real keyring', () => {
   test.each([
     ['at an address where nobody listens', { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' }],
     ['without any', { DBUS_SESSION_BUS_ADDRESS: undefined, XDG_RUNTIME_DIR: '/nonexistent' }],
-  ])('is absent on a D-Bus %s, and says what to do', async (_, changed) => {
+  ])('is absent on a D-Bus %s, and the hint says what to do', async (_, changed) => {
     const env = { ...process.env, DISPLAY: undefined, ...changed };
     const clean = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
     const { guard, watch } = watched(() => forkWorker(clean));
@@ -168,7 +168,7 @@ describe('a keychain by script', () => {
     readonly scripted: ScriptedKeychain;
   }
 
-  test('that asks a person for ever is waiting, and one program’s request is the only one that reaches it', async () => {
+  test('is waiting while it asks a person, and gets only one of 20 requests of programs', async () => {
     const { guard, watch, scripted, clock } = await inTrouble(() => 'hang');
     const asking = Array.from({ length: 20 }, () => guard.read('grant'));
     for (const outcome of await Promise.allSettled(asking)) {
@@ -188,7 +188,7 @@ describe('a keychain by script', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('whose question the person closes is keychainLocked, and 20 programs raise that question once', async () => {
+  test('is keychainLocked after the person closes its dialog, and 20 requests of programs open one dialog', async () => {
     let isLocked = true;
     const { guard, watch, scripted } = await inTrouble(({ op }) =>
       isLocked && op === 'get' ? { refuse: '"The prompt was dismissed"' } : 'obey',
@@ -221,7 +221,7 @@ describe('a keychain by script', () => {
     expect(await first).toBe('kept');
   });
 
-  test('that is slow is said to be, and serves', async () => {
+  test('is reported as slow when it is, and still serves', async () => {
     const { guard, watch, clock } = await inTrouble(() => {
       clock.advance(4000);
       return 'obey';
@@ -230,7 +230,7 @@ describe('a keychain by script', () => {
     expect(watch.state).toMatchObject({ state: 'slow', what: expect.stringContaining('4 s') });
   });
 
-  test('that is full is told from one that is absent, and keeps what it holds', async () => {
+  test('is reported as full, not as absent, and still reads its items', async () => {
     const { guard, watch } = await inTrouble(({ op }) =>
       op === 'set' ? { refuse: '"No space left on device"' } : 'obey',
     );
@@ -240,7 +240,7 @@ describe('a keychain by script', () => {
     expect(watch.state.state).toBe('full');
   });
 
-  test('whose helper dies at every call has crashed, each time', async () => {
+  test('is reported as crashed at every call if its helper process dies each time', async () => {
     const { guard, watch, scripted } = await inTrouble(() => 'die');
     await expect(guard.read('grant')).rejects.toMatchObject({ trouble: 'crashed' });
     await expect(guard.read('grant')).rejects.toMatchObject({ trouble: 'crashed' });
@@ -248,7 +248,7 @@ describe('a keychain by script', () => {
     expect(watch.state.state).toBe('crashed');
   });
 
-  test('leaves nothing of a secret in what it says of its state', async () => {
+  test('shows no secret in its state', async () => {
     const { guard, watch } = await inTrouble(({ op }) => (op === 'set' ? { refuse: '"no"' } : 'obey'));
     await guard.write('grant', 'c2VjcmV0').catch(() => undefined);
     expect(JSON.stringify(watch.state)).not.toContain('c2VjcmV0');

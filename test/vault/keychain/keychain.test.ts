@@ -61,7 +61,7 @@ describe('two slots', () => {
     expect(await accountsOf(items, 'grant')).toEqual([]);
   });
 
-  test('no item is larger than the smallest store takes', async () => {
+  test('no item is larger than the smallest store accepts', async () => {
     const { vault, items } = vaultAndItems();
     await vault.write('grant', long);
     for (const account of await accountsOf(items, 'grant'))
@@ -118,7 +118,7 @@ describe('two slots', () => {
     expect(await vault.read('grant')).toBe('signed in again');
   });
 
-  test('an interrupted removal brings nothing old back and can be repeated', async () => {
+  test('an interrupted removal restores no old value and can be repeated', async () => {
     const { vault, items } = vaultAndItems();
     await vault.write('grant', long);
     await items.remove('grant/a/0');
@@ -128,7 +128,7 @@ describe('two slots', () => {
     expect(await accountsOf(items, 'grant')).toEqual([]);
   });
 
-  test('of a destroyed vault nothing is left, not even what the vault keeps for itself', async () => {
+  test('destroying a vault removes all its items, including its own metadata', async () => {
     const { vault, items } = vaultAndItems();
     await vault.write('grant', long);
     await vault.write('grant', old);
@@ -176,7 +176,7 @@ describe('a locked keyring', () => {
     });
   });
 
-  test('is not taken for an empty one when a vault is to be destroyed: that can be done later', async () => {
+  test('is not taken for an empty one when a vault is destroyed: the removal can be repeated later', async () => {
     await withOwnKeyring(async (session, spawnWorker) => {
       const service = freshService();
       const open = () => closedLater(keychainVault({ service, spawnWorker }));
@@ -191,7 +191,7 @@ describe('a locked keyring', () => {
     });
   });
 
-  test('is noticed also by a home that never stored anything', async () => {
+  test('is also noticed in a home that never stored anything', async () => {
     await withOwnKeyring(async (session, spawnWorker) => {
       const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
       await session.lock();
@@ -199,7 +199,7 @@ describe('a locked keyring', () => {
     });
   });
 
-  test('that locks in the middle of a write ends it, and the old value is there after unlocking', async () => {
+  test('fails a write if it locks in the middle, and has the old value after unlocking', async () => {
     await withOwnKeyring(async (session, spawnWorker) => {
       const service = freshService();
       const before = closedLater(keychainVault({ service, spawnWorker }));
@@ -214,7 +214,7 @@ describe('a locked keyring', () => {
     });
   });
 
-  test('a keyring daemon that restarts is met again, at the latest at the second call', async () => {
+  test('a keyring daemon that restarts is reached again, at the second call at the latest', async () => {
     await withOwnKeyring(async (session, spawnWorker) => {
       const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
       await vault.write('grant', 'kept');

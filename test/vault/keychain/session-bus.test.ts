@@ -24,13 +24,13 @@ async function withBus(name = 'bus'): Promise<string> {
 
 const address = (bus: SessionBus): string | undefined => bus.environment()['DBUS_SESSION_BUS_ADDRESS'];
 
-test("is the broker's own, where it has one", async () => {
+test("the session bus is the broker's own if it has one", async () => {
   const XDG_RUNTIME_DIR = await withBus();
   const bus = new SessionBus({ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/own', XDG_RUNTIME_DIR });
   expect(address(bus)).toBe('unix:path=/own');
 });
 
-test('is the bus in the runtime folder, also one that comes later', async () => {
+test('the session bus is the one in the runtime folder, even if it appears later', async () => {
   const XDG_RUNTIME_DIR = await withBus();
   const bus = new SessionBus({ XDG_RUNTIME_DIR, HOME: '/somewhere' });
   expect(bus.environment()).toEqual({
@@ -42,7 +42,7 @@ test('is the bus in the runtime folder, also one that comes later', async () => 
   expect(address(later)).toBeUndefined();
 });
 
-test('is none where the runtime folder holds a plain file, or a link to a socket', async () => {
+test('there is no session bus if the runtime folder holds a plain file, or a link to a socket', async () => {
   const plain = runtimeFolder();
   writeFileSync(path.join(plain, 'bus'), '');
   expect(address(new SessionBus({ XDG_RUNTIME_DIR: plain }))).toBeUndefined();
@@ -51,7 +51,7 @@ test('is none where the runtime folder holds a plain file, or a link to a socket
   expect(address(new SessionBus({ XDG_RUNTIME_DIR: linked }))).toBeUndefined();
 });
 
-test("is a caller's once it was handed over, until that is forgotten", () => {
+test('the session bus is the one that a caller handed over, until it is forgotten', () => {
   const bus = new SessionBus({ XDG_RUNTIME_DIR: runtimeFolder(), PATH: '/bin' });
   bus.adopt(handed);
   expect(bus.environment()).toMatchObject({ ...handed, PATH: '/bin' });

@@ -61,7 +61,7 @@ async function holding(...secrets: string[]): Promise<Map<string, string>> {
   return entries;
 }
 
-test('a write that breaks down at any step leaves the old value or, once it counts as written, the new one', async () => {
+test('a write that fails at any step leaves the old value or, once its head is written, the new one', async () => {
   const before = await holding('first', older);
   const places = await countChanges(before, (items) => write(items, newer));
   expect(places).toBeGreaterThan(6);
@@ -85,7 +85,7 @@ test('the head is the last thing written', async () => {
   expect([...entries.keys()]).toEqual(['id/a/0', 'id/a/1', 'id/a/2']);
 });
 
-test('a removal that breaks down at any step never shows an older value, and can be finished', async () => {
+test('a removal that fails at any step never shows an older value, and can be finished', async () => {
   const before = await holding(older);
   for (const [account, value] of await holding('first', newer)) before.set(account, value);
   const places = await countChanges(before, remove);

@@ -24,7 +24,7 @@ function after(state: ReadonlyMap<string, string>, from: number, last: number): 
   return next;
 }
 
-test(`loses nothing that it acknowledged when its writer is killed, ${kills} times`, async () => {
+test(`a sealed file loses no acknowledged write when its writer is killed, ${kills} times`, async () => {
   const file = newPlace();
   let state = new Map<string, string>();
   let from = 1;

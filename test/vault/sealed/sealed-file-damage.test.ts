@@ -126,7 +126,7 @@ function wrong(answers: Record<string, string>, where: string): string[] {
 const stride = 13;
 
 describe('a file that ends early', () => {
-  test('at any byte of its last two records says what is whole', async () => {
+  test('is read up to its last whole record, wherever its last two records are cut', async () => {
     const sampled = await sample();
     const read = readings(sampled);
     const [c, d] = [recordAt(sampled, -2), recordAt(sampled, -1)];
@@ -139,7 +139,7 @@ describe('a file that ends early', () => {
     }
   });
 
-  test('goes on with what is whole, and keeps the rest aside', async () => {
+  test('goes on with its whole records, and the torn rest is kept aside', async () => {
     const sampled = await sample();
     const [c, d] = [recordAt(sampled, -2), recordAt(sampled, -1)];
     for (let length = c; length < sampled.bytes.length; length += stride) {
@@ -159,7 +159,7 @@ describe('a file that ends early', () => {
     }
   });
 
-  test('within its first line or first segment is not empty but unreadable', async () => {
+  test('is unreadable, not empty, if it ends within its first line or first segment', async () => {
     const sampled = await sample();
     const [base = 0] = positions(sampled.bytes, segmentMagic);
     const unreadable = Object.fromEntries(ids.map((id) => [id, 'vault_unreadable']));
@@ -172,7 +172,7 @@ describe('a file that ends early', () => {
     }
   });
 
-  test('in zeros, where the system grew it before writing, is torn like any other', async () => {
+  test('is treated as torn if it ends in zeros', async () => {
     const sampled = await sample();
     const d = recordAt(sampled, -1);
     for (const written of [0, 3, headLength, headLength + 4]) {
@@ -193,7 +193,7 @@ describe('a flipped bit', () => {
     expect(found).toEqual([]);
   });
 
-  test('anywhere in the file is reported where it costs anything', async () => {
+  test('anywhere in the file is reported if it costs an item', async () => {
     const sampled = await sample();
     for (let at = 0; at < sampled.bytes.length; at += stride) {
       const { vault, lines } = await changed(sampled, flip(at, at % 8));
@@ -207,7 +207,7 @@ describe('a flipped bit', () => {
     }
   });
 
-  test('in a body costs that one item, until it is written again', async () => {
+  test('in a body costs that one item, until that item is written again', async () => {
     const sampled = await sample();
     const { vault, lines } = await changed(sampled, flip(recordAt(sampled, 4) + headLength, 0));
     expect(await allSaid(vault)).toEqual({ ...newest, b: 'vault_unreadable' });
@@ -219,7 +219,7 @@ describe('a flipped bit', () => {
     expect(await allSaid(vault)).toEqual({ ...newest, b: 'b third' });
   });
 
-  test('in a head costs every item that nothing later names, also those never written', async () => {
+  test('in a head makes every item unreadable that no later record names, even one never written', async () => {
     const sampled = await sample();
     const { vault } = await changed(sampled, flip(recordAt(sampled, 4) + 20, 0));
     expect(await allSaid(vault)).toEqual({ ...newest, a: 'vault_unreadable', b: 'vault_unreadable' });
@@ -230,7 +230,7 @@ describe('a flipped bit', () => {
     expect(await allSaid(vault)).toEqual({ ...newest, a: 'absent', b: 'b third' });
   });
 
-  test('keeps the file from being rewritten, however much of it is dead', async () => {
+  test('prevents a rewrite of the file, however much of it is dead', async () => {
     const sampled = await sample();
     const { vault, file } = await changed(sampled, flip(recordAt(sampled, 4) + headLength, 0));
     for (let n = 0; n < 5; n++) await vault.write('big', 'x'.repeat(200_000));
@@ -256,7 +256,7 @@ describe('records that were moved', () => {
     expect(await allSaid(vault)).toEqual({ ...newest, a: 'vault_unreadable' });
   });
 
-  test('are noticed when an old one is said again', async () => {
+  test('are noticed when an old one is repeated', async () => {
     const sampled = await sample();
     const [before, record, behind] = cut(sampled, 4);
     // Behind its own segment's later records, and behind everything.

@@ -35,13 +35,13 @@ describe('opened by the keychain', () => {
   vaultContract('sealed-file', () => opened(newPlace(), { kind: 'keychain', vault: lastingKeychain() }));
 });
 
-describe('a destroyed one', () => {
+describe('a destroyed sealed file', () => {
   /** With what crashes leave beside it, and a file that isn't ours. */
   function littered(file: string): void {
     for (const end of ['.new', '.torn-0123abcd', '.torn-elsewhere']) writeFileSync(`${file}${end}`, 'x');
   }
 
-  test('leaves neither its file nor what crashes left beside it, locked as it may be', async () => {
+  test('leaves neither its file nor the remains of crashes beside it, even if it is locked', async () => {
     const file = newPlace();
     const vault = opened(file, byPassphrase);
     await vault.unlock('correct horse');
@@ -55,7 +55,7 @@ describe('a destroyed one', () => {
     await opened(file, byPassphrase).destroy(['a']);
   });
 
-  test('takes its key from the keychain with it', async () => {
+  test('removes its key from the keychain', async () => {
     const [file, keychain] = [newPlace(), memoryVault()];
     const removed: string[] = [];
     const source = {
@@ -69,7 +69,7 @@ describe('a destroyed one', () => {
   });
 });
 
-describe('the lock', () => {
+describe('the lock of a sealed file', () => {
   test('answers every call with locked until the passphrase is given', async () => {
     const vault = opened(newPlace(), byPassphrase);
     const locked = { reason: 'locked', hint: 'keyturn unlock' };
@@ -82,7 +82,7 @@ describe('the lock', () => {
     expect(await vault.condition()).toEqual({ state: 'new' });
   });
 
-  test('shuts again after the calls under way, and opens again with all there', async () => {
+  test('shuts after the calls under way, and opens again with all its items', async () => {
     const vault = opened(newPlace(), byPassphrase);
     await vault.unlock('correct horse');
     const [, , late] = await Promise.allSettled([vault.write('a', 'kept'), vault.lock(), vault.find('a')]);
@@ -93,7 +93,7 @@ describe('the lock', () => {
     expect(await vault.read('a')).toBe('kept');
   });
 
-  test('refuses another passphrase without repeating it, and stays as it was', async () => {
+  test('refuses a wrong passphrase without repeating it, and does not change its state', async () => {
     const vault = opened(newPlace(), byPassphrase);
     await vault.unlock('correct horse');
     await vault.write('a', 'kept');
@@ -106,7 +106,7 @@ describe('the lock', () => {
     expect(await said(vault, 'a')).toBe('locked');
   });
 
-  test.each([0, 1025])('takes no passphrase of %d letters', async (length) => {
+  test.each([0, 1025])('refuses a passphrase of %d letters', async (length) => {
     const file = newPlace();
     await expect(opened(file, byPassphrase).unlock('x'.repeat(length))).rejects.toMatchObject({
       reason: 'invalid_request',
@@ -114,13 +114,13 @@ describe('the lock', () => {
     expect(readdirSync(path.dirname(file))).toEqual([]);
   });
 
-  test('takes one passphrase written in two ways for the same', async () => {
+  test('accepts one passphrase in two Unicode forms', async () => {
     const vault = opened(newPlace(), byPassphrase);
     await vault.unlock('Schl\u00fcssel');
     await vault.unlock('Schlu\u0308ssel');
   });
 
-  test('gives way to a new passphrase, under a new key', async () => {
+  test('takes a new passphrase, with a new key', async () => {
     const file = newPlace();
     const vault = opened(file, byPassphrase);
     await vault.unlock('old one');
@@ -143,7 +143,7 @@ describe('the lock', () => {
     expect([await said(old, 'a'), await said(old, 'b')]).toEqual(['vault_unreadable', 'vault_unreadable']);
   });
 
-  test('with a key in the keychain opens by itself, and after lock only by unlock', async () => {
+  test('opens by itself with a key in the keychain, and after a lock only by an unlock', async () => {
     const [file, vault] = [newPlace(), lastingKeychain()];
     const first = opened(file, { kind: 'keychain', vault });
     await first.write('a', 'kept');
@@ -155,7 +155,7 @@ describe('the lock', () => {
     await expect(first.changePassphrase('a', 'b')).rejects.toMatchObject({ reason: 'invalid_request' });
   });
 
-  test('is unreadable, not empty, where the keychain lost the key or holds another', async () => {
+  test('makes the file unreadable, not empty, if the keychain lost the key or holds another', async () => {
     const [file, vault] = [newPlace(), lastingKeychain()];
     await opened(file, { kind: 'keychain', vault }).write('a', 'kept');
     const key = await vault.read('sealed-file-key');
@@ -168,7 +168,7 @@ describe('the lock', () => {
     expect(await said(later, 'a')).toBe('kept');
   });
 
-  test('is unreadable where the settings name another source of the key', async () => {
+  test('makes the file unreadable if the settings name another source of the key', async () => {
     const file = newPlace();
     await opened(file, { kind: 'keychain', vault: lastingKeychain() }).write('a', 'kept');
     await expect(opened(file, byPassphrase).unlock('any')).rejects.toMatchObject({
@@ -177,8 +177,8 @@ describe('the lock', () => {
   });
 });
 
-describe('the file', () => {
-  test('shows neither secret nor passphrase', async () => {
+describe('the file on disk', () => {
+  test('contains neither secret nor passphrase', async () => {
     const file = newPlace();
     const vault = opened(file, byPassphrase);
     await vault.unlock('correct horse');
@@ -188,7 +188,7 @@ describe('the file', () => {
     expect(text).not.toContain('horse');
   });
 
-  test('is 0600, and is refused with how to mend it where others may read it or its folder', async () => {
+  test('has mode 0600, and is refused with a hint if others may read it or its folder', async () => {
     const [file, vault] = [newPlace(), lastingKeychain()];
     await opened(file, { kind: 'keychain', vault }).write('a', 'kept');
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -212,7 +212,7 @@ describe('the file', () => {
     expect(await refusal()).toBe('kept');
   });
 
-  test('is refused where a symbolic link, a folder or anything else stands', async () => {
+  test('is refused if its path is a symbolic link, a folder or another kind of file', async () => {
     const [file, vault] = [newPlace(), lastingKeychain()];
     await opened(file, { kind: 'keychain', vault }).write('a', 'kept');
     const link = path.join(path.dirname(file), 'link');
@@ -232,7 +232,7 @@ describe('the file', () => {
     ['next to no work', { N: 2, r: 8, p: 1 }],
     ['what is no power of two', { N: 2 ** 14 + 1, r: 8, p: 1 }],
     ['a negative number', { N: 2 ** 14, r: -8, p: 1 }],
-  ])('is refused where its header asks for %s', async (_, cost) => {
+  ])('is refused if its header asks for %s', async (_, cost) => {
     const file = newPlace();
     await opened(file, byPassphrase).unlock('correct horse');
     const absurd = changedCopy(file, (bytes) => {
@@ -247,7 +247,7 @@ describe('the file', () => {
     });
   });
 
-  test('is refused where the salt is of another length', async () => {
+  test('is refused if the salt has a wrong length', async () => {
     const file = newPlace();
     await opened(file, byPassphrase).unlock('correct horse');
     const absurd = changedCopy(file, (bytes) => {
@@ -261,7 +261,7 @@ describe('the file', () => {
     });
   });
 
-  test('that another program lengthened or exchanged gets no byte more, and is read anew by unlock', async () => {
+  test('gets no further byte if another program lengthened or replaced it, and unlock reads it again', async () => {
     const [file, keychain] = [newPlace(), lastingKeychain()];
     const vault = opened(file, { kind: 'keychain', vault: keychain });
     await vault.write('a', 'kept');
@@ -283,7 +283,7 @@ describe('the file', () => {
     await expect(vault.write('a', 'x')).rejects.toMatchObject({ reason: 'vault_unreadable' });
   });
 
-  test('is rewritten when most of it is dead, and then holds the live items alone', async () => {
+  test('is rewritten when most of it is dead, and then holds only the live items', async () => {
     const [file, keychain] = [newPlace(), lastingKeychain()];
     const vault = opened(file, { kind: 'keychain', vault: keychain });
     await vault.write('a', 'kept');
@@ -297,7 +297,7 @@ describe('the file', () => {
     expect([await said(again, 'a'), await said(again, 'b')]).toEqual(['kept', 'absent']);
   });
 
-  test('keeps what it holds when the disk takes no more, and goes on once it does', () => {
+  test('keeps its items when the disk is full, and accepts writes once there is space', () => {
     // The shell's limit on the size of files is a full disk as far as a write can tell.
     const file = newPlace();
     const script = path.join(import.meta.dirname, 'sealed-full-disk.ts');
@@ -314,7 +314,7 @@ describe('the file', () => {
   });
 });
 
-test('answers as a Map would, whatever happens in whatever order, and across openings', async () => {
+test('a sealed file answers as a Map would, for random calls in random order and across openings', async () => {
   const id = fc.constantFrom('a', 'b', 'c', 'd', 'e.1');
   const secret = fc.string({ minLength: 1, maxLength: 40 }).filter((text) => !text.includes('\0'));
   const operation = fc.oneof(
@@ -358,7 +358,7 @@ test('answers as a Map would, whatever happens in whatever order, and across ope
   );
 });
 
-test('is opened by its kind, locked where a passphrase opens it, and needs a file', async () => {
+test('a sealed file is opened by its kind, starts locked if it has a passphrase, and needs a file path', async () => {
   const file = newPlace();
   const door = openVault('sealed-file', { service: 'unused', sealedFile: { file, key: 'passphrase' } });
   expect(door.hasPassphrase).toBe(true);

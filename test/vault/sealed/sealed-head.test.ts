@@ -68,7 +68,7 @@ function dyingAt(keychain: Vault, when: 'before' | 'after') {
 }
 
 describe('a file that is ahead of its head', () => {
-  test('by one write or by several, as a crash leaves it, counts, and the head follows at the opening', async () => {
+  test('by one or several writes is accepted after a crash, and the head catches up at the opening', async () => {
     const { keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'first');
@@ -84,7 +84,7 @@ describe('a file that is ahead of its head', () => {
     expect(await headIn(keychain)).not.toEqual(before);
   });
 
-  test('by a write that was torn goes on with what is whole', async () => {
+  test('by a torn write goes on with its whole records', async () => {
     const { file, keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'first');
@@ -96,7 +96,7 @@ describe('a file that is ahead of its head', () => {
     expect(await said(open(), 'a')).toBe('first');
   });
 
-  test('by probes counts without a write to the keychain', async () => {
+  test('by probes is accepted without a write to the keychain', async () => {
     const { keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'first');
@@ -120,7 +120,7 @@ describe('a file that is rewritten', () => {
     await vault.find('churn');
   }
 
-  test('is named beside the old one before it takes its place, and alone afterwards', async () => {
+  test('is in the head beside the old file before it replaces it, and is the only one there afterwards', async () => {
     const { keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'kept');
@@ -139,7 +139,7 @@ describe('a file that is rewritten', () => {
   test.each([
     ['before it takes the place of the old one', 'before' as const],
     ['before the head names it alone', 'after' as const],
-  ])('counts after a crash %s', async (_when, when) => {
+  ])('is accepted after a crash %s', async (_when, when) => {
     const { file, keychain, open } = scene();
     const { dying, dead, release } = dyingAt(keychain, when);
     const vault = opened(file, { kind: 'keychain', vault: dying });
@@ -154,7 +154,7 @@ describe('a file that is rewritten', () => {
     release();
   });
 
-  test('stays as it was where the keychain takes no head, and the vault goes on when it does', async () => {
+  test('is left unchanged if the keychain refuses the head, and the vault goes on once it accepts', async () => {
     const { keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'kept');
@@ -182,7 +182,7 @@ describe('a keychain that fails', () => {
     expect(await headIn(keychain)).toEqual(head);
   });
 
-  test('whose head has an unknown shape is refused by name, and left as it is', async () => {
+  test('is left as it is if its head has an unknown shape, and the error names the head', async () => {
     const { keychain, open } = scene();
     await open().write('a', 'first');
     await keychain.write(headItem, '{"version":2}');
@@ -224,7 +224,7 @@ test('writes that come together share one write of the head', async () => {
   expect(await said(open(), 'grant.39')).toBe('39');
 });
 
-test('the end of a home takes the head along', async () => {
+test('destroying a vault removes its head too', async () => {
   const { keychain, open } = scene();
   const vault = open();
   await vault.write('a', 'first');
