@@ -69,7 +69,7 @@ const screens: readonly Screen[] = [
     sign: 'article',
     prepare: async (page) => {
       await page
-        .getByRole('button', { name: /^Explain/ })
+        .getByRole('button', { name: /^Details/ })
         .nth(1)
         .click();
       await page.locator('.timeline li').first().waitFor();
