@@ -1,8 +1,8 @@
 /**
- * What the person may say to a question, and on which terms.
+ * The answers that a person can give to a question, and their terms.
  *
- * Invariants: terms stand only beside a `yes` to a program that asks for tokens, and give no scope that the question
- * does not show. A term that can't be kept is refused before the question is closed.
+ * Invariants: only a `yes` to a program that asks for tokens has terms, and terms give no scope that the question
+ * doesn't show. Terms that can't be kept are refused before the question closes.
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { Question } from './question.ts';
@@ -10,17 +10,17 @@ import { cliClientId } from '../records/local-client.ts';
 
 export type Answer = 'yes' | 'no' | 'later';
 
-/** What an answer came to. `void`: the asker is no longer the one that the person saw. */
+/** The outcome of a question. `void`: the process that asked is no longer the one that the card showed. */
 export type Verdict = Answer | 'void';
 
 export interface Terms {
-  /** Exactly these scopes in place of those on the card; some of those, where it names any. */
+  /** Exactly these scopes instead of those on the card. If the card names scopes, these must be among them. */
   readonly scope?: readonly string[];
-  /** For the run that asked, and no other. */
+  /** Only for the run that asked. */
   readonly run?: boolean;
-  /** For the run that asked, and one token. */
+  /** Only for the run that asked, and only one token. */
   readonly once?: boolean;
-  /** For so long, in milliseconds. */
+  /** Duration in milliseconds. */
   readonly time?: number;
   /** As long as what it may do there already, at the time when the answer is kept. */
   readonly asBefore?: boolean;
@@ -32,7 +32,7 @@ export interface Decision extends Terms {
   readonly verdict: Verdict;
 }
 
-/** Throws `invalid_request` for terms that don't fit, `conflict` where what they rest on is over already. */
+/** Throws `invalid_request` for terms that don't fit, `conflict` if the run or permission they rest on has ended. */
 export function refuseTerms(question: Question, answer: Answer, terms: Terms): void {
   const { run, once, asBefore } = terms;
   if (Object.values(terms).every((term) => term === undefined)) return;
@@ -61,7 +61,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   });
 }
 
-/** A yes may give less than the question asks, and nothing that nobody asked for. A question without scopes is for all. */
+/** A yes may give less than the question asks, never more. A question without scopes covers all scopes. */
 function refuseWider({ clientName, endpoint, scope: asked }: AllowQuestion, { scope = [] }: Terms): void {
   const others = asked === undefined ? [] : scope.filter((name) => !asked.includes(name));
   if (asked === undefined || others.length === 0) return;
@@ -79,9 +79,9 @@ function nothingBefore(name: string): KeyturnError {
   });
 }
 
-/** `conflict` for a question whose asker isn't the one that was shown; else undefined. */
+/** `conflict` if the process that asked is no longer the one that the card showed; else undefined. */
 export function changedClient(question: Question): KeyturnError | undefined {
-  // Nobody's process is shown on the others.
+  // The other kinds of question show no process.
   if (question.kind !== 'allow' && question.kind !== 'pair' && question.kind !== 'command') return undefined;
   if (question.asker?.standing() !== 'changed') return undefined;
   const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.clientName}`;

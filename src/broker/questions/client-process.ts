@@ -1,43 +1,46 @@
 /**
- * Who asks, as the system attests it: for the card, for the audit log, and for a lease of one run.
+ * The process that asks, as the system attests it: for the card, the audit log and a lease of one run.
  *
- * Invariant: these facts prove nothing about what a program does. They are read
- * again when the person answers, and a card whose asker has changed by then is void.
+ * Invariant: these facts prove nothing about what a program does. They are read again when the person answers, and
+ * the card is void if the process has changed by then.
  */
 
-/** The process that holds the connection. `verified` false: the system doesn't tell, and nothing else is there. */
+/**
+ * The process that holds the connection. If `verified` is false, the system gives no information and the other fields
+ * are absent.
+ */
 export interface ProcessFacts {
   readonly verified: boolean;
   readonly pid?: number;
-  /** Path of the executable, as the process sees it; absent where the kernel doesn't tell. */
+  /** Path of the executable, as the process sees it; absent if the kernel doesn't give it. */
   readonly executable?: string;
   /**
-   * What is known of the file at that path. `attested`: it is the one that runs, and no interpreter. `elsewhere`: it
-   * isn't the one that runs. `unreadable`: the kernel doesn't tell which file runs.
+   * The file at that path. `attested`: the process runs it, and it is no interpreter. `elsewhere`: the process runs
+   * another file. `unreadable`: the kernel doesn't say which file runs.
    */
   readonly file?: 'attested' | 'interpreter' | 'elsewhere' | 'unreadable';
-  /** Who can change that file, or put another in its place, besides the administrator. */
+  /** Who can change or replace that file, besides the administrator. */
   readonly changeableBy?: 'you' | 'group' | 'others';
-  /** What an interpreter says it runs. A process can rewrite this. */
+  /** The script that an interpreter claims to run. A process can rewrite this. */
   readonly claim?: {
     readonly script?: string;
     readonly arguments: readonly string[];
     readonly isCut: boolean;
     readonly folder?: string;
   };
-  /** What holds the process. Any program can have one under a name of its choice. */
+  /** The containers or sandboxes around the process. Any program can create one under any name. */
   readonly enclosures?: ReadonlyArray<{
     readonly kind: 'flatpak' | 'snap' | 'container' | 'unit';
     readonly name: string;
   }>;
-  /** Names of the processes above it, the nearest first, as they chose them. */
+  /** Names of the parent processes, nearest first. Each process chooses its own name. */
   readonly parents?: readonly string[];
 }
 
-/** `changed`: another process than was seen, or one that runs another file. `gone`: its last connection is closed. */
+/** `changed`: another process, or the same process with another file. `gone`: its last connection is closed. */
 export type ProcessState = 'same' | 'changed' | 'gone';
 
-/** The facts of one moment, and whether they still hold. */
+/** The facts at one moment, and whether they still hold. */
 export interface ClientProcessView extends ProcessFacts {
   /** As in `ClientProcess`. */
   readonly run: string;

@@ -1,9 +1,9 @@
 /**
  * Interactions: questions that wait for the user.
  *
- * Invariant: a question ends exactly once, by an answer, by withdrawal or by running out of time,
- * and only an explicit `yes` allows anything, given while the asker is still the one that was shown.
- * `no` is remembered by who asked; `later` isn't.
+ * Invariant: a question ends exactly once: by an answer, by withdrawal or at its timeout. Only an explicit `yes`
+ * allows anything, and only while the process that asked is still the one that the card showed. The asking code
+ * stores `no`, and doesn't store `later`.
  */
 import { randomBytes } from 'node:crypto';
 import { KeyturnError, quoted } from '../../base/errors.ts';
@@ -26,14 +26,17 @@ interface Open extends Interaction {
 }
 
 /**
- * More open questions than a person can mean; a further one is refused rather than queued. Sign-ins are counted
- * apart from cards, and sign-ins of commands, windows and programs each by themselves: none crowds out another.
+ * More open questions than a person can handle; any further question is refused, not queued. Cards and sign-ins are
+ * counted apart, and so are the sign-ins of commands, windows and programs: none crowds out another.
  */
 const maxOpen = { cards: 64, 'sign-ins': 32 } as const;
-/** One asker's part of them: a day's work touches fewer servers, and nobody else is crowded out. The command line counts as one. */
+/**
+ * The share of one program: enough for a day's work, and no program crowds out others. The command line counts as one
+ * program.
+ */
 const maxPerClient = 8;
 
-/** Milliseconds that a question stays open, so that an answer that comes late still counts. */
+/** Milliseconds that a question stays open, so that a late answer still counts. */
 export const questionTimeout = 600_000;
 
 export class Interactions {
@@ -43,7 +46,10 @@ export class Interactions {
   readonly #mayAsk: (() => Promise<void>) | undefined;
   #ended: KeyturnError | undefined;
 
-  /** `mayAsk` rejects where a yes could not count, because no person can give it; absent: each may. */
+  /**
+   * `mayAsk` rejects if a yes could not count, because no person can give it. If it is absent, every question may be
+   * asked.
+   */
   constructor(now: () => number, changed: () => void, mayAsk?: () => Promise<void>) {
     this.#now = now;
     this.#changed = changed;
@@ -58,7 +64,7 @@ export class Interactions {
     return this.#open.get(id);
   }
 
-  /** Before anything is prepared that ends in a question. Rejects where a yes could not count. */
+  /** Call this before any preparation that ends in a question. Rejects if a yes could not count. */
   async requireAskable(): Promise<void> {
     await this.#mayAsk?.();
   }
@@ -69,9 +75,9 @@ export class Interactions {
   }
 
   /**
-   * Opens a question and waits for its answer and the terms of it. Rejects with the signal's reason
-   * when it is withdrawn, with `rate_limited` when too many stand open, with what `end` was given, and
-   * where a yes could not count.
+   * Opens a question and waits for the answer and its terms. Rejects with the signal's reason after a withdrawal,
+   * with `rate_limited` if too many questions are open, with the reason passed to `end`, and if a yes could not
+   * count.
    */
   async askWithTerms(question: Question, signal: AbortSignal): Promise<Decision> {
     signal.throwIfAborted();
@@ -88,7 +94,7 @@ export class Interactions {
     const withdraw = (): void => reject(signal.reason);
     signal.addEventListener('abort', withdraw, { once: true });
     try {
-      // Where nobody can be told of it the question is refused, and none stays open.
+      // If the change can't be announced, the question is refused and none stays open.
       this.#changed();
       return await promise;
     } finally {
@@ -98,7 +104,7 @@ export class Interactions {
     }
   }
 
-  /** Withdraws every question with `reason`; later ones are refused with it. */
+  /** Withdraws every question with `reason`, and refuses later ones with it. */
   end(reason: KeyturnError): void {
     this.#ended = reason;
     for (const { withdraw } of this.#open.values()) withdraw(reason);
@@ -118,8 +124,8 @@ export class Interactions {
   }
 
   /**
-   * Throws `not_found` for a question that is closed or never was, `invalid_request` for terms that
-   * don't fit it, and `conflict` where the asker has changed: then the question is void, and closed.
+   * Throws `not_found` if no such question is open, and `invalid_request` for terms that don't fit. If the process
+   * that asked has changed, throws `conflict` and closes the question.
    */
   answer(id: string, answer: Answer, terms: Terms = {}): Interaction {
     const open = this.#open.get(id);
@@ -141,9 +147,12 @@ export class Interactions {
 
 interface Share {
   readonly what: keyof typeof maxOpen;
-  /** Questions of the same word count together. */
+  /** Questions with the same value count together. */
   readonly counted: string;
-  /** Undefined for who has no name that counts: a program that isn't paired yet, the windows, the broker itself. */
+  /**
+   * Undefined for a program that isn't paired yet, for the windows and for the broker itself: they have no stable id
+   * to count by.
+   */
   readonly whose: string | undefined;
 }
 

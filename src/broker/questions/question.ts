@@ -1,9 +1,9 @@
-/** What the person is asked: the kinds of question, and what each shows. No secret, but for a code that is the person's own to type. */
+/** The kinds of question, and what each shows. No secrets, except codes that the person has to type. */
 import type { ClientProcessView } from './client-process.ts';
 import type { OverrideName } from '../records/override.ts';
 import type { SignInDetails, SignInMethod } from './starter.ts';
 
-/** What a command of the owner's would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
+/** What a command of the owner would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
 export type ApprovalRequest =
   | {
       readonly command: 'allow';
@@ -11,29 +11,29 @@ export type ApprovalRequest =
       readonly endpoint: string;
       /** Absent: the scopes that the user consents to at the issuer. */
       readonly scope?: readonly string[];
-      /** Absent: the accounts that the program works as there stay what they are. */
+      /** Absent: the accounts that the program uses there stay the same. */
       readonly account?: string;
-      /** Milliseconds since the epoch; absent: until it is ended. */
+      /** Milliseconds since the epoch; absent: until the owner ends it. */
       readonly until?: number;
     }
   | {
       readonly command: 'register';
       readonly issuer: string;
-      /** The client identifier there. */
+      /** The client identifier at that issuer. */
       readonly registration: string;
       readonly grant?: 'authorization_code' | 'client_credentials' | 'id-jag';
       readonly authMethod?: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
       readonly redirectUri?: string;
       /** For id-jag: the issuer URL of the identity provider. */
       readonly idp?: string;
-      /** A client that was entered for that issuer ends with it. */
+      /** True if this removes a client that the owner entered for that issuer. */
       readonly replaces: boolean;
     }
   | {
       readonly command: 'endDenial';
       readonly clientName: string;
       readonly endpoint: string;
-      /** The scopes and the accounts that were refused; without either everything was. */
+      /** The refused scopes and accounts; without either, everything was refused. */
       readonly scope?: readonly string[];
       readonly accounts?: readonly string[];
       /** When the denial would end, in milliseconds since the epoch; absent: now. */
@@ -53,34 +53,34 @@ export type ApprovalRequest =
   | {
       readonly command: 'settings';
       readonly name: string;
-      /** As it may be shown; absent: the setting is unset. */
+      /** The value as it may be shown; absent: the setting is unset. */
       readonly value?: string | number | boolean;
     }
   | { readonly command: 'unlock' | 'passphrase' };
 
-/** Whose tokens a program would get by a yes. */
+/** The grant whose tokens a yes would give the program. */
 export interface OfferedGrant {
   readonly id: string;
   readonly issuer: string;
   readonly account: string;
-  /** Accounts that the program works as there now, without this one. */
+  /** Other accounts that the program uses there now. */
   readonly held: readonly string[];
-  /** The program may reach the server already, and the question is about the account. */
+  /** The program may already reach the server; the question is only about the account. */
   readonly isAnother: boolean;
 }
 
-/** A setting that was written outside Keyturn, as it may be shown. */
+/** A setting that was changed outside Keyturn, as it may be shown. */
 export interface WrittenSetting {
   readonly name: string;
   /** Absent: it was unset. */
   readonly value?: string | number | boolean;
-  /** What counts in its place; absent: nothing. */
+  /** The value in force; absent: none. */
   readonly held?: string | number | boolean;
-  /** The value is the same, and the file that it names has another content. */
+  /** The value is the same, but the content of the file that it names has changed. */
   readonly isContent?: true;
 }
 
-/** What the card of a sign-in shows, however the person reaches the issuer. */
+/** What every sign-in card shows, for each way to reach the issuer. */
 interface SignInQuestion extends SignInDetails {
   readonly endpoint: string;
   readonly issuer: string;
@@ -92,72 +92,72 @@ export type Question =
       readonly clientId: string;
       readonly clientName: string;
       readonly endpoint: string;
-      /** What a yes allows; absent where the first sign-in will tell. */
+      /** What a yes allows; absent if only the first sign-in shows it. */
       readonly scope?: readonly string[];
-      /** The grant that would serve; a yes names it in the permission. Absent where nobody has signed in yet. */
+      /** The grant to use; a yes names it in the permission. Absent if nobody has signed in yet. */
       readonly grant?: OfferedGrant;
-      /** As it was when it asked. */
+      /** The process at the time of its question. */
       readonly asker?: ClientProcessView;
-      /** Whether something is allowed it there now, that a yes "as before" could be held to. */
+      /** Whether the program has a permission there now, which a yes "as before" could keep. */
       readonly isAllowed?: () => boolean;
     }
   | {
       readonly kind: 'pair';
       readonly clientName: string;
-      /** Six digits that the program shows too. */
+      /** Six digits that the program also shows. */
       readonly code: string;
       readonly asker?: ClientProcessView;
     }
   | (SignInQuestion & {
       readonly kind: 'login';
-      /** Our record of the client whose page it is. */
+      /** Our record of the client that the page uses. */
       readonly registrationId: string;
       /** The authorization URL, for a person whose browser did not open. */
       readonly url: string;
-      /** Our own address that leads on to it, for the browser here; absent: the page opens elsewhere. */
+      /** Our own address that redirects the local browser to it; absent: the page opens on another machine. */
       readonly startUrl?: string;
-      /** What to try where the page shows an error; a sentence without its end. */
+      /** What to try if the page shows an error; a sentence without its full stop. */
       readonly hint?: string;
       /**
-       * What to do if the server has forgotten the client: have another registered, or enter one, which is all that helps
-       * where the owner entered it or the server registers none. Absent: it was registered for this very sign-in.
+       * What to do if the server has forgotten the client: register a new one, or enter one by hand (if the owner
+       * entered the client, or the server registers none). Absent: the client was registered for this sign-in.
        */
       readonly ifForgotten?: 'anew' | 'byHand';
-      /** The issuer that the protected server named before, where it names another now. */
+      /** The issuer that the protected server named before, if it names another one now. */
       readonly formerIssuer?: string;
-      /** The server did not take the client of the page before: this page is of another one. */
+      /** The server refused the client of the previous page: this page uses another client. */
       readonly isNewClient?: true;
-      /** Takes the address that a browser elsewhere ended at. Throws `state_mismatch`, `invalid_request`. */
+      /** Takes the final address of a browser on another machine. Throws `state_mismatch`, `invalid_request`. */
       readonly paste: (address: string) => void;
-      /** The person says that the page shows an error: the server may have forgotten the client. */
+      /** The person reports that the page shows an error: the server may have forgotten the client. */
       readonly showsError: () => void;
     })
   | (SignInQuestion & {
       readonly kind: 'device';
-      /** For the user alone. */
+      /** Only for the user. */
       readonly userCode: string;
       readonly url: string;
-      /** The same with the code in it. */
+      /** The address with the code in it. */
       readonly completeUrl?: string;
     })
   | {
-      /** A sign-in came back as another account: shall it be a grant of its own? */
+      /** A sign-in returned another account. The question: should it become a separate grant? */
       readonly kind: 'account';
       readonly endpoint: string;
       readonly issuer: string;
-      /** Who signed in; absent: the server didn't say. */
+      /** The account that signed in; absent: the server didn't name it. */
       readonly account?: string;
-      /** Whose sign-in it could have been. */
+      /** The accounts that could have signed in. */
       readonly known: readonly string[];
     }
   | {
-      /** Settings that the vault doesn't vouch for: shall they count? */
+      /** Settings that the vault doesn't confirm. The question: should they apply? */
       readonly kind: 'settings';
       readonly settings: readonly WrittenSetting[];
     }
   | {
       readonly kind: 'command';
       readonly request: ApprovalRequest;
-      /** The process that runs the command, as it was when it asked. */
+      /** The process that runs the command, at the time of its question. */
       readonly asker: ClientProcessView;
     };

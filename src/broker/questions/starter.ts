@@ -1,8 +1,8 @@
 /**
- * Who started a sign-in, and by which way it goes.
+ * Who started a sign-in, and by which method it runs.
  *
- * Invariant: at a desk the address and the codes of a sign-in are told to its starter and to the person's
- * windows, and to nobody else: who has them can sign in as somebody else.
+ * Invariant: at a desk only the starter and the person's windows get the address and the codes of a sign-in. Anyone
+ * else who has them could sign in under another account.
  */
 
 /** How the person reaches the issuer: a browser here, one elsewhere whose last address is pasted back, or a code. */
@@ -13,13 +13,13 @@ export type Starter =
   /** A number for each connection, never used again. */
   | { readonly by: 'command'; readonly connection: number };
 
-/** What a question says of every sign-in, besides where it leads. */
+/** What every question about a sign-in contains, besides its address. */
 export interface SignInDetails {
-  /** The label that the sign-in was asked for; absent: none was named. */
+  /** The requested account label; absent: none was named. */
   readonly account?: string;
-  /** Who is signed in there, where nobody is by that label: it would be a new account. */
+  /** The accounts signed in there, if none has that label: this sign-in would add a new account. */
   readonly beside?: readonly string[];
-  /** Absent: nobody who can be told, but the windows. */
+  /** Absent: only the windows show it. */
   readonly starter?: Starter;
 }
 

@@ -1,29 +1,29 @@
-/** What a local client asks and what it gets. The wire's names are the ipc layer's business. */
+/** A local client's token request and its result. The ipc layer owns the names on the wire. */
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { withoutOfflineAccess, union } from '../../oauth/base/scope.ts';
 import type { ClientProcess } from './client-process.ts';
 import type { Permission } from '../records/permission.ts';
 
 export interface TokenRequest {
-  /** Who asks, as the socket proved it. */
+  /** The local client, as its connection proved. */
   readonly clientId: string;
-  /** Which of its processes. */
+  /** The process of the client that asks. */
   readonly asker?: ClientProcess;
   /** The protected server's endpoint URL as the user knows it. */
   readonly resource: string;
   readonly scope?: readonly string[];
   readonly account?: string;
-  /** Milliseconds the token must still live. */
+  /** Milliseconds that the token must still be valid. */
   readonly minimumValidity?: number;
-  /** A challenge the protected server gave the local client: a hint, never an order. */
+  /** A challenge that the protected server sent to the local client: a hint, never an order. */
   readonly challenge?: ClientChallenge;
   /** What the local client was doing, for the step-up limit; e.g. `POST /mcp tools/call`. */
   readonly operation?: string;
-  /** `never`: answer at once, open no question and no browser. */
+  /** `never`: answer at once; open no question and no browser. */
   readonly interaction: 'never' | 'allow';
   /** Milliseconds to wait for the user. */
   readonly timeout: number;
-  /** Aborts when the local client went away. */
+  /** Aborts when the local client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -43,24 +43,26 @@ export interface Token {
   readonly issuer: string;
 }
 
-/** The caller's scopes, and those of an insufficient_scope challenge (RFC 6750 §3.1): what the token has to carry. */
+/**
+ * The caller's scopes and those of an insufficient_scope challenge (RFC 6750 §3.1): the scopes that the token needs.
+ */
 export function neededScope({ scope = [], challenge }: TokenRequest): string[] {
   return withoutOfflineAccess(union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []));
 }
 
-/** RFC 6750 §3.1 says 403; some servers say 401. Either way the token is good and carries too little. */
+/** RFC 6750 §3.1 says 403; some servers send 401. In both cases the token is valid but lacks scopes. */
 export function isStepUp(challenge: ClientChallenge | undefined): boolean {
   return challenge?.bearer?.error === 'insufficient_scope';
 }
 
-/** The server wants more scopes, and its challenge doesn't say which. */
+/** The server requires more scopes, but its challenge doesn't name them. */
 export function isUnnamedStepUp(challenge: ClientChallenge | undefined): boolean {
   return isStepUp(challenge) && (challenge?.bearer?.scope ?? []).length === 0;
 }
 
 /**
- * What the program says that its server told it. Where the permission takes its scopes from the first token, the
- * program's word must not choose them (invariant 11, docs/internals.md).
+ * The challenge that the program reports. If the permission takes its scopes from the first token, the program must
+ * not choose them (invariant 11, docs/internals.md).
  */
 export function hintOf(
   { challenge: told }: TokenRequest,

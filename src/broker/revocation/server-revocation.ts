@@ -1,8 +1,8 @@
 /**
- * Telling an authorization server which tokens of a grant are no longer wanted.
+ * Revokes the remaining tokens of a grant at their authorization servers.
  *
- * Invariant: a token goes to its own issuer only, under the registration it was issued to. A server
- * that can't be reached is asked once, not once for each token; what it was not told comes back as left.
+ * Invariant: a token goes only to its own issuer, under the registration that it was issued to. If a server can't be
+ * reached, it gets one request, not one for each token; the tokens not revoked there are returned as `left`.
  */
 import { Unreachable } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
@@ -28,11 +28,11 @@ export interface AnsweredToken {
 export interface ServerRevocation {
   readonly answered: readonly AnsweredToken[];
   readonly left: readonly TokenToRevoke[];
-  /** Why something is left. */
+  /** Why tokens are left. */
   readonly failure?: unknown;
 }
 
-/** Never throws: what went wrong is in the answer. */
+/** Never throws: the result carries the failure. */
 export async function revokeAtServer(
   parts: ServerRevocationParts,
   grant: Grant,
@@ -70,7 +70,7 @@ async function revokeOne(
   { value, hint, registrationId }: TokenToRevoke,
 ): Promise<RevocationResult> {
   const record = registrations.byId(registrationId);
-  // RFC 7009 §2.1: only the client that a token was issued to may revoke it, and that one is gone.
+  // RFC 7009 §2.1: only the client that a token was issued to may revoke it, and that client is gone.
   if (!record || server.revocationEndpoint === undefined) return 'not_offered';
   const clientSecret = await registrations.secret(record);
   return revokeToken(
@@ -85,7 +85,7 @@ async function revokeOne(
   );
 }
 
-/** Seconds that the server asks us to wait; 0 where it said nothing. */
+/** Seconds that the server asks us to wait; 0 if it named no time. */
 export function waitAskedBy(failure: unknown): number {
   return failure instanceof Unreachable ? (failure.retryAfter ?? 0) : 0;
 }

@@ -1,9 +1,9 @@
 /**
- * The tokens of an ended grant that its authorization server must still be told of (RFC 7009).
+ * The tokens of an ended grant that still have to be revoked at the authorization server (RFC 7009).
  *
- * Invariant: refresh tokens come before access tokens, since the server may end the whole grant with
- * one (RFC 7009 §2.1), and each names the registration it was issued under. What was told leaves the
- * list; what was not stays, over restarts, until it is over by itself.
+ * Invariant: refresh tokens come before access tokens, because the server may end the whole grant with one (RFC 7009
+ * §2.1). Each token names the registration that it was issued under. A revoked token leaves the list; any other
+ * stays, across restarts, until it expires.
  */
 import { toWall } from '../../base/clock.ts';
 import type { ClockReadings } from '../../base/clock.ts';
@@ -14,11 +14,11 @@ import type { AccessToken } from '../tokens/token-cache.ts';
 
 export interface TokenToRevoke extends Superseded {
   readonly registrationId: string;
-  /** The grant's own refresh token: what the server says to it is what the receipt says. */
+  /** The grant's own refresh token: the receipt repeats the server's answer to it. */
   readonly isCurrent: boolean;
 }
 
-/** In the order in which they are told. `retired`: access tokens that stand in memory only. */
+/** In the order in which they are revoked. `retired`: access tokens that exist only in memory. */
 export function tokensToRevoke(
   grant: Grant,
   secret: Omit<GrantSecret, 'binding'>,
@@ -60,7 +60,7 @@ function plain({ value, hint, registrationId, expiresAt }: TokenToRevoke): Super
   return { value, hint, registrationId, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
-/** The vault's item while these are left to tell. Nothing in it is for use any more. */
+/** The vault's item while these tokens are left. None of them is used any more. */
 export function secretOfRemaining(left: readonly TokenToRevoke[], binding: Binding): GrantSecret {
   const current = left.find(({ isCurrent }) => isCurrent);
   return {

@@ -1,5 +1,5 @@
 /**
- * Sign-in pages, one after another.
+ * Opens sign-in pages one after another.
  *
  * Invariant (5, docs/internals.md): at most one automatic sign-in page is open. A page that the person is done with gives its place up,
  * though its sign-in may still wait for an answer. After one that failed, the next for
@@ -23,9 +23,9 @@ export class PageQueue {
   }
 
   /**
-   * Runs `work` when no other automatic page is open; an aborted signal gives the place up at once.
-   * `work` calls `opened` once a page is up: only from then on does a failure count against the endpoint, and only
-   * one that `blocks`. It calls `closed` where it goes on without the page. Throws `rate_limited` in a pause.
+   * Runs `work` when no other automatic page is open; an aborted signal frees the place at once. `work` calls
+   * `opened` when a page is open: only after that does a failure count against the endpoint, and only if it `blocks`.
+   * `work` calls `closed` if it continues without the page. Throws `rate_limited` during a pause.
    */
   async run<T>(
     endpoint: string,
@@ -56,17 +56,18 @@ export class PageQueue {
 
   #cameToNothing(endpoint: string, signal: AbortSignal): void {
     if (!signal.aborted) this.#failed.add(endpoint);
-    // The program hung up. Any other reason is the broker's own, such as a sign-in of the person's: it makes no pause.
+    // The program disconnected. Any other reason comes from the broker (such as the person's own sign-in) and causes
+    // no pause.
     else if (reasonOf(signal.reason) === 'interrupted') this.#pauses.cameToNothing(endpoint);
   }
 
-  /** Throws `rate_limited` while a page that was withdrawn keeps the next one waiting. */
+  /** Throws `rate_limited` during the pause after a withdrawn page. */
   refusePaused(endpoint: string): void {
     const retryAfter = this.#pauses.left(endpoint);
     if (retryAfter > 0) throw pageWithdrawn(endpoint, retryAfter);
   }
 
-  /** True while a page for this endpoint waits for another one to be done with. */
+  /** True while a page for this endpoint waits for another page to close. */
   isQueued(endpoint: string): boolean {
     return this.#queued.has(endpoint);
   }

@@ -1,10 +1,10 @@
 /**
- * Whose sign-in came back: of the account that a grant is for, or of another one.
+ * Compares the account of a sign-in with the account of the grant.
  *
- * Invariants: a sign-in renews a grant only where the subject is the grant's, or where neither names one. What
- * comes back as somebody else, or names nobody where the grant's subject is known, renews no grant that it was
- * for: it is another account's. A label is the person's name for an account and proves
- * nothing: it only says which grant is meant, and what a new one is called.
+ * Invariants: a sign-in renews a grant only if both name the same subject, or neither names one. If the sign-in
+ * returns another subject, or no subject although the grant has one, it doesn't renew the grant: it counts as another
+ * account. A label is the person's name for an account and proves nothing: it only selects the grant, and names a new
+ * one.
  */
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { defaultAccount, isLiving, subjectOf } from '../records/grant.ts';
@@ -18,7 +18,7 @@ export interface SignedIn {
   readonly grantId?: string;
 }
 
-/** Where its tokens would be kept: in a grant that is there, or in a new one of this account. */
+/** Where the tokens would be stored: in an existing grant, or in a new one of this account. */
 interface TargetGrant {
   readonly grant: Grant | undefined;
   readonly account: string;
@@ -26,13 +26,15 @@ interface TargetGrant {
 
 export type AccountMatch =
   | (TargetGrant & { readonly kind: 'expected' })
-  /** The person decides. `known`: the accounts that it could have been, `signedIn` the subject that the answer names. */
+  /**
+   * The person decides. `known`: the accounts that it could have been; `signedIn`: the subject that the server named.
+   */
   | (TargetGrant & {
       readonly kind: 'another';
       readonly known: readonly string[];
       readonly signedIn: string | undefined;
     })
-  /** Nobody has the label that was asked for, and who signed in is `known` here by another name. */
+  /** No account has the requested label, but the account that signed in is already `known` by another name. */
   | {
       readonly kind: 'mismatch';
       readonly asked: string;
@@ -42,7 +44,7 @@ export type AccountMatch =
 
 export type Mismatch = Extract<AccountMatch, { readonly kind: 'mismatch' }>;
 
-/** Not the account that the sign-in was for. */
+/** The sign-in returned another account than the one it was for. */
 export type Another = Exclude<AccountMatch, { readonly kind: 'expected' }>;
 
 /** `there`: the shared grants for this resource at this issuer. */
@@ -61,7 +63,7 @@ export function matchAccount(there: readonly Grant[], { answer, account, grantId
   return { kind: 'another', ...own, known: others.map((grant) => grant.account), signedIn };
 }
 
-/** The same subject, or none on both sides. Grants of older versions don't say whether their account is one. */
+/** The same subject, or none on both sides. Grants of older versions don't say whether their account is a subject. */
 function isSame(grant: Grant, signedIn: string | undefined): boolean {
   const subject = subjectOf(grant);
   if (signedIn === undefined) return subject === undefined;
@@ -90,9 +92,9 @@ function ownTarget(
   return { account: grant?.account ?? account, grant };
 }
 
-/** Whose sign-in it could have been, where nobody named an account. */
+/** The accounts that could have signed in, if nobody named one. */
 function possible(there: readonly Grant[], signedIn: string | undefined): Grant[] {
   const living = there.filter(isLiving);
-  // Neither names a subject: a label tells nothing of who signed in.
+  // Neither names a subject, so a label doesn't show who signed in.
   return signedIn === undefined ? living.filter((grant) => subjectOf(grant) !== undefined) : living;
 }

@@ -1,9 +1,9 @@
 /**
- * The last step of a sign-in: tokens into the vault, then the grant.
+ * The last step of a sign-in: store the tokens in the vault, then the grant in the index.
  *
- * Invariants: a grant is active only once its tokens are in the vault. A sign-in that comes back as
- * another subject never updates the grant it was for; with the person's yes it becomes
- * a grant of its own, and the other one stays as it was.
+ * Invariants: a grant becomes active only after its tokens are in the vault. A sign-in that returns another subject
+ * never updates the grant it was for. If the person says yes, it becomes a separate grant, and the other one stays
+ * unchanged.
  */
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { includesOfflineAccess } from '../../oauth/base/scope.ts';
@@ -45,14 +45,14 @@ export interface NewTokens {
   readonly grantId?: string;
   /** A local client's request started it, not the user. */
   readonly isAutomatic: boolean;
-  /** What its page was asked for. */
+  /** The prompts that its page was opened with. */
   readonly prompts: readonly Prompt[];
 }
 
-/** Asks whether an account that nobody expected is kept. Resolves with a yes; else throws. */
+/** Asks the person whether to keep an unexpected account. Resolves after a yes; else throws. */
 export type ConfirmAccount = (another: Another) => Promise<void>;
 
-/** Throws what `confirmAccount` throws; `conflict` when the user ended the grant meanwhile; and what the vault throws. */
+/** Throws what `confirmAccount` and the vault throw, and `conflict` if the user ended the grant meanwhile. */
 export async function storeGrant(
   parts: StoreGrantParts,
   received: NewTokens,
@@ -73,7 +73,7 @@ export async function storeGrant(
   return grant;
 }
 
-/** Where its tokens are kept: in the grant that the sign-in is for, or in one of its own. */
+/** The grant that keeps the tokens: the one that the sign-in is for, or a new one. */
 async function targetOf(
   parts: StoreGrantParts,
   received: NewTokens,
@@ -82,12 +82,12 @@ async function targetOf(
   const match = matchAccount(await vouchedGrants(parts, received), received);
   if (match.kind === 'expected') return match;
   await confirmAccount(match);
-  // Anew: the answer took a while.
+  // Match again, because the grants may have changed while the person answered.
   const now = matchAccount(await vouchedGrants(parts, received), received);
   return now.kind === 'mismatch' ? Promise.reject(endedMeanwhile(received)) : now;
 }
 
-/** The grants for what this sign-in is for, as the vault has them: a line in the index alone makes none. */
+/** The grants for this resource and issuer, as the vault has them: a line in the index is not enough. */
 async function vouchedGrants(
   { grants, refresher }: StoreGrantParts,
   { resource, issuer }: NewTokens,
@@ -99,7 +99,10 @@ async function vouchedGrants(
     .filter(({ id }) => refresher.secrets.comparison.stateOf(id) !== 'strange');
 }
 
-/** The record comes first but says loginRequired: a crash before the vault has the token leaves nothing that looks usable. */
+/**
+ * The record is written first, as loginRequired: a crash before the vault has the token leaves no grant that looks
+ * usable.
+ */
 async function addDraft(
   { grants, clock }: StoreGrantParts,
   received: NewTokens,
@@ -121,7 +124,7 @@ async function addDraft(
   });
 }
 
-/** In the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
+/** Runs in the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
 async function store(parts: StoreGrantParts, id: string, received: NewTokens): Promise<Grant> {
   const { grants, refresher, cache, clock } = parts;
   const before = await refresher.secrets.readIfThere(id);
@@ -133,7 +136,7 @@ async function store(parts: StoreGrantParts, id: string, received: NewTokens): P
     throw endedMeanwhile(received);
   }
   const secret = secretFrom(clock, grant, kept);
-  // Refused where the user ended the grant while the vault wrote: the revocation finds the newest token there.
+  // Refused if the user ended the grant during the vault's write: the revocation finds the newest token there.
   const next = await refresher.secrets.writeBoth(id, secret, () =>
     grants.change(grant, {
       ...indexed(secret),
@@ -161,7 +164,7 @@ function offlineFields(
   return { offline: offlineOutcome(grants, issuer, { hasCome: answer.refreshToken !== undefined, prompts }) };
 }
 
-/** What the user ended during an automatic sign-in stays ended; the token that came is revoked with the rest. */
+/** A grant that the user ended during an automatic sign-in stays ended; the new token is revoked with the others. */
 async function leaveToRevocation(
   { grants, refresher, clock }: StoreGrantParts,
   grant: Grant,
@@ -172,7 +175,7 @@ async function leaveToRevocation(
   await refresher.secrets.writeBoth(grant.id, { ...secret, binding }, () =>
     grants.change(grant, {
       ...indexed(secret),
-      // A new promise: what became of the earlier one says nothing about the token that came.
+      // A new receipt: the earlier one doesn't cover the new token.
       state: { kind: 'revoked', receipt: 'pending', endedAt: kept.now },
       liveUntil: liveUntil(clock, grant, kept.received.answer),
     }),
@@ -186,7 +189,7 @@ function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
   });
 }
 
-/** What the index repeats of what the vault has. */
+/** The fields that the index repeats from the vault. */
 function indexed({ binding, refreshToken }: GrantSecret): Partial<Grant> {
   const { endpoints, subject, registrationId, server, scope, lostScope, requestedScope } = binding;
   const hasRefreshToken = refreshToken !== undefined;
@@ -201,7 +204,7 @@ interface Kept {
   readonly now: number;
 }
 
-/** Every token that the server may still honour and that nobody uses from now on, for a later revocation. */
+/** Tokens that the server may still accept but that are no longer used, kept for a later revocation. */
 function supersededBy({ before, now }: Kept): Superseded[] {
   if (!before) return [];
   const { refreshToken, binding, registrationId = binding.registrationId, superseded } = before;
@@ -221,7 +224,10 @@ function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
   return { accessToken: { value, issuedAt, expiresAt, scope: [...scope] }, ...rest };
 }
 
-/** Made of the sign-in and of what the vault had. Of the index it takes only when the grant began, which gives nobody anything. */
+/**
+ * Built from the sign-in and the vault's earlier binding. From the index it takes only when the grant began, which
+ * gives no access.
+ */
 function newBinding({ createdAt, account, generation }: Grant, { received, before, now }: Kept): Binding {
   const { endpoint, resource, issuer, registrationId, server, requestedScope, answer } = received;
   const loginHint = answer.subject?.loginHint ?? before?.binding.loginHint;
@@ -235,7 +241,7 @@ function newBinding({ createdAt, account, generation }: Grant, { received, befor
     registrationId,
     server,
     scope: [...answer.scope],
-    // What the server does is remembered; what it took is back.
+    // The lost scopes are back after this sign-in; the empty list records that this server drops scopes.
     ...(before?.binding.lostScope === undefined ? {} : { lostScope: [] }),
     requestedScope: [...requestedScope],
     createdAt,
@@ -245,7 +251,7 @@ function newBinding({ createdAt, account, generation }: Grant, { received, befor
   };
 }
 
-/** Earlier tokens may outlive the new one. By the wall clock. */
+/** When the last access token expires, by the wall clock. Earlier tokens may outlive the new one. */
 function liveUntil(clock: Clock, grant: Grant, { expiresAt }: TokenResponse): number {
   return Math.max(grant.liveUntil ?? 0, toWall(clock, expiresAt));
 }
