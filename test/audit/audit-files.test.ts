@@ -1,4 +1,4 @@
-/** The audit log's files: turned over by size, bounded in number, read back whole. */
+/** The files of the audit log: rotated by size, bounded in number, read back whole. */
 import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exportAudit, tailAudit } from '../../src/audit/audit-export.ts';

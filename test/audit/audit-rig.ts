@@ -24,7 +24,7 @@ export interface AuditRig {
   readonly file: string;
   readonly vault: Vault;
   readonly clock: { time: number };
-  /** A broker's run over the same files. Small files turn over soon. */
+  /** A broker's run over the same files. Small files are rotated soon. */
   readonly run: (options?: RunOptions) => AuditFile;
   readonly verify: () => Promise<AuditVerdict>;
   /** The growing file's lines. */

@@ -1,4 +1,4 @@
-/** The audit log under attack: what somebody who can write its files, but not read the vault, leaves to see. */
+/** The audit log under attack: the traces of an attacker who can write its files, but not read the vault. */
 import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The audit trail: every row, no secret, and an honest word about rows that were lost. */
+/** The audit trail: every row, no secret, and the number of rows that were lost. */
 import { mkdirSync, readFileSync, rmdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -154,7 +154,7 @@ describe('a whole journey', () => {
   });
   afterAll(async () => site.close());
 
-  /** What nobody but the vault and the network may see. */
+  /** Values that only the vault and the network may see. */
   const secrets = /SECRET|code (basic|read|write)/;
 
   it('leaves no token, code, verifier, state or client secret in any file', async () => {

@@ -1,4 +1,4 @@
-/** Waiting that an abort ends. */
+/** Waits that end with an abort. */
 import { describe, expect, it } from 'vitest';
 import { untilAborted } from '../../src/base/abort.ts';
 

@@ -1,4 +1,4 @@
-/** A file that only grows: what a failed append leaves, and what becomes of a torn tail. */
+/** A file that only grows: what a failed append leaves, and how a torn tail is cut off. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';

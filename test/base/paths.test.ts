@@ -1,4 +1,4 @@
-/** Where a home lies: never in whichever folder a command runs in. */
+/** Where a home is: never in the folder where a command happens to run. */
 import { describe, expect, it } from 'vitest';
 import { homePaths } from '../../src/base/paths.ts';
 

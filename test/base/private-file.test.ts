@@ -1,4 +1,4 @@
-/** Files of the home: read only where they are the user's alone, replaced whole or not at all. */
+/** Files of the home: read only if no other user has access, replaced whole or not at all. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-/** A clock that stands still until a test turns its hands; whoever sleeps wakes by that alone. */
+/** A clock that stands still until a test advances it; only that ends a wait. */
 import type { Clock } from '../../src/base/clock.ts';
 
 interface Sleeper {

@@ -2,7 +2,7 @@
  * A protected server and its authorization server in odd shapes, as real ones have them: no narrowing,
  * no refresh token, fewer scopes than asked for. Two endpoints, /a and /b, with one issuer.
  *
- * Invariant: it answers what a test laid down over a real HTTPS connection, and numbers each token.
+ * Invariant: it gives the answers of a test over a real HTTPS connection, and numbers each token.
  */
 import type { Fetch } from '../../src/oauth/base/http.ts';
 import type { Asked, Page, Site } from '../oauth/site.ts';
@@ -11,7 +11,7 @@ import type { Surroundings } from './rig.ts';
 
 export interface OddServer extends Surroundings {
   readonly other: string;
-  /** What the token endpoint was asked, in order. */
+  /** The requests to the token endpoint, in order. */
   readonly tokenRequests: URLSearchParams[];
   /** Changes what a token request gets; undefined fields are left out. */
   answer: (form: URLSearchParams, usual: TokenBody) => TokenBody | Page;

@@ -46,7 +46,7 @@ const deciding = [
   'tokens/token-cache.ts',
 ];
 
-/** The door of the room, the words of the request, the name for the audit log, and whether a token was refused. */
+/** The entry to the room, the fields of the request, the name for the audit log, and whether a token was refused. */
 const beside = ['broker.ts', 'questions/token-request.ts', 'records/local-client.ts', 'rejections.ts'];
 
 it('a request for a valid token passes through these files, and looks up its permission and its grant once', async () => {

@@ -39,7 +39,7 @@ export interface Surroundings {
   visit(url: string, person: Person): Promise<unknown>;
 }
 
-/** What the user or the composition root sets up otherwise than usual. */
+/** What the user or the composition root sets up differently from the default. */
 export interface RigOptions {
   /** URL of our client ID metadata document. */
   readonly clientMetadataUrl?: string;
@@ -50,7 +50,7 @@ export interface RigOptions {
   readonly isDesk?: boolean;
   /** What ends an exchange that takes too long; the machine's clock unless given. */
   readonly deadline?: Http['deadline'];
-  /** What everybody but the rig has in front of its vault. */
+  /** What all parts except the rig itself use in front of the vault. */
   readonly front?: (vault: Vault, clock: HandClock) => Vault;
   /** Starts where this one stopped: the same files and vault, and nothing in memory. */
   readonly after?: Rig;
@@ -76,7 +76,7 @@ export interface Rig {
   readonly readUp: string[];
   /** Authorization URLs that were shown. */
   readonly pages: string[];
-  /** Addresses that the browser was given, which lead on to them. */
+  /** Addresses that the browser was given, which redirect to those URLs. */
   readonly opened: string[];
   readonly person: Person;
   /** Resolves when all visits to pages have ended. */
@@ -214,7 +214,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
   };
 }
 
-/** The authorization URL that an address of ours leads on to. */
+/** The authorization URL to which an address of ours redirects. */
 function pageOf(question: Question, address: string): string[] {
   return question.kind === 'login' && question.startUrl === address ? [question.url] : [];
 }

@@ -76,7 +76,7 @@ describe('a program with a narrow permission', () => {
     const error = { reason: 'scope_insufficient', hint: expect.stringContaining('keyturn allow editor') };
     expect(await refusal(rig.ask())).toMatchObject(error);
     expect(await refusal(rig.ask())).toMatchObject(error);
-    // Not asked twice: what the server answered stands in memory.
+    // Not asked twice: the server's answer is in memory.
     expect(server.tokenRequests.map((form) => form.get('scope'))).toEqual([null, 'read']);
   });
 

@@ -1,4 +1,4 @@
-/** Who waits for what: shared work, the queue of pages, and the deadline of one request. */
+/** How requests wait: for shared work, in the queue of pages, and until their deadline. */
 import { describe, expect, it } from 'vitest';
 import { PageQueue } from '../../src/broker/sign-in/page-queue.ts';
 import { requestDeadline, DeadlineExceeded } from '../../src/base/request-deadline.ts';

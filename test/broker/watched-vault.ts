@@ -1,10 +1,10 @@
-/** The real memory vault, with its calls written down and, where a test says so, refused. */
+/** The real memory vault, with its calls recorded and, if a test says so, refused. */
 import { KeyturnError } from '../../src/base/errors.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 
 export interface WatchedVault extends Vault {
-  /** `write grant.…`, `probe` and so on, in order; each is written down when it has been done. */
+  /** `write grant.…`, `probe` and so on, in order; each is recorded when it has ended. */
   readonly done: string[];
   /** Calls of these names fail with `vault_unavailable` until the set is emptied. */
   readonly failing: Set<'probe' | 'write' | 'read'>;

@@ -1,4 +1,4 @@
-/** The end of a daemon comes to its end, whatever fails on the way. */
+/** The shutdown of a daemon completes, whatever fails on the way. */
 import { describe, expect, it, vi } from 'vitest';
 import { Shutdown } from '../../src/daemon/shutdown.ts';
 import { after } from '../../src/ipc/wire/timer.ts';
@@ -13,7 +13,7 @@ const nowhere = {
 
 const steps = ['quiet', 'end', 'socket', 'audit', 'clients', 'refreshes', 'close', 'unlock'];
 
-/** An end whose steps are noted, and fail after that where `fails` has them. */
+/** A shutdown that records its steps, and then fails those in `fails`. */
 async function endingThat(fails: readonly string[]) {
   const { broker } = await brokerRig(nowhere);
   const taken: string[] = [];

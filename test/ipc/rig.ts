@@ -33,7 +33,7 @@ export function temporaryHome(): HomePaths {
   return homePaths({ KEYTURN_HOME: temporaryFolder() });
 }
 
-/** A clock that stands still until it is turned. */
+/** A clock that stands still until a test advances it. */
 export class HandClock {
   now = 1_700_000_000_000;
   readonly #alarms = new Set<{ readonly at: number; readonly run: () => void }>();

@@ -1,4 +1,4 @@
-/** Brokers killed in the middle of a change: what was answered counts, no file is refused, one step may be whole. */
+/** Brokers killed in the middle of a change: confirmed changes count, and no file is refused. */
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { startOn } from '../support/homes/authority-home.ts';

@@ -183,7 +183,7 @@ describe('a broker that ends', () => {
     await records.change(() => [{ name: 'c' }]);
     const draft = readFileSync(file, 'utf8');
     expect(vault.epoch()).toBe(1);
-    // As the disk stood before, with the draft beside it.
+    // The disk as it was before, with the draft beside it.
     vault.text = undefined;
     writeFileSync(file, text);
     writeFileSync(`${file}.new`, draft);

@@ -1,4 +1,4 @@
-/** What confers authority counts only where this home wrote it: MACs, adoption, what stays, what memory shows. */
+/** Records of authority count only if this home wrote them: MACs, refused files, failed changes. */
 import { createSecretKey } from 'node:crypto';
 import {
   chmodSync,
@@ -28,7 +28,7 @@ interface Opened {
   readonly records: AuthorityStore<Item>;
 }
 
-/** As the daemon does at its start. */
+/** The steps of the daemon at its start. */
 async function opened(folder: string, parts: Partial<AuthorityParts> = {}): Promise<Opened> {
   const authority = testAuthority(folder, parts);
   const records = authority.records('items', schema);
@@ -47,7 +47,7 @@ async function savedFolder(): Promise<{ folder: string; file: string; text: stri
   return { folder, file: fileIn(folder), text: readFileSync(fileIn(folder), 'utf8') };
 }
 
-/** Refused with this reason and words, listing nothing of its own, and byte for byte as it was. */
+/** The file is refused with this reason and words, lists no records, and is byte for byte as it was. */
 async function expectRefused(folder: string, words: string | RegExp): Promise<void> {
   const file = fileIn(folder);
   const text = readFileSync(file, 'utf8');

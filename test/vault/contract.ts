@@ -1,5 +1,5 @@
 /**
- * What every vault keeps, whatever it is made of. Each backend's test calls this with a way to open one.
+ * The rules that every vault obeys, whatever its backend. Each backend's test calls this with a way to open one.
  *
  * Invariant: nothing here knows the backend; what only one backend can do is tested beside it.
  */

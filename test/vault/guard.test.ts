@@ -1,4 +1,4 @@
-/** The guard: what passes, what is refused, what a lock waits for, and what its listener hears. */
+/** The guard: what it admits and refuses, what a lock waits for, and when its listener is called. */
 import { describe, expect, test } from 'vitest';
 import { VaultGuard } from '../../src/vault/guard.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
@@ -105,7 +105,7 @@ describe('while a person is asked to unlock the vault', () => {
 });
 
 describe('the listener of a guard', () => {
-  /** A guard, how its vault answers from now on, and what its listener hears. */
+  /** A guard, how its vault answers from now on, and the calls of its listener. */
   function heard(): { guard: VaultGuard; answers: { trouble?: VaultError }; said: string[] } {
     const answers: { trouble?: VaultError } = {};
     const said: string[] = [];

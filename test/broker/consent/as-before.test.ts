@@ -1,4 +1,4 @@
-/** A yes "as before": what it adds to, and that what was ended in the meantime allows nothing. */
+/** A yes "as before": what it adds to, and that a permission that ended in the meantime allows nothing. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 import { openWorld } from '../../support/world.ts';
@@ -17,7 +17,7 @@ const hour = 3_600_000;
 
 interface Asking {
   readonly rig: Rig;
-  /** The card of a request for more than what stands. */
+  /** The card of a request for more than the permission that exists. */
   readonly id: string;
   readonly asked: ReturnType<Rig['ask']>;
 }
@@ -103,7 +103,7 @@ describe('a yes "as before"', () => {
     expect(rig.texts().join('\n')).toContain('"outcome":"void"');
   });
 
-  // Wherever the yes is on its way to the disk by then.
+  // The yes can be at any step on its way to the disk by then.
   it.each(Array.from({ length: 12 }, (_none, steps) => steps))(
     'leaves no part of a permission that was ended %i steps after it',
     async (steps) => {

@@ -35,7 +35,7 @@ describe('the cards of a program after an answer "later"', () => {
     for (const longest of [1000, 2000, 4000]) {
       await comesToNothing(r, how);
       r.clock.advance(longest * 0.75 - 1);
-      // Another server is no way around it; another program isn't held up.
+      // Another server does not avoid the pause; another program isn't delayed.
       const elsewhere = r.ask({ resource: `${r.endpoint}/elsewhere` });
       expect(await refusal(elsewhere)).toMatchObject({ reason: 'rate_limited', hint: expect.any(String) });
       r.clock.advance(longest * 0.25 + 1);
@@ -91,7 +91,7 @@ describe('the cards of a program after an answer "later"', () => {
     await r.login();
     await comesToNothing(r, 'later');
 
-    // About two servers: signing in at one of them is no word on the other.
+    // About two servers: a sign-in at one of them says nothing about the other.
     const cards = [r.ask(), r.ask(elsewhere)].map(refusal);
     expect(await Promise.all(cards)).toMatchObject([late, late]);
     r.clock.advance(1000);

@@ -1,4 +1,4 @@
-/** No permission, no token: who asks the user, what an answer changes, and what ends a permission. */
+/** No permission, no token: when the user is asked, what an answer changes, and what ends a permission. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { openWorld } from '../../support/world.ts';

@@ -1,4 +1,4 @@
-/** Which grant serves a request: what the permission names, and a program's own grant for nobody else. */
+/** Which grant serves a request: what the permission names, and a program's own grant for no other program. */
 import { describe, expect, it } from 'vitest';
 import { chooseGrant, grantsOfAccount, reaches } from '../../../src/broker/consent/grant-choice.ts';
 import type { Grant, Grants } from '../../../src/broker/records/grant.ts';
@@ -15,7 +15,7 @@ const nowhere = {
 const editor = { clientId: 'editor', endpoint };
 const allowed: Permission = { ...editor, decision: 'allow', createdAt: 0 };
 
-/** Accounts with what is special about their grants, the oldest first. */
+/** Accounts and the special fields of their grants, the oldest first. */
 async function grantsOf(accounts: Readonly<Record<string, Partial<Grant>>>): Promise<Grants> {
   const { grants } = (await brokerRig(nowhere)).parts;
   let createdAt = 0;
@@ -39,7 +39,7 @@ async function grantsOf(accounts: Readonly<Record<string, Partial<Grant>>>): Pro
 
 const idOf = (grants: Grants, account: string): string => grants.forEndpoint(endpoint, account)[0]?.id ?? '';
 
-/** `unknown`: accounts of whose grants the vault knows nothing. */
+/** `unknown`: accounts whose grants are not in the vault. */
 const vouched = (grants: Grants, unknown: readonly string[] = []) => ({
   there: grants.forEndpoint(endpoint),
   vouching: { isHeld: (id: string) => !unknown.includes(grants.byId(id)?.account ?? '') },

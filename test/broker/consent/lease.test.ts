@@ -1,4 +1,4 @@
-/** What is allowed for one run, or for a time: to whom it counts, and what is left when it is over. */
+/** Permissions for one run, or for a time: which requests they serve, and what is left when they end. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClientProcess, ProcessState } from '../../../src/broker/questions/client-process.ts';
 import { Leases } from '../../../src/broker/consent/lease.ts';

@@ -1,4 +1,4 @@
-/** What counts where a line of the index and the vault's binding differ. */
+/** Which one counts if a line of the index and the vault's binding differ. */
 import { describe, expect, it } from 'vitest';
 import { bindingOf, compared, digestOf } from '../../../src/broker/grants/grant-binding.ts';
 import type { Binding } from '../../../src/broker/grants/grant-binding.ts';
@@ -26,7 +26,7 @@ const ended = { kind: 'revoked', receipt: 'pending', endedAt: 3000, tries: 2 } a
 const told = { kind: 'revoked', receipt: 'confirmed', endedAt: 3000 } as const;
 const lost = { kind: 'loginRequired', why: 'the server ended it' } as const;
 
-/** The line, against a binding that was made of the grant above and then changed so. */
+/** Compares the line with a binding of the grant above after this change. */
 const verdict = (
   line: Partial<Grant>,
   binding: Partial<Binding> = {},

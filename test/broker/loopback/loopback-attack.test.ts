@@ -19,13 +19,13 @@ async function opened(loopback = new Loopback(), redirectUri?: string): Promise<
 function dial({ redirectUri }: Receiver): Socket {
   const { hostname, port } = new URL(redirectUri);
   const socket = connect(Number(port), hostname);
-  // Whoever is cut off while it still writes gets a reset.
+  // A client that is cut off while it writes gets a reset.
   socket.on('error', () => undefined);
   onTestFinished(() => void socket.destroy());
   return socket;
 }
 
-/** What these bytes are answered with, up to the end of the connection. */
+/** The answer to these bytes, up to the end of the connection. */
 async function say(receiver: Receiver, bytes: string): Promise<string> {
   const socket = dial(receiver);
   socket.write(bytes);
@@ -35,7 +35,7 @@ async function say(receiver: Receiver, bytes: string): Promise<string> {
 const requestOf = ({ redirectUri }: Receiver, query: string, more = ''): string =>
   `GET ${new URL(redirectUri).pathname}?${query} HTTP/1.1\r\nHost: ${new URL(redirectUri).host}\r\n${more}\r\n`;
 
-/** The right reply comes through now, and is taken once. */
+/** The right reply arrives now, and is accepted once. */
 async function expectRightReply(receiver: Receiver, awaited: ReturnType<Receiver['receive']>): Promise<void> {
   const answer = say(receiver, requestOf(receiver, 'code=c&state=right'));
   const reply = await awaited;
@@ -137,7 +137,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     const one = await opened(loopback);
     const other = await opened(loopback, one.redirectUri);
     const [mine, theirs] = [one.receive('right', never), other.receive('theirs', never)];
-    // An attacker's own code, under a state that nobody has any more, and twice the right one.
+    // An attacker's own code: with a state that is no longer valid, and with the right state twice.
     expect(await say(one, requestOf(one, 'code=evil&state=ended'))).toMatch(/^HTTP\/1\.1 400 /);
     expect(await say(one, requestOf(one, 'code=evil&state=right&state=theirs'))).toMatch(/^HTTP\/1\.1 400 /);
     await expectRightReply(one, mine);

@@ -1,4 +1,4 @@
-/** Whose browser calls: the kernel's tables, row by row. */
+/** Which user's browser connects: the kernel's tables, row by row. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';

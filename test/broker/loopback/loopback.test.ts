@@ -1,4 +1,4 @@
-/** The loopback redirect: what it takes for the one right reply, and everything else for a 400. */
+/** The loopback redirect: it accepts the one right reply, and answers everything else with a 400. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -125,7 +125,7 @@ describe('many questions', () => {
     void openMany(interactions, 1, () => signIn({ by: 'program' }));
     void openMany(interactions, 1, () => question);
     expect(interactions.list()).toHaveLength(35);
-    // One that is called off makes room.
+    // A cancelled one makes room.
     interactions.answer(interactions.list()[0]?.id ?? '', 'no');
     await new Promise((resolve) => void setImmediate(resolve));
     void openMany(interactions, 1, () => another);

@@ -1,4 +1,4 @@
-/** What stands in the records: grants, permissions, local clients, registrations. */
+/** The records of grants, permissions, local clients, registrations. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

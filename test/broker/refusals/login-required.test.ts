@@ -1,4 +1,4 @@
-/** Grants that a server ends together with one that the user revoked: told so, and never a page by itself. */
+/** Grants that a server ends together with one that the user revoked: an error, and no automatic page. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Grant } from '../../../src/broker/records/grant.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';

@@ -1,4 +1,4 @@
-/** `token.reject`: a protected server refused a token. Who may say so, what follows, and where it ends. */
+/** `token.reject`: a protected server refused a token. Who may report it, its effects, and its limits. */
 import { describe, expect, it } from 'vitest';
 import { oddServer } from '../odd-server.ts';
 import { worldAndSite } from '../places.ts';
@@ -70,7 +70,7 @@ describe('a refused token', () => {
   });
 });
 
-/** As a program that says that its last token was refused. */
+/** Acts as a program that reports its last token as refused. */
 const refusedOnce = { challenge: { status: 401 } } as const;
 
 /** Three tokens that should have been good are refused, each reported. */
@@ -107,7 +107,7 @@ describe('a server that refuses every token', () => {
     const rejection = { clientId: 'editor', token: { tokenId: kept.tokenId } };
     expect(broker.rejectToken(rejection)).toEqual({ isReplaced: false, pause: 60_000 });
     expect(await refusal(rig.ask(refusedOnce))).toMatchObject({ reason: 'token_refused', retryAfter: 60 });
-    // A program that says nothing of a refusal gets the token there is.
+    // A program that reports no refusal gets the present token.
     expect((await rig.ask()).tokenId).toBe(kept.tokenId);
     expect(places.world.counts().authorizationServer).toEqual(before);
   });

@@ -120,7 +120,7 @@ describe('a server that could not serve', () => {
       later(300_000);
     }
     later(600_001);
-    // Whoever fails next clears what is over.
+    // The next failure clears the entries that are over.
     await fail('b');
     expect(await fail('a')).toMatchObject({ retryAfter: 1 });
   });

@@ -1,4 +1,4 @@
-/** Pending revocations: tried again by themselves, over restarts, with all that is left to tell, and not for ever. */
+/** Pending revocations: tried again automatically, also after restarts, for all remaining tokens, and not for ever. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { repeatEvery } from '../../../src/base/repeat.ts';
 import { lookPeriod, RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
@@ -224,7 +224,7 @@ describe('a pending revocation', () => {
     const again = await brokerRig(server, { after: rig });
     const queue = new RevocationQueue(again.parts);
     const read = again.vault.read.bind(again.vault);
-    // As the daemon has it: the first answer of the vault is to the user's own request.
+    // The same order as in the daemon: the vault first answers the user's own request.
     again.vault.read = async (id) => {
       const secret = await read(id);
       queue.answered();

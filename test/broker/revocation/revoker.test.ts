@@ -1,4 +1,4 @@
-/** Ending a grant: here at once, there as soon as the server can be told, and for all its tokens. */
+/** Ending a grant: here at once, at the server as soon as it can be reached, and for all its tokens. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { explainGrant } from '../../../src/broker/explain.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
@@ -96,7 +96,7 @@ describe('a revocation', () => {
     site.lay('/revoke', { status: 200 });
     site.asked.length = 0;
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
-    // Over a restart the access token would be gone from memory: it lies in the vault since.
+    // A restart would lose the access token in memory, so it was put into the vault.
     expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
     expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
   });
@@ -121,7 +121,7 @@ describe('a revocation', () => {
     rig.vault.failing.clear();
     site.asked.length = 0;
     await revokeGrant(rig.parts, rig.grant());
-    // The access token is over by now, so there is nothing to tell of it.
+    // The access token is over by now, so it need not be revoked.
     expect(told()).toEqual(['refresh-3', 'refresh-1']);
   });
 
@@ -176,7 +176,7 @@ describe('a revoked grant', () => {
     expect(await asked).toMatchObject({ reason: 'login_required' });
     expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'pending' });
     expect(rig.pages).toHaveLength(2);
-    // The token that came all the same is not forgotten at the server.
+    // The token that still came is revoked at the server too.
     site.asked.length = 0;
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
     expect(told()).toEqual(['refresh-3']);

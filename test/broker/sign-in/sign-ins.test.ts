@@ -136,7 +136,7 @@ describe('a sign-in page', () => {
     const { redirect_uris: redirects } = JSON.parse(site.asked.at(-1)?.body ?? '');
     expect(await tryConnect(redirects[0])).toBe('ECONNREFUSED');
     site.lay('/register', { status: 201, body: { client_id: 'client-1' } });
-    // It rests for a second.
+    // The server has a pause of a second.
     rig.clock.advance(1000);
     expect((await rig.ask()).accessToken).toBe('access-1');
   });
@@ -212,7 +212,7 @@ describe('two servers', () => {
     await rig.visited();
     await turnOfEvents();
     expect(rig.pages).toHaveLength(1);
-    // It was no failure of the person's: the next request opens it.
+    // The person did not cause the failure: the next request opens a page.
     expect((await rig.ask({ resource: server.other })).resource).toBe(server.other);
   });
 

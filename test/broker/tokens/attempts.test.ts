@@ -1,4 +1,4 @@
-/** A refresh whose outcome isn't known: noted before it leaves, told, and settled by the next one. */
+/** A refresh with an unknown outcome: noted before the request is sent, reported, and settled by the next one. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ async function needingRefresh(): Promise<{ rig: Rig; server: OddServer }> {
   return { rig, server };
 }
 
-/** What stands on the disk: what a broker that starts now would read. */
+/** The grant on disk, as a broker that starts now would read it. */
 const onDisk = ({ folder }: Rig) => {
   const lines = readFileSync(path.join(folder, 'grants.jsonl'), 'utf8').trimEnd().split('\n');
   return JSON.parse(lines.at(-1) ?? '').put;
@@ -96,7 +96,7 @@ describe('an attempt', () => {
     await rig.allow();
     await rig.login();
     rig.clock.advance(hour / 2);
-    // The metadata is fresh for a while: only the token request meets the dead end.
+    // The metadata is fresh for a while: only the token request fails.
     await rig.ask({ ...never, minimumValidity: hour });
     isDown = true;
     rig.parts.cache.dropGrant(rig.grant().id);

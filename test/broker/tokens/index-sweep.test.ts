@@ -1,4 +1,4 @@
-/** The note of which grants there are, and the comparison of every line in the background. */
+/** The list of grants in the vault, and the comparison of every line in the background. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The token's way: signed in once, answered from memory, refreshed in time, never withheld without need. */
+/** The life of a token: signed in once, answered from memory, refreshed in time, never withheld without need. */
 import { describe, expect, it } from 'vitest';
 import { oddServer } from '../odd-server.ts';
 import { worldAndSite } from '../places.ts';

@@ -1,4 +1,4 @@
-/** What happens as time passes, without anybody asking: quiet refreshes, and the clock's own events. */
+/** What happens as time passes, without a request: refreshes in the background, and the clock's events. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -91,7 +91,7 @@ describe('a token that a program uses', () => {
     rig.vault.failing.clear();
     expect(await rig.tick()).toBe(0);
     expect(rig.vault.done).toHaveLength(probes);
-    // Somebody who asks finds out that the vault is back.
+    // A request shows that the vault answers again.
     await rig.ask({ minimumValidity: hour });
     rig.clock.advance(due);
     expect(await rig.tick()).toBe(1);

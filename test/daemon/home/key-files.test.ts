@@ -1,4 +1,4 @@
-/** The key file of an unpaired program: it goes, and nothing else does. */
+/** The key file of an unpaired program is removed, and no other file. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** What a crash left: drafts go, what was cut off a torn file stays and is told, and nothing else is touched. */
+/** After a crash: drafts are removed, torn ends that were cut off stay and are reported, other files stay. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Steady time: through suspends, and whatever somebody does to the wall clock. */
+/** Steady time: through suspends, and after any change of the wall clock. */
 import { describe, expect, it } from 'vitest';
 import { toWall, fromWall } from '../../../src/base/clock.ts';
 import { machineClock } from '../../../src/daemon/system/machine-clock.ts';

@@ -1,4 +1,4 @@
-/** Requests through a real CONNECT proxy, which alone knows where the names of this test are. */
+/** Requests through a real CONNECT proxy; only the proxy can resolve the names of this test. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';

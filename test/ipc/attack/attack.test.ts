@@ -93,7 +93,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
     expect(counts['handshake_failed']).toBeLessThan(50 + 64);
     expect(counts['rate_limited']).toBeGreaterThan(0);
     expect(unusual(rig)).toMatchObject([{ what: 'handshakes', count: 20, peer: { pid: attacker.pid } }]);
-    // Those that were turned away at the door are no flood in the log either.
+    // Connections that were refused at once do not flood the log either.
     expect(rig.events.filter(({ event }) => event === 'refused').length).toBeLessThan(50 + 64);
   });
 

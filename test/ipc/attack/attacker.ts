@@ -29,8 +29,8 @@ function ready(): void {
 }
 
 /**
- * Says hello under a client's id and proves nothing, as fast as the broker lets it. However slow a machine is,
- * it goes on until it was turned away once.
+ * Sends hello with a client's id and a wrong proof, as fast as the broker allows. Even on a slow machine,
+ * it goes on until it was refused once.
  */
 async function wrongProofs(endpoint: string, clientId: string): Promise<void> {
   const isDone = (): boolean => over.signal.aborted && (counts['rate_limited'] ?? 0) > 0;

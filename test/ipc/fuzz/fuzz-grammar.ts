@@ -1,5 +1,5 @@
 /**
- * Sentences of the wire and their distortions: frames made from the schemas of protocol/, then bent.
+ * Messages of the wire and their distortions: frames made from the schemas of protocol/, then distorted.
  *
  * Invariant: everything follows from the seed, never from timing, so that a failure can be run again.
  */

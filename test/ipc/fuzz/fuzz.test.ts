@@ -1,4 +1,4 @@
-/** Fifty thousand bent frames against the real server; test/soak/ipc-fuzz.soak.ts throws a million. */
+/** Fifty thousand malformed frames against the real server; test/soak/ipc-fuzz.soak.ts throws a million. */
 import { expect, test } from 'vitest';
 
 import { frameLimit } from '../../../src/ipc/wire/limits.ts';

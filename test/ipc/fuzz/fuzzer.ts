@@ -1,5 +1,5 @@
 /**
- * Throws bent frames at a real server on a real socket, and holds each answer against what JSON-RPC
+ * Sends malformed frames to a real server on a real socket, and compares each answer with what JSON-RPC
  * and the wire contract say about the frame.
  *
  * Invariants tried: no result but the hello's before authentication; every authenticated request gets
@@ -95,7 +95,7 @@ export function verdictOn(frame: Buffer, limit: number): Verdict {
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** A client that writes down what it is told. */
+/** A client that records the answers. */
 class Witness {
   readonly socket: net.Socket;
   readonly answers: Answer[] = [];

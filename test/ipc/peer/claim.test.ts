@@ -1,4 +1,4 @@
-/** What an interpreter's arguments are shown as: without code, without what looks like a secret. */
+/** How an interpreter's arguments are shown: without code, and without values that look like a secret. */
 import { describe, expect, it } from 'vitest';
 import { claimIn } from '../../../src/ipc/peer/claim.ts';
 

@@ -1,4 +1,4 @@
-/** What is noticed as unusual, and how seldom it is said. */
+/** What counts as abuse, and how often it is reported. */
 import { expect, test } from 'vitest';
 
 import type { PeerFacts } from '../../../src/ipc/peer/peer.ts';

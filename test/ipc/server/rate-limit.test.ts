@@ -1,4 +1,4 @@
-/** How much an asker may have, and how it comes back. */
+/** The allowance of an asker, and how it refills. */
 import { expect, test } from 'vitest';
 
 import { RateLimit, RateLimits } from '../../../src/ipc/server/rate-limit.ts';

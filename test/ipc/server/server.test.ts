@@ -167,10 +167,10 @@ describe('the socket', () => {
     expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted' }]);
   });
 
-  // Only root can become somebody else; run as an ordinary user the test above stands alone.
+  // Only root can act as another user; an ordinary user runs only the test above.
   test.skipIf(process.getuid?.() !== 0)('receives nothing that a real other user sends', async () => {
     const rig = await startRig();
-    // As if the modes had failed: everybody can reach the socket.
+    // Every user can reach the socket, as if its mode gave no protection.
     for (let at = path.dirname(rig.socket); at !== tmpdir(); at = path.dirname(at)) chmodSync(at, 0o755);
     chmodSync(rig.socket, 0o666);
     const program = `

@@ -1,4 +1,4 @@
-/** Where the socket lies, and what is refused about its folder and file, with how to mend it. */
+/** Where the socket is, and which folders and files are refused, with a hint. */
 import {
   chmodSync,
   chownSync,
@@ -34,7 +34,7 @@ function errorCodeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** A server on the socket of a home; hangs up on whoever comes. */
+/** A server on the socket of a home; closes every connection. */
 async function listening(socket: string): Promise<{ endpoint: string; server: net.Server }> {
   const server = net.createServer((connection) => connection.destroy());
   const endpoint = await listenAt(server, socket);

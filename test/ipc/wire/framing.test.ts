@@ -106,7 +106,7 @@ test('holds a frame that comes byte by byte in little more memory than its size'
     begun.next();
     waiting.push(Buffer.from('x'));
   }
-  // Kept apart, the pieces would take some forty million bytes.
+  // Stored one by one, the pieces would take some forty million bytes.
   expect(memory() - before).toBeLessThan(20 * length);
   for (const reader of [begun, waiting]) {
     reader.push(Buffer.from('\n'));

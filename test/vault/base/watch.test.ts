@@ -1,4 +1,4 @@
-/** How the vault is said to stand, and when it may be asked again. */
+/** The reported state of the vault, and when it may be asked again. */
 import { describe, expect, test } from 'vitest';
 import { VaultError } from '../../../src/vault/base/trouble.ts';
 import type { VaultTrouble } from '../../../src/vault/base/trouble.ts';

@@ -1,6 +1,6 @@
 /**
- * The keychain worker as a process: killed, hung, lying, left behind. Only where a hang or a lie is needed
- * is the worker a stand-in, since the real one can't be made to do either on demand.
+ * The keychain worker as a process: killed, hung, with wrong answers, orphaned. The worker is a stand-in only
+ * for a hang or a wrong answer, because the real one can't be made to do either on demand.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -169,6 +169,6 @@ test('an idle worker keeps no program alive, and ends with its program', async (
   expect(code).toBe(0);
   const worker = Number(output.trim());
   expect(worker).toBeGreaterThan(1);
-  // A zombie counts as ended: where no init collects it, it stays.
+  // A zombie counts as ended: it stays if no init process collects it.
   await expect.poll(() => isAlive(worker)).toBe(false);
 });

@@ -1,6 +1,6 @@
 /**
- * Every kind of keychain trouble behind the guard: what state it is, and that it passes. A real keyring
- * where one can be brought into that trouble; a scripted worker where it can't.
+ * Every kind of keychain trouble behind the guard: its state, and the recovery from it. A real keyring
+ * if the trouble can be caused there; else a scripted worker.
  */
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { VaultGuard } from '../../../src/vault/guard.ts';
@@ -74,7 +74,7 @@ describe('a real keyring', () => {
     expect(['absent', 'keychainLocked', 'waiting']).toContain(watch.state.state);
     await session.restartUnlocked();
     clock.advance(5000);
-    // The worker may have held on to the daemon that is gone; then its first answer says so.
+    // The worker may still be connected to the dead daemon; then its first answer is an error.
     await guard.read('grant').catch(() => undefined);
     clock.advance(10_000);
     expect(await guard.read('grant')).toBe('kept');
@@ -213,7 +213,7 @@ describe('a keychain by script', () => {
     await vi.advanceTimersByTimeAsync(9000);
     const unlocked = keychain.unlock(120_000);
     await expect(second).rejects.toMatchObject({ reason: 'locked' });
-    // Far longer than a program's patience: the question is still open.
+    // Far longer than the deadline of a program's request: the question is still open.
     await vi.advanceTimersByTimeAsync(119_000);
     scripted.act = () => 'obey';
     scripted.answer();

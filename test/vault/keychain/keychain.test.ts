@@ -26,7 +26,7 @@ function closedLater<T extends { close(): void | Promise<void> }>(part: T): T {
   return part;
 }
 
-/** A vault, and the same items seen from below. */
+/** A vault, and direct access to the same items. */
 function vaultAndItems(): { vault: Vault; items: Items } {
   const service = freshService();
   return {
@@ -133,7 +133,7 @@ describe('two slots', () => {
     await vault.write('grant', long);
     await vault.write('grant', old);
     await vault.probe();
-    // As a crash leaves it between the chunks and the head.
+    // The state after a crash between the chunks and the head.
     for (const n of [0, 1]) await items.set(`grant/a/${n}`, 'bmV3');
     await vault.destroy(['grant', 'never']);
     expect(await accountsOf(items, 'grant')).toEqual([]);

@@ -18,7 +18,7 @@ const script = fileURLToPath(new URL('../../../scripts/with-keyring.sh', import.
 /** Milliseconds for a call of a test's own: far beyond what an open keyring needs on a busy machine. */
 const patience = 20_000;
 
-/** Throws, with what to do, unless this run has a keyring made for tests around it. */
+/** Throws, with a hint, unless this run has a keyring made for tests. */
 export function requireTestKeyring(): void {
   if (process.env['DBUS_SESSION_BUS_ADDRESS'] && process.env['KEYTURN_TEST_KEYRING'] === '1') return;
   throw new Error(
@@ -31,7 +31,7 @@ export function freshService(): string {
   return `keyturn-test/${randomUUID()}`;
 }
 
-/** Straight access to the keychain's items of one service, past the vault: to build what a crash leaves behind. */
+/** Direct access to the keychain's items of one service, without the vault: to build what a crash leaves behind. */
 export function rawItems(service: string, env?: NodeJS.ProcessEnv): Items & { close(): void } {
   const worker = new KeychainProcess(() => forkWorker(env), patience);
   type Request = Pick<KeychainRequest, 'op' | 'account'> & { value?: string };
@@ -51,7 +51,7 @@ export interface KeyringSession {
   lock(): Promise<void>;
   /** Of the keyring daemon that runs now. */
   daemonPid(): Promise<number>;
-  /** Puts a new keyring daemon, unlocked, in the place of the running one; the items stay. */
+  /** Replaces the running keyring daemon with a new, unlocked one; the items stay. */
   restartUnlocked(): Promise<void>;
   end(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export interface KeyringSession {
 const sessionVariables = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'XDG_DATA_HOME'];
 
 export async function ownKeyring(): Promise<KeyringSession> {
-  // Without a display no unlock window can open on the screen of whoever runs the tests.
+  // Without a display no unlock window can open on the screen of the person who runs the tests.
   const { DISPLAY: _, WAYLAND_DISPLAY: __, ...withoutDisplay } = process.env;
   const show = sessionVariables.map((name) => `"$${name}"`).join(' ');
   const shell = spawn('sh', [script, 'sh', '-c', `printf '%s\t' ${show}; echo; cat`], {

@@ -6,7 +6,7 @@ import { requestSchema } from '../../../src/vault/keychain/keychain-messages.ts'
 import type { KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
 import type { KeychainWorker, SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
 
-/** What the keychain does with one request: as asked, a refusal with these words, death, or nothing at all. */
+/** What the keychain does with one request: obeys it, refuses it with these words, dies, or never answers. */
 export type Act = 'obey' | 'hang' | 'die' | { readonly refuse: string };
 
 export interface ScriptedKeychain {

@@ -9,7 +9,7 @@ import { chunkLength, readSlots, removeSlots, writeSlot } from '../../../src/vau
 const older = 'o'.repeat(chunkLength);
 const newer = 'n'.repeat(chunkLength * 2);
 
-/** A store that breaks down for good once it took `steps` changes. */
+/** A store that fails for good after `steps` changes. */
 function storeOf(entries: Map<string, string>, steps = Infinity): Items {
   let left = steps;
   const change = (): void => {
@@ -29,7 +29,7 @@ function storeOf(entries: Map<string, string>, steps = Infinity): Items {
   };
 }
 
-/** How many changes `work` makes when nothing breaks; every smaller number is a place to crash. */
+/** How many changes `work` makes when nothing fails; a crash can come after each smaller number. */
 async function countChanges(
   entries: Map<string, string>,
   work: (items: Items) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Writers killed in the middle: what was acknowledged is there, and what was not is there whole or not at all. */
+/** Writers killed in the middle: acknowledged writes are there, and others are there whole or not at all. */
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { killedWriter } from '../../support/processes/killed-writer.ts';

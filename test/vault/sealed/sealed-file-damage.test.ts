@@ -64,7 +64,7 @@ function positions(bytes: Buffer, magic: Buffer): number[] {
   return found;
 }
 
-/** As a keychain that knows no head yet sees it: what the log itself tells is tried here, the head in its own test. */
+/** With a keychain that has no head yet: this file tests the log itself, and sealed-head.test.ts the head. */
 async function changed(
   { file, keychain }: Sample,
   change: (bytes: Buffer) => Buffer,
@@ -98,7 +98,7 @@ function recordAt(sampled: Sample, index: number): number {
   return at;
 }
 
-/** What a reading of these bytes says of each id, as a vault would: tried on every change there is, without a disk. */
+/** What a vault would answer for each id from these bytes: for every possible change, without a disk. */
 function readings({ bytes, key }: Sample): (change: (copy: Buffer) => Buffer) => Record<string, string> {
   const { length } = decodeHeader(bytes, 'sample');
   return (change) => {
@@ -115,14 +115,14 @@ function readings({ bytes, key }: Sample): (change: (copy: Buffer) => Buffer) =>
   };
 }
 
-/** Every id that is told neither its newest value nor that it can't be read. */
+/** Every id whose answer is neither its newest value nor "unreadable". */
 function wrong(answers: Record<string, string>, where: string): string[] {
   return ids
     .filter((id) => answers[id] !== newest[id] && answers[id] !== 'vault_unreadable')
     .map((id) => `${id} is ${answers[id]} ${where}`);
 }
 
-/** Bytes: not every place is tried through the disk; a prime meets every field of a record sooner or later. */
+/** Bytes between two positions that are tried on disk; a prime number reaches every field of a record in the end. */
 const stride = 13;
 
 describe('a file that ends early', () => {
@@ -243,7 +243,7 @@ describe('a flipped bit', () => {
 });
 
 describe('records that were moved', () => {
-  /** What stands before the record, the record, and what stands behind it. */
+  /** The bytes before the record, the record, and the bytes after it. */
   function cut({ bytes, records }: Sample, index: number): [Buffer, Buffer, Buffer] {
     const [from, to] = [records.at(index) ?? 0, records.at(index + 1) ?? bytes.length];
     return [bytes.subarray(0, from), bytes.subarray(from, to), bytes.subarray(to)];
@@ -259,7 +259,7 @@ describe('records that were moved', () => {
   test('are noticed when an old one is repeated', async () => {
     const sampled = await sample();
     const [before, record, behind] = cut(sampled, 4);
-    // Behind its own segment's later records, and behind everything.
+    // After the later records of its own segment, and at the end of the file.
     for (const again of [
       Buffer.concat([before, record, behind, record]),
       Buffer.concat([before, record, record, behind]),

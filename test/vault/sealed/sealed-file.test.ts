@@ -25,7 +25,7 @@ vi.setConfig({ testTimeout: 60_000 });
 describe('opened by a passphrase', () => {
   vaultContract('sealed-file', () => {
     const vault = opened(newPlace(), byPassphrase);
-    // Every call stands in line behind it.
+    // Every later call is queued behind it.
     void vault.unlock('correct horse');
     return vault;
   });
@@ -51,7 +51,7 @@ describe('a destroyed sealed file', () => {
     await vault.destroy(['a']);
     expect(readdirSync(path.dirname(file))).toEqual(['vault.sealed.torn-elsewhere']);
     expect(await said(vault, 'a')).toBe('vault_unavailable');
-    // A crash after this: another vault in its place has nothing to do.
+    // As after a crash at this point: a new vault on the same file has nothing left to remove.
     await opened(file, byPassphrase).destroy(['a']);
   });
 
@@ -298,7 +298,7 @@ describe('the file on disk', () => {
   });
 
   test('keeps its items when the disk is full, and accepts writes once there is space', () => {
-    // The shell's limit on the size of files is a full disk as far as a write can tell.
+    // For a write, the shell's limit on file sizes has the same effect as a full disk.
     const file = newPlace();
     const script = path.join(import.meta.dirname, 'sealed-full-disk.ts');
     const limited = 'trap "" XFSZ; ulimit -f 100; exec "$0" "$@"';

@@ -1,4 +1,4 @@
-/** Fills a sealed file until the system refuses more, and says on stdout what became of it. Argument: file. */
+/** Fills a sealed file until the system refuses more, and reports the result on stdout. Argument: file. */
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { sealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';

@@ -35,7 +35,7 @@ const never = (): Promise<void> => new Promise(() => undefined);
 const fails = (): Promise<void> => Promise.reject(new KeyturnError('vault_unavailable', 'gone'));
 
 /**
- * The keychain as a broker sees it that dies in the rewriting of its file: once the head names both files
+ * The keychain of a broker that dies while it rewrites its file: either once the head names both files
  * (`before` the new one takes its place), or `after` that, before the head names the new one alone.
  */
 function dyingAt(keychain: Vault, when: 'before' | 'after') {
@@ -214,7 +214,7 @@ test('writes that come together share one write of the head', async () => {
   let writes = 0;
   const back = onHead(keychain, async (write) => {
     writes += 1;
-    // As long as a keychain takes, in which all others reach the file.
+    // As long as a keychain takes; meanwhile all other writes reach the file.
     await new Promise((resolve) => setTimeout(resolve, 100));
     await write();
   });

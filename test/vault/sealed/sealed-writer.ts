@@ -13,7 +13,7 @@ export interface Step {
   readonly secret: string | undefined;
 }
 
-/** What step `n` does: the same wherever it is asked, so that the survivor knows what to expect. */
+/** What step `n` does: the same in every process, so that the test knows what to expect. */
 export function step(n: number): Step {
   const id = `grant.${n % 8}`;
   // Of all sizes, so that files are rewritten several times a second, too.
