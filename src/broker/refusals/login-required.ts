@@ -1,11 +1,11 @@
 /**
- * Why a grant needs a new sign-in once its server no longer takes the refresh token, and what is said about a refresh
- * whose outcome isn't known.
+ * Explains why a grant needs a new sign-in after its server refused the refresh token, and describes a refresh with
+ * an unknown outcome.
  *
- * Invariants: a sentence says what is known and no more. An authorization server may keep one authorization for each
- * client and user, and then ends several grants with the one that the user revoked (RFC 7009 §2.1 allows it). Such a
- * grant opens no sign-in page by itself: the user wanted less. A page opens again once the user signs in, or allows
- * the program once more.
+ * Invariants: each sentence states only known facts. An authorization server may keep one authorization for each
+ * client and user; if the user revokes one grant, it may end the others too (RFC 7009 §2.1 allows it). Such a grant
+ * opens no sign-in page by itself, because the user wanted less access. A page opens again after the user signs in,
+ * or allows the program again.
  */
 import { quoted } from '../../base/errors.ts';
 import type { Grant, GrantState, RefreshAttempt } from '../records/grant.ts';
@@ -16,7 +16,7 @@ export function moment(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
-/** What stands about an attempt that was left over, as a whole sentence. */
+/** Describes a refresh attempt with an unknown outcome, as a whole sentence. */
 export function attemptSentence({ startedAt, isUnanswered }: RefreshAttempt): string {
   const what = isUnanswered
     ? `The server's answer to the refresh of ${moment(startedAt)} was lost.`
@@ -24,7 +24,7 @@ export function attemptSentence({ startedAt, isUnanswered }: RefreshAttempt): st
   return `${what} The next refresh will show whether the server still takes the token that is stored.`;
 }
 
-/** Why a grant ended whose refresh token the server no longer takes. */
+/** Why a grant ended after its server refused the refresh token. */
 export function whyEnded(attempt: RefreshAttempt | undefined): string {
   if (!attempt) return 'the server ended the refresh token';
   const when = moment(attempt.startedAt);
@@ -34,7 +34,10 @@ export function whyEnded(attempt: RefreshAttempt | undefined): string {
   return `the server no longer takes the refresh token. ${known}`;
 }
 
-/** The state of a grant whose refresh token the server no longer takes, noticed at `now` (milliseconds); `why` where no sibling explains it. */
+/**
+ * The state of a grant whose refresh token the server refused, noticed at `now` (milliseconds); `why` applies if no
+ * other grant explains it.
+ */
 export function deadState(all: readonly Grant[], dead: Grant, now: number, why: string): GrantState {
   const sibling = all.find((grant) => grant.id !== dead.id && mayHaveEnded(grant, dead));
   if (!sibling?.confirmedEnd) {
@@ -47,14 +50,14 @@ export function deadState(all: readonly Grant[], dead: Grant, now: number, why: 
   return { kind: 'loginRequired', why: together, awaitsUserSince: now };
 }
 
-/** The last thing that is known of the dead one is older than the other's end. */
+/** The dead grant was last known to work before the other grant ended. */
 function mayHaveEnded({ issuer, registrationId, confirmedEnd }: Grant, dead: Grant): boolean {
   if (!confirmedEnd || issuer !== dead.issuer || registrationId !== dead.registrationId) return false;
   const lastSeen = Math.max(dead.lastRefreshedAt ?? 0, dead.signedInAt ?? dead.createdAt);
   return confirmedEnd.confirmedAt >= lastSeen;
 }
 
-/** True until the user signs in, or allows this program once more. */
+/** True until the user signs in, or allows this program again. */
 export function waitsForUser({ state }: Grant, permission: Permission): boolean {
   return state.kind === 'loginRequired' && permission.createdAt <= (state.awaitsUserSince ?? -Infinity);
 }

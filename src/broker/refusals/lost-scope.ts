@@ -1,22 +1,23 @@
 /**
- * Servers that narrow a refresh token for good. RFC 6749 §6 lets a refresh ask for less, for that access token alone; some
- * servers keep the lesser scope, so that one program's narrower token takes scopes from all the others.
+ * Servers that narrow a refresh token permanently. RFC 6749 §6 lets a refresh request fewer scopes for one access
+ * token only. Some servers keep the smaller scope, so that one program's narrower token removes scopes from all
+ * programs.
  *
- * Invariants: it is believed only of a full refresh that came back with no more than what a narrower one had asked for. What
- * was lost is said as lost, never as refused by the server. Once an issuer was seen to do it, no narrower token is
- * asked for there: nobody is handed a wider one instead. Only what the vault vouches for counts as seen.
+ * Invariants: scopes count as lost only if a full refresh returns no more than an earlier narrower one requested.
+ * Errors call them lost, never refused by the server. After an issuer did this once, no narrower token is requested
+ * there, and no program gets a wider one instead. Only evidence that the vault confirms counts.
  */
 import { isWithin, openidScopes } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Grant } from '../records/grant.ts';
 
-/** What a full refresh says of the scopes that the grant has lost; undefined where nothing was ever lost. */
+/** The scopes that the grant has lost, as a full refresh shows; undefined if none was ever lost. */
 export function lostAfter(
   { scope, lostScope }: Grant,
   answer: Pick<TokenResponse, 'scope' | 'scopeStated'>,
   narrowedTo: readonly string[] | undefined,
 ): string[] | undefined {
-  // Servers leave the scopes of OpenID Connect out of what they state: that says nothing.
+  // Servers omit the scopes of OpenID Connect from their answer, so a missing one proves nothing.
   const missing = [...scope, ...(lostScope ?? [])]
     .filter((name) => !openidScopes.has(name))
     .filter((name) => !answer.scope.includes(name));
@@ -25,7 +26,10 @@ export function lostAfter(
   return lostScope?.filter((name) => missing.includes(name));
 }
 
-/** Seen at any grant of this issuer, also at one that a sign-in has restored since. `vouched`: grants that the vault holds. */
+/**
+ * True if any grant of this issuer lost scopes, even if a sign-in has restored them since. `vouched`: grants that the
+ * vault holds.
+ */
 export function narrowsForGood(vouched: readonly Grant[], issuer: string): boolean {
   return vouched.some((grant) => grant.issuer === issuer && grant.lostScope !== undefined);
 }

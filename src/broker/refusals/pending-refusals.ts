@@ -1,8 +1,8 @@
 /**
- * What a request whose time is over still waits for, in words: the page or the question that is open for it, and
- * what to do where that page shows an error.
+ * Describes what a request was waiting for when its time ran out: the open page or question, and what to do if that
+ * page shows an error.
  *
- * Invariant: a client is called replaceable only where another may take its place without the person's entering it.
+ * Invariant: a client is called replaceable only if another may replace it without the person entering it.
  */
 import { KeyturnError, shellQuoted, shellWord, Unreachable } from '../../base/errors.ts';
 import type { Interaction } from '../questions/interaction.ts';
@@ -23,16 +23,16 @@ export function anotherPageFirst(endpoint: string, isDesk: boolean): KeyturnErro
   );
 }
 
-/** A request whose time is over. */
+/** A request whose time ran out. */
 interface Waited {
   /** Absent: the person's own sign-in. */
   readonly clientId: string | undefined;
   readonly endpoint: string;
-  /** Where the person answers: in the broker's own windows, or by commands. */
+  /** True if the person answers in the broker's own windows; false if by commands. */
   readonly isDesk: boolean;
 }
 
-/** What a request whose time is over was waiting for: the question that is open for it, if there is one. */
+/** What the request was waiting for when its time ran out: its open question, if any. */
 export function stillPending(
   interactions: readonly Interaction[],
   { clientId, endpoint, isDesk }: Waited,
@@ -84,7 +84,7 @@ function unfinished(
   });
 }
 
-/** Goes behind a hint; empty where nothing is known to help. */
+/** Follows a hint; empty if no remedy is known. */
 function pageFails(page: Page, isDesk: boolean): string {
   const { hint } = page;
   const way = wayPastError(page, isDesk);
@@ -92,7 +92,10 @@ function pageFails(page: Page, isDesk: boolean): string {
   return ` ${way}${hint === undefined ? '' : `. If that does not help: ${hint}.`}`;
 }
 
-/** A server that has forgotten its client tells its user alone (OAuth 2.1 §4.1.2.1). A sentence without its end. */
+/**
+ * A server that has forgotten its client shows that only to the user (OAuth 2.1 §4.1.2.1). A sentence without its
+ * full stop.
+ */
 function wayPastError(page: Page, isDesk: boolean): string | undefined {
   const { endpoint, issuer, account, startUrl, ifForgotten } = page;
   if (ifForgotten === undefined) return undefined;
@@ -109,7 +112,7 @@ function wayPastError(page: Page, isDesk: boolean): string | undefined {
 const enterAnew = (issuer: string): string =>
   `enter the client anew: keyturn register ${shellWord(issuer)} --client-id ID`;
 
-/** The page's own time is over. */
+/** The page's time ran out. */
 export function nobodyCame({
   issuer,
   endpoint,

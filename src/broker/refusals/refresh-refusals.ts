@@ -1,18 +1,18 @@
 /**
- * Counts refused refreshes where waiting doesn't help: the server refuses the client, the resource, the scopes or the
- * request, or its answer can't be used. None of these refusals says that the refresh token is dead.
+ * Counts refused refreshes that waiting can't fix: the server refuses the client, the resource, the scopes or the
+ * request, or its answer is unusable. None of these refusals shows that the refresh token is dead.
  *
- * Invariants: a server is asked a few times in a row, with a pause after each refusal. Then nobody refreshes the grant
- * until a person signs in, enters its client anew, or waives the rule. A refused scope set pauses its own refreshes and
- * ends no grant. The counts are in memory alone; a grant that ended stays ended. On disk a refusal stands in our own
- * words only.
+ * Invariants: a server gets a few tries in a row, with a pause after each refusal. After that the grant isn't
+ * refreshed until a person signs in, enters its client again, or waives the rule. A refused scope set pauses only its
+ * own refreshes and ends no grant. The counts are in memory only; a grant that ended stays ended. On disk a refusal
+ * is stored in our own words only.
  */
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { ClientRejected } from '../../oauth/grants/token-failure.ts';
 import type { GrantState } from '../records/grant.ts';
 
-/** As for a step-up: the first may be an accident, the third is a habit. */
+/** As for a step-up: one refusal may be an accident, three in a row are not. */
 const maxInARow = 3;
 
 const refusals = new Set<Reason>([
@@ -24,7 +24,7 @@ const refusals = new Set<Reason>([
   'audience_mismatch',
 ]);
 
-/** Of an error of a refresh: the server's own answer, and neither a dead refresh token nor a trouble that passes. */
+/** True for the server's own refusal of a refresh, unless the refresh token is dead or the failure is temporary. */
 export function isRefusal(error: unknown): error is KeyturnError {
   return refusals.has(reasonOf(error));
 }
@@ -38,7 +38,7 @@ export class RefreshRefusals {
   /** By grant, or by grant and scope set. */
   readonly #counted = new Map<string, CountedRefusal>();
 
-  /** True where it was the last one that the server gets. */
+  /** True if this was the last try that the server gets. */
   add(key: string, error: KeyturnError): boolean {
     const inARow = (this.#counted.get(key)?.inARow ?? 0) + 1;
     this.#counted.set(key, { error, inARow });
@@ -53,7 +53,7 @@ export class RefreshRefusals {
     this.#counted.delete(key);
   }
 
-  /** Forgets every refusal whose key begins so. */
+  /** Forgets every refusal whose key starts with `start`. */
   forget(start: string): void {
     for (const key of this.#counted.keys()) {
       if (key.startsWith(start)) this.#counted.delete(key);
@@ -61,7 +61,7 @@ export class RefreshRefusals {
   }
 }
 
-/** The same refusal, with when the server is asked again; `left` in milliseconds. */
+/** The same refusal, with the time of the next try; `left` in milliseconds. */
 export function refusedUntil({ reason, message, hint, rule }: KeyturnError, left: number): KeyturnError {
   return new KeyturnError(reason, message, {
     ...(hint === undefined ? {} : { hint }),
@@ -70,18 +70,18 @@ export function refusedUntil({ reason, message, hint, rule }: KeyturnError, left
   });
 }
 
-/** Of a grant whose server refused it too often. Its refresh token stays in the vault. */
+/** The state of a grant whose server refused it too often. Its refresh token stays in the vault. */
 export function endedByRefusals(error: KeyturnError): GrantState {
   const why = `its server refused ${maxInARow} refreshes in a row: ${kindOf(error)}`;
   return { kind: 'loginRequired', why, isRefused: true };
 }
 
-/** Why a refresh token died, where a refusal came before: some servers end the token with it (RFC 8707, invalid_target). */
+/** Why a refresh token died after a refusal: some servers end the token with the refusal (RFC 8707, invalid_target). */
 export function afterRefusal(why: string, error: KeyturnError): string {
   return `${why}; before that the server refused a refresh: ${kindOf(error)}`;
 }
 
-/** For a file in plain text: our own words, and no word of the server. It may have repeated the request, secrets too. */
+/** For a plain text file: only our own words. The server's text may repeat the request, including secrets. */
 function kindOf(error: KeyturnError): string {
   if (error instanceof ClientRejected) {
     return error.isUnknown

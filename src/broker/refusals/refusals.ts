@@ -1,7 +1,7 @@
 /**
- * Why a request gets no token, in words: each says which rule was kept and what to do next.
+ * Explains why a request gets no token: each message names the rule and the next step.
  *
- * Invariant: what is named here is the endpoint, the program, scopes and the issuer, never a token.
+ * Invariant: messages name the endpoint, the program, scopes and the issuer, never a token.
  */
 import { KeyturnError, quoted, RuleRefusal, shellQuoted, shellWord, Unreachable } from '../../base/errors.ts';
 import type { Grant } from '../records/grant.ts';
@@ -16,7 +16,7 @@ export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
   });
 }
 
-/** `grant`: the refusal was about its account alone. */
+/** `grant`: set if the refusal was only about its account. */
 export function consentDenied(name: string, endpoint: string, grant: Grant | undefined): KeyturnError {
   const what = grant ? `the account ${quoted(grant.account)} at ${endpoint}` : `access to ${endpoint}`;
   return new KeyturnError('consent_denied', `The user refused ${name} ${what}.`, {
@@ -25,14 +25,14 @@ export function consentDenied(name: string, endpoint: string, grant: Grant | und
   });
 }
 
-/** What nobody has allowed. */
+/** A request that no permission covers. */
 interface Unallowed {
   readonly name: string;
   readonly endpoint: string;
   readonly scope: readonly string[];
-  /** The program may have something there already. */
+  /** The program may already have some access there. */
   readonly isMore: boolean;
-  /** The grant that would serve, where it isn't one that the program may use. */
+  /** The grant that would be used, if the program may not use it yet. */
   readonly grant: Grant | undefined;
 }
 
@@ -53,7 +53,7 @@ function accountOption(grant: Grant | undefined): string {
   return grant ? ` --account ${shellQuoted(grant.account)}` : '';
 }
 
-/** A token that carries more than the permission is never handed out (invariant 10, docs/internals.md). */
+/** No program gets a token with more scopes than its permission (invariant 10, docs/internals.md). */
 export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',
@@ -67,7 +67,7 @@ export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, gran
   );
 }
 
-/** RFC 6749 §6: a narrower refresh says nothing about the refresh token. This server was seen to narrow that too (lost-scope.ts). */
+/** RFC 6749 §6: a narrower refresh must not change the refresh token. This server narrowed that too (lost-scope.ts). */
 export function narrowedForGood({ issuer, resource, endpoints, scope }: Grant): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',
@@ -79,7 +79,7 @@ export function narrowedForGood({ issuer, resource, endpoints, scope }: Grant): 
   );
 }
 
-/** What a program's narrower token took from the refresh token, and a sign-in has not brought back. */
+/** Scopes that the refresh token lost through a program's narrower token, and that no sign-in has restored. */
 export function scopesLost(issuer: string, lost: readonly string[]): string {
   return `${issuer} took ${lost.join(' ')} from its refresh token when a narrower token was asked for, and it needs a new sign-in`;
 }
@@ -125,7 +125,7 @@ export function outsideGrant(endpoint: string, grantId: string): RuleRefusal {
   });
 }
 
-/** A server in trouble is left alone for a while. `left` in milliseconds. */
+/** A server that failed gets no requests for a while. `left` in milliseconds. */
 export function serverResting(name: string, left: number): Unreachable {
   return unreachableUntil(
     new Unreachable(
@@ -138,8 +138,8 @@ export function serverResting(name: string, left: number): Unreachable {
 }
 
 /**
- * A server that could not serve, and isn't asked again yet. `last` is its last failure; `left` in milliseconds, as long
- * as it is for who asks: a person's own sign-in may ask sooner than a program.
+ * A server that failed and gets no request yet. `last` is its last failure; `left` is in milliseconds and depends on
+ * who asks: a person's own sign-in may try sooner than a program.
  */
 export function resting(last: Unreachable, left: number, isByPerson: boolean): Unreachable {
   const seconds = Math.ceil(left / 1000);
@@ -154,7 +154,7 @@ export function resting(last: Unreachable, left: number, isByPerson: boolean): U
   );
 }
 
-/** The same refusal, with when the next try will be; `left` in milliseconds. */
+/** The same refusal, with the time of the next try; `left` in milliseconds. */
 export function unreachableUntil({ reason, message, hint }: Unreachable, left: number): Unreachable {
   return new Unreachable(reason, message, {
     ...(hint === undefined ? {} : { hint }),
@@ -169,7 +169,7 @@ export function grantRevoked(endpoint: string): KeyturnError {
   });
 }
 
-/** The person kept it, and the program asked for another one by name. */
+/** The person kept the account that signed in, but the program asked for another one by name. */
 export function anotherSignedIn(
   name: string,
   endpoint: string,
@@ -187,7 +187,7 @@ export function anotherSignedIn(
   );
 }
 
-/** The server ended it together with one that the user revoked (login-required.ts). */
+/** The server ended it together with a grant that the user revoked (login-required.ts). */
 export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
   const why = state.kind === 'loginRequired' ? state.why : 'it ended';
   return new KeyturnError('login_required', `The grant for ${endpoint} needs a new sign-in: ${why}.`, {
@@ -196,7 +196,7 @@ export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
   });
 }
 
-/** A mistyped name would else become an account. `known`: those that the program may use. */
+/** Refused, because a mistyped name would otherwise become an account. `known`: those that the program may use. */
 export function unknownAccount(endpoint: string, account: string, known: readonly string[]): KeyturnError {
   const others = known.length > 0 ? `It may use ${known.map(quoted).join(', ')} there. ` : '';
   return new KeyturnError('login_required', `Nobody is signed in at ${endpoint} as ${quoted(account)}.`, {
@@ -211,7 +211,7 @@ export function noSignIn(endpoint: string, why: string): KeyturnError {
   });
 }
 
-/** Why a grant that is there needs a person, for `noSignIn`. */
+/** Why an existing grant needs a person, for `noSignIn`. */
 export function whyAgain({ state }: Grant): string {
   const why = state.kind === 'loginRequired' ? `: ${state.why}` : '';
   return `its grant needs a new sign-in${why}`;
@@ -255,7 +255,7 @@ export function noSuchSignIn(): KeyturnError {
   });
 }
 
-/** A fresh start was asked for, and the user's own client stands in its way. */
+/** The user asked for a new client, but Keyturn doesn't replace the one that the user entered. */
 export function enteredClientStays(issuer: string, clientId: string): KeyturnError {
   return new KeyturnError('conflict', `You entered the client ${quoted(clientId)} for ${quoted(issuer)}.`, {
     rule: 'A client that was entered by hand is replaced by hand only',
@@ -263,7 +263,7 @@ export function enteredClientStays(issuer: string, clientId: string): KeyturnErr
   });
 }
 
-/** Nothing was done: the next broker answers the same question. */
+/** The request did nothing: the next broker can answer it. */
 export function brokerStopping(): Unreachable {
   return new Unreachable('broker_stopping', 'The broker is being stopped or replaced.', {
     rule: 'A stopping broker finishes its refreshes and begins nothing new',

@@ -1,17 +1,17 @@
 /**
- * Servers that could not serve a moment ago, and when each is asked again. Discovery, registration and sign-ins ask
- * through here.
+ * Servers that failed a moment ago, and when each may be asked again. Discovery, registration and sign-ins send their
+ * requests through this class.
  *
- * Invariant: memory only and bounded, and every rest ends by itself. A program's request reaches no server that
- * rests, and is told when it may. What a server asks for itself (Retry-After) binds a person's own sign-in too, but for
- * one try in ten seconds.
+ * Invariant: the data is in memory and bounded, and every rest ends by itself. A program's request reaches no resting
+ * server; the refusal says when the rest ends. A server's own Retry-After also binds a person's own sign-in, except
+ * for one try in ten seconds.
  */
 import { Unreachable } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { firstWait, maxWait, backoffDelay } from '../../base/backoff.ts';
 import { resting, unreachableUntil } from './refusals.ts';
 
-/** What is asked: a step of one server, such as `registration https://issuer.example`. */
+/** The step of one server, such as `registration https://issuer.example`. */
 export interface Asking {
   readonly what: string;
   /** The person started it; else a program's request did. */
@@ -20,9 +20,9 @@ export interface Asking {
 
 /** Steady instants, in milliseconds. */
 interface Rest {
-  /** Until when no program's request goes there. */
+  /** Until then no program's request goes there. */
   readonly until: number;
-  /** Until when the server itself wants to be left alone. */
+  /** Until then the server itself asked for no requests. */
   readonly askedUntil: number;
 }
 
@@ -32,10 +32,10 @@ interface Failure extends Rest {
   readonly inARow: number;
 }
 
-/** Reasons that speak of a server. Others are about this machine and say nothing of it. */
+/** Reasons that concern a server. Others concern this machine and don't count against the server. */
 const outages: readonly Reason[] = ['authorization_server_unreachable', 'protected_server_unreachable'];
 
-/** Milliseconds. A person presses again after mending something; a loop in a script asks more often. */
+/** Milliseconds. A person retries after fixing something; a loop in a script retries more often. */
 const personsPause = 10_000;
 
 /** Milliseconds after the end of a rest. Failures further apart are not in a row: twice the longest pause. */
@@ -46,14 +46,17 @@ const maxRemembered = 256;
 
 export class ServerRests {
   readonly #now: () => number;
-  /** The last failure of each, the oldest first. */
+  /** The last failure of each step, oldest first. */
   readonly #failures = new Map<string, Failure>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Does `work`, unless the server rests. Throws what `work` throws, and Unreachable with `retryAfter` where nobody serves. */
+  /**
+   * Runs `work`, unless the server rests. Throws what `work` throws, and Unreachable with `retryAfter` if the server
+   * fails or rests.
+   */
   async ask<T>({ what, isByPerson }: Asking, work: () => Promise<T>): Promise<T> {
     const last = this.#failures.get(what);
     const left = last ? this.#left(last, isByPerson) : 0;
@@ -68,7 +71,10 @@ export class ServerRests {
     }
   }
 
-  /** The machine woke up, or the network is back: what failed before says little, but for what a server asked for. */
+  /**
+   * The machine woke up, or the network is back: earlier failures no longer count, except a time that a server asked
+   * for.
+   */
   wake(): void {
     const now = this.#now();
     for (const [what, failure] of this.#failures) {
@@ -86,7 +92,7 @@ export class ServerRests {
     this.#prune();
     const now = this.#now();
     const inARow = (this.#failures.get(what)?.inARow ?? 0) + 1;
-    // A step within this one rests already: it says how long, and for whose sake.
+    // A step within this one already rests: its error has the time and the failure.
     const { rest: inner, failure = error } = error instanceof AtRest ? error : {};
     const askedUntil = inner?.askedUntil ?? now + (error.retryAfter ?? 0) * 1000;
     const ownEnd = now + backoffDelay(inARow, firstWait, maxWait);
@@ -106,9 +112,9 @@ export class ServerRests {
   }
 }
 
-/** A refusal with the rest that it tells of. */
+/** A refusal that carries its rest. */
 class AtRest extends Unreachable {
-  /** What the server did. */
+  /** The server's failure. */
   readonly failure: Unreachable;
   readonly rest: Rest;
 
@@ -123,7 +129,7 @@ class AtRest extends Unreachable {
   }
 }
 
-/** The same refusal with another hint. It still tells of its rest. */
+/** The same refusal with another hint. It keeps its rest. */
 export function withHint(error: Unreachable, hint: string): Unreachable {
   const { reason, message, rule, retryAfter } = error;
   const details = {

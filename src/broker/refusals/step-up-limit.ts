@@ -1,20 +1,26 @@
 /**
- * The bound on the step-ups that a local client can set off.
+ * The bound on the step-ups that a local client can cause.
  *
- * Invariant: after a few tries a failure is permanent until the user acts (spec, Step-up: "retries
- * are bounded"). Counted per local client, resource and operation, so that one program's loop
- * doesn't lock out another; and in all per local client and resource, because the caller chooses what it
- * calls an operation. What is remembered is bounded.
+ * Invariant: after a few tries a failure is permanent until the user acts (spec, Step-up: "retries are bounded"). The
+ * count is per local client, resource and operation, so that a loop in one program doesn't lock out another. A second
+ * count covers all operations of a client at a resource, because the caller chooses the names of its operations. The
+ * number of stored keys is bounded.
  */
 
 /** At most 3 tries in 10 minutes (milliseconds). */
 const maxTries = 3;
 const within = 600_000;
 
-/** Three operations' worth: a person who signs in for nine step-ups of one program in 10 minutes can sign in for all of them at once. */
+/**
+ * Enough for three operations: if one program needs nine step-ups in 10 minutes, the person can sign in for all of
+ * their scopes at once.
+ */
 const maxInAll = 9;
 
-/** What a caller calls its operations is kept: more than a person at a sign-in page can have answered. */
+/**
+ * Keys contain the caller's operation names, so their number is bounded: more than a person can answer at sign-in
+ * pages.
+ */
 const maxKeys = 1000;
 
 export class TryLimit {
@@ -36,24 +42,24 @@ export class TryLimit {
     if (this.isExhausted(key)) return;
     const since = this.#now() - within;
     const recent = (this.#tries.get(key) ?? []).filter((time) => time > since);
-    // The key that was used last stands last: the first one is forgotten first.
+    // Move the key to the end: the key unused for longest is removed first.
     this.#tries.delete(key);
     this.#tries.set(key, [...recent, this.#now()]);
     const [oldest] = this.#tries.keys();
     if (this.#tries.size > maxKeys && oldest !== undefined) this.#tries.delete(oldest);
   }
 
-  /** The user acted (signed in, allowed): keys that contain `part` start anew. */
+  /** The user acted (signed in, allowed): resets the keys that contain `part`. */
   clear(part: string): void {
     for (const key of this.#tries.keys()) if (key.includes(part)) this.#tries.delete(key);
   }
 }
 
-/** A step-up on its way. */
+/** A step-up request. */
 export interface StepUp {
   readonly clientId: string;
   readonly endpoint: string;
-  /** What the local client calls it; '' where it says nothing. The wire bounds its length. */
+  /** The local client's name for it; '' if it gives none. The wire bounds its length. */
   readonly operation: string;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Access tokens that a protected server refused although they should have been good.
+ * Access tokens that a protected server refused although they should have been valid.
  *
- * Invariants: a refusal replaces the token, so a server that refuses every token could set off refreshes
- * without end; after a few refusals the next ones replace nothing for a while. That pause ends by itself,
- * and doubles if the refusals go on. It holds for one program, grant and operation, and in all for one
- * program and grant. It takes no token from anybody: a token in memory is still handed out.
+ * Invariants: a refusal replaces the token, so a server that refuses every token could cause endless refreshes. After
+ * a few refusals, further ones replace no token for a while. That pause ends by itself, and doubles if the refusals
+ * continue. It applies to one program, grant and operation, and in total to one program and grant. It withholds no
+ * token: programs still get a token that is in memory.
  */
 import { doubled } from '../../base/backoff.ts';
 import type { ClientChallenge } from '../questions/token-request.ts';
@@ -13,49 +13,49 @@ import type { ClientChallenge } from '../questions/token-request.ts';
 const maxOfOperation = 3;
 const countedFor = 600_000;
 
-/** Over all operations. Some servers revoke tokens early now and then; ten times in ten minutes is no accident. */
+/** Over all operations. Some servers occasionally revoke tokens early; ten times in ten minutes is no accident. */
 const maxOfProgram = 10;
 
-/** Milliseconds: a server that restarts is back within a minute; six tries an hour cost nobody anything. */
+/** Milliseconds: a server that restarts is back within a minute; six tries an hour cost little. */
 const firstPause = 60_000;
 const maxPause = 600_000;
 
-/** Operations counted apart for one program and grant; a program that names more has the rest counted as one. */
+/** Operations counted apart for one program and grant; any further operations count as one. */
 const maxOperations = 64;
 
 /**
- * Milliseconds. A token that ends within this time may have been over when the server looked at it: the
- * request was on its way, and servers cut times to the second.
+ * Milliseconds. A token that expires within this time may have expired before the server checked it: the request
+ * takes time, and servers truncate times to the second.
  */
 export const expiryGrace = 1000;
 
-/** Who reports a refusal, and of what. */
+/** The program that reports a refusal, and the grant of the token. */
 export interface RefusedUse {
   readonly clientId: string;
   readonly grantId: string;
-  /** What the program was about to do; absent where it names nothing. */
+  /** The operation that the token was for; absent if the program names none. */
   readonly operation?: string | undefined;
 }
 
 export interface Rejection {
   readonly clientId: string;
   readonly token: { readonly tokenId: string } | { readonly accessToken: string };
-  /** What the program was about to do. */
+  /** The operation that the token was for. */
   readonly operation?: string | undefined;
-  /** The protected server took this very token before. */
+  /** The protected server accepted this same token before. */
   readonly hasWorked?: boolean | undefined;
-  /** What the server said with it. */
+  /** The server's challenge. */
   readonly challenge?: ClientChallenge | undefined;
 }
 
-/** What follows a refusal: the token is replaced at the next request, or it stays. */
+/** The result of a refusal: the next request replaces the token, or keeps it. */
 export interface RejectionOutcome {
   readonly isReplaced: boolean;
-  /** Milliseconds until a refusal replaces a token again; absent where no pause stands. */
+  /** Milliseconds until a refusal replaces a token again; absent without a pause. */
   readonly pause?: number;
 }
 
-/** A pause that stands now. */
+/** A pause that applies now. */
 export interface RefusalPause {
   readonly clientId: string;
   /** Absent: the pause holds for all operations. */
@@ -64,7 +64,7 @@ export interface RefusalPause {
   readonly until: number;
 }
 
-/** Counts refusals and says how long the pause is. */
+/** Counts refusals and computes the pause. */
 class Bound {
   readonly #max: number;
   #times: readonly number[] = [];
@@ -108,8 +108,8 @@ export class TokenRefusals {
   }
 
   /**
-   * Counts a refusal. `hasWorked`: the server took this token before, so it isn't the operation that is
-   * refused; only the bound over all operations counts it.
+   * Counts a refusal. `hasWorked`: the server accepted this token before, so the operation isn't the cause; only the
+   * bound over all operations counts it.
    */
   add({ clientId, grantId, operation = '' }: RefusedUse, hasWorked: boolean): void {
     const counted = this.#of(grantId, clientId);
@@ -121,7 +121,7 @@ export class TokenRefusals {
     own.add(this.#now());
   }
 
-  /** The pauses that stand for a grant. */
+  /** The present pauses of a grant. */
   pausesOf(grantId: string): RefusalPause[] {
     const now = this.#now();
     return [...(this.#counted.get(grantId) ?? [])].flatMap(([clientId, { all, byOperation }]) => [
@@ -132,7 +132,7 @@ export class TokenRefusals {
     ]);
   }
 
-  /** The person signed in or allowed something: the count starts anew. */
+  /** The person signed in or allowed something: resets the count. */
   clear(grantId: string): void {
     this.#counted.delete(grantId);
   }

@@ -1,16 +1,16 @@
 /**
- * Revocations that the authorization server could not be told of yet, tried again by themselves.
+ * Retries pending revocations at their authorization servers.
  *
- * Invariant: nothing here is the first to open the vault, and nothing here asks one that is locked or
- * in trouble: it waits until the vault has answered somebody else. What is pending is what the grants
- * say, so a restart loses none; the first answer of the vault after it tries them all at once.
+ * Invariant: this queue never opens the vault first, and never calls a locked or failing vault: it waits until the
+ * vault has answered another caller. The grants record which revocations are pending, so a restart loses none; after
+ * the first answer of the vault, all of them are retried at once.
  */
 import type { VaultListener } from '../../vault/guard.ts';
 import type { Grant } from '../records/grant.ts';
 import { isPending, retryRevocation } from './revoker.ts';
 import type { PendingGrant, RevokerParts } from './revoker.ts';
 
-/** Milliseconds between two looks: half the shortest pause between two tries. */
+/** Milliseconds between two checks: half the shortest pause between two tries. */
 export const lookPeriod = 30_000;
 
 export class RevocationQueue implements VaultListener {
@@ -23,7 +23,7 @@ export class RevocationQueue implements VaultListener {
     this.#parts = parts;
   }
 
-  /** The vault has just answered somebody: for the first time, or again after trouble. */
+  /** The vault has just answered another caller: for the first time, or again after a failure. */
   answered(): void {
     this.#isVaultOpen = true;
     if (this.#hasBegun) return;
@@ -31,19 +31,22 @@ export class RevocationQueue implements VaultListener {
     void this.lookAnew();
   }
 
-  /** A restart, a resume or a network that is back is a reason to try at once, but for what the server itself asked to wait for. */
+  /**
+   * After a restart, a resume or the return of the network it retries at once, except before a time that a server
+   * asked for.
+   */
   async lookAnew(): Promise<void> {
-    // Tries under way began before that, and say nothing about it.
+    // Tries that started before this call don't count.
     if (this.#running) await this.#running;
     await this.#run(({ state }, now) => (state.notBefore ?? 0) <= now);
   }
 
-  /** The vault is locked, or doesn't answer: nothing is asked of it until it has answered somebody else. */
+  /** The vault is locked or doesn't answer: don't call it until it has answered another caller. */
   failed(): void {
     this.#isVaultOpen = false;
   }
 
-  /** Tries what is due. Never rejects. */
+  /** Retries the revocations that are due. Never rejects. */
   async look(): Promise<void> {
     await this.#run(({ state }, now) => (state.nextTry ?? 0) <= now);
   }
@@ -64,12 +67,12 @@ export class RevocationQueue implements VaultListener {
     const due = this.#pending().filter((grant) => isDue(grant, clock.wall()));
     for (const grant of due) {
       if (!this.#isVaultOpen) return;
-      // What the receipt doesn't tell (the record can't be written, say) is as it was, and tried again.
+      // If the record can't be written, it stays as it was, and is retried.
       await retryRevocation(this.#parts, grant).catch(() => undefined);
     }
   }
 
-  /** Grants that can't be read have nothing that could be tried; `keyturn status` shows them. */
+  /** Grants that can't be read have no revocation to retry; `keyturn status` shows them. */
   #pending(): PendingGrant[] {
     let all: readonly Grant[] = [];
     try {

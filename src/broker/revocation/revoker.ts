@@ -31,25 +31,28 @@ export interface RevokerParts extends ServerRevocationParts {
 
 export type Receipt = Revoked['receipt'];
 
-/** Milliseconds: 1 min doubling to 6 h. A laptop that comes back online soon is told of soon; a server that is gone costs four requests a day. */
+/**
+ * Milliseconds: 1 min, doubling to 6 h. A laptop that comes back online retries soon; a server that is gone costs
+ * four requests a day.
+ */
 const firstPause = 60_000;
 const maxPause = 6 * 60 * 60 * 1000;
 /** Milliseconds: 30 days. By then most servers have ended an unused refresh token themselves. */
 const maxRetryAge = 30 * 24 * 60 * 60 * 1000;
 
-/** Throws `not_found`. What the server or the vault can't do now is `pending`. */
+/** Throws `not_found`. If the server or the vault fails now, the revocation is `pending`. */
 export async function revokeGrant(
   parts: RevokerParts,
   named: Grant,
 ): Promise<{ grant: Grant; receipt: Receipt }> {
-  // Before our turn: a slow refresh must not keep the grant alive for those who wait for it.
+  // Before our turn: a slow refresh must not keep the grant alive for the requests that wait for it.
   const ending = endHere(parts, named.id);
-  // The turn below reports it; until then it may be rejected without anybody listening.
+  // The turn below awaits this promise; until then its rejection must not count as unhandled.
   ending.catch(() => undefined);
   return parts.refresher.exclusive(named.id, async () => {
     await ending.catch((error: unknown) => endInVault(parts, named.id, error));
     await vouched(parts, named.id);
-    // Again: a sign-in that was in the queue before us may have revived it, and this came later.
+    // End it again: a sign-in that was in the queue before us may have revived it, and this call came later.
     const { grant, state } = await endHere(parts, named.id);
     if (state.receipt !== 'pending') return { grant, receipt: state.receipt };
     const { grant: tried, receipt } = await tryServer(parts, grant, state);
@@ -58,7 +61,7 @@ export async function revokeGrant(
   });
 }
 
-/** Another try, unless the grant has changed since: somebody signed in again, or the user asked for a try just now. */
+/** Retries, unless the grant has changed since: a person signed in again, or asked for a try just now. */
 export async function retryRevocation(parts: RevokerParts, pending: PendingGrant): Promise<void> {
   await parts.refresher.exclusive(pending.id, async () => {
     if (!parts.grants.isCurrent(pending)) return;
@@ -89,12 +92,12 @@ export function isPending(grant: Grant): grant is PendingGrant {
   return grant.state.kind === 'revoked' && grant.state.receipt === 'pending';
 }
 
-/** Until when a pending revocation is tried, in milliseconds since the epoch. */
+/** When the tries of a pending revocation stop, in milliseconds since the epoch. */
 export function triedUntil(state: Revoked, now: number): number {
   return (state.endedAt ?? now) + maxRetryAge;
 }
 
-/** Over on this machine, from this moment. */
+/** Ends the grant on this machine at once. */
 async function endHere(parts: RevokerParts, grantId: string): Promise<{ grant: Grant; state: Revoked }> {
   const grant = current(parts, grantId);
   parts.cache.retire(grantId);
@@ -112,13 +115,13 @@ async function endInVault(
   grantId: string,
   error: unknown,
 ): Promise<never> {
-  // A vault that doesn't answer either can be told by nobody: the error stands.
+  // If the vault doesn't answer either, the end is stored nowhere, and the error says so.
   if (reasonOf(error) === 'file_unreadable')
     await refresher.secrets.end(grantId, clock.wall()).catch(() => undefined);
   throw error;
 }
 
-/** The index says what the vault says, where the vault answers. What fails here fails once more when the tokens are read. */
+/** Updates the index from the vault, if the vault answers. A failure here shows again when the tokens are read. */
 async function vouched({ refresher }: RevokerParts, grantId: string): Promise<void> {
   await refresher.secrets.compareWithVault(grantId).catch(() => undefined);
 }
@@ -136,7 +139,7 @@ interface Tried {
   readonly receipt: Receipt;
 }
 
-/** In the grant's turn. The tokens stay in the vault until the last of them is done with. */
+/** Runs in the grant's turn. The tokens stay in the vault until all of them are settled. */
 async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Promise<Tried> {
   const { refresher, cache, clock } = parts;
   const read = await markedSecret(parts, grant, endOf(grant, clock.wall()));
@@ -151,7 +154,7 @@ async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Pro
     if (!read.secret && read.failure) throw read.failure;
     if (outcome.left.length > 0) {
       if (outcome.answered.length > 0 || retired.length > 0) {
-        // What is in memory came under a record that the vault had vouched for.
+        // The token in memory came from a record that the vault had confirmed.
         const binding = read.secret?.binding ?? bindingOf(grant);
         await refresher.secrets.write(grant.id, secretOfRemaining(outcome.left, binding));
       }
@@ -171,28 +174,29 @@ async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Pro
 const nothing = { superseded: [] };
 
 interface Read {
-  /** Absent where there is none, or it can't be had now. */
+  /** Absent if there is none, or it can't be read now. */
   readonly secret?: GrantSecret;
   readonly failure?: unknown;
   /** There was one, and the vault no longer has it: its server can't be told. */
   readonly isLost?: boolean;
 }
 
-/** The grant's tokens, once the vault says that it has ended. */
+/** The grant's tokens, after the vault recorded the end. */
 async function markedSecret(parts: RevokerParts, grant: Grant, revokedAt: number): Promise<Read> {
   const { secrets } = parts.refresher;
   const read = await secretOf(parts, grant);
   if (!read.secret || read.secret.binding.revokedAt !== undefined) return read;
   const binding = { ...read.secret.binding, generation: grant.generation, revokedAt };
   const secret = { ...read.secret, binding };
-  // Where the vault can't be written the server is told all the same. Then the item is removed, or the next try marks it.
+  // If the vault can't be written, the server still gets the revocation. The item is then removed, or the next try
+  // marks it.
   await secrets.write(grant.id, secret).catch(() => undefined);
   return { secret };
 }
 
 /**
- * A grant whose record knows of no refresh token may have no item at all, and the vault may have lost one: then there is
- * nothing to tell, and no later try would find anything.
+ * A grant whose record has no refresh token may have no item, and the vault may have lost one: in both cases there is
+ * no token to revoke, and no later try would find one.
  */
 async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<Read> {
   try {
@@ -207,8 +211,8 @@ async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<Read
 const isConfirmed = ({ revocation }: AnsweredToken): boolean => revocation === 'confirmed';
 
 /**
- * What the receipt will say. The refresh token's end is what counts, where there is one: not every server
- * can end an access token. Undefined while the server hasn't said.
+ * The server's answer for the receipt. The refresh token's answer decides, if there is one, because not every server
+ * can revoke an access token. Undefined until the server has answered.
  */
 function answerIn({ answered, left }: ServerRevocation, before: Revoked['answer']): Revoked['answer'] {
   const own = answered.find(({ token }) => token.isCurrent);
@@ -217,13 +221,13 @@ function answerIn({ answered, left }: ServerRevocation, before: Revoked['answer'
   return before ?? (answered.some(isConfirmed) ? 'confirmed' : undefined);
 }
 
-/** Milliseconds: one steady instant, turned into wall-clock time twice, may differ by so much (base/clock.ts). */
+/** Milliseconds: one steady instant, converted to wall-clock time twice, may differ by this much (base/clock.ts). */
 const sameInstant = 1000;
 
 /**
- * When the last access token that may still work somewhere ends. RFC 7009 §2.2: a server answers 200
- * for what it doesn't know as well, and what carries its own validity is good wherever it is checked by
- * its signature alone. So only the end of an opaque token is believed.
+ * When the last access token that may still work somewhere expires. RFC 7009 §2.2: a server also answers 200 for a
+ * token that it doesn't recognise, and a self-contained token stays valid at any server that checks only its
+ * signature. So a confirmed revocation counts only for an opaque token.
  */
 function stillLive(grant: Grant, { answered, left }: ServerRevocation): number {
   const expiry = ({ expiresAt = 0 }: { readonly expiresAt?: number | undefined }): number => expiresAt;
@@ -234,14 +238,14 @@ function stillLive(grant: Grant, { answered, left }: ServerRevocation): number {
   return Math.max(0, ...alive, Math.max(0, ...ended) + sameInstant >= newest ? 0 : newest);
 }
 
-/** What a try brought to light. */
+/** The result of a try. */
 interface Known {
   readonly answer: Revoked['answer'];
   /** Milliseconds since the epoch. */
   readonly liveUntil: number;
 }
 
-/** The receipt is final, and nothing of the grant's tokens is left here. */
+/** Makes the receipt final and removes the grant's tokens here. */
 async function finish(
   { grants, cache, clock }: RevokerParts,
   grant: Grant,
@@ -259,7 +263,7 @@ async function finish(
   return { grant: ended, receipt };
 }
 
-/** The next try, unless the time for it is over. */
+/** Schedules the next try, unless the time for tries is over. */
 async function later(
   parts: RevokerParts,
   grant: Grant,
@@ -273,7 +277,7 @@ async function later(
     return finish(parts, grant, { receipt: answer ?? 'abandoned', liveUntil });
   }
   const tries = (state.tries ?? 0) + 1;
-  // A server that says "in a year" gets its last question when the time for it is over.
+  // If a server says "in a year", it gets its last request when the time for tries is over.
   const last = Math.max(triedUntil(state, now), now + firstPause);
   const asked = Math.min(now + waitAskedBy(failure) * 1000, last);
   const next: Revoked = {
@@ -288,12 +292,12 @@ async function later(
   return { grant: await grants.change(grant, { state: next, liveUntil }), receipt: 'pending' };
 }
 
-/** Records of older versions don't say when; their time to be told begins with the first try of this one. */
+/** Records of older versions have no end time; for them the time starts with this version's first try. */
 function endOf({ state }: Grant, now: number): number {
   return state.kind === 'revoked' ? (state.endedAt ?? now) : now;
 }
 
-/** False where the vault doesn't let go of the item: the promise to forget it is kept at the next try. */
+/** False if the vault can't remove the item: the next try removes it. */
 async function isForgotten(refresher: Refresher, grant: Grant): Promise<boolean> {
   return refresher.secrets.remove(grant.id).then(
     () => true,

@@ -1,8 +1,8 @@
 /**
- * A client of ours that is of no use at its authorization server: one that the server has forgotten, or a metadata
- * document that it can't fetch or refuses.
+ * A client of ours that can't be used at its authorization server: the server has forgotten it, or can't fetch or
+ * refuses its metadata document.
  *
- * Invariant: what the user entered is never replaced, and a client is replaced once in a sign-in.
+ * Invariant: a client that the user entered is never replaced, and a sign-in replaces a client only once.
  */
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { SignInContext, SignInParts } from './sign-in-context.ts';
@@ -15,16 +15,16 @@ import type { RedirectParts } from '../destination/new-client.ts';
 
 type Page = Extract<Question, { readonly kind: 'login' }>;
 
-/** A client that another one is to take the place of. */
+/** A client that another one will replace. */
 export interface Refused {
   readonly record: RegistrationRecord;
-  /** The server refused it, or the person says that its page shows an error. */
+  /** The server refused it, or the person reports that its page shows an error. */
   readonly saidBy: 'server' | 'person';
-  /** The person wants a client that was never used. */
+  /** The person wants a new client. */
   readonly isFresh?: boolean;
 }
 
-/** The client that this sign-in does without from its beginning. Throws `conflict` for one that the user entered. */
+/** The client that this sign-in replaces from the start. Throws `conflict` for one that the user entered. */
 function clientToReplace(parts: RedirectParts, { request, destination }: SignInContext): Refused | undefined {
   const record = request.isNewClient === true ? knownAs(parts, destination.server) : undefined;
   if (!record) return undefined;
@@ -33,12 +33,12 @@ function clientToReplace(parts: RedirectParts, { request, destination }: SignInC
   return { record, saidBy: 'person', isFresh: true };
 }
 
-/** What came of a sign-in by one client: a value, or word that this client is of no use there and another may replace it. */
+/** The result of a sign-in with one client: a value, or a refused client that another may replace. */
 export type ClientOutcome<T> = { readonly value: T } | { readonly refused: Refused; readonly error: unknown };
 
 /**
- * Signs in by the client at hand, and once more by another one where that one is of no use. `tryWith` is told the
- * client that it must do without.
+ * Signs in with the present client, and once more with another one if it is unusable. `tryWith` receives the client
+ * to replace.
  */
 export async function replacingClient<T>(
   parts: RedirectParts,
@@ -52,17 +52,17 @@ export async function replacingClient<T>(
   throw second.error;
 }
 
-/** A client that is of no use. */
+/** A client that can't be used. */
 interface UselessClient {
   readonly identity: Identity;
   readonly server: AuthorizationServer;
-  /** The client that this one replaces already. */
+  /** The client that this one has already replaced. */
   readonly before: Refused | undefined;
   readonly error: unknown;
   readonly saidBy: Refused['saidBy'];
 }
 
-/** Throws `error` where no other client may take its place. */
+/** Throws `error` if no other client may replace it. */
 export async function giveUpClient(
   registrations: Registrations,
   { identity, server, before, error, saidBy }: UselessClient,
@@ -74,7 +74,7 @@ export async function giveUpClient(
 
 /** Whether a new dynamic registration may take the place of this client. */
 function isReplaceable({ record, isNew }: Identity, server: AuthorizationServer): boolean {
-  // What was registered a moment ago can't have been forgotten: another one would be refused as well.
+  // The server can't have forgotten a client that was registered a moment ago: it would refuse another one too.
   if (isNew) return false;
   return record.registration.source !== 'preregistered' && server.registrationEndpoint !== undefined;
 }
@@ -85,15 +85,14 @@ export function ifForgotten(identity: Identity, server: AuthorizationServer): Pi
   return { ifForgotten: isReplaceable(identity, server) ? 'anew' : 'byHand' };
 }
 
-/** A client that nothing depends on yet isn't used again; one in use keeps its place until another has worked. */
+/** A new client that nothing depends on is dropped; a client in use stays until another one has worked. */
 async function giveUp(registrations: Registrations, { record, isNew }: Identity): Promise<void> {
   if (isNew || record.isOnTrial) await registrations.reject(record);
 }
 
 /**
- * The client that a sign-in succeeded with is the one in use from now on, and pages of the refused one that are still
- * open give way to pages of the new one. Only on the server's own word the refused one counts as unknown there:
- * `mix-up.ts` relies on that.
+ * After a successful sign-in its client is the one in use, and open pages of the refused client give way to new
+ * pages. The refused client counts as rejected only if the server itself refused it: `mix-up.ts` relies on that.
  */
 export async function useFromNowOn(
   { registrations, audit, interactions }: Pick<SignInParts, 'registrations' | 'audit' | 'interactions'>,
