@@ -115,7 +115,7 @@ async function endInVault(
   grantId: string,
   error: unknown,
 ): Promise<never> {
-  // If the vault doesn't answer either, the end is stored nowhere, and the error says so.
+  // The caller gets the index's error, even if the vault fails too.
   if (reasonOf(error) === 'file_unreadable')
     await refresher.secrets.end(grantId, clock.wall()).catch(() => undefined);
   throw error;
