@@ -1,6 +1,6 @@
 /** The head of a sealed file in the keychain: what a crash at each step leaves, and what a write costs. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { describe, expect, test, onTestFinished } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KeyturnError } from '../../../src/base/errors.ts';
 import type { SealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
@@ -142,7 +142,6 @@ describe('a file that is rewritten', () => {
   ])('is accepted after a crash %s', async (_when, when) => {
     const { file, keychain, open } = scene();
     const { dying, dead, release } = dyingAt(keychain, when);
-    onTestFinished(release);
     const vault = opened(file, { kind: 'keychain', vault: dying });
     await vault.write('a', 'kept');
     void churn(vault).catch(() => undefined);
@@ -153,7 +152,9 @@ describe('a file that is rewritten', () => {
     await next.write('a', 'newer');
     // It compacts after its answer. A vault that opens in the middle of that reads the file before the head.
     await next.close();
-    expect(await said(open(), 'a')).toBe('newer');
+    const found = await said(open(), 'a');
+    release();
+    expect(found).toBe('newer');
   });
 
   test('is left unchanged if the keychain refuses the head, and the vault goes on once it accepts', async () => {
