@@ -3,7 +3,7 @@
  *
  * Invariants: a binding lies in the vault beside the tokens, and is written before the index follows. The
  * index of grants is for look-up and display: where it differs, the binding counts. A revocation counts
- * wherever it is found: neither side takes it back but a later sign-in.
+ * on whichever side it is found; only a later sign-in undoes it.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -55,7 +55,7 @@ function boundOf(of: Bound): Bound {
   return { ...identity, registrationId, ...source, scope, ...lost, requestedScope, createdAt };
 }
 
-/** What a record of the index says, for an item that has no binding yet. */
+/** A binding made from a record of the index, for an item that has none yet. */
 export function bindingOf(grant: Grant): Binding {
   const { generation, signedInAt, state } = grant;
   return {
@@ -66,7 +66,7 @@ export function bindingOf(grant: Grant): Binding {
   };
 }
 
-/** Recognises what a record says without repeating it: 22 characters, so that many fit one vault item. */
+/** Identifies what a record says without repeating it: 22 characters, so that many fit one vault item. */
 export function digestOf(grant: Grant, isRevoked = grant.state.kind === 'revoked'): string {
   const { server, purpose, subject, lostScope, ...rest } = boundOf(grant);
   const source = server ? [server.revision, server.identifier] : [];
@@ -79,12 +79,12 @@ export function digestOf(grant: Grant, isRevoked = grant.state.kind === 'revoked
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
-/** The same literal scopes: their order says nothing. */
+/** The same literal scopes in any order. */
 export function isSameScope(a: readonly string[], b: readonly string[]): boolean {
   return isWithin(a, b) && isWithin(b, a);
 }
 
-/** What of a grant's item, besides its binding, the index repeats. */
+/** The parts of a grant's item that the index repeats. */
 export interface Held {
   readonly binding: Binding;
   readonly refreshToken?: string | undefined;
@@ -93,7 +93,7 @@ export interface Held {
 export interface Verdict {
   /** The record as the vault has it. */
   readonly record: Omit<Grant, 'generation'>;
-  /** Beyond what either side knows. */
+  /** Higher than the generation on either side. */
   readonly generation: number;
   /** Fields of the index that said something else; empty where it agrees. */
   readonly differing: readonly string[];
@@ -140,7 +140,7 @@ function differing(record: Grant, vouched: Grant): string[] {
   });
 }
 
-/** The state of the record, by what the vault knows. */
+/** The state that the vault's binding gives the record. */
 function stateBy(binding: Binding, record: Grant | undefined): GrantState {
   const { revokedAt } = binding;
   if (revokedAt !== undefined) return revoked(record, revokedAt);
@@ -151,7 +151,7 @@ function stateBy(binding: Binding, record: Grant | undefined): GrantState {
   return record && record.generation >= binding.generation ? record.state : { kind: 'active' };
 }
 
-/** Its tokens are still here, so its server was not told of all, even if the index shows another receipt. */
+/** The vault still has its tokens, so some are not revoked, even if the index shows another receipt. */
 function revoked(record: Grant | undefined, endedAt: number): GrantState {
   const pending = record?.state.kind === 'revoked' && record.state.receipt === 'pending';
   return pending ? record.state : { kind: 'revoked', receipt: 'pending', endedAt };

@@ -67,7 +67,7 @@ export class GrantRoster {
   async add(id: string): Promise<void> {
     await this.open();
     if (this.#known?.has(id)) {
-      // Somebody else's write of it may be on its way.
+      // Another call's write of it may still be running.
       if (!this.#durable.has(id)) await this.#queue.written();
       return;
     }

@@ -54,7 +54,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** A reply that somebody waits for: where it must arrive, and who gets it. */
+/** An expected reply: where it must arrive, and what receives it. */
 interface Expected {
   readonly target: URL;
   readonly resolve: (callback: RedirectCallback) => void;
@@ -72,7 +72,7 @@ interface OpenPort {
 }
 
 export interface LoopbackParts {
-  /** Whose browser asks. */
+  /** Returns which user owns the browser's connection. */
   readonly ownerOf: (request: IncomingMessage) => BrowserOwner;
   /** One port for everybody, which the operator of a server can allow. */
   readonly fixedPort: number;

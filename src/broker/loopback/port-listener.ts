@@ -96,7 +96,7 @@ function listen(host: string, port: number): Promise<AddressListener> {
   });
   server.on('request', ({ socket }) => silent.delete(socket));
   return new Promise((resolve, reject) => {
-    // Stays: an error while it listens (no more descriptors, say) must not end the process.
+    // Never removed: an error while it listens (no more descriptors, say) must not end the process.
     server.on('error', (error: NodeJS.ErrnoException) => {
       reject(error.code === 'EADDRINUSE' || error.code === 'EACCES' ? portTaken(port) : error);
     });
@@ -128,7 +128,7 @@ export function closeListener({ server, silent }: AddressListener): Promise<void
       clearTimeout(late);
       resolve();
     });
-    // Browsers open a second connection in advance and leave it silent: nobody waits for that one.
+    // Browsers open a second connection in advance and leave it silent. We don't wait for it.
     for (const socket of silent) socket.destroy();
   });
 }

@@ -21,7 +21,7 @@ export interface Interaction {
 }
 
 interface Open extends Interaction {
-  readonly settle: (askWithTerms: Decision) => void;
+  readonly settle: (decision: Decision) => void;
   readonly withdraw: (reason: unknown) => void;
 }
 

@@ -3,9 +3,9 @@
  *
  * Invariant: a grant's state is a union, and every change raises its generation. A writer that read an
  * older generation (a slow refresh, a late sign-in) is refused, so that it can't overwrite what is
- * newer. Nothing here is secret, and nothing here decides where a secret goes: tokens rest in the vault under
- * `grantVaultId`, with the binding that does (grant-binding.ts). What is read here counts for anything but
- * look-up and display once `GrantSecrets` has held it against that.
+ * newer. Nothing here is secret, and nothing here decides where a secret goes. The vault has the tokens, under
+ * `grantVaultId`, and beside them the binding, which decides that (grant-binding.ts). A record is for look-up and
+ * display; it counts for more only after `GrantSecrets` has compared it with the binding.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -24,7 +24,7 @@ const revokedSchema = z.object({
   /** While pending: how often the server was asked in vain, and when it is asked next. */
   tries: z.number().int().optional(),
   nextTry: z.number().optional(),
-  /** While pending: when the server itself said to come back (Retry-After), which a restart doesn't cut short. */
+  /** While pending: the time that the server itself asked for (Retry-After). A restart doesn't shorten the wait. */
   notBefore: z.number().optional(),
 });
 
@@ -43,7 +43,7 @@ const stateSchema = z.discriminatedUnion('kind', [
   revokedSchema,
 ]);
 
-/** What stands in the record. `refreshing` and `expired` are passing and derived from memory. */
+/** The state in the record. `refreshing` and `expired` pass by themselves and are derived from memory. */
 export type GrantState = z.infer<typeof stateSchema>;
 
 /** Where the issuer's metadata is found again, and by which revision's rules. */
@@ -59,19 +59,19 @@ const serverPlaceSchema = z.object({
 export type MetadataSource = Readonly<z.infer<typeof serverPlaceSchema>>;
 
 /**
- * A refresh whose outcome isn't known. Durable before the request leaves, gone with the outcome: one
- * that is found at a start was under way when the broker ended.
+ * A refresh with an unknown outcome. It is stored before the request leaves, and removed with the outcome. An
+ * attempt that a start finds was under way when the broker ended.
  */
 const attemptSchema = z.object({
   /** Within what a date can say. */
   startedAt: z.number().nonnegative().max(8.64e15),
-  /** The broker went on, but no answer came: the network lost it, or it could not be kept. */
+  /** The broker kept running, but has no answer: the network lost it, or it could not be stored. */
   isUnanswered: z.boolean().optional(),
 });
 
 export type RefreshAttempt = z.infer<typeof attemptSchema>;
 
-/** Whose grant it is: every program's that a permission names it for, or one program's alone. */
+/** A shared grant serves every program whose permission names it; a narrow one serves one program only. */
 const purposeSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('shared') }),
   z.object({ kind: z.literal('narrow'), clientId: z.string() }),
@@ -136,7 +136,7 @@ export function accountLabel({ account }: Grant): string | undefined {
 
 const within = new WeakMap<Grant, ReadonlySet<string>>();
 
-/** The grant's endpoints that its resource covers (RFC 9728 §3.3). Judged once a record, since no record changes. */
+/** The grant's endpoints that its resource covers (RFC 9728 §3.3). Computed once for each record, since no record changes. */
 export function endpointsWithin(grant: Grant): ReadonlySet<string> {
   const known = within.get(grant);
   if (known) return known;
@@ -155,7 +155,7 @@ export function subjectOf({ subject, account, scope, requestedScope }: Grant): s
   return hadIdToken ? account : undefined;
 }
 
-/** False for a grant that is another program's alone. */
+/** False for a grant that belongs to another program only. */
 export function isFor({ purpose }: Grant, clientId: string): boolean {
   return purpose?.kind !== 'narrow' || purpose.clientId === clientId;
 }
@@ -171,7 +171,7 @@ export class Grants {
   readonly #log: RecordLog<Grant>;
   readonly #changed: () => void;
 
-  /** `changed` hears of every change, once it is on the disk. */
+  /** Calls `changed` after every change, once it is on the disk. */
   constructor(log: RecordLog<Grant>, changed: () => void) {
     this.#log = log;
     this.#changed = changed;
@@ -198,7 +198,7 @@ export class Grants {
       .toSorted((a, b) => b.createdAt - a.createdAt);
   }
 
-  /** The shared grants of an account; a program's own one of the same account stands beside them. */
+  /** The shared grants of an account, without those that belong to one program only. */
   for(resource: string, issuer: string, account: string): Grant[] {
     return this.sharedAt(resource, issuer).filter((grant) => grant.account === account);
   }
@@ -218,7 +218,7 @@ export class Grants {
 
   /**
    * Writes a change made from `read`. Throws `conflict` when somebody else changed or removed the
-   * grant since: the caller's knowledge is stale and must not land.
+   * grant since then: what the caller read is stale and must not be written.
    */
   async change(read: Grant, fields: Partial<Omit<Grant, 'id' | 'generation'>>): Promise<Grant> {
     if (!this.isCurrent(read)) {
@@ -245,7 +245,7 @@ export class Grants {
     return this.byId(read.id)?.generation === read.generation;
   }
 
-  /** The grants a person means by an id or an endpoint. Throws `not_found`. */
+  /** The grants that an id or an endpoint names. Throws `not_found`. */
   named(idOrEndpoint: string): Grant[] {
     const byId = this.byId(idOrEndpoint);
     const named = byId ? [byId] : this.forEndpoint(idOrEndpoint);
@@ -256,7 +256,7 @@ export class Grants {
   }
 }
 
-/** Whose names stand at an endpoint where `account` is a new one; nothing where it isn't, or nobody else is there. */
+/** The accounts at an endpoint, if `account` is a new one there; nothing if it isn't new, or if there are no others. */
 export function namesBeside(
   grants: Grants,
   endpoint: string,

@@ -1,7 +1,7 @@
 /**
  * Local clients: programs on this machine that were paired, and the CLI, which always is.
  *
- * Invariant: no key stands here. A client's key is derived from the home's master secret, its id
+ * Invariant: no key is stored here. A client's key is derived from the home's master secret, its id
  * and its generation; removing a client, or raising its generation, makes the key worthless.
  */
 import { randomBytes } from 'node:crypto';
@@ -36,7 +36,7 @@ export const localClientRules: ChangeRules<LocalClient> = {
 /** `keyturn token` asks under this name; its key is owner.key, so it needs no pairing. */
 export const cliClientId = 'cli';
 
-/** What stands for the CLI in a list: never paired, since its key is the owner's. */
+/** The CLI's row in a list: never paired, since its key is the owner's. */
 const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pairedAt: 0, confirmed: true };
 
 /** How long a fresh key waits for its first hello, in milliseconds. */
@@ -61,12 +61,12 @@ export class LocalClients {
     return [this.#withLastUse(cli), ...this.all()];
   }
 
-  /** Whether a client of this id is recorded, truly or not: for a stranger no vault is opened. */
+  /** Whether a client of this id is recorded, verified or not: the vault isn't opened for an unknown id. */
   isListed(id: string): boolean {
     return this.#file.shown.some((client) => client.id === id);
   }
 
-  /** Before `usable` counts. Throws what the vault throws. */
+  /** Call this before `usable`. Throws what the vault throws. */
   async verify(): Promise<void> {
     await this.#file.verify();
   }
@@ -153,7 +153,7 @@ export class LocalClients {
     this.#lastUsed.set(id, now);
   }
 
-  /** Writes the times of last use; called when the broker stops. Touches no vault where no paired program came. */
+  /** Writes the times of last use; called when the broker stops. Doesn't touch the vault if no paired program came. */
   async flush(): Promise<void> {
     if (!this.#file.isLoaded || !this.#file.shown.some(({ id }) => this.#lastUsed.has(id))) return;
     await this.#file.change((items) => items.map((client) => this.#withLastUse(client)));

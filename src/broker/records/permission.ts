@@ -35,13 +35,13 @@ export const permissionSchema = z.object({
 
 export type Permission = z.infer<typeof permissionSchema>;
 
-/** A denial takes away by being there. */
+/** A denial takes something away as long as its record exists. */
 export const permissionRules: ChangeRules<Permission> = {
   isDenial: ({ decision, refused = [], refusedGrants = [] }) =>
     decision === 'deny' || refused.length > 0 || refusedGrants.length > 0,
 };
 
-/** What stood there when a request was judged to give no more: a change made from it counts only while it stands. */
+/** The permission as a request read it: a change made from it counts only while it is unchanged. */
 export interface AsRead {
   readonly read: Permission | undefined;
 }
@@ -68,7 +68,7 @@ export class Permissions {
     return this.#file.items.filter((p) => p.endpoint === endpoint && allows(p, now));
   }
 
-  /** As `of` and `forEndpoint`, verified or not: for the owner's lists only. */
+  /** Like `of` and `forEndpoint`, but verified or not: for the owner's lists only. */
   shownOf(clientId: string, now: number): Permission[] {
     return this.#file.shown.filter((p) => p.clientId === clientId && isInForce(p, now));
   }
@@ -77,12 +77,12 @@ export class Permissions {
     return this.#file.shown.filter((p) => p.endpoint === endpoint && allows(p, now));
   }
 
-  /** Whether it is in force or not. */
+  /** In force or not. */
   asRead(key: PermissionKey): AsRead {
     return { read: recordAt(this.#file.items, key) };
   }
 
-  /** Sets the one permission of (client, endpoint). Throws `conflict` where `from` no longer stands there. */
+  /** Sets the one permission of (client, endpoint). Throws `conflict` if `from` is no longer the stored one. */
   async set(permission: Permission, from?: AsRead): Promise<void> {
     await this.#file.change((items) => {
       refuseOther(items, permission, from);
@@ -90,7 +90,7 @@ export class Permissions {
     });
   }
 
-  /** Writes a change made from `read`. Throws `conflict` where the user decided otherwise since: that must stand. */
+  /** Writes a change made from `read`. Throws `conflict` if the user decided otherwise since then: the newer decision counts. */
   async replace(read: Permission, next: Permission): Promise<void> {
     await this.#file.change((items) => {
       if (!items.includes(read)) throw changedMeanwhile(read);
@@ -98,7 +98,7 @@ export class Permissions {
     });
   }
 
-  /** Ends a permission. Answers whether there was one. Tells no server. Throws `conflict` where `from` no longer stands there. */
+  /** Ends a permission. Returns whether there was one. Contacts no server. Throws `conflict` if `from` is no longer the stored one. */
   async end(clientId: string, endpoint: string, from?: AsRead): Promise<boolean> {
     let wasThere = false;
     await this.#file.change((items) => {
@@ -115,10 +115,10 @@ export class Permissions {
   }
 }
 
-/** What a request needs of a permission. */
+/** What a request needs from a permission. */
 export interface Need {
   readonly scope: readonly string[];
-  /** The id of the one grant that would serve, where the permission has to name it. */
+  /** The id of the one grant that would serve, if the permission has to name it. */
   readonly grantId?: string | undefined;
 }
 
@@ -141,7 +141,7 @@ export function refusesGrant({ refusedGrants = [] }: Permission, grantId: string
   return refusedGrants.includes(grantId);
 }
 
-/** True where the first token has fixed all that it fixes, this grant among it. */
+/** True once the first token has fixed everything that it fixes: this grant, the resource and the scopes. */
 export function isBoundTo(permission: Permission, grantId: string): boolean {
   const { resource, fixAtFirstToken = false } = permission;
   return namesGrant(permission, grantId) && resource !== undefined && !fixAtFirstToken;
@@ -153,8 +153,8 @@ export function isBound({ grants = [] }: Permission): boolean {
 }
 
 /**
- * What stays of `before` where the owner decides anew. What was refused on a card stays refused while the newer word,
- * which names scopes or accounts, doesn't name it; the accounts that the program works as stay what they are.
+ * What a new decision of the owner keeps of `before`: the program's accounts, and what the owner refused on a card,
+ * unless the new decision names those very scopes or accounts.
  */
 export function carriedOver(
   before: Permission | undefined,

@@ -2,8 +2,8 @@
  * Registrations: the OAuth client identities Keyturn uses, one place per issuer.
  *
  * Invariant: a registration never leaves its issuer, and it is reused across sessions rather than
- * made anew. A new one takes the place of another only once a sign-in with it has succeeded. Its secret,
- * where it has one, rests in the vault.
+ * made anew. A new one replaces another only once a sign-in with it has succeeded. The secret of a
+ * registration is in the vault.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -40,7 +40,7 @@ export class Registrations {
     this.#vault = vault;
   }
 
-  /** Before anything here is used, by what no request began. Throws what the vault throws. */
+  /** Call this before work that no request started uses a registration. Throws what the vault throws. */
   async verify(): Promise<void> {
     await this.#file.verify();
   }
@@ -54,7 +54,7 @@ export class Registrations {
     return this.#file.shown;
   }
 
-  /** What stands in the way of its use for a sign-in, to list; undefined where nothing does. Verified or not. */
+  /** For lists: why a sign-in doesn't use it; undefined if one does. Verified or not. */
   standing(record: RegistrationRecord, now: number): 'replaced' | 'rejected' | 'trial' | undefined {
     if (record.isRejected) return 'rejected';
     if (record.isOnTrial) return 'trial';
@@ -68,14 +68,14 @@ export class Registrations {
   }
 
   /**
-   * What the issuer knows us as at `now` (milliseconds): the one the user entered first, else the newest
-   * of our own. One that the server rejected, or whose secret has run out, is of no use for a sign-in.
+   * The registration to use at this issuer at `now` (milliseconds): the first that the user entered, else the newest
+   * of our own. A sign-in uses none that the server rejected, and none whose secret has expired.
    */
   for(issuer: string, now: number): RegistrationRecord | undefined {
     return inUse(this.#file.items, issuer, now);
   }
 
-  /** The newest one at this issuer that is to take the place of another. */
+  /** The newest one at this issuer that is to replace another one. */
   onTrial(issuer: string, now: number): RegistrationRecord | undefined {
     return this.#file.items.findLast((record) => record.isOnTrial && isUsable(record, issuer, now));
   }
@@ -115,7 +115,7 @@ export class Registrations {
     return record.hasSecret ? this.#vault.read(registrationVaultId(record.id)) : undefined;
   }
 
-  /** The server no longer takes it. The next sign-in registers anew; what the user entered is the user's to replace. */
+  /** The server no longer accepts it. The next sign-in registers anew. Only the user replaces what the user entered. */
   async reject({ id, registration }: RegistrationRecord): Promise<void> {
     if (registration.source !== 'dynamic') return;
     await this.#file.change((items) => items.map((r) => (r.id === id ? { ...r, isRejected: true } : r)));
@@ -138,7 +138,7 @@ export class Registrations {
     );
   }
 
-  /** Throws a registration away: the user enters another, or wants none. */
+  /** Deletes a registration: the user enters another, or wants none. */
   async remove(record: RegistrationRecord): Promise<void> {
     await this.#file.change((items) => items.filter(({ id }) => id !== record.id));
     if (record.hasSecret) await this.#vault.remove(registrationVaultId(record.id));
