@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ClientProcessView } from '../../src/broker/questions/client-process.ts';
 import { attested } from '../../src/daemon/clients/client-processes.ts';
 import { loadPeerReader } from '../../src/ipc/peer/peer.ts';
-import { temporaryFolder } from '../ipc/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/home.ts';
 
 /** A program that connects, keeps its connection, and becomes another program when a line comes in. */

@@ -9,7 +9,7 @@ import { openHome, prepareFolders } from '../../src/daemon/home/home.ts';
 import { takeLock } from '../../src/daemon/home/single-instance.ts';
 import { homePaths } from '../../src/base/paths.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
-import { temporaryFolder } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
 
 const forged = (items: object[]): string => JSON.stringify({ version: 1, items });

@@ -6,7 +6,7 @@ import { appendFileSync, copyFileSync, readFileSync, rmSync, writeFileSync } fro
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Vault } from '../../src/vault/base/vault.ts';
-import { temporaryFolder } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { intruder, startOn } from '../support/homes/authority-home.ts';
 import { lastingKeychain, newPlace, opened, said } from '../vault/sealed/sealed-home.ts';
 

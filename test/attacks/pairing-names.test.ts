@@ -1,7 +1,8 @@
 /** Attack: a new program takes a name that a person would take for the name of another program. */
 import { describe, expect, it } from 'vitest';
 import { LocalClients, localClientSchema } from '../../src/broker/records/local-client.ts';
-import { temporaryFolder, testAuthority } from '../broker/rig.ts';
+import { testAuthority } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const known = ['editor', 'Ledger', 'modem', 'agent-10', 'Почта'];
 

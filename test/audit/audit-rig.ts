@@ -9,7 +9,7 @@ import { KeyturnError } from '../../src/base/errors.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
-import { temporaryFolder } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const keys = auditKeys(createSecretKey(Buffer.alloc(32, 7)));
 

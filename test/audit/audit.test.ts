@@ -7,7 +7,8 @@ import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { openSite } from '../oauth/site.ts';
 import type { Site } from '../oauth/site.ts';
 import { oddServer, redirectOf } from '../broker/odd-server.ts';
-import { brokerRig, refusal, temporaryFolder } from '../broker/rig.ts';
+import { brokerRig, refusal } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 interface TriedAudit {
   readonly audit: AuditFile;

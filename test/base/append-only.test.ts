@@ -5,7 +5,7 @@ import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AppendOnlyEnd, cutTornTail, isTornTailOf } from '../../src/base/append-only.ts';
-import { temporaryFolder } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const handles: FileHandle[] = [];
 afterEach(async () => {

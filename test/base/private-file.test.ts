@@ -4,26 +4,23 @@ import {
   chmodSync,
   chownSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { checkFileIfAny, readPrivate, replaceFile } from '../../src/base/private-file.ts';
 import { refusal } from '../broker/rig.ts';
 import { onFullDisk } from '../support/processes/limited.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const isRoot = process.getuid?.() === 0;
 
 function fileOf(text?: string): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const file = path.join(folder, "it's a file");
   if (text !== undefined) writeFileSync(file, text, { mode: 0o600 });
   return file;

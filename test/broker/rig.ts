@@ -4,8 +4,7 @@
  * Invariant: nothing is faked but time and the person: requests go to a real server, tokens into a
  * real vault, redirects to a real listener. All of it ends with the test.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { createSecretKey } from 'node:crypto';
 import { onTestFinished } from 'vitest';
@@ -29,6 +28,7 @@ import type { TestWorld } from '../support/world.ts';
 import { HandClock } from './hand-clock.ts';
 import { watchedVault } from './watched-vault.ts';
 import type { WatchedVault } from './watched-vault.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Where a rig's broker lives: the network it reaches, and who sits at the browser. */
 export interface Surroundings {
@@ -93,12 +93,6 @@ export interface Rig {
   readonly footprint: () => Record<string, string>;
   /** The text of every file of the state folder. */
   readonly texts: () => string[];
-}
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-broker-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** The master secret of every test home. */

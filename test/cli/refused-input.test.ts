@@ -1,9 +1,9 @@
 /** What the command line can't understand: refused with exit 2 before a broker is looked for. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { main } from '../../src/cli/main.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const resource = 'https://notes.example/mcp';
 
@@ -12,7 +12,7 @@ let stdout: string;
 let stderr: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  folder = temporaryFolder();
   vi.stubEnv('KEYTURN_HOME', path.join(folder, 'home'));
   [stdout, stderr] = ['', ''];
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += text)));
@@ -22,7 +22,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
 });
 
 /** As bin.ts dispatches. */

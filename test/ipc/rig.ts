@@ -1,8 +1,6 @@
 /** A real server on a real socket in a home of its own, with a clock that tests turn by hand. */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { onTestFinished } from 'vitest';
@@ -20,13 +18,7 @@ import {
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import type { After } from '../../src/ipc/wire/timer.ts';
 import { type HomePaths, homePaths } from '../../src/base/paths.ts';
-
-/** A temporary folder that is removed when the test ends. Short: socket paths are bounded. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** The paths of a home of its own. */
 export function temporaryHome(): HomePaths {

@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { BentClient } from '../support/bent/authorization-server.ts';
 import { json } from '../support/bent/server.ts';
 import { enter, ground, refused, reject, stepUp, tokenRequests, words } from './ground.ts';

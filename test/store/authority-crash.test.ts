@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { startOn } from '../support/homes/authority-home.ts';
 import { decisionOf, endpointOf, program, vaultIn } from '../support/processes/authority-writer.ts';
 import { killedWriter } from '../support/processes/killed-writer.ts';
-import { temporaryFolder } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** How many writers are killed. */
 const kills = 8;

@@ -8,7 +8,8 @@ import type { EpochItem } from '../../src/store/authority-epochs.ts';
 import type { ChangeRules } from '../../src/store/narrowing.ts';
 import type { AuthorityStore } from '../../src/store/record-store.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { refusal, temporaryFolder, testAuthority } from '../broker/rig.ts';
+import { refusal, testAuthority } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const schema = z.object({
   name: z.string(),

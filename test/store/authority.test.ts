@@ -18,7 +18,8 @@ import { z } from 'zod';
 import type { AuthorityParts, HomeAuthority } from '../../src/store/authority.ts';
 import type { AuthorityStore } from '../../src/store/record-store.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { refusal, temporaryFolder, testAuthority } from '../broker/rig.ts';
+import { refusal, testAuthority } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const schema = z.object({ name: z.string() });
 type Item = z.infer<typeof schema>;

@@ -16,7 +16,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { RecordLog } from '../../src/store/record-log.ts';
 import { onFullDisk } from '../support/processes/limited.ts';
-import { refusal, temporaryFolder } from '../broker/rig.ts';
+import { refusal } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const schema = z.object({ id: z.string(), n: z.number() });
 type Item = z.infer<typeof schema>;

@@ -13,7 +13,8 @@ import { registrationRecordSchema, Registrations } from '../../../src/broker/rec
 import type { z } from 'zod';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { registrationAt } from '../../oauth/parties.ts';
-import { refusal, temporaryFolder, testAuthority } from '../rig.ts';
+import { refusal, testAuthority } from '../rig.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 async function file<Item>(schema: z.ZodType<Item>): Promise<AuthorityStore<Item>> {
   const records = testAuthority(temporaryFolder()).records('records', schema);

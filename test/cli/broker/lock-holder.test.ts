@@ -1,21 +1,19 @@
 /** Which process holds a home's lock: by the kernel's list alone. */
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { lockHolder } from '../../../src/cli/broker/lock-holder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let state: string;
 let locks: string;
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  folder = temporaryFolder();
   [state, locks] = [path.join(folder, 'state'), path.join(folder, 'locks')];
   mkdirSync(state);
   writeFileSync(path.join(state, 'daemon.lock'), '99');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
-
 /** As the kernel lists them: who locks which file. */
 function listed(...held: (readonly [pid: number, file: string])[]): void {
   const lines = held.map(

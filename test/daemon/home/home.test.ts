@@ -3,7 +3,6 @@ import {
   chmodSync,
   chownSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,9 +10,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   checkFiles,
   homeFile,
@@ -23,17 +21,16 @@ import {
 } from '../../../src/daemon/home/home.ts';
 import { takeLock } from '../../../src/daemon/home/single-instance.ts';
 import { type HomePaths, homePaths } from '../../../src/base/paths.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let paths: HomePaths;
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  folder = temporaryFolder();
   paths = homePaths({ KEYTURN_HOME: folder });
   prepareFolders(paths);
 });
-
-afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('a home', () => {
   it('gets folders and files that are the user’s alone', async () => {

@@ -1,13 +1,12 @@
 /** The key file of an unpaired program is removed, and no other file. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { removeKeyFiles } from '../../../src/daemon/home/key-files.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 it('removes the key of this program and home, and keeps every other file', async () => {
-  const config = mkdtempSync(path.join(tmpdir(), 'kt-'));
-  onTestFinished(() => rmSync(config, { recursive: true }));
+  const config = temporaryFolder();
   const folder = path.join(config, 'clients');
   const removed = { clientId: 'editor', brokerId: 'home' };
   await removeKeyFiles({ config }, removed);

@@ -1,15 +1,14 @@
 /** After a crash: drafts are removed, torn ends that were cut off stay and are reported, other files stay. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { prepareFolders } from '../../../src/daemon/home/home.ts';
 import { clearLeftovers } from '../../../src/daemon/home/leftovers.ts';
 import { homePaths } from '../../../src/base/paths.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 function newPaths() {
-  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const paths = homePaths({ KEYTURN_HOME: folder });
   prepareFolders(paths);
   return paths;

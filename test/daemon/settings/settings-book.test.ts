@@ -1,22 +1,20 @@
 /** Settings that change while a broker runs: what is checked, written, in force, and shown. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { SettingsBook } from '../../../src/daemon/settings/settings-book.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { onFullDisk } from '../../support/processes/limited.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let file: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  folder = temporaryFolder();
   mkdirSync(path.join(folder, 'config'), { mode: 0o700 });
   file = path.join(folder, 'config', 'settings.json');
 });
-
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function book(env: Record<string, string> = {}, autoStarted = true): SettingsBook {
   const paths = homePaths({ KEYTURN_HOME: folder });

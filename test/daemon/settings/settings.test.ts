@@ -1,21 +1,19 @@
 /** Which of environment and settings.json counts, and what a bad value says. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { readSettings } from '../../../src/daemon/settings/settings.ts';
 import { homePaths } from '../../../src/base/paths.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let file: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  folder = temporaryFolder();
   mkdirSync(path.join(folder, 'config'), { mode: 0o700 });
   file = path.join(folder, 'config', 'settings.json');
 });
-
-afterEach(() => rmSync(folder, { recursive: true }));
 
 /** What nobody has to set: how servers of the earlier revision are told of the protocol's version, and a sealed file's key. */
 const version = {

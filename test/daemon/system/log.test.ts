@@ -2,7 +2,6 @@
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -10,20 +9,18 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { fileLog, terminalLog } from '../../../src/daemon/system/log.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let file: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  folder = temporaryFolder();
   file = path.join(folder, 'daemon.log');
 });
-
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const then = (): number => Date.UTC(2026, 0, 2, 3, 4, 5);
 

@@ -1,8 +1,6 @@
 /** The master secret: made once, read when first needed, and never made anew over one that can't be read. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type Home, homeFile, openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { Master } from '../../../src/daemon/vault/master.ts';
 import { type HomePaths, homePaths } from '../../../src/base/paths.ts';
@@ -10,17 +8,16 @@ import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { requireTestKeyring } from '../../vault/keychain/keyring.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let paths: HomePaths;
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  folder = temporaryFolder();
   paths = homePaths({ KEYTURN_HOME: folder });
   prepareFolders(paths);
 });
-
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function keychainOf(home: Home): Vault {
   requireTestKeyring();

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { loadPeerReader, type PeerFacts, sameProcess } from '../../../src/ipc/peer/peer.ts';
-import { temporaryFolder } from '../rig.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const onLinux = test.runIf(process.platform === 'linux');
 

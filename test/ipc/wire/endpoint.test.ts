@@ -28,7 +28,8 @@ import {
 } from '../../../src/ipc/wire/endpoint.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { attack } from '../attack/attack-process.ts';
-import { temporaryFolder, temporaryHome } from '../rig.ts';
+import { temporaryHome } from '../rig.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 function errorCodeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;

@@ -1,21 +1,15 @@
 /** Which D-Bus session the keychain's worker gets. */
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { SessionBus } from '../../../src/vault/keychain/session-bus.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const handed = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/handed/over', DISPLAY: ':7' };
 
-function runtimeFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
 async function withBus(name = 'bus'): Promise<string> {
-  const folder = runtimeFolder();
+  const folder = temporaryFolder();
   const server = createServer().listen(path.join(folder, name));
   await new Promise((resolve) => server.once('listening', resolve));
   onTestFinished(() => void server.close());
@@ -38,21 +32,21 @@ test('the session bus is the one in the runtime folder, even if it appears later
     HOME: '/somewhere',
     DBUS_SESSION_BUS_ADDRESS: `unix:path=${XDG_RUNTIME_DIR}/bus`,
   });
-  const later = new SessionBus({ XDG_RUNTIME_DIR: runtimeFolder() });
+  const later = new SessionBus({ XDG_RUNTIME_DIR: temporaryFolder() });
   expect(address(later)).toBeUndefined();
 });
 
 test('there is no session bus if the runtime folder holds a plain file, or a link to a socket', async () => {
-  const plain = runtimeFolder();
+  const plain = temporaryFolder();
   writeFileSync(path.join(plain, 'bus'), '');
   expect(address(new SessionBus({ XDG_RUNTIME_DIR: plain }))).toBeUndefined();
-  const linked = runtimeFolder();
+  const linked = temporaryFolder();
   symlinkSync(path.join(await withBus('other'), 'other'), path.join(linked, 'bus'));
   expect(address(new SessionBus({ XDG_RUNTIME_DIR: linked }))).toBeUndefined();
 });
 
 test('the session bus is the one that a caller handed over, until it is forgotten', () => {
-  const bus = new SessionBus({ XDG_RUNTIME_DIR: runtimeFolder(), PATH: '/bin' });
+  const bus = new SessionBus({ XDG_RUNTIME_DIR: temporaryFolder(), PATH: '/bin' });
   bus.adopt(handed);
   expect(bus.environment()).toMatchObject({ ...handed, PATH: '/bin' });
   bus.forget();

@@ -1,30 +1,26 @@
 /** A temporary folder for sealed files, and vaults in it; all is closed and removed after each test. */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach } from 'vitest';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { sealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
 import type { KeySource, SealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** The least work that a header may ask for: 40 ms instead of a third of a second. */
 const cheap = { N: 2 ** 14, r: 8, p: 1 } as const;
 export const byPassphrase: KeySource = { kind: 'passphrase', cost: cheap };
 
-const folders: string[] = [];
 const open: Vault[] = [];
 
 afterEach(async () => {
   for (const vault of open.splice(0)) await vault.close();
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
 /** A file's path in a folder of its own; the file isn't there yet. */
 export function newPlace(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-sealed-'));
-  folders.push(folder);
-  return path.join(folder, 'vault.sealed');
+  return path.join(temporaryFolder(), 'vault.sealed');
 }
 
 /** A vault that outlives the sealed files that it opens, as a keychain does. */
