@@ -54,6 +54,17 @@ export function ConfirmActions({ confirm, isBusy, onCancel, onConfirm }: Confirm
   );
 }
 
+/** The end of a dialog that has told everything. */
+export function DoneActions({ onDone }: { readonly onDone: () => void }) {
+  return (
+    <div class="actions">
+      <button type="button" class="primary" onClick={onDone}>
+        {strings.done}
+      </button>
+    </div>
+  );
+}
+
 /**
  * A ref: Preact sets it as soon as the dialog is drawn, before the layout effects of what is inside, and runs what it
  * answers before the dialog is removed. `close` gives the focus back to what had it at `showModal`.

@@ -4,31 +4,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import * as client from 'openid-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CookieJar } from '../../demo/user-agent.ts';
+import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { register, signIn, type SignedIn } from './sign-in.ts';
-
-/** A request to the endpoint, as any program could send it. */
-async function call(world: TestWorld, token: string | undefined, tool = 'list-notes', args: object = {}) {
-  const response = await world.fetch(world.protectedServer.url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: tool, arguments: args },
-    }),
-  });
-  return {
-    status: response.status,
-    challenge: response.headers.get('www-authenticate') ?? '',
-    body: await response.text(),
-  };
-}
 
 async function json(world: TestWorld, url: string): Promise<Record<string, unknown>> {
   const response = await world.fetch(url);
@@ -70,7 +48,7 @@ describe('the way to a token', () => {
   it('leads from a challenge through the metadata to an answer, and every step is counted', async () => {
     const fresh = await openWorld();
     try {
-      const refused = await call(fresh, undefined);
+      const refused = await verdictOn(fresh, undefined);
       expect(refused.status).toBe(401);
       expect(refused.challenge).toContain(`resource_metadata="${fresh.protectedServer.metadataUrl}"`);
       expect(refused.challenge).toContain('scope="notes:read"');
@@ -85,7 +63,7 @@ describe('the way to a token', () => {
       const signedIn = await signIn(fresh, { scope: 'notes:read' });
       expect(signedIn.redirect.searchParams.get('iss')).toBe(fresh.authorizationServer.issuer);
       expect(signedIn.tokens).toMatchObject({ token_type: 'bearer', expires_in: 3600, scope: 'notes:read' });
-      const answer = await call(fresh, signedIn.tokens.access_token);
+      const answer = await verdictOn(fresh, signedIn.tokens.access_token);
       expect(answer.status).toBe(200);
       expect(answer.body).toContain(String.raw`\"account\":\"alice\"`);
 
@@ -180,14 +158,14 @@ describe('the way to a token', () => {
 describe('a token', () => {
   it('of too little scope is refused with the scopes that are needed', async () => {
     const { tokens } = await signIn(world, { scope: 'notes:read' });
-    const refused = await call(world, tokens.access_token, 'add-note', { note: 'x' });
+    const refused = await verdictOn(world, tokens.access_token, 'add-note');
     expect(refused.status).toBe(403);
     expect(refused.challenge).toContain('error="insufficient_scope"');
     expect(refused.challenge).toContain('scope="notes:read notes:write"');
     expect(refused.challenge).toContain(`resource_metadata="${world.protectedServer.metadataUrl}"`);
 
     const wider = await signIn(world, { scope: 'notes:read notes:write' });
-    expect((await call(world, wider.tokens.access_token, 'add-note', { note: 'x' })).status).toBe(200);
+    expect((await verdictOn(world, wider.tokens.access_token, 'add-note')).status).toBe(200);
   });
 
   it('of too little scope is not helped by a batch', async () => {
@@ -205,7 +183,7 @@ describe('a token', () => {
     const other = 'https://127.0.0.1:1/other';
     world.authorizationServer.addResource({ resource: other, scopes: ['notes:read'], defaultScopes: [] });
     const { tokens } = await signIn(world, { scope: 'notes:read', resource: other });
-    expect(await call(world, tokens.access_token)).toMatchObject({
+    expect(await verdictOn(world, tokens.access_token)).toMatchObject({
       status: 401,
       challenge: expect.stringContaining('error="invalid_token"'),
     });
@@ -215,7 +193,7 @@ describe('a token', () => {
     const other = `${resource}/`;
     world.authorizationServer.addResource({ resource: other, scopes: ['notes:read'], defaultScopes: [] });
     const { tokens } = await signIn(world, { scope: 'notes:read', resource: other });
-    expect((await call(world, tokens.access_token)).status).toBe(401);
+    expect((await verdictOn(world, tokens.access_token)).status).toBe(401);
   });
 
   it('for a resource that nobody knows is not issued', async () => {
@@ -225,7 +203,7 @@ describe('a token', () => {
 
   it('that is a refresh token opens nothing', async () => {
     const signedIn = await signIn(world, { scope: 'notes:read' });
-    expect((await call(world, refreshTokenOf(signedIn))).status).toBe(401);
+    expect((await verdictOn(world, refreshTokenOf(signedIn))).status).toBe(401);
   });
 
   it('that was revoked is refused from then on, and its sibling of the same browser session lives on', async () => {
@@ -239,8 +217,8 @@ describe('a token', () => {
     await client.tokenRevocation(config, refreshTokenOf(first));
     await client.tokenRevocation(config, 'a token that never was');
     expect(world.counts().authorizationServer.revocations).toBe(before + 1);
-    expect((await call(world, first.tokens.access_token)).status).toBe(401);
-    expect((await call(world, second.tokens.access_token)).status).toBe(200);
+    expect((await verdictOn(world, first.tokens.access_token)).status).toBe(401);
+    expect((await verdictOn(world, second.tokens.access_token)).status).toBe(200);
   });
 
   it('is not revoked by another client', async () => {
@@ -248,7 +226,7 @@ describe('a token', () => {
     const before = world.counts().authorizationServer.revocations;
     await client.tokenRevocation(await register(world), signedIn.tokens.access_token);
     expect(world.counts().authorizationServer.revocations).toBe(before);
-    expect((await call(world, signedIn.tokens.access_token)).status).toBe(200);
+    expect((await verdictOn(world, signedIn.tokens.access_token)).status).toBe(200);
   });
 });
 
@@ -262,15 +240,15 @@ describe('a refresh', () => {
 
     const rotated = await client.refreshTokenGrant(config, old, { resource });
     expect(rotated.refresh_token).not.toBe(old);
-    expect((await call(world, rotated.access_token)).status).toBe(200);
+    expect((await verdictOn(world, rotated.access_token)).status).toBe(200);
     expect(await oauthError(client.refreshTokenGrant(config, old, { resource }))).toBe('invalid_grant');
 
     const after = world.counts().authorizationServer;
     expect(after.refreshes).toBe(before.refreshes + 1);
     expect(after.refreshReuses).toBe(before.refreshReuses + 1);
     expect(after.deniedTokenRequests).toBe(before.deniedTokenRequests + 1);
-    expect((await call(world, rotated.access_token)).status).toBe(401);
-    expect((await call(world, bystander.tokens.access_token)).status).toBe(200);
+    expect((await verdictOn(world, rotated.access_token)).status).toBe(401);
+    expect((await verdictOn(world, bystander.tokens.access_token)).status).toBe(200);
   });
 
   it('with less scope gives a narrower token and keeps the wider grant', async () => {
@@ -280,7 +258,7 @@ describe('a refresh', () => {
       scope: 'notes:read',
     });
     expect(narrow.scope).toBe('notes:read');
-    expect((await call(world, narrow.access_token, 'add-note', { note: 'x' })).status).toBe(403);
+    expect((await verdictOn(world, narrow.access_token, 'add-note')).status).toBe(403);
     const wide = await client.refreshTokenGrant(signedIn.config, narrow.refresh_token ?? '', { resource });
     expect(wide.scope?.split(' ').sort()).toEqual(['notes:read', 'notes:write']);
   });
@@ -297,11 +275,11 @@ describe('a refresh', () => {
   it('after access tokens were expired works, after grants were ended does not', async () => {
     const signedIn = await signIn(world, { scope: 'notes:read' });
     world.expireAccessTokens();
-    expect((await call(world, signedIn.tokens.access_token)).status).toBe(401);
+    expect((await verdictOn(world, signedIn.tokens.access_token)).status).toBe(401);
     const refreshed = await client.refreshTokenGrant(signedIn.config, refreshTokenOf(signedIn), { resource });
-    expect((await call(world, refreshed.access_token)).status).toBe(200);
+    expect((await verdictOn(world, refreshed.access_token)).status).toBe(200);
     world.endGrants();
-    expect((await call(world, refreshed.access_token)).status).toBe(401);
+    expect((await verdictOn(world, refreshed.access_token)).status).toBe(401);
     const ended = client.refreshTokenGrant(signedIn.config, refreshed.refresh_token ?? '', { resource });
     expect(await oauthError(ended)).toBe('invalid_grant');
   });

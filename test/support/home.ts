@@ -43,6 +43,13 @@ export interface Running {
   signal(name: NodeJS.Signals): void;
 }
 
+/** What the home remembers of a command that runs; `output` grows. */
+interface RunningCommand {
+  readonly args: readonly string[];
+  readonly output: { readonly stdout: string; readonly stderr: string };
+  readonly ended: Promise<unknown>;
+}
+
 export interface RunOptions {
   readonly stdin?: string;
   /** Standard input doesn't end, as at a terminal. */
@@ -98,9 +105,7 @@ export class TestHome {
   readonly printed: Printed[] = [];
   readonly #base: string;
   readonly #command: readonly string[];
-  readonly #running = new Map<ChildProcessWithoutNullStreams, Promise<unknown>>();
-  /** What each command that still runs has said on stderr. */
-  readonly #said = new Map<ChildProcessWithoutNullStreams, () => string>();
+  readonly #running = new Map<ChildProcessWithoutNullStreams, RunningCommand>();
   readonly #pids = new Set<number>();
 
   constructor(options: HomeOptions = {}) {
@@ -164,15 +169,13 @@ export class TestHome {
         for (const listener of heard) listener();
       });
     }
-    this.#said.set(child, () => `keyturn ${args.join(' ')}\n${output.stderr}`);
     const ended = once(child, 'close').then(([code]: unknown[]) => {
       this.#running.delete(child);
-      this.#said.delete(child);
       const run = { code: typeof code === 'number' ? code : -1, ...output };
       this.printed.push({ args, ...run });
       return run;
     });
-    this.#running.set(child, ended);
+    this.#running.set(child, { args, output, ended });
     const says = async (text: string): Promise<void> => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const listener = (): void => {
@@ -211,7 +214,9 @@ export class TestHome {
     const failed = this.printed.filter(({ code }) => code !== 0);
     return [
       ...failed.map(({ args, code, stderr }) => `exit ${code}: keyturn ${args.join(' ')}\n${stderr}`),
-      ...[...this.#said.values()].map((said) => `still runs: ${said()}`),
+      ...[...this.#running.values()].map(
+        ({ args, output }) => `still runs: keyturn ${args.join(' ')}\n${output.stderr}`,
+      ),
       `daemon.log:\n${lastLines(path.join(this.paths.state, 'daemon.log'))}`,
     ].join('\n');
   }
@@ -233,7 +238,7 @@ export class TestHome {
     // First the commands, to their ends: one that waits would start a broker in place of one that goes.
     const commands = [...this.#running].filter(([{ spawnargs }]) => !spawnargs.includes('daemon'));
     for (const [child] of commands) child.kill('SIGTERM');
-    await Promise.all(commands.map(([, ended]) => ended));
+    await Promise.all(commands.map(([, { ended }]) => ended));
     for (const child of this.#running.keys()) child.kill('SIGTERM');
     for (const pid of this.brokers()) this.#pids.add(pid);
     for (const pid of this.#pids) signalIfAlive(pid, 'SIGTERM');
@@ -346,9 +351,9 @@ export async function homeInWorld(
 export function newHome(options: HomeOptions = {}): TestHome {
   const home = new TestHome(options);
   onTestFinished(async ({ task }) => {
-    const { story } = home;
+    const story = task.result?.state === 'fail' ? home.story : undefined;
     await home.close();
-    if (task.result?.state === 'fail') throw new Error(story);
+    if (story !== undefined) throw new Error(story);
   });
   return home;
 }

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { kindWords } from '../activity/activity-filter.tsx';
 import { Outcome } from '../activity/audit-entry.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Dialog, DoneActions } from '../../parts/dialog.tsx';
 import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { sanitizeSentence } from '../../base/untrusted-text.ts';
@@ -39,11 +39,7 @@ export function ExplainDialog({ grant: { id, endpoint, issuer }, onClose }: Expl
       <Refused refusal={refusal} />
       {explanation && <ExplanationFacts explanation={explanation} />}
       {explanation && <Timeline rows={explanation.timeline} />}
-      <div class="actions">
-        <button type="button" class="primary" onClick={onClose}>
-          {strings.done}
-        </button>
-      </div>
+      <DoneActions onDone={onClose} />
     </Dialog>
   );
 }

@@ -5,6 +5,10 @@ import type { TestWorld } from '../world.ts';
 
 export type Tool = 'list-notes' | 'add-note';
 
+function argumentsFor(tool: Tool): Record<string, string> {
+  return tool === 'add-note' ? { note: 'milk' } : {};
+}
+
 /** Calls one tool; answers its text. Throws what the SDK throws, e.g. for a 401. */
 export async function useNotebook(
   world: TestWorld,
@@ -19,22 +23,27 @@ export async function useNotebook(
   const client = new Client({ name: 'a-local-program', version: '1.0.0' });
   try {
     await client.connect(transport);
-    const result = await client.callTool({
-      name: tool,
-      arguments: tool === 'add-note' ? { note: 'milk' } : {},
-    });
+    const result = await client.callTool({ name: tool, arguments: argumentsFor(tool) });
     return JSON.stringify(result.content);
   } finally {
     await client.close();
   }
 }
 
-/** One request with a token, past every client library: the server's verdict on it. */
+/** The server's answer to one request with a token, past every client library. */
+export interface Verdict {
+  readonly status: number;
+  /** Empty where the answer has none. */
+  readonly challenge: string;
+  readonly body: string;
+}
+
+/** Calls one tool with a token, as any program could, and returns what the server answers. */
 export async function verdictOn(
   world: TestWorld,
   token: string | undefined,
   tool: Tool = 'list-notes',
-): Promise<{ readonly status: number; readonly challenge: string }> {
+): Promise<Verdict> {
   const response = await world.fetch(world.protectedServer.url, {
     method: 'POST',
     headers: {
@@ -46,9 +55,12 @@ export async function verdictOn(
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/call',
-      params: { name: tool, arguments: tool === 'add-note' ? { note: 'milk' } : {} },
+      params: { name: tool, arguments: argumentsFor(tool) },
     }),
   });
-  await response.body?.cancel();
-  return { status: response.status, challenge: response.headers.get('www-authenticate') ?? '' };
+  return {
+    status: response.status,
+    challenge: response.headers.get('www-authenticate') ?? '',
+    body: await response.text(),
+  };
 }
