@@ -1,7 +1,6 @@
 /** A real server on a real socket in a home of its own, with a clock that tests turn by hand. */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import net from 'node:net';
-import path from 'node:path';
 
 import { onTestFinished } from 'vitest';
 
