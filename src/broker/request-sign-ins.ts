@@ -16,7 +16,7 @@ import type { Attempt, PendingRequest } from './pending-request.ts';
 import { hintOf } from './questions/token-request.ts';
 import { accountLabel } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
-import { StepUpLimit } from './refusals/step-up-limit.ts';
+import { StepUpLimit } from './step-up-limit.ts';
 import { waitsForUser } from './refusals/login-required.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { SignInRequest } from './sign-in/sign-in-context.ts';

@@ -11,23 +11,18 @@ import type { Authority } from '../store/authority.ts';
 import { epochItem } from '../store/authority-epochs.ts';
 import { AuthorizationServers } from '../broker/tokens/authorization-servers.ts';
 import { Grants, grantSchema } from '../broker/records/grant.ts';
-import type { Grant } from '../broker/records/grant.ts';
 import { Interactions } from '../broker/questions/interaction.ts';
 import { Leases } from '../broker/consent/lease.ts';
 import { localClientRules, LocalClients, localClientSchema } from '../broker/records/local-client.ts';
-import type { LocalClient } from '../broker/records/local-client.ts';
 import type { Loopback } from '../broker/loopback/loopback.ts';
 import { OverrideBook, overrideSchema } from '../broker/records/override.ts';
-import type { OverrideRecord } from '../broker/records/override.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { permissionRules, Permissions, permissionSchema } from '../broker/records/permission.ts';
-import type { Permission } from '../broker/records/permission.ts';
+import type { Records } from '../broker/records/records.ts';
 import { RecordLog } from '../store/record-log.ts';
-import type { AuthorityStore } from '../store/record-store.ts';
-import { ServerRests } from '../broker/refusals/server-rests.ts';
+import { ServerRests } from '../broker/tokens/server-rests.ts';
 import { Refresher } from '../broker/tokens/refresher.ts';
 import { registrationRecordSchema, Registrations } from '../broker/records/registrations.ts';
-import type { RegistrationRecord } from '../broker/records/registrations.ts';
 import type { TokenCache } from '../broker/tokens/token-cache.ts';
 import type { Http } from '../oauth/base/http.ts';
 import type { Vault } from '../vault/base/vault.ts';
@@ -36,15 +31,6 @@ import type { DaemonFetch } from './system/fetch.ts';
 import type { Home } from './home/home.ts';
 import type { Master } from './vault/master.ts';
 import type { Settings } from './settings/settings.ts';
-
-/** The home's records. Loaded by nobody yet. */
-export interface Records {
-  readonly grants: RecordLog<Grant>;
-  readonly registrations: AuthorityStore<RegistrationRecord>;
-  readonly clients: AuthorityStore<LocalClient>;
-  readonly permissions: AuthorityStore<Permission>;
-  readonly overrides: AuthorityStore<OverrideRecord>;
-}
 
 export interface RecordParts {
   readonly home: Home;

@@ -10,7 +10,7 @@ import { openHome } from './home/home.ts';
 import type { Home } from './home/home.ts';
 import { clearLeftovers } from './home/leftovers.ts';
 import type { DaemonOptions } from './options.ts';
-import { homeMismatch, wasOpened } from './settings/mismatched-home.ts';
+import { homeMismatch, wasOpened } from './home/mismatched-home.ts';
 import { SettingsBook } from './settings/settings-book.ts';
 
 export interface OpenedHome {

@@ -6,9 +6,9 @@
 import type { Grant } from '../broker/records/grant.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { abandonRevocation, isPending } from '../broker/revocation/revoker.ts';
-import type { Records } from './assembly.ts';
+import { storesOf } from '../broker/records/records.ts';
+import type { Records } from '../broker/records/records.ts';
 import type { WriteLog } from './system/log.ts';
-import { storesOf } from './status.ts';
 
 /** In a mismatched home the index is left as it is: it belongs to another vault. */
 export async function startRecords(

@@ -1,12 +1,12 @@
 /** What `status` answers: the broker and its home, with what is wrong. Nothing of it is secret. */
 import type { BrokerParts } from '../broker/parts.ts';
-import type { RecordStore } from '../store/record-store.ts';
 import type { ResultOf } from '../ipc/protocol/methods.ts';
 import { clocksAnswer } from './methods/answers.ts';
-import type { Records } from './assembly.ts';
+import { storesOf } from '../broker/records/records.ts';
+import type { Records } from '../broker/records/records.ts';
 import type { AuditTrail } from './vault/audit-trail.ts';
 import type { Home } from './home/home.ts';
-import type { HomeCheck } from './settings/home-check.ts';
+import type { HomeCheck } from './home/home-check.ts';
 import type { VaultLock } from './vault/vault-lock.ts';
 import type { Log } from './system/log.ts';
 import type { SettingsBook } from './settings/settings-book.ts';
@@ -25,8 +25,6 @@ export interface StatusParts {
   /** What the process could not be shielded from. */
   readonly unshielded: readonly string[];
 }
-
-export const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);
 
 /** How the index of grants stands to the vault, as far as it was compared. */
 function indexAnswer({ refresher }: BrokerParts): ResultOf<'status'>['index'] {

@@ -1,6 +1,6 @@
 /** Another account at a server that a program may reach: its tokens never go to that program without the person's yes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { grantMethods } from '../../src/daemon/methods/grant.ts';
+import { grantMethods } from '../../src/daemon/methods/grant-methods.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';

@@ -1,7 +1,7 @@
 /** Bounds: tries that a program sets off, waits between requests, tokens in memory. */
 import { describe, expect, it } from 'vitest';
 import { Backoff } from '../../src/base/backoff.ts';
-import { StepUpLimit, TryLimit } from '../../src/broker/refusals/step-up-limit.ts';
+import { StepUpLimit, TryLimit } from '../../src/broker/step-up-limit.ts';
 import {
   isAlive,
   isFresh,

@@ -107,7 +107,7 @@ function otherRelease(version: string): string {
 describe('a broker of another version', () => {
   it('serves as ever; a request that fails because of it says so, and a restart mends it', async () => {
     const bin = otherRelease('9.8.7');
-    const methods = path.join(path.dirname(bin), '..', 'daemon', 'methods', 'home.js');
+    const methods = path.join(path.dirname(bin), '..', 'daemon', 'methods', 'home-methods.js');
     // What a release without that method would do.
     const text = readFileSync(methods, 'utf8');
     writeFileSync(methods, text.replace(/status: \((\w+)\) => \1\.status\(\)/, 'status: () => ({})'));

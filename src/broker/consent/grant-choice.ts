@@ -1,10 +1,11 @@
 /**
- * Which grant serves a program's request.
+ * Which grant serves a program's request, and how far its permission lets the token of that grant reach: for which
+ * resource, at which endpoint, with which scopes. A narrow program gets a narrow token because of `scopesToNarrowTo`.
  *
- * Invariants: what a permission names is used, in the order in which it names it. A grant that no
- * permission names needs the person's yes, even if the request names it. One exception: a permission that
- * names none yet takes the only living grant of its server. A grant that is one program's alone serves no
- * other program. A program that names an account gets a token of no other one.
+ * Invariants: a permission's grants are used in the order in which it names them. A grant that no permission names
+ * needs the person's yes, even if the request names it. One exception: a permission that names none yet takes the only
+ * living grant of its server. A grant that belongs to one program serves no other program. If a program names an
+ * account, it gets no token of another one.
  */
 import { KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';

@@ -15,7 +15,7 @@ import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
 import type { Registrations } from '../records/registrations.ts';
-import type { ServerRests } from '../refusals/server-rests.ts';
+import type { ServerRests } from '../tokens/server-rests.ts';
 
 export interface DestinationParts {
   readonly network: (endpoint: string) => Http;

@@ -13,7 +13,7 @@ import { requireDeviceEndpoint } from '../../oauth/grants/device.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import type { MetadataSource } from '../records/grant.ts';
 import { union } from '../../oauth/base/scope.ts';
-import { withHint } from '../refusals/server-rests.ts';
+import { withHint } from '../tokens/server-rests.ts';
 import type { SignInMethod } from '../questions/starter.ts';
 import type { ResourceRequest, DestinationParts } from './asked-resource.ts';
 import { askResource, askServer, isNamed } from './asked-resource.ts';

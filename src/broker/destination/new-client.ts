@@ -12,7 +12,7 @@ import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Loopback, Receiver } from '../loopback/loopback.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
-import type { ServerRests } from '../refusals/server-rests.ts';
+import type { ServerRests } from '../tokens/server-rests.ts';
 import type { IdentityParts, Identity, WantedClient } from './known-client.ts';
 import { mayBeUsed } from './known-client.ts';
 

@@ -31,7 +31,7 @@ import {
   refusedUntil,
   RefreshRefusals,
 } from '../refusals/refresh-refusals.ts';
-import { lostAfter, narrowsForGood } from '../refusals/lost-scope.ts';
+import { lostAfter, narrowsForGood } from './lost-scope.ts';
 import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import { deadState, whyEnded } from '../refusals/login-required.ts';

@@ -9,13 +9,13 @@ import { changesLists, isMethod, isWidening, methodRow, methods } from '../../ip
 import type { MethodName } from '../../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../../ipc/server/server.ts';
 import type { Handlers, Services } from './services.ts';
-import { clientMethods } from './client.ts';
-import { grantMethods } from './grant.ts';
-import { homeMethods } from './home.ts';
-import { registrationMethods } from './registration.ts';
+import { clientMethods } from './client-methods.ts';
+import { grantMethods } from './grant-methods.ts';
+import { homeMethods } from './home-methods.ts';
+import { registrationMethods } from './registration-methods.ts';
 import { resetMethods } from './reset.ts';
-import { tokenMethods } from './token.ts';
-import { vaultMethods } from './vault.ts';
+import { tokenMethods } from './token-methods.ts';
+import { vaultMethods } from './vault-methods.ts';
 import { widensAtClosedDesk } from './widening-methods.ts';
 import type { PermissionChange } from '../clients/widening.ts';
 

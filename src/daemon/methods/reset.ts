@@ -1,6 +1,28 @@
-/** The end of a home, as far as the broker brings it about: it then stops, and its files are removed by who asked. */
+/**
+ * `keyturn reset`, the broker's part: every grant ended, at its issuer too, and nothing left in the vault.
+ *
+ * Invariant: nothing is forgotten here before its issuer was asked, and what could not be told or
+ * removed is named in the answer. A crash at any point leaves a home that can be reset again: the records
+ * are written before the secrets go, and the files go last.
+ */
+import type { Broker } from '../../broker/broker.ts';
+import { recordsItem } from '../../store/authority-epochs.ts';
+import { rosterItem } from '../../broker/grants/grant-roster.ts';
+import { grantVaultId } from '../../broker/records/grant.ts';
+import type { Grant } from '../../broker/records/grant.ts';
+import { registrationVaultId } from '../../broker/records/registrations.ts';
+import { abandonRevocation, isPending, revokeGrant } from '../../broker/revocation/revoker.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
+import { receiptAnswer } from './answers.ts';
+import { storesOf } from '../../broker/records/records.ts';
+import type { Records } from '../../broker/records/records.ts';
+import { anchorItem } from '../vault/audit-trail.ts';
+import { homeItem } from '../home/home-item.ts';
+import { masterItem } from '../vault/master.ts';
 import type { Handlers } from './services.ts';
 
+/** The broker stops afterwards. The command that asked removes the files. */
 export const resetMethods: Pick<Handlers, 'home.reset'> = {
   'home.reset': async (services, _caller, params) => {
     const answer = await services.reset(params);
@@ -8,3 +30,116 @@ export const resetMethods: Pick<Handlers, 'home.reset'> = {
     return answer;
   },
 };
+
+export interface ResetParts {
+  readonly broker: Broker;
+  readonly records: Records;
+  /** What the home's items in the keychain are filed under. */
+  readonly service: string;
+  /** The vault that is named isn't this home's own (mismatched-home.ts). */
+  readonly isMismatched: boolean;
+}
+
+/** Issuers asked at the same time: enough that one which doesn't answer doesn't hold up the rest. */
+const atOnce = 16;
+
+/** Throws what the vault throws, unless told to go on without it; then nothing was changed. */
+export async function resetHome(
+  parts: ResetParts,
+  { withoutVault = false }: ParamsOf<'home.reset'>,
+): Promise<ResultOf<'home.reset'>> {
+  const { broker, records } = parts;
+  if (records.grants.isLoaded) await vouchAll(broker);
+  const grants = records.grants.isLoaded ? records.grants.items : [];
+  const open = grants.filter((grant) => grant.state.kind !== 'revoked' || isPending(grant));
+  if (!withoutVault) await requireVault(parts, open);
+  const revoked: ResultOf<'home.reset'>['revoked'] = [];
+  for (let first = 0; first < open.length; first += atOnce) {
+    const ended = open.slice(first, first + atOnce).map((grant) => endForGood(broker, grant));
+    revoked.push(...(await Promise.all(ended)));
+  }
+  // Told once more: a run that a crash cut short gave these up, and nobody has read of it.
+  const before = grants.filter(({ state }) => state.kind === 'revoked' && state.receipt === 'abandoned');
+  revoked.push(...before.map((grant) => receiptAnswer(broker, grant, 'abandoned')));
+  const vaultLeft = await emptyVault(parts);
+  const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
+  return {
+    revoked,
+    registrations: registrations
+      // A document that the user hosts is registered nowhere.
+      .filter(({ registration }) => registration.source !== 'metadata_document')
+      .map(({ registration: { issuer, clientId } }) => ({ issuer, clientId })),
+    unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble.file] : [])),
+    ...(vaultLeft === undefined ? {} : { vaultLeft }),
+  };
+}
+
+/** Without secrets nothing can be revoked, and a keychain that is locked lets nothing be removed. */
+async function requireVault({ broker, service }: ResetParts, open: readonly Grant[]): Promise<void> {
+  const { vault } = broker.parts;
+  if (vault.kind !== 'keychain' && open.length === 0) return;
+  try {
+    await vault.probe();
+  } catch (error) {
+    const left = vault.kind === 'keychain' ? `, and its items stay in the keychain under ${service}` : '';
+    throw new KeyturnError(
+      reasonOf(error),
+      `${error instanceof KeyturnError ? error.message : 'The vault failed'}. Nothing was reset.`,
+      {
+        rule: 'What the vault holds is revoked before it is forgotten',
+        hint:
+          `Unlock or mend the vault, and try again. keyturn reset --yes goes on without it: ` +
+          `no issuer is told to end ${open.length === 1 ? 'the grant' : `the ${open.length} grants`}${left}.`,
+      },
+    );
+  }
+}
+
+/** What ends here is what the vault holds: a line that was changed, or is missing, keeps no token alive. */
+async function vouchAll({ parts: { refresher, registrations, grants } }: Broker): Promise<void> {
+  try {
+    await registrations.verify();
+    await refresher.secrets.open();
+    await refresher.compareWithVault(grants.all());
+  } catch {
+    // Whether the vault is needed is judged below, and what it can't do is said there.
+  }
+}
+
+/** What is pending now would stay so for ever: the secrets go with the home. */
+async function endForGood(broker: Broker, grant: Grant): Promise<ResultOf<'home.reset'>['revoked'][number]> {
+  await revokeGrant(broker.parts, grant);
+  const { grant: ended, receipt } = await abandonRevocation(broker.parts, grant);
+  return receiptAnswer(broker, ended, receipt);
+}
+
+/** Undefined where nothing is left. */
+async function emptyVault({
+  broker,
+  records,
+  service,
+  isMismatched,
+}: ResetParts): Promise<string | undefined> {
+  const { vault } = broker.parts;
+  const grants = records.grants.isLoaded ? records.grants.items : [];
+  const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
+  const ids = [
+    ...new Set([...grants.map(({ id }) => id), ...broker.parts.refresher.secrets.known].map(grantVaultId)),
+    ...registrations.filter(({ hasSecret }) => hasSecret).map(({ id }) => registrationVaultId(id)),
+    anchorItem,
+    recordsItem,
+    rosterItem,
+    homeItem,
+    masterItem,
+  ];
+  const unlisted = !records.grants.isLoaded || !records.registrations.isLoaded;
+  try {
+    await vault.destroy(ids);
+    if (isMismatched)
+      return `what this home's own vault holds (in the keychain it is filed under ${service})`;
+    if (!unlisted || vault.kind !== 'keychain') return undefined;
+    return `items that an unreadable file names, filed under ${service}`;
+  } catch (error) {
+    return `${error instanceof KeyturnError ? error.message : 'it failed'} (filed under ${service})`;
+  }
+}

@@ -5,7 +5,7 @@ import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
 import type { AuditTrail } from '../vault/audit-trail.ts';
 import type { VaultLock } from '../vault/vault-lock.ts';
-import type { HomeCheck } from '../settings/home-check.ts';
+import type { HomeCheck } from '../home/home-check.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SignInAccess } from '../clients/sign-in-access.ts';
 import type { PermissionChange } from '../clients/widening.ts';

@@ -8,11 +8,11 @@
 import type { BrokerParts } from '../../broker/parts.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import type { HomeCheck } from './home-check.ts';
+import type { HomeCheck } from '../home/home-check.ts';
 import type { Home } from '../home/home.ts';
-import type { CheckedSetting, SettingsBook } from './settings-book.ts';
-import { defaultSettings, standing } from './settings.ts';
-import type { SettingName, Settings } from './settings.ts';
+import type { CheckedSetting, SettingsBook } from '../settings/settings-book.ts';
+import { defaultSettings, standing } from '../settings/settings.ts';
+import type { SettingName, Settings } from '../settings/settings.ts';
 
 export interface ChangeParts {
   readonly home: Home;

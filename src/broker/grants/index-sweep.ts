@@ -6,13 +6,13 @@
  * vault answers again. A lock or a stop waits for one grant at most.
  */
 import type { VaultListener } from '../../vault/guard.ts';
-import type { Grants } from '../records/grant.ts';
-import type { Refresher } from './refresher.ts';
+import type { Grant, Grants } from '../records/grant.ts';
 import type { Registrations } from '../records/registrations.ts';
 
 export interface SweepParts {
   readonly grants: Grants;
-  readonly refresher: Refresher;
+  /** Compares each grant with the vault, and mends its line. */
+  readonly refresher: { readonly compareWithVault: (grants: readonly Grant[]) => Promise<unknown> };
   readonly registrations: Registrations;
 }
 

@@ -1,6 +1,6 @@
 /** When a server that could not serve is asked again. */
 import { describe, expect, it } from 'vitest';
-import { ServerRests } from '../../../src/broker/refusals/server-rests.ts';
+import { ServerRests } from '../../../src/broker/tokens/server-rests.ts';
 import { KeyturnError, Unreachable } from '../../../src/base/errors.ts';
 import { refusal } from '../rig.ts';
 

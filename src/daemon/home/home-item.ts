@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
-import { confirmedSchema } from './confirmed-settings.ts';
+import { confirmedSchema } from '../settings/confirmed-settings.ts';
 
 /** The vault's item. */
 export const homeItem = 'home';

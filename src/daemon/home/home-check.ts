@@ -18,28 +18,21 @@ import {
   nothingConfirmed,
   toConfirmed,
   withSetting,
-} from './confirmed-settings.ts';
-import type { Confirmed, Difference } from './confirmed-settings.ts';
+} from '../settings/confirmed-settings.ts';
+import type { Confirmed, Difference } from '../settings/confirmed-settings.ts';
 import { closedDesk } from './closed-desk.ts';
 import { readHomeItem, writeHomeItem } from './home-item.ts';
 import type { HomeItem } from './home-item.ts';
-import type { Home } from '../home/home.ts';
+import type { Home } from './home.ts';
 import type { WriteLog } from '../system/log.ts';
-import type { SettingsBook } from './settings-book.ts';
-import type { SettingName, Settings } from './settings.ts';
+import type { SettingsBook } from '../settings/settings-book.ts';
+import type { SettingName, Settings } from '../settings/settings.ts';
 import { otherHome, vaultName } from './mismatched-home.ts';
-import { SettingsCard } from './settings-card.ts';
-import type { AskAboutSettings } from './settings-card.ts';
-import {
-  answered,
-  asConfirmed,
-  decided,
-  differencesFrom,
-  readWritten,
-  sameFile,
-  unanswered,
-} from './written-settings.ts';
-import type { WrittenSettings } from './written-settings.ts';
+import { SettingsCard } from '../settings/settings-card.ts';
+import type { AskAboutSettings } from '../settings/settings-card.ts';
+import { answered, decided, unanswered } from './settings-answer.ts';
+import { asConfirmed, differencesFrom, readWritten, sameFile } from '../settings/written-settings.ts';
+import type { WrittenSettings } from '../settings/written-settings.ts';
 
 export interface HomeCheckParts {
   readonly home: Pick<Home, 'homeId' | 'isNew' | 'hasMaster' | 'vault' | 'keptIn'>;

@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GrantRoster } from '../../../src/broker/grants/grant-roster.ts';
-import { IndexSweep } from '../../../src/broker/tokens/index-sweep.ts';
+import { IndexSweep } from '../../../src/broker/grants/index-sweep.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { openSite } from '../../oauth/site.ts';
 import type { Site } from '../../oauth/site.ts';

@@ -1,9 +1,9 @@
 /** `token.reject`: a protected server refused a token. Who may report it, its effects, and its limits. */
 import { describe, expect, it } from 'vitest';
-import { oddServer } from '../odd-server.ts';
-import { worldAndSite } from '../places.ts';
-import { brokerRig, inWorld, refusal } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { oddServer } from './odd-server.ts';
+import { worldAndSite } from './places.ts';
+import { brokerRig, inWorld, refusal } from './rig.ts';
+import type { Rig } from './rig.ts';
 
 const places = worldAndSite();
 

@@ -9,7 +9,7 @@
 import { Unreachable } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { firstWait, maxWait, backoffDelay } from '../../base/backoff.ts';
-import { resting, unreachableUntil } from './refusals.ts';
+import { resting, unreachableUntil } from '../refusals/refusals.ts';
 
 /** The step of one server, such as `registration https://issuer.example`. */
 export interface Asking {

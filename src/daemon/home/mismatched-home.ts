@@ -7,9 +7,9 @@
  * lacks that secret says so itself (master.ts).
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { provenFile } from '../home/home-traces.ts';
-import type { Home } from '../home/home.ts';
-import type { Settings } from './settings.ts';
+import { provenFile } from './home-traces.ts';
+import type { Home } from './home.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /** True once a vault of this home was opened, as far as its files tell. Start-up only: reads files, and no vault. */
 export async function wasOpened({ hasMaster, paths }: Pick<Home, 'hasMaster' | 'paths'>): Promise<boolean> {

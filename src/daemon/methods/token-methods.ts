@@ -10,7 +10,7 @@ import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
 import { refusalOf } from '../clients/widening.ts';
-import { endPermission } from './client.ts';
+import { endPermission } from './client-methods.ts';
 
 /** How long `token.get` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 300;

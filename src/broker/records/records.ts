@@ -1,0 +1,18 @@
+/** The files of records that one home has, by name. */
+import type { RecordLog } from '../../store/record-log.ts';
+import type { AuthorityStore, RecordStore } from '../../store/record-store.ts';
+import type { Grant } from './grant.ts';
+import type { LocalClient } from './local-client.ts';
+import type { OverrideRecord } from './override.ts';
+import type { Permission } from './permission.ts';
+import type { RegistrationRecord } from './registrations.ts';
+
+export interface Records {
+  readonly grants: RecordLog<Grant>;
+  readonly registrations: AuthorityStore<RegistrationRecord>;
+  readonly clients: AuthorityStore<LocalClient>;
+  readonly permissions: AuthorityStore<Permission>;
+  readonly overrides: AuthorityStore<OverrideRecord>;
+}
+
+export const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);
