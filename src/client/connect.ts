@@ -3,7 +3,7 @@
  *
  * Invariant: a missing broker or key is an error: nothing here starts a process or pairs.
  */
-import { KeyturnError } from '../base/errors.ts';
+import { KeyturnError, Unreachable } from '../base/errors.ts';
 import { findSocket } from '../ipc/wire/endpoint.ts';
 import { type Identity, ownerId } from '../ipc/wire/handshake-messages.ts';
 import { after } from '../ipc/wire/timer.ts';
@@ -51,9 +51,9 @@ export async function connectAsOwner(place: HomeLocation = {}): Promise<Connecti
     // Commands start a broker themselves.
     return await openConnection({ identity, socket: socket(), after, waitsForRestart: false });
   } catch (error) {
-    if (error instanceof KeyturnError && error.reason === 'handshake_failed')
-      throw strangeBroker(error, paths);
-    throw error;
+    // A broker that only took too long is no strange one.
+    if (!(error instanceof KeyturnError) || error instanceof Unreachable) throw error;
+    throw error.reason === 'handshake_failed' ? strangeBroker(error, paths) : error;
   }
 }
 

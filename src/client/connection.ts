@@ -63,7 +63,7 @@ export interface OpenOptions {
 /** One socket with a handshake made on it. `proven`: see `hello`. */
 interface Opened {
   readonly channel: Channel;
-  readonly proven: Promise<void>;
+  readonly proven: Promise<unknown>;
   readonly capabilities: readonly string[];
 }
 

@@ -2,9 +2,10 @@
  * The client's side of the handshake.
  *
  * Invariant: the client says nothing but its hello until the other end has proved K, under the
- * pinned broker's id. On any failure the key is kept: only a person starts a new pairing.
+ * pinned broker's id. On any failure the key is kept: only a person starts a new pairing. A broker that
+ * only took too long is never reported as one that can't be trusted.
  */
-import { KeyturnError } from '../base/errors.ts';
+import { KeyturnError, Unreachable } from '../base/errors.ts';
 import {
   brokerProof,
   clientProof,
@@ -14,7 +15,7 @@ import {
   transcript,
 } from '../ipc/wire/handshake.ts';
 import { type Identity, isHelloResult, protocolVersion } from '../ipc/wire/handshake-messages.ts';
-import { handshakeTimeout } from '../ipc/wire/limits.ts';
+import { brokerTimeout } from '../ipc/wire/limits.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import type { Channel } from './channel.ts';
 
@@ -28,29 +29,26 @@ export async function hello(
   identity: Identity,
   endpoint: string,
   after: After,
-): Promise<{ readonly proven: Promise<void>; readonly capabilities: readonly string[] }> {
-  const cancel = after(handshakeTimeout, () =>
-    channel.fail(refusal('the broker took more than five seconds')),
-  );
+): Promise<{ readonly proven: Promise<unknown>; readonly capabilities: readonly string[] }> {
   const end = (error: unknown): never => {
-    cancel();
     const known = error instanceof KeyturnError ? error : refusal('it broke off');
     channel.fail(known);
     throw known;
   };
-  const { capabilities, answer } = await prove(channel, identity, endpoint).catch(end);
-  const proven = answer().then(() => cancel(), end);
+  const { capabilities, answer } = await prove(channel, identity, endpoint, after).catch(end);
+  const proven = answer.catch(end);
   // A caller that doesn't wait for it gets the failure with its next request.
   proven.catch(() => {});
   return { proven, capabilities };
 }
 
-/** Sends hello, checks the answer, sends prove; returns what the broker said, and how to wait for its last word. */
+/** Sends hello, checks the answer, sends prove; returns what the broker said, and its last word. */
 async function prove(
   channel: Channel,
   identity: Identity,
   endpoint: string,
-): Promise<{ readonly capabilities: readonly string[]; readonly answer: () => Promise<unknown> }> {
+  after: After,
+): Promise<{ readonly capabilities: readonly string[]; readonly answer: Promise<unknown> }> {
   const { line, answer } = channel.start('hello', {
     versions: [protocolVersion],
     clientId: identity.clientId,
@@ -58,7 +56,7 @@ async function prove(
     endpoint,
     capabilities: [],
   });
-  const offer = await answer;
+  const offer = await inTime(channel, answer, after);
   if (!isHelloResult(offer)) throw refusal('its answer is malformed');
   if (offer.version !== protocolVersion) throw refusal('it chose a version of the wire that was not offered');
   if (offer.brokerId !== identity.brokerId) {
@@ -71,7 +69,25 @@ async function prove(
   }
   channel.trust();
   const last = channel.start('prove', { proof: clientProof(key, t, offer.proof) });
-  return { capabilities: offer.capabilities, answer: () => last.answer };
+  return { capabilities: offer.capabilities, answer: inTime(channel, last.answer, after) };
+}
+
+/** Ends the channel where the broker takes too long. */
+async function inTime<T>(channel: Channel, answer: Promise<T>, after: After): Promise<T> {
+  const cancel = after(brokerTimeout, () => channel.fail(late()));
+  return answer.finally(cancel);
+}
+
+function late(): Unreachable {
+  return new Unreachable(
+    'handshake_failed',
+    `the broker did not answer within ${brokerTimeout / 1000} seconds`,
+    {
+      hint:
+        'Its keychain may wait for you: answer it, or run keyturn unlock, then try again. If that does not help, ' +
+        'keyturn daemon --restart starts the broker anew. The key was kept.',
+    },
+  );
 }
 
 function refusal(what: string, more = ''): KeyturnError {

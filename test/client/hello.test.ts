@@ -1,16 +1,16 @@
 /** The client’s handshake with the real server, and with programs that only pretend to be it. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
-import { connect } from '../../src/client/connect.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import { openConnection } from '../../src/client/connection.ts';
-import { clientKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { clientKeyFile, ownerKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { findSocket } from '../../src/ipc/wire/endpoint.ts';
 import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
-import { handshakeTimeout } from '../../src/ipc/wire/limits.ts';
-import { HandClock, homeId, RawClient, startRig, temporaryHome } from '../ipc/rig.ts';
+import { brokerTimeout } from '../../src/ipc/wire/limits.ts';
+import { HandClock, homeId, RawClient, startRig, startSlowRig, temporaryHome } from '../ipc/rig.ts';
 import { squat } from './squatter.ts';
 
 function newIdentity(): Identity {
@@ -64,6 +64,39 @@ describe('a key that the broker refuses', () => {
   });
 });
 
+describe('a broker whose keychain is slow', () => {
+  test('is waited for, longer than a client may take itself', async () => {
+    const { rig, asked, open } = await startSlowRig();
+    const opening = openConnection({ identity: rig.enrol(), socket: rig.socket, after: rig.clock.after });
+    await asked;
+    rig.clock.turn(brokerTimeout - 1);
+    open();
+    const connection = await opening;
+    expect(await connection.request('status')).toMatchObject({ method: 'status' });
+    connection.close();
+  });
+});
+
+describe('a broker that never answers its owner', () => {
+  test('is not said to be a strange one', async () => {
+    const paths = temporaryHome();
+    const heard = Promise.withResolvers<void>();
+    await squat(paths, () => {
+      heard.resolve();
+      return undefined;
+    });
+    writeKeyFile(ownerKeyFile(paths), { ...newIdentity(), clientId: 'owner' });
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const refused = connectAsOwner({ paths }).catch((error: unknown) => error);
+    await heard.promise;
+    vi.advanceTimersByTime(brokerTimeout);
+    const error = await refused;
+    expect(error).toMatchObject({ hint: expect.stringMatching(/daemon --restart/) });
+    expect(error).toMatchObject({ hint: expect.not.stringMatching(/exchanged/) });
+  });
+});
+
 describe('a squatter on the socket', () => {
   /** The methods a squatter heard. */
   const methodsIn = (text: string) => [...text.matchAll(/"method":"([^"]+)"/g)].map((match) => match[1]);
@@ -95,7 +128,7 @@ describe('a squatter on the socket', () => {
     expect(squatter.heard()).not.toContain(identity.key);
   });
 
-  test('that never answers is given up after five seconds', async () => {
+  test('that never answers is given up after the time that a broker with a slow keychain has', async () => {
     const paths = temporaryHome();
     const heard = Promise.withResolvers<void>();
     await squat(paths, () => {
@@ -104,10 +137,13 @@ describe('a squatter on the socket', () => {
     });
     const clock = new HandClock();
     const opening = openConnection({ identity, socket: findSocket(paths, {}), after: clock.after });
-    const refused = expect(opening).rejects.toMatchObject({ reason: 'handshake_failed' });
+    const refused = opening.catch((error: unknown) => error);
     await heard.promise;
-    clock.turn(handshakeTimeout);
-    await refused;
+    clock.turn(brokerTimeout);
+    const error = await refused;
+    expect(error).toMatchObject({ reason: 'handshake_failed', hint: expect.stringMatching(/keychain/) });
+    expect(String(error)).toMatch(/did not answer within 30 seconds/);
+    expect(String(error)).not.toMatch(/trusted/);
   });
 
   test('can neither put words into our errors nor send a frame past 16 KiB', async () => {

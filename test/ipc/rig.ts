@@ -127,6 +127,22 @@ export async function startRig(overrides: Overrides = {}): Promise<Rig> {
   };
 }
 
+/** A rig whose vault answers when the test says so; `asked` resolves at the given question to it. */
+export async function startSlowRig(question = 1) {
+  const asked = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  let times = 0;
+  const rig: Rig = await startRig({
+    keyFor: async (clientId) => {
+      times += 1;
+      if (times === question) asked.resolve();
+      await opened.promise;
+      return rig.keys.get(clientId);
+    },
+  });
+  return { rig, asked: asked.promise, open: opened.resolve, times: () => times };
+}
+
 type Answer = Record<string, unknown>;
 
 /** A client that says exactly what a test wants, right or wrong. */

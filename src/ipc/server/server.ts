@@ -147,7 +147,7 @@ class Reception {
     this.#deps = deps;
     this.#readPeer = readPeer;
     const after = deps.after ?? realAfter;
-    this.#pending = new PendingConnections(after);
+    this.#pending = new PendingConnections(after, deps.now);
     this.#abuse = new AbuseWatch(deps.now, (report) => deps.log?.({ event: 'unusual', ...report }));
     this.#handshakes = new RateLimits(failedHandshakeRate, deps.now);
     this.#requests = new RateLimits(requestRate, deps.now);
@@ -163,6 +163,8 @@ class Reception {
       after,
       turn: turnCounter(),
       seat: (session, clientId) => this.#seat(session, clientId),
+      onWorking: (session) => this.#pending.working(session),
+      onAnswered: (session) => this.#pending.answered(session),
       onAdmitted: (session) => this.#admitted(session),
       onRefused: (session, reason) => this.#refused(session, reason),
       onRequestRefused: (session, reason) => {

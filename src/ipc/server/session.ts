@@ -56,6 +56,9 @@ export interface SessionHost {
   readonly turn: () => number;
   /** Counts a proven connection of this client, and gives its requests' allowance. Throws `rate_limited`. */
   readonly seat: (session: Session, clientId: string) => RateLimit;
+  /** The client of a handshake waits for the broker, until `onAnswered`. */
+  readonly onWorking: (session: Session) => void;
+  readonly onAnswered: (session: Session) => void;
   /** The connection no longer counts as unauthenticated: it is a client's, or waits for its card. */
   readonly onAdmitted: (session: Session) => void;
   readonly onRefused: (session: Session, reason: Reason) => void;
@@ -212,10 +215,12 @@ export class Session {
     }
     const step = this.#step(message, frame);
     this.#busy = true;
+    this.#host.onWorking(this);
     step
       .catch((error: unknown) => this.refuse(error, message.kind === 'request' ? message.id : null))
       .finally(() => {
         this.#busy = false;
+        this.#host.onAnswered(this);
         this.#advance();
       })
       .catch(() => this.destroy());

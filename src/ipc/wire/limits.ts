@@ -10,8 +10,14 @@ export const handshakeFrameLimit = 16 * 1024;
 /** Bytes of one frame after authentication: a list of thousands of grants fits. */
 export const frameLimit = 1024 * 1024;
 
-/** Milliseconds for a whole handshake: it takes one, unless a vault must be opened first. */
+/** Milliseconds that a client may take for its own part of a handshake: it takes one. */
 export const handshakeTimeout = 5000;
+
+/**
+ * Milliseconds for each answer of the broker in a handshake. It may have to read its vault, where a keychain has 10 s
+ * for each call (`vault/keychain/keychain.ts`) and may wait for the person.
+ */
+export const brokerTimeout = 30_000;
 
 /** Characters of a program's name: what fits on one line of the card that shows it. */
 export const maxNameLength = 64;

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
-import { handshakeFrameLimit, handshakeTimeout } from '../../../src/ipc/wire/limits.ts';
-import { admitted, helloLine, proofsFor, prove, RawClient, request, startRig } from '../rig.ts';
+import { brokerTimeout, handshakeFrameLimit, handshakeTimeout } from '../../../src/ipc/wire/limits.ts';
+import { admitted, helloLine, proofsFor, prove, RawClient, request, startRig, startSlowRig } from '../rig.ts';
 
 describe('the handshake', () => {
   test('admits a client that proves its key, after the broker proved', async () => {
@@ -286,7 +286,7 @@ describe('before the handshake', () => {
     expect(rig.events.map(({ event }) => event)).toEqual(['closed']);
   });
 
-  test('closes a handshake that takes longer than five seconds', async () => {
+  test('closes a handshake whose client takes longer than five seconds', async () => {
     const rig = await startRig();
     const client = new RawClient(rig.socket);
     client.send(helloLine(rig.enrol(), rig.server.endpoint));
@@ -295,6 +295,60 @@ describe('before the handshake', () => {
     client.send('{"half":');
     rig.clock.turn(1);
     expect(await client.refusal()).toBe('handshake_failed');
+  });
+
+  test('does not count the time that the broker waits for its vault', async () => {
+    const { rig, asked, open } = await startSlowRig();
+    const identity = rig.enrol();
+    const client = new RawClient(rig.socket);
+    const line = helloLine(identity, rig.server.endpoint);
+    client.send(line);
+    await asked;
+    rig.clock.turn(brokerTimeout - 1);
+    open();
+    const { proofC } = proofsFor(identity, line, await client.next());
+    rig.clock.turn(handshakeTimeout - 1);
+    client.send(prove(proofC));
+    expect(await client.next()).toMatchObject({ id: 'p', result: {} });
+  });
+
+  test('counts what the client took before and after the broker’s own time as one', async () => {
+    const { rig, asked, open } = await startSlowRig();
+    const identity = rig.enrol();
+    const client = new RawClient(rig.socket);
+    const line = helloLine(identity, rig.server.endpoint);
+    client.socket.write(line.slice(0, 5));
+    // Another client's refusal shows that the broker has accepted both.
+    const other = new RawClient(rig.socket);
+    other.send('GET / HTTP/1.1');
+    await other.refusal();
+    rig.clock.turn(handshakeTimeout - 1);
+    client.send(line.slice(5));
+    await asked;
+    rig.clock.turn(handshakeTimeout);
+    open();
+    await client.next();
+    rig.clock.turn(1);
+    expect(await client.refusal()).toBe('handshake_failed');
+  });
+
+  test('ends a handshake for which the vault never answers, and does not blame the program', async () => {
+    const { rig, asked } = await startSlowRig();
+    const client = new RawClient(rig.socket);
+    client.send(helloLine(rig.enrol(), rig.server.endpoint));
+    await asked;
+    rig.clock.turn(brokerTimeout);
+    expect(await client.refusal()).toBe('vault_unavailable');
+  });
+
+  test('turns the 65th connection away while 64 wait for the vault', async () => {
+    const { rig, asked, times } = await startSlowRig(64);
+    const line = helloLine(rig.enrol(), rig.server.endpoint);
+    for (let i = 0; i < 64; i += 1) new RawClient(rig.socket).send(line);
+    await asked;
+    rig.clock.turn(handshakeTimeout);
+    expect(await new RawClient(rig.socket).refusal()).toBe('rate_limited');
+    expect(times()).toBe(64);
   });
 
   test('lets an admitted client stay as long as it likes', async () => {
