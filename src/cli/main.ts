@@ -11,6 +11,7 @@ import type { Statement } from './terminal/statement.ts';
 /** In the order of `keyturn --help`. */
 const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
   token: () => import('./commands/token.ts'),
+  bridge: () => import('./commands/bridge.ts'),
   login: () => import('./commands/login.ts'),
   list: () => import('./commands/list.ts'),
   explain: () => import('./commands/explain.ts'),

@@ -98,6 +98,11 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: [],
     why: 'other programs load it: it brings nothing of the broker along',
   },
+  'bridge/': {
+    mayImport: [...base, 'ipc/wire/', 'client/'],
+    packages: ['@modelcontextprotocol/client', '@modelcontextprotocol/server', 'undici'],
+    why: 'a local client with the protocol’s SDK: it brings nothing of the broker along, and only its command loads it',
+  },
   'daemon/': {
     mayImport: [
       ...base,
@@ -114,7 +119,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'the composition root; hosts import it, it imports no host',
   },
   'cli/': {
-    mayImport: [...base, 'base/shield.ts', 'oauth/', 'ipc/', 'client/', 'daemon/'],
+    mayImport: [...base, 'base/shield.ts', 'oauth/', 'ipc/', 'client/', 'bridge/', 'daemon/'],
     packages: ['zod'],
     why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',
   },

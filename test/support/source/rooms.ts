@@ -34,6 +34,7 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/ipc/peer': 'reads what the system says of a process, for the server and for cards',
   'src/ipc/server': 'joins wire, schemas and peers, and is handed what answers',
   'src/client': 'beside the server: both stand on the wire',
+  'src/bridge': 'a local client among others: it asks the broker as they do',
   'src/daemon/system': 'the machine is there before any home',
   'src/daemon/settings': 'values and their schemas, whichever home they belong to',
   'src/daemon/home': 'its vault says which of its settings count',

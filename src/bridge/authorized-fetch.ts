@@ -1,0 +1,57 @@
+/**
+ * The bridge's fetch: the client library's, on a connection that may come late.
+ *
+ * Invariant: a token goes where `createFetch` lets it go, and nowhere else. A server that wants no token gets none.
+ */
+import { reasonOf } from '../base/errors.ts';
+import type { Connection } from '../client/connection.ts';
+import { createFetch } from '../client/fetch.ts';
+import type { Fetch } from './exchange.ts';
+
+interface Parts {
+  readonly endpoint: URL;
+  /** The broker. Called again after it rejected, and where the program was unpaired. */
+  readonly connection: () => Promise<Connection>;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+/** A fetch that connects to the broker with its first request. */
+export function authorizedFetch({ endpoint, connection, fetch }: Parts): Fetch {
+  let made: Promise<Fetch> | undefined;
+  const make = async (): Promise<Fetch> => {
+    const options = { resource: endpoint.href, fetch, interaction: 'allow' } as const;
+    return withoutNeed(createFetch(await connection(), options), fetch);
+  };
+  return async (url, init) => {
+    const making = (made ??= make());
+    let isMade = false;
+    try {
+      const authorized = await making;
+      isMade = true;
+      return await authorized(url, init);
+    } catch (error) {
+      if (made === making && (!isMade || reasonOf(error) === 'unpaired')) made = undefined;
+      throw error;
+    }
+  };
+}
+
+/** `authorized`, and `plain` from the moment on when the broker says that the server wants no token. */
+function withoutNeed(authorized: Fetch, plain: Fetch): Fetch {
+  let isOpen = false;
+  return async (url, init) => {
+    if (isOpen) {
+      const response = await plain(url, init);
+      if (response.status !== 401) return response;
+      await response.body?.cancel();
+      isOpen = false;
+    }
+    try {
+      return await authorized(url, init);
+    } catch (error) {
+      if (reasonOf(error) !== 'authorization_not_required') throw error;
+      isOpen = true;
+      return plain(url, init);
+    }
+  };
+}

@@ -1,0 +1,155 @@
+/**
+ * The bridge: carries messages between a client on standard input and output and a protected server, and attaches
+ * the broker's tokens on the way.
+ *
+ * Invariant: each request of the client gets one answer: the server's, or an error that says what happened and what to
+ * do. Methods that the bridge doesn't know pass through.
+ */
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KeyturnError } from '../base/errors.ts';
+import type { Connection } from '../client/connection.ts';
+import { ClientSide } from './client-side.ts';
+import { duplicateId, lineOf, rpcErrorOf, tooManyRequests } from './errors.ts';
+import { lastWords, maxRequests, slowBytes } from './limits.ts';
+import {
+  cancelledId,
+  errorAnswer,
+  isNotification,
+  isRequest,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type RequestId,
+} from './messages.ts';
+import { authorizedFetch } from './authorized-fetch.ts';
+import { Cancelled, Upstream } from './upstream.ts';
+
+export interface BridgeOptions {
+  /** The protected server's endpoint, checked by `endpointUrl`. */
+  readonly endpoint: URL;
+  /**
+   * The broker, as the program of this entry. Called again after it rejected; what it rejects with is the answer to the
+   * request that needed it.
+   */
+  readonly connection: () => Promise<Connection>;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** One line for the person. */
+  readonly say: (line: string) => void;
+  /** Ends the bridge, as the end of `stdin` does. */
+  readonly signal: AbortSignal;
+  /** Sends the requests. */
+  readonly fetch: typeof globalThis.fetch;
+}
+
+/** Resolves when the client is gone and the server was told. */
+export async function runBridge(options: BridgeOptions): Promise<void> {
+  await new Bridge(options).run();
+}
+
+interface UnderWay {
+  readonly abort: AbortController;
+  readonly size: number;
+}
+
+class Bridge {
+  readonly #options: BridgeOptions;
+  readonly #client: ClientSide;
+  readonly #upstream: Upstream;
+  readonly #underWay = new Map<RequestId, UnderWay>();
+  readonly #ended = Promise.withResolvers<void>();
+  #bytes = 0;
+  /** `notifications/initialized` has reached the server: strict servers refuse what comes before it. */
+  #inOrder: Promise<void> = Promise.resolve();
+
+  constructor(options: BridgeOptions) {
+    this.#options = options;
+    const { stdin, stdout, endpoint, connection, fetch } = options;
+    this.#client = new ClientSide({
+      stdin,
+      stdout,
+      onMessage: (message, size) => this.#fromClient(message, size),
+      onEnd: () => this.#ended.resolve(),
+    });
+    this.#upstream = new Upstream({
+      endpoint,
+      fetch: authorizedFetch({ endpoint, connection, fetch }),
+      onMessage: (message) => void this.#client.send(message),
+      ready: async () => this.#client.ready(),
+      wait: async (ms, signal) => sleep(ms, undefined, { signal }),
+    });
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    const end = (): void => this.#ended.resolve();
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    await this.#client.start();
+    await this.#ended.promise;
+    signal.removeEventListener('abort', end);
+    for (const { abort } of this.#underWay.values()) abort.abort(new Cancelled('the client is gone'));
+    await Promise.race([this.#upstream.end(), sleep(lastWords, undefined, { ref: false })]);
+    await this.#client.close();
+  }
+
+  #fromClient(message: JSONRPCMessage, size: number): void {
+    if (isRequest(message)) return void this.#answer(message, size);
+    if (!isNotification(message)) return void this.#pass(this.#upstream.send(message));
+    const cancelled = cancelledId(message);
+    if (cancelled === undefined) return this.#notify(message);
+    const { reason } = message.params ?? {};
+    this.#underWay.get(cancelled)?.abort.abort(new Cancelled(typeof reason === 'string' ? reason : ''));
+  }
+
+  #notify(message: JSONRPCNotification): void {
+    const sent = this.#pass(this.#upstream.send(message));
+    if (message.method === 'notifications/initialized') this.#inOrder = sent;
+  }
+
+  async #answer(request: JSONRPCRequest, size: number): Promise<void> {
+    const refusal = this.#underWay.has(request.id)
+      ? duplicateId
+      : this.#underWay.size >= maxRequests
+        ? tooManyRequests
+        : undefined;
+    if (refusal) return this.#client.send(errorAnswer(request.id, refusal));
+    const abort = new AbortController();
+    this.#underWay.set(request.id, { abort, size });
+    this.#count(size);
+    try {
+      await this.#inOrder;
+      const answer = await this.#upstream.request(request, abort.signal);
+      await this.#client.send(answer);
+    } catch (error) {
+      // The client waits for no answer to what it cancelled.
+      if (!abort.signal.aborted)
+        await this.#client.send(errorAnswer(request.id, rpcErrorOf(this.#told(error))));
+    } finally {
+      this.#underWay.delete(request.id);
+      this.#count(-size);
+    }
+  }
+
+  /** What the client isn't waiting for: a failure is told to the person alone. */
+  async #pass(sent: Promise<void>): Promise<void> {
+    await sent.catch((error: unknown) => this.#told(error));
+  }
+
+  #told(error: unknown): KeyturnError {
+    const known =
+      error instanceof KeyturnError
+        ? error
+        : new KeyturnError('internal', 'The bridge failed. This is a fault of Keyturn’s; please report it.', {
+            cause: error,
+          });
+    this.#options.say(lineOf(known));
+    return known;
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#client.slow(this.#bytes > slowBytes);
+  }
+}

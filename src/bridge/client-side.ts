@@ -1,0 +1,80 @@
+/**
+ * The client's end of the bridge: the SDK's stdio transport, with whole lines in and a pace out.
+ *
+ * Invariant: nothing but messages goes to standard output; a line that is none is answered with an error of JSON-RPC.
+ */
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import type { Readable, Writable } from 'node:stream';
+import { invalidRequest, parseError, tooLongRequest } from './errors.ts';
+import { maxMessage } from './limits.ts';
+import { Lines } from './lines.ts';
+import { type JSONRPCMessage, listen, type RpcError } from './messages.ts';
+
+export interface ClientSideOptions {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** `size`: bytes of its line. */
+  readonly onMessage: (message: JSONRPCMessage, size: number) => void;
+  readonly onEnd: () => void;
+}
+
+export class ClientSide {
+  readonly #transport: StdioServerTransport;
+  readonly #lines: Lines;
+  readonly #stdout: Writable;
+
+  constructor({ stdin, stdout, onMessage, onEnd }: ClientSideOptions) {
+    this.#stdout = stdout;
+    // Each message that waits listens for `drain`.
+    stdout.setMaxListeners(0);
+    this.#lines = new Lines(stdin, {
+      tooLong: () => this.#complain(tooLongRequest),
+      noJson: () => this.#complain(parseError),
+    });
+    // Lines.ts holds the bound; the transport gets whole lines.
+    this.#transport = new StdioServerTransport(this.#lines, stdout, { maxBufferSize: maxMessage + 1 });
+    listen(this.#transport, {
+      onmessage: (message) => {
+        this.#lines.heard();
+        onMessage(message, this.#lines.size);
+      },
+      onerror: () => {
+        this.#lines.heard();
+        this.#complain(invalidRequest);
+      },
+      onclose: onEnd,
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#transport.start();
+    this.#lines.begin();
+  }
+
+  /** Resolves when it was written. A client that is gone gets nothing more. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    await this.#transport.send(message).catch(() => undefined);
+  }
+
+  /** Resolves when the client takes more. */
+  async ready(): Promise<void> {
+    if (!this.#stdout.writableNeedDrain) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    for (const event of ['drain', 'close', 'error']) this.#stdout.once(event, resolve);
+    await promise;
+    for (const event of ['drain', 'close', 'error']) this.#stdout.off(event, resolve);
+  }
+
+  slow(isSlow: boolean): void {
+    this.#lines.slow(isSlow);
+  }
+
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  /** JSON-RPC 2.0, §5: the id is null where the request's is unknown. */
+  #complain(error: RpcError): void {
+    this.#stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`);
+  }
+}

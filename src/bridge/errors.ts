@@ -1,0 +1,121 @@
+/**
+ * What the client and the person are told when something goes wrong: a JSON-RPC error, and one line.
+ *
+ * Invariant: says what happened, whether a call may have run, and what to do. Text of a server is quoted and bounded;
+ * an error that isn't ours shows its code and nothing else.
+ */
+import { KeyturnError, quoted } from '../base/errors.ts';
+import { systemCode } from '../base/system-error.ts';
+import type { RpcError } from './messages.ts';
+
+/** Standard codes of JSON-RPC 2.0, §5.1. */
+export const parseError: RpcError = {
+  code: -32_700,
+  message: 'Keyturn: this line is no JSON, and was left out.',
+};
+
+export const invalidRequest: RpcError = {
+  code: -32_600,
+  message:
+    'Keyturn: this line is no message of JSON-RPC 2.0, and was left out. Messages are sent one a line.',
+};
+
+export const tooLongRequest: RpcError = {
+  code: -32_600,
+  message:
+    'Keyturn: this line is longer than 64 MiB, which is the most that the bridge takes, and was left out.',
+};
+
+export const duplicateId: RpcError = {
+  code: -32_600,
+  message: 'Keyturn: a request with this id is under way. Each request needs an id of its own.',
+};
+
+export const tooManyRequests: RpcError = {
+  code: -32_603,
+  message:
+    'Keyturn: 1,024 requests are under way, which is the most that the bridge takes. Ask again when some are answered.',
+};
+
+/** What is known of a request that has no answer. */
+export type Outcome = 'did not run' | 'may have run';
+
+/** A request that ended without the server's answer. */
+export class NoAnswer extends KeyturnError {
+  readonly outcome: Outcome;
+  /** Another try may go well: a server that restarts, a connection that broke. */
+  readonly isPassing: boolean;
+
+  constructor(message: string, outcome: Outcome, hint: string, { isPassing = false } = {}) {
+    super('protected_server_unreachable', message, { hint });
+    this.outcome = outcome;
+    this.isPassing = isPassing;
+  }
+}
+
+/** A stream broke, a connection was reset: what the server did with the request, nobody here knows. */
+export function brokenStream(method: string): NoAnswer {
+  return new NoAnswer(
+    `The connection to the server broke before it answered ${quoted(method)}. The request may have run.`,
+    'may have run',
+    'See at the server what was done before you ask again: the bridge sends such a request only once.',
+    { isPassing: true },
+  );
+}
+
+export function unreachable(origin: string, code: string): NoAnswer {
+  return new NoAnswer(
+    `The server at ${origin} can’t be reached (${code}). The request did not run.`,
+    'did not run',
+    'See that the server runs and that this machine reaches it, and ask again.',
+    { isPassing: true },
+  );
+}
+
+/**
+ * JSON-RPC's "internal error" for all that the bridge itself reports: the codes of Keyturn's own wire mean other things
+ * in this protocol. `data.reason` tells them apart.
+ */
+const bridgeError = -32_603;
+
+/** A refusal as the client gets it. */
+export function rpcErrorOf(error: KeyturnError): RpcError {
+  const { reason, message, hint, rule, retryAfter } = error;
+  return {
+    code: bridgeError,
+    message: `Keyturn: ${message}${hint === undefined ? '' : ` ${hint}`}`,
+    data: {
+      reason,
+      ...(hint === undefined ? {} : { hint }),
+      ...(rule === undefined ? {} : { rule }),
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+      ...(error instanceof NoAnswer ? { outcome: error.outcome } : {}),
+    },
+  };
+}
+
+/** A refusal as the person reads it, on one line. */
+export function lineOf({ reason, message, hint }: KeyturnError): string {
+  return `keyturn bridge: ${message}${hint === undefined ? '' : ` ${hint}`} (${reason})`;
+}
+
+/** Codes of connections that were never made: nothing was sent. */
+const unsent = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** The code of a failed fetch: its own, or that of what caused it. */
+export function networkCode(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const code = systemCode(error);
+  return code === 'unknown' ? networkCode(error.cause) : code;
+}
+
+export function wasSent(code: string): boolean {
+  return !unsent.has(code);
+}

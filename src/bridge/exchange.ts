@@ -1,0 +1,103 @@
+/**
+ * One HTTP exchange of the transport, as the bridge needs to know it: what the server answered, in bounds and at the
+ * pace at which the client reads.
+ *
+ * Invariant: no piece of an answer is read before the client took the earlier ones; no message grows past the limit.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { maxMessage } from './limits.ts';
+
+/** What became of one message that the transport sent. */
+export interface Exchange {
+  /** The status of the server's last answer. */
+  status?: number;
+  /** The answer is a stream of events: its messages come later. */
+  isStream?: boolean;
+  /** The answer was cut: it holds a message over the limit. */
+  isTooLarge?: boolean;
+}
+
+/** The transport keeps its fetch's answers to itself, so they are noted on the way. */
+export const exchanges = new AsyncLocalStorage<Exchange>();
+
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+interface Hooks {
+  /** Resolves when the client takes more. */
+  readonly ready: () => Promise<void>;
+  /** Called with each answer, before the transport sees it. */
+  readonly seen: (response: Response, init: RequestInit | undefined) => void;
+}
+
+const nullBodyStatuses = new Set([101, 103, 204, 205, 304]);
+
+/** `fetch` with its answers noted, bounded and paced. */
+export function watchedFetch(fetch: Fetch, { ready, seen }: Hooks, limit = maxMessage): Fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const exchange = exchanges.getStore() ?? {};
+    const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
+    exchange.status = response.status;
+    exchange.isStream = isStream && response.ok;
+    seen(response, init);
+    if (!response.body || nullBodyStatuses.has(response.status)) return response;
+    const body = response.body.pipeThrough(
+      paced(ready, isStream ? eventBound(limit) : wholeBound(limit), () => {
+        exchange.isTooLarge = true;
+      }),
+    );
+    const { status, statusText, headers } = response;
+    return new Response(body, { status, statusText, headers });
+  };
+}
+
+/** True while the bytes so far are within a bound. */
+type Bound = (chunk: Uint8Array) => boolean;
+
+function paced(ready: () => Promise<void>, isWithin: Bound, tooLarge: () => void) {
+  return new TransformStream<Uint8Array, Uint8Array>({
+    async transform(chunk, controller) {
+      if (!isWithin(chunk)) {
+        tooLarge();
+        controller.error(new RangeError('the answer is larger than one message may be'));
+        return;
+      }
+      controller.enqueue(chunk);
+      await ready();
+    },
+  });
+}
+
+function wholeBound(limit: number): Bound {
+  let length = 0;
+  return (chunk) => {
+    length += chunk.length;
+    return length <= limit;
+  };
+}
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+
+/** Of a stream of events: the bytes since the last empty line, which ends an event. */
+function eventBound(limit: number): Bound {
+  let event = 0;
+  // Of the line that isn't over.
+  let length = 0;
+  let isReturn = false;
+  return (chunk) => {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
+      const isBlank =
+        length + end - start === 1 && (end > start ? chunk[start] === carriageReturn : isReturn);
+      event = length + end === start || isBlank ? 0 : event + end + 1 - start;
+      start = end + 1;
+      length = 0;
+    }
+    const rest = chunk.length - start;
+    length += rest;
+    event += rest;
+    isReturn = length === 1 && (rest === 1 ? chunk[start] === carriageReturn : isReturn);
+    return event <= limit;
+  };
+}

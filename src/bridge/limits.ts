@@ -1,0 +1,19 @@
+/** The bounds of the bridge. Docs: docs/cli.md, `keyturn bridge`. */
+
+/** Bytes of one message, either way. A larger one is refused, and the bridge goes on. */
+export const maxMessage = 64 * 1024 * 1024;
+
+/** Requests under way at a time: each holds a connection. */
+export const maxRequests = 1024;
+
+/** Bytes of requests under way beyond which the bridge reads slower, so that the client waits. */
+export const slowBytes = 64 * 1024 * 1024;
+
+/** Milliseconds between two pieces that are read while the bridge reads slowly. It still sees the end of its input. */
+export const slowPiece = 250;
+
+/** Milliseconds between two looks at the parent: the bridge ends within a second of it. */
+export const parentLook = 400;
+
+/** Milliseconds that the last words to the server may take after the client is gone. */
+export const lastWords = 500;

@@ -1,0 +1,238 @@
+/**
+ * The way to the server across its restarts: one session at a time, and a new one where the server lost the old.
+ *
+ * Invariant: a request is sent again only where the server refused it for its session, or where it broke and changes
+ * nothing (`reissue.ts`); then under a new id, a bounded number of times. What a session asked of the client is answered
+ * to that session or to none.
+ */
+import { untilAborted } from '../base/abort.ts';
+import { NoAnswer } from './errors.ts';
+import type { Fetch } from './exchange.ts';
+import {
+  type Answer,
+  cancelledId,
+  isRequest,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type RequestId,
+} from './messages.ts';
+import { mayReissue } from './reissue.ts';
+import { Session, SessionLost } from './session.ts';
+
+export interface UpstreamOptions {
+  readonly endpoint: URL;
+  /** Attaches tokens. */
+  readonly fetch: Fetch;
+  /** The server's own requests and notifications. */
+  readonly onMessage: (message: JSONRPCMessage) => void;
+  /** Resolves when the client takes more. */
+  readonly ready: () => Promise<void>;
+  /** Waits between two tries. Milliseconds. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Why a request's signal aborts: its client has cancelled it. */
+export class Cancelled extends Error {}
+
+/** Milliseconds before each further try of a request that broke and changes nothing: a server that restarts. */
+const pauses = [250, 1000, 3000];
+
+/** Milliseconds for a new session after the first. */
+const renewal = 30_000;
+
+/** Who asked the client, and under which id. */
+interface Asked {
+  readonly session: Session;
+  readonly id: RequestId;
+}
+
+export class Upstream {
+  readonly #options: UpstreamOptions;
+  readonly #asked = new Map<RequestId, Asked>();
+  #session: Promise<Session> | undefined;
+  /** The client's own handshake, for the session after this one. */
+  #initialize: JSONRPCRequest | undefined;
+  #isInitialized = false;
+  #ids = 0;
+  #closed = false;
+
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
+  }
+
+  /** The server's answer under the id of `request`. Rejects with a KeyturnError, or with the signal's reason. */
+  async request(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+    let sent = request;
+    for (let tries = 0; ; tries += 1) {
+      try {
+        const answer = await (request.method === 'initialize'
+          ? this.#begin(sent, signal)
+          : this.#ask(sent, signal));
+        return { ...answer, id: request.id };
+      } catch (error) {
+        const pause = this.#pauseAfter(error, request.method, tries);
+        if (pause === undefined) throw error;
+        await this.#options.wait(pause, signal);
+        sent = { ...request, id: this.#newId() };
+      }
+    }
+  }
+
+  /** A notification, or an answer to what the server asked. */
+  async send(message: JSONRPCNotification | Answer): Promise<void> {
+    if (!('method' in message)) return this.#answer(message);
+    if (message.method === 'notifications/initialized') this.#isInitialized = true;
+    await (await this.#session)?.send(message);
+  }
+
+  /** Ends the session, at the server too. */
+  async end(): Promise<void> {
+    this.#closed = true;
+    await (await this.#session?.catch(() => undefined))?.end();
+  }
+
+  async #ask(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+    const session = await untilAborted(this.#current(), signal);
+    try {
+      return await session.request(request, signal);
+    } catch (error) {
+      if (error instanceof SessionLost) await this.#drop(session);
+      if (signal.reason instanceof Cancelled) await this.#cancel(session, request.id, signal.reason);
+      throw error;
+    }
+  }
+
+  async #cancel(session: Session, requestId: RequestId, { message: reason }: Cancelled): Promise<void> {
+    const params = { requestId, ...(reason === '' ? {} : { reason }) };
+    // The client waits for nothing any more.
+    await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => undefined);
+  }
+
+  async #answer(answer: Answer): Promise<void> {
+    const asked = answer.id === undefined ? undefined : this.#asked.get(answer.id);
+    if (answer.id === undefined || !asked) return;
+    this.#asked.delete(answer.id);
+    await asked.session.send({ ...answer, id: asked.id });
+  }
+
+  /** The client's own `initialize`: its parameters are kept for the sessions to come. */
+  async #begin(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+    const old = await this.#session?.catch(() => undefined);
+    if (old) await this.#drop(old);
+    this.#isInitialized = false;
+    const { session, answer } = await this.#open(request, signal);
+    this.#initialize = request;
+    this.#session = Promise.resolve(session);
+    return answer;
+  }
+
+  /** One session for all requests that wait for it. */
+  async #current(): Promise<Session> {
+    const opening = (this.#session ??= this.#again());
+    try {
+      return await opening;
+    } catch (error) {
+      if (this.#session === opening) this.#session = undefined;
+      throw error;
+    }
+  }
+
+  /** A new session with the client's own words of the first. */
+  async #again(): Promise<Session> {
+    // A client that sends requests without a handshake: the server is to say what it thinks of that.
+    if (!this.#initialize) return this.#make();
+    const initialize = { ...this.#initialize, id: this.#newId() };
+    const { session, answer } = await this.#open(initialize, AbortSignal.timeout(renewal));
+    if ('error' in answer) {
+      await session.close();
+      throw new NoAnswer(
+        'The server begins no new session. The request did not run.',
+        'did not run',
+        'Restart this server in your client.',
+      );
+    }
+    if (this.#isInitialized) await session.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    return session;
+  }
+
+  async #open(request: JSONRPCRequest, signal: AbortSignal): Promise<{ session: Session; answer: Answer }> {
+    const session = await this.#make();
+    try {
+      const answer = await session.request(request, signal);
+      const version = 'result' in answer ? answer.result['protocolVersion'] : undefined;
+      if (typeof version === 'string') session.speak(version);
+      return { session, answer };
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+  }
+
+  async #make(): Promise<Session> {
+    const { endpoint, fetch, ready } = this.#options;
+    const session: Session = new Session(endpoint, fetch, {
+      ready,
+      onMessage: (message) => this.#heard(session, message),
+      onLost: () => void this.#renew(session),
+    });
+    await session.start();
+    return session;
+  }
+
+  #heard(session: Session, message: JSONRPCMessage): void {
+    if (isRequest(message)) {
+      // Two sessions may count alike.
+      const id = this.#asked.has(message.id) ? this.#newId() : message.id;
+      this.#asked.set(id, { session, id: message.id });
+      this.#options.onMessage({ ...message, id });
+      return;
+    }
+    const ended = 'method' in message && !('id' in message) ? cancelledId(message) : undefined;
+    const known = ended === undefined ? undefined : this.#takeAsked(session, ended);
+    if (known === undefined || !('params' in message)) return this.#options.onMessage(message);
+    this.#options.onMessage({ ...message, params: { ...message.params, requestId: known } });
+  }
+
+  /** The id by which the client knows what this session asked under `id`; it isn't open any more. */
+  #takeAsked(session: Session, id: RequestId): RequestId | undefined {
+    for (const [known, asked] of this.#asked) {
+      if (asked.session !== session || asked.id !== id) continue;
+      this.#asked.delete(known);
+      return known;
+    }
+    return undefined;
+  }
+
+  /** The listening stream learned that the session is gone: with the next one the server can speak again. */
+  async #renew(session: Session): Promise<void> {
+    await this.#drop(session);
+    // A failure reaches the client with its next request.
+    if (!this.#closed) await this.#current().catch(() => undefined);
+  }
+
+  async #drop(session: Session): Promise<void> {
+    const current = await this.#session?.catch(() => undefined);
+    if (current === session) this.#session = undefined;
+    for (const [requestId, asked] of this.#asked) {
+      if (asked.session !== session) continue;
+      this.#asked.delete(requestId);
+      // Nobody waits for the client's answer any more.
+      this.#options.onMessage({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+    }
+    await session.retire();
+  }
+
+  /** Milliseconds until the next try; undefined where there is none. */
+  #pauseAfter(error: unknown, method: string, tries: number): number | undefined {
+    if (this.#closed || !(error instanceof NoAnswer)) return undefined;
+    if (error instanceof SessionLost) return tries === 0 ? 0 : undefined;
+    return error.isPassing && mayReissue(method) ? pauses[tries] : undefined;
+  }
+
+  /** An id that no client makes: the server must not take a second request for the first. */
+  #newId(): RequestId {
+    this.#ids += 1;
+    return `keyturn-${this.#ids}`;
+  }
+}

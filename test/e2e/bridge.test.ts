@@ -1,0 +1,57 @@
+/** `keyturn bridge` as a client starts it: a program on standard input and output, in front of a real protected server. */
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { expect, it, onTestFinished } from 'vitest';
+import { builtBin } from '../support/built.ts';
+import { homeInWorld, isAlive, processFacts, type TestHome, until } from '../support/home.ts';
+import { paired } from '../support/processes/program.ts';
+
+/** A client that has started the bridge as its server. Ends with the test. */
+async function clientOf(home: TestHome, ...args: string[]) {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [builtBin, 'bridge', ...args],
+    env: Object.fromEntries(
+      Object.entries(home.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    ),
+    stderr: 'pipe',
+  });
+  const output = { stderr: '' };
+  transport.stderr?.on('data', (text: Buffer) => (output.stderr += text.toString()));
+  const client = new Client({ name: 'an-editor', version: '1.0.0' });
+  onTestFinished(() => client.close());
+  await client.connect(transport);
+  return { client, output, pid: transport.pid ?? 0 };
+}
+
+it('lists and calls tools of a protected server, renews a refused token, steps up, and shows the client no token', async () => {
+  const { home, world, resource } = await homeInWorld();
+  await home.ok(['list']);
+  await paired(home, 'an-editor');
+  await home.ok(['allow', 'an-editor', resource]);
+  const { client, output, pid } = await clientOf(home, resource, '--as', 'an-editor');
+
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(['list-notes', 'add-note']);
+  expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
+
+  world.expireAccessTokens();
+  expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
+  expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1 });
+
+  const added = await client.callTool({ name: 'add-note', arguments: { note: 'milk' } });
+  expect(JSON.stringify(added)).toContain('milk');
+  expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
+
+  expect(output.stderr).toBe('');
+  expect(processFacts(pid).argv.join(' ')).not.toMatch(/bearer/i);
+  await client.close();
+  await until('the bridge ends', () => !isAlive(pid));
+});
+
+it('answers initialize with what to do where the broker knows no such program', async () => {
+  const { home, resource } = await homeInWorld();
+  await home.ok(['list']);
+  const failure = await clientOf(home, resource, '--as', 'stranger').catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: -32_603, data: { reason: 'unpaired' } });
+});
