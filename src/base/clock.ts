@@ -30,3 +30,6 @@ export function toWall(clock: ClockReadings, steady: number): number {
 export function fromWall(clock: ClockReadings, wall: number): number {
   return wall - clock.wall() + clock.now();
 }
+
+/** An instant as the wire has it: whole seconds. */
+export const wholeSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);

@@ -12,7 +12,8 @@ import { buildAuthorizationRequest } from '../../src/oauth/grants/authorization.
 import type { Http } from '../../src/oauth/base/http.ts';
 import { probe } from '../../src/oauth/discovery/probe.ts';
 import { discoverProtectedResource } from '../../src/oauth/discovery/protected-resource.ts';
-import { chooseRegistration, registerDynamically } from '../../src/oauth/client/registration.ts';
+import { chooseRegistration } from '../../src/oauth/client/registration.ts';
+import { registerDynamically } from '../../src/oauth/client/dynamic-registration.ts';
 import type { Registration } from '../../src/oauth/client/registration.ts';
 import { revokeToken } from '../../src/oauth/grants/revocation.ts';
 import { selectScope } from '../../src/oauth/base/scope.ts';

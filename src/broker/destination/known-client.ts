@@ -6,7 +6,8 @@
  */
 import { isWithin } from '../../oauth/base/scope.ts';
 import { chooseRegistration } from '../../oauth/client/registration.ts';
-import type { DynamicRegistration, RegistrationChoice } from '../../oauth/client/registration.ts';
+import type { RegistrationChoice } from '../../oauth/client/registration.ts';
+import type { DynamicRegistration } from '../../oauth/client/dynamic-registration.ts';
 import { deviceGrant } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';

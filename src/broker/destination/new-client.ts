@@ -7,7 +7,7 @@
 import { reasonOf } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { Http } from '../../oauth/base/http.ts';
-import { registerDynamically } from '../../oauth/client/registration.ts';
+import { registerDynamically } from '../../oauth/client/dynamic-registration.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Loopback, Receiver } from '../loopback/loopback.ts';

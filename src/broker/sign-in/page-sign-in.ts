@@ -5,12 +5,8 @@
  * client that the server refuses is replaced once, then the user is told.
  */
 import { KeyturnError, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';
-import {
-  buildAuthorizationRequest,
-  clientRefused,
-  openidHint,
-  PromptRefused,
-} from '../../oauth/grants/authorization.ts';
+import { buildAuthorizationRequest } from '../../oauth/grants/authorization.ts';
+import { clientRefused, openidHint, PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { AmbiguousIssuer, AuthorizationAttempt } from '../../oauth/grants/authorization.ts';
 import { exchangeCode } from '../../oauth/grants/token.ts';

@@ -7,7 +7,7 @@
  * grant says that it is active.
  */
 import { KeyturnError, shellWord } from '../../base/errors.ts';
-import { PromptRefused } from '../../oauth/grants/authorization.ts';
+import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';

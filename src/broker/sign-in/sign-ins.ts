@@ -7,7 +7,7 @@
  */
 import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
-import { ScopeRefused } from '../../oauth/grants/authorization.ts';
+import { ScopeRefused } from '../../oauth/grants/authorization-failure.ts';
 import type { Grant } from '../records/grant.ts';
 import { anotherPageFirst, stillPending } from '../refusals/pending-refusals.ts';
 import type { Leases } from '../consent/lease.ts';

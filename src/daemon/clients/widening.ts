@@ -7,6 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../../broker/broker.ts';
+import { wholeSeconds } from '../../base/clock.ts';
 import { grantsOfAccount } from '../../broker/consent/grant-choice.ts';
 import { namesGrant } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
@@ -126,7 +127,7 @@ export function widens(broker: Broker, params: PermissionParams): boolean {
   const endpoint = broker.canonical(resource);
   const decided = decisionOf(broker, params);
   const wanted = decided.scope;
-  const until = decided.until === undefined ? undefined : Math.floor(decided.until / 1000);
+  const until = decided.until === undefined ? undefined : wholeSeconds(decided.until);
   const refused = refusalOf(broker, clientId, endpoint);
   if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
   const held = permissions.find(clientId, endpoint, clock.wall());
@@ -148,7 +149,7 @@ function reachesOnly(wanted: readonly string[] | undefined, has: readonly string
 /** Absent: until it is ended. `wanted` in seconds since 1970, `has` in milliseconds. */
 function endsBy(wanted: number | undefined, has: number | undefined): boolean {
   // The lists show whole seconds, and what is as long as they say is no longer.
-  return has === undefined || (wanted !== undefined && wanted <= Math.floor(has / 1000));
+  return has === undefined || (wanted !== undefined && wanted <= wholeSeconds(has));
 }
 
 /**
@@ -169,7 +170,7 @@ function undoesRefusal(wanted: readonly string[] | undefined, refused: Refusal |
 
 /** A denial with an end, in place of a refusal that lasts longer. `wanted` in seconds, `has` in milliseconds. */
 function isOverSooner(wanted: number | undefined, has: number | undefined): boolean {
-  return wanted !== undefined && (has === undefined || wanted < Math.floor(has / 1000));
+  return wanted !== undefined && (has === undefined || wanted < wholeSeconds(has));
 }
 
 function ranOut(clientName: string, endpoint: string): KeyturnError {

@@ -2,7 +2,8 @@
 import type { Broker } from '../../broker/broker.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import { clientAnswers, interactionAnswer } from './answers.ts';
+import { clientAnswers } from './answers.ts';
+import { interactionAnswer } from './open-questions.ts';
 import type { Handlers } from './services.ts';
 import { requireUnchanged, permissionChange, refusalOf } from '../clients/widening.ts';
 

@@ -1,25 +1,16 @@
 /**
- * Client identities: which one to use at an authorization server, and dynamic registration (RFC 7591).
+ * Client identities: what a registration is, and which one to use at an authorization server.
  *
- * Invariant: a registration is used at the issuer that it was made for and at no other; its secrets
- * stand beside it, never in it. The request is made here, not by the OAuth library: that would run
- * discovery a second time by rules of its own, and it refuses the 200 that many servers answer.
+ * Invariant: a registration is used at the issuer that it was made for and at no other. Its secrets are kept beside
+ * it, never in it.
  */
 import { z } from 'zod';
 
 import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
-import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
-import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';
-import type { Http, HttpReply } from '../base/http.ts';
-import { responseFields, oauthError, shownError, shownText } from '../base/oauth-error.ts';
-import type { OAuthError } from '../base/oauth-error.ts';
-import { textList } from '../discovery/metadata-document.ts';
-import { formatScope } from '../base/scope.ts';
-import { isLoopbackHost } from '../base/secure-url.ts';
 
-/** What dynamic registration may end in: a key would have to be ours before, and there is none. */
-const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+/** What dynamic registration can result in. `private_key_jwt` isn't among them: it needs a key of ours in advance. */
+export const dynamicAuthMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
 /** JWS algorithms for private_key_jwt: ES256 and RS256 are what servers know, the others what newer ones ask for. */
 export const signingAlgs = ['ES256', 'RS256', 'PS256', 'EdDSA'] as const;
@@ -31,7 +22,7 @@ export const registrationSchema = z.object({
   issuer: z.string().min(1),
   clientId: z.string().min(1),
   source: z.enum(['preregistered', 'metadata_document', 'dynamic']),
-  tokenEndpointAuthMethod: z.enum([...authMethods, 'private_key_jwt']),
+  tokenEndpointAuthMethod: z.enum([...dynamicAuthMethods, 'private_key_jwt']),
   /** Nobody said how the secret is to be sent: what the server offers decides. */
   isAuthMethodAssumed: z.boolean().optional(),
   /** For private_key_jwt; absent: what a key of that kind usually signs with. */
@@ -56,277 +47,6 @@ export interface RegistrationWithSecrets {
   readonly registration: Registration;
   readonly clientSecret?: string;
   readonly registrationAccessToken?: string;
-}
-
-/** RFC 7591 §3.2.1. Some servers write null or "" where they mean "none". */
-const clientInformationSchema = z.object({
-  client_id: z.string().min(1),
-  client_secret: z.string().nullish(),
-  // A number, by the RFC; some servers write it as text. What can't be read is not known.
-  client_secret_expires_at: z
-    .union([z.number(), z.string().transform(Number)])
-    .pipe(z.number().nonnegative())
-    .nullish()
-    .catch(undefined),
-  redirect_uris: textList.nullish().catch(undefined),
-  token_endpoint_auth_method: z.string().nullish(),
-  registration_access_token: z.string().nullish(),
-  registration_client_uri: z.string().nullish(),
-});
-
-type ClientInformation = z.infer<typeof clientInformationSchema>;
-
-export interface DynamicRegistration {
-  /** Tried one after another while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
-  readonly redirectUris: Iterable<string> | AsyncIterable<string>;
-  readonly clientName: string;
-  /** All scopes that the client may ever request: some servers grant only scopes that the client registered. */
-  readonly scope?: readonly string[];
-  /** True: a client without these scopes is useless, and would replace a better one. */
-  readonly needsScope?: boolean;
-  /** The person signs in on another device. */
-  readonly isDevice?: boolean;
-}
-
-/** 20 s: registration may wait for a database and a mail, but a person waits too. */
-const requestTimeout = 20_000;
-
-/** Throws registration_required, registration_failed, or Unreachable (authorization_server_unreachable). */
-export async function registerDynamically(
-  server: AuthorizationServer,
-  request: DynamicRegistration,
-  http: Http,
-): Promise<RegistrationWithSecrets> {
-  const endpoint = server.registrationEndpoint;
-  if (endpoint === undefined) throw registrationRequired(server);
-  let refusal: OAuthError | undefined;
-  const refused: string[] = [];
-  for await (const redirectUri of request.redirectUris) {
-    const { reply, ...attempt } = await registerWithFallbacks(
-      server,
-      endpoint,
-      { ...request, redirectUri },
-      http,
-    );
-    // RFC 7591 §3.2.1 says 201; some servers answer 200.
-    if (reply.status === 201 || reply.status === 200) {
-      return processRegistration(server, { redirectUri, ...attempt }, reply, http.wall());
-    }
-    refusal = oauthError(reply);
-    if (!refusesRedirect(refusal)) throw registrationFailed(server, describe(reply, refusal));
-    refused.push(redirectUri);
-  }
-  const offered = refused.map(quoted).join(', ');
-  throw registrationFailed(
-    server,
-    `it accepts none of the redirect URIs ${offered}: ${describe(undefined, refusal)}`,
-  );
-}
-
-interface SingleRedirectRegistration extends Omit<DynamicRegistration, 'redirectUris'> {
-  readonly redirectUri: string;
-}
-
-interface ClientMetadata extends Omit<SingleRedirectRegistration, 'isDevice' | 'needsScope'> {
-  readonly grantTypes: readonly string[];
-}
-
-interface RegistrationAttempt extends Pick<ClientMetadata, 'grantTypes' | 'scope'> {
-  readonly reply: HttpReply;
-}
-
-/** Asks for everything first; if the server refuses it, for less; at last for what a sign-in needs at least. */
-async function registerWithFallbacks(
-  server: AuthorizationServer,
-  endpoint: string,
-  { isDevice = false, needsScope = false, ...request }: SingleRedirectRegistration,
-  http: Http,
-): Promise<RegistrationAttempt> {
-  // Strict servers allow only grants that the client registered; others refuse a client that registers more.
-  const needed = ['authorization_code', ...(isDevice ? [deviceGrant] : [])];
-  const withRefresh = [...needed, 'refresh_token'];
-  const { scope: _refused, ...unscoped } = request;
-  const tries: ClientMetadata[] = [{ ...request, grantTypes: withRefresh }];
-  // An unknown scope must not lead to a client without refresh tokens.
-  if (!needsScope && request.scope?.length) tries.push({ ...unscoped, grantTypes: withRefresh });
-  const last = { ...(needsScope ? request : unscoped), grantTypes: needed };
-  for (const wanted of tries) {
-    const attempt = await tryRegistration(server, endpoint, wanted, http);
-    if (!refusesMetadata(oauthError(attempt.reply))) return attempt;
-  }
-  return tryRegistration(server, endpoint, last, http);
-}
-
-async function tryRegistration(
-  server: AuthorizationServer,
-  endpoint: string,
-  wanted: ClientMetadata,
-  http: Http,
-): Promise<RegistrationAttempt> {
-  const { grantTypes, scope } = wanted;
-  const reply = await sendRegistration(endpoint, registrationBody(server, wanted), http);
-  return { reply, grantTypes, ...(scope === undefined ? {} : { scope }) };
-}
-
-function registrationBody(
-  server: AuthorizationServer,
-  { clientName, scope, redirectUri, grantTypes }: ClientMetadata,
-): string {
-  return JSON.stringify({
-    client_name: clientName,
-    redirect_uris: [redirectUri],
-    grant_types: grantTypes,
-    response_types: ['code'],
-    token_endpoint_auth_method: preferredAuthMethod(server),
-    // The default is "web", which allows no loopback redirects.
-    application_type: 'native',
-    ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
-  });
-}
-
-/** "none", unless the server lists methods without it: a native app keeps no secret well. */
-function preferredAuthMethod(server: AuthorizationServer): (typeof authMethods)[number] {
-  const offered = server.tokenEndpointAuthMethods ?? ['none'];
-  return authMethods.find((method) => offered.includes(method)) ?? 'none';
-}
-
-async function sendRegistration(url: string, body: string, http: Http): Promise<HttpReply> {
-  const outgoing = { url, what: 'the registration endpoint', signal: deadline(http, requestTimeout) };
-  const headers = { accept: 'application/json', 'content-type': 'application/json' };
-  const reason = 'authorization_server_unreachable';
-  const reply = await send(http, { ...outgoing, method: 'POST', headers, body }, reason);
-  if (isTransient(reply.status)) throw unreachableReply(http, reply, outgoing, reason);
-  return reply;
-}
-
-function processRegistration(
-  server: AuthorizationServer,
-  { redirectUri, grantTypes, scope }: Omit<ClientMetadata, 'clientName'>,
-  reply: HttpReply,
-  now: number,
-): RegistrationWithSecrets {
-  const parsed = clientInformationSchema.safeParse(responseFields(reply));
-  if (!parsed.success) {
-    const error = oauthError(reply);
-    throw registrationFailed(server, error === undefined ? 'its answer names no client' : shownError(error));
-  }
-  const answer = parsed.data;
-  const tokenEndpointAuthMethod = authMethodOf(server, answer);
-  const clientSecret = tokenEndpointAuthMethod === 'none' ? undefined : answer.client_secret;
-  const expiry = answer.client_secret_expires_at;
-  return {
-    registration: {
-      issuer: server.issuer,
-      clientId: answer.client_id,
-      source: 'dynamic',
-      tokenEndpointAuthMethod,
-      redirectUri: redirectOf(server, redirectUri, answer),
-      registeredAt: now,
-      grantTypes: [...grantTypes],
-      ...(scope === undefined ? {} : { scope: [...scope] }),
-      // RFC 7591 §3.2.1: seconds; 0 is never.
-      ...(clientSecret && expiry ? { secretExpiresAt: Math.floor(expiry) * 1000 } : {}),
-      ...(answer.registration_client_uri ? { managementUrl: answer.registration_client_uri } : {}),
-    },
-    ...(clientSecret ? { clientSecret } : {}),
-    ...(answer.registration_access_token
-      ? { registrationAccessToken: answer.registration_access_token }
-      : {}),
-  };
-}
-
-/** The method that the server states. If it states none and gives a secret: client_secret_basic (RFC 7591 §2). */
-function authMethodOf(
-  server: AuthorizationServer,
-  answer: ClientInformation,
-): Registration['tokenEndpointAuthMethod'] {
-  const stated = answer.token_endpoint_auth_method ?? (answer.client_secret ? 'client_secret_basic' : 'none');
-  const method = authMethods.find((known) => known === stated);
-  if (method === undefined)
-    throw registrationFailed(server, `it wants clients to authenticate by ${shown(stated, answer)}`);
-  if (method !== 'none' && !answer.client_secret)
-    throw registrationFailed(server, `it wants ${method} but gave no secret`);
-  return method;
-}
-
-/**
- * RFC 7591 §3.2.1: the server may change the redirect URIs. Ours counts if it is among them, also without its port; else one
- * with the same path on a loopback host, because the path shows which issuer a response is from (RFC 9700 §4.4.2). Its
- * port must be ours, or absent: a server doesn't choose where we listen.
- */
-function redirectOf(server: AuthorizationServer, redirectUri: string, answer: ClientInformation): string {
-  const { redirect_uris: answered } = answer;
-  if (!answered || answered.length === 0) return redirectUri;
-  const { protocol, port, pathname } = new URL(redirectUri);
-  const fitting = answered.filter((uri) => {
-    const url = URL.parse(uri);
-    const isOurs = url?.protocol === protocol && url.pathname === pathname && ['', port].includes(url.port);
-    return isOurs && isLoopbackHost(url.hostname);
-  });
-  const portless = new URL(redirectUri);
-  portless.port = '';
-  if (answered.includes(redirectUri) || fitting.includes(portless.href)) return redirectUri;
-  const [other] = fitting;
-  if (other === undefined)
-    throw registrationFailed(
-      server,
-      `it registered another redirect URI, ${shown(answered[0] ?? '', answer)}`,
-    );
-  const url = new URL(other);
-  if (url.port === '') url.port = port;
-  return url.href;
-}
-
-/** Text of a response that also holds secrets. */
-function shown(
-  text: string,
-  { client_secret: secret, registration_access_token: token }: ClientInformation,
-): string {
-  return shownText(
-    text,
-    [secret, token].filter((one) => typeof one === 'string'),
-  );
-}
-
-/** RFC 7591 §3.2.2: the server refuses something other than the redirect URI, such as a grant or a scope. */
-function refusesMetadata(error: OAuthError | undefined): boolean {
-  const codes = ['invalid_client_metadata', 'invalid_scope', 'unsupported_grant_type'];
-  return error !== undefined && codes.includes(error.code) && !refusesRedirect(error);
-}
-
-/** RFC 7591 §3.2.2; some servers use the general code and name the redirect URI in the description. */
-function refusesRedirect(error: OAuthError | undefined): boolean {
-  if (error?.code === 'invalid_redirect_uri') return true;
-  return error?.code === 'invalid_client_metadata' && /redirect/i.test(error.description ?? '');
-}
-
-function describe(reply: HttpReply | undefined, error: OAuthError | undefined): string {
-  if (error !== undefined) return shownError(error);
-  const status = reply?.status ?? 0;
-  // Compare RFC 9700 §4.12: a request for one endpoint isn't sent to another.
-  return status >= 300 && status < 400 ? 'it redirects, which is not followed' : `status ${status}`;
-}
-
-function registrationFailed(server: AuthorizationServer, problem: string): KeyturnError {
-  return new KeyturnError(
-    'registration_failed',
-    `${quoted(server.issuer)} didn't register this client: ${problem}.`,
-    {
-      rule: 'RFC 7591 §3.2',
-      hint: `Register a client there by hand, then: keyturn register ${shellWord(server.issuer)} --client-id ID`,
-    },
-  );
-}
-
-function registrationRequired(server: AuthorizationServer): KeyturnError {
-  return new KeyturnError(
-    'registration_required',
-    `${quoted(server.issuer)} registers no clients by itself.`,
-    {
-      rule: 'Where a server registers no clients by itself, the person enters one',
-      hint: `Register a client there by hand, then: keyturn register ${shellWord(server.issuer)} --client-id ID`,
-    },
-  );
 }
 
 export interface RegistrationCandidates {
@@ -385,6 +105,18 @@ export function requireRegistrationIssuer(
     {
       rule: 'Client credentials are bound to the issuer that gave them',
       hint: `If the protected server has really moved: keyturn register ${shellWord(server.issuer)} --client-id ID`,
+    },
+  );
+}
+
+/** The server offers no dynamic registration. */
+export function registrationRequired(server: AuthorizationServer): KeyturnError {
+  return new KeyturnError(
+    'registration_required',
+    `${quoted(server.issuer)} registers no clients by itself.`,
+    {
+      rule: 'Where a server registers no clients by itself, the person enters one',
+      hint: `Register a client there by hand, then: keyturn register ${shellWord(server.issuer)} --client-id ID`,
     },
   );
 }

@@ -1,7 +1,8 @@
 /** The broker's facts in the wire's words. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Question } from '../../../src/broker/questions/question.ts';
-import { explanationAnswer, interactionAnswer } from '../../../src/daemon/methods/answers.ts';
+import { explanationAnswer } from '../../../src/daemon/methods/answers.ts';
+import { interactionAnswer } from '../../../src/daemon/methods/open-questions.ts';
 import { openWorld } from '../../support/world.ts';
 import type { TestWorld } from '../../support/world.ts';
 import { brokerRig, inWorld } from '../../broker/rig.ts';

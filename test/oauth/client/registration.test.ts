@@ -2,11 +2,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
-import {
-  chooseRegistration,
-  registerDynamically,
-  registrationSchema,
-} from '../../../src/oauth/client/registration.ts';
+import { chooseRegistration, registrationSchema } from '../../../src/oauth/client/registration.ts';
+import { registerDynamically } from '../../../src/oauth/client/dynamic-registration.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 import { now, siteOfFile } from '../site.ts';

@@ -1,0 +1,153 @@
+/**
+ * Open questions in the wire's words: what a card or `keyturn pending` shows.
+ *
+ * Invariant: the URL and the code that finish a sign-in go only to callers that may finish it.
+ */
+import type { ProcessFacts } from '../../broker/questions/client-process.ts';
+import { wholeSeconds } from '../../base/clock.ts';
+import type { Interaction } from '../../broker/questions/interaction.ts';
+import type { ApprovalRequest, OfferedGrant, Question } from '../../broker/questions/question.ts';
+import type { SignInDetails } from '../../broker/questions/starter.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
+import { formatScope } from '../../oauth/base/scope.ts';
+import { spelled } from '../system/spelling.ts';
+
+/** The facts only; the functions of a client process stay here. */
+export function processAnswer({ verified, ...facts }: ProcessFacts): NonNullable<InteractionAnswer['asker']> {
+  const { pid, executable, file, changeableBy, claim, enclosures, parents } = facts;
+  return {
+    verified,
+    ...(pid === undefined ? {} : { pid }),
+    ...(executable === undefined ? {} : { executable }),
+    ...(file === undefined ? {} : { file }),
+    ...(changeableBy === undefined ? {} : { changeableBy }),
+    ...(claim === undefined ? {} : { claim: { ...claim, arguments: [...claim.arguments] } }),
+    ...(enclosures === undefined ? {} : { enclosures: [...enclosures] }),
+    ...(parents === undefined ? {} : { parents: [...parents] }),
+  };
+}
+
+type InteractionAnswer = ResultOf<'interaction.list'>['interactions'][number];
+
+/** `mayFinish`: the answer says how to finish a sign-in. */
+export function interactionAnswer(
+  { id, question, createdAt }: Interaction,
+  mayFinish: boolean,
+): InteractionAnswer {
+  const common = { id, kind: question.kind, createdAt: wholeSeconds(createdAt), state: 'open' };
+  switch (question.kind) {
+    case 'allow':
+      return {
+        ...common,
+        client: question.clientName,
+        ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
+        resource: question.endpoint,
+        ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
+        ...offeredAnswer(question.grant),
+      };
+    case 'pair':
+      return {
+        ...common,
+        client: question.clientName,
+        code: question.code,
+        ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
+      };
+    case 'login':
+    case 'device':
+      return { ...common, ...signInAnswer(question, mayFinish) };
+    case 'account':
+      return {
+        ...common,
+        resource: question.endpoint,
+        issuer: spelled(question.issuer),
+        ...(question.account === undefined ? {} : { account: question.account }),
+        accounts: [...question.known],
+      };
+    case 'settings':
+      return { ...common, settings: question.settings.map((setting) => ({ ...setting })) };
+    case 'command':
+      return { ...common, asker: processAnswer(question.asker), ...requestAnswer(question.request) };
+  }
+}
+
+type SignInQuestion = Extract<Question, { readonly kind: 'login' | 'device' }>;
+
+function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<InteractionAnswer> {
+  const common = {
+    resource: question.endpoint,
+    issuer: spelled(question.issuer),
+    ...(question.account === undefined ? {} : { account: question.account }),
+    ...(question.beside === undefined ? {} : { accounts: [...question.beside] }),
+    startedBy: starterAnswer(question),
+  };
+  if (question.kind === 'device') {
+    return mayFinish
+      ? { ...common, code: question.userCode, url: question.completeUrl ?? question.url }
+      : common;
+  }
+  return {
+    ...common,
+    ...(mayFinish ? { url: question.url } : {}),
+    ...(question.hint === undefined ? {} : { hint: question.hint }),
+    ...(mayFinish && question.startUrl !== undefined ? { startUrl: question.startUrl } : {}),
+    ...(question.isNewClient === undefined ? {} : { newClient: question.isNewClient }),
+    ...(question.ifForgotten === 'byHand' ? { replacedByHand: true as const } : {}),
+    ...(question.formerIssuer === undefined ? {} : { formerIssuer: spelled(question.formerIssuer) }),
+  };
+}
+
+/** A sign-in without a starter is nobody's but the windows'. */
+const starterAnswer = ({ starter }: SignInDetails): 'program' | 'command' | 'window' =>
+  starter?.by ?? 'window';
+
+/** Whose tokens a yes allows. */
+function offeredAnswer(grant: OfferedGrant | undefined): Partial<InteractionAnswer> {
+  if (!grant) return {};
+  const { issuer, account, held, isAnother } = grant;
+  return { issuer: spelled(issuer), account, ...(isAnother ? { accounts: [...held] } : {}) };
+}
+
+type PermissionRequest = Extract<ApprovalRequest, { readonly command: 'allow' | 'endDenial' }>;
+
+/** Which account a permission is for, or which ones a denial is about. */
+function whoseAnswer(request: PermissionRequest): Partial<InteractionAnswer> {
+  if (request.command === 'allow') return request.account === undefined ? {} : { account: request.account };
+  return request.accounts === undefined ? {} : { accounts: [...request.accounts] };
+}
+
+function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
+  const { command } = request;
+  switch (command) {
+    case 'allow':
+    case 'endDenial':
+      return {
+        command,
+        client: request.clientName,
+        resource: request.endpoint,
+        ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
+        ...whoseAnswer(request),
+        ...(request.until === undefined ? {} : { until: wholeSeconds(request.until) }),
+      };
+    case 'register':
+      return request;
+    case 'login':
+      return {
+        command,
+        resource: request.endpoint,
+        method: request.method,
+        ...(request.issuer === undefined ? {} : { issuer: request.issuer }),
+        ...(request.account === undefined ? {} : { account: request.account }),
+        ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
+        ...(request.isNewClient === undefined ? {} : { newClient: request.isNewClient }),
+      };
+    case 'override':
+      return { command, server: request.server, override: request.override };
+    case 'settings': {
+      const { name, value } = request;
+      return { command, setting: { name, ...(value === undefined ? {} : { value }) } };
+    }
+    case 'unlock':
+    case 'passphrase':
+      return { command };
+  }
+}

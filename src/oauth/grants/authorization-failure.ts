@@ -1,0 +1,149 @@
+/**
+ * Errors in the authorization response (OAuth 2.1 §4.1.2.1): what the server refuses, and what the person can do.
+ *
+ * Invariant: the caller has checked state and issuer. The page that `error_uri` names is never shown.
+ */
+import { KeyturnError, quoted, shellWord, Unreachable } from '../../base/errors.ts';
+import type { AuthorizationServer } from '../discovery/authorization-server.ts';
+import { isTransientError, shownError } from '../base/oauth-error.ts';
+import type { OAuthError } from '../base/oauth-error.ts';
+import { resourceHint } from './token-failure.ts';
+
+/** The part of an authorization request that tells what a refusal is about. */
+export interface RefusableRequest {
+  /** As requested; absent: the parameter was left out. */
+  readonly scope?: readonly string[];
+  /** True: the server may have forgotten this client, or may refuse its document; `invalid_request` can mean that. */
+  readonly mayBeUnknown?: boolean;
+  /** The `prompt` parameter; a server may refuse it. */
+  readonly prompt?: string;
+}
+
+/** The server refuses a sign-in with a `prompt`; without it the sign-in may work. */
+export class PromptRefused extends KeyturnError {}
+
+/** The server refuses the requested scopes; with others the sign-in may work. */
+export class ScopeRefused extends KeyturnError {}
+
+/** OpenID Connect Core §3.1.2.6, and the codes of servers that don't know the parameter. */
+const promptErrors: ReadonlySet<string> = new Set([
+  'invalid_request',
+  'server_error',
+  'interaction_required',
+  'login_required',
+  'account_selection_required',
+  'consent_required',
+]);
+
+export function refusePrompt(
+  { prompt }: RefusableRequest,
+  server: AuthorizationServer,
+  answer: URLSearchParams,
+): void {
+  const code = answer.get('error');
+  if (prompt === undefined || code === null || !promptErrors.has(code)) return;
+  throw new PromptRefused(
+    'login_failed',
+    `${quoted(server.issuer)} refused the sign-in: ${shownError({ code })}.`,
+    {
+      rule: 'OAuth 2.1 §4.1.2.1',
+      hint: `It was asked for prompt=${prompt}. Start the sign-in again: it is left out then.`,
+    },
+  );
+}
+
+/** OAuth 2.1 §4.1.2.1. */
+export function refuseError(
+  request: RefusableRequest,
+  server: AuthorizationServer,
+  answer: URLSearchParams,
+): void {
+  const code = answer.get('error');
+  if (code === null) return;
+  const description = answer.get('error_description');
+  const error = description === null ? { code } : { code, description };
+  const shown = shownError(error);
+  if (code === 'access_denied') {
+    throw new KeyturnError('access_denied', `The sign-in was denied at ${quoted(server.issuer)}: ${shown}.`, {
+      rule: 'OAuth 2.1 §4.1.2.1',
+      hint: 'Start it again and allow it there, or ask the operator of the server for access.',
+    });
+  }
+  if (isTransientError(error)) {
+    throw new Unreachable(
+      'authorization_server_unreachable',
+      `${quoted(server.issuer)} can't serve the sign-in now: ${shown}.`,
+      {
+        rule: 'OAuth 2.1 §4.1.2.1',
+        hint: 'Nobody refused you, and this may pass by itself. Start the sign-in again later.',
+      },
+    );
+  }
+  if (refusesClient(request, error))
+    throw clientRefused(server, `refused the client of this sign-in: ${shown}`);
+  const Refusal = code === 'invalid_scope' ? ScopeRefused : KeyturnError;
+  throw new Refusal('login_failed', `${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
+    rule: 'OAuth 2.1 §4.1.2.1',
+    hint: hintFor(request, server, error),
+  });
+}
+
+/**
+ * OAuth 2.1 §4.1.2.1, and spec, Errors 5 for a metadata document. `invalid_request` has many causes: it is about the
+ * client only where nothing else explains it.
+ */
+function refusesClient({ mayBeUnknown = false }: RefusableRequest, error: OAuthError): boolean {
+  const { code, description = '' } = error;
+  if (code === 'invalid_client' || code === 'unauthorized_client') return true;
+  if (code !== 'invalid_request' || !mayBeUnknown) return false;
+  return description === '' || (aboutClient.test(description) && !aboutOtherParameter.test(description));
+}
+
+const aboutClient = /client|redirect|metadata/i;
+
+/** The other parameters of the request. */
+const aboutOtherParameter =
+  /scope|resource|code.?challenge|pkce|response.?type|prompt|nonce|login.?hint|\bstate\b/i;
+
+/** The server refuses the client. `what` follows the issuer in the message. */
+export function clientRefused({ issuer }: Pick<AuthorizationServer, 'issuer'>, what: string): KeyturnError {
+  return new KeyturnError('client_rejected', `${quoted(issuer)} ${what}.`, {
+    rule: 'OAuth 2.1 §4.1.2.1',
+    hint: `Register a client there by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`,
+  });
+}
+
+function hintFor({ scope }: RefusableRequest, server: AuthorizationServer, error: OAuthError): string {
+  const { code, description = '' } = error;
+  const isUnnamed = code === 'invalid_scope' && scope === undefined;
+  const said = isUnnamed
+    ? scopeless
+    : (hints[code] ?? 'Start the sign-in again. If it fails again, tell the operator of the server.');
+  // RFC 8707 §2; some servers call the parameter an unknown one.
+  if (code === 'invalid_target' || (code === 'invalid_request' && /\bresource\b/i.test(description)))
+    return `${said} ${resourceHint(server, true)}`;
+  const openid =
+    code === 'invalid_scope' || code === 'invalid_request' ? openidHint(server, scope) : undefined;
+  return openid === undefined ? said : `${said}${isUnnamed ? '.' : ''} ${openid}.`;
+}
+
+/**
+ * Some OpenID providers refuse a sign-in without an ID token, with an error page or with one of several codes.
+ * Undefined if the sign-in asks for an ID token, or if the server has none.
+ */
+export function openidHint(
+  { scopesSupported = [] }: Pick<AuthorizationServer, 'scopesSupported'>,
+  scope: readonly string[] = [],
+): string | undefined {
+  if (scope.includes('openid') || !scopesSupported.includes('openid')) return undefined;
+  return 'The server may want to be asked for an ID token: sign in with --scope openid';
+}
+
+/** RFC 6749 §3.3: without the parameter the server uses a default, or fails with this error. */
+const scopeless =
+  'No scopes were asked for, and the server has none of its own for that. Name some: keyturn login RESOURCE --scope "…"';
+
+const hints: Readonly<Record<string, string>> = {
+  invalid_scope: 'Ask for other scopes: the server knows at least one of these not.',
+  invalid_target: "The authorization server doesn't know this protected server. Tell their operators.",
+};
