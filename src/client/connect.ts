@@ -4,7 +4,7 @@
  * Invariant: a missing broker or key is an error: nothing here starts a process or pairs.
  */
 import { KeyturnError, Unreachable } from '../base/errors.ts';
-import { findSocket } from '../ipc/wire/endpoint.ts';
+import { findSocket } from '../ipc/wire/socket-path.ts';
 import { type Identity, ownerId } from '../ipc/wire/handshake-messages.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { type HomePaths, homePaths } from '../base/paths.ts';

@@ -8,7 +8,7 @@ import * as fs from 'node:fs';
 import path from 'node:path';
 
 import { KeyturnError, quoted } from '../base/errors.ts';
-import { belowFile, hasFileAbove, makeFolder } from '../ipc/wire/endpoint.ts';
+import { belowFile, hasFileAbove, makeFolder } from '../base/private-folder.ts';
 import { type Identity, isIdentity } from '../ipc/wire/handshake-messages.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { checkPrivate } from '../base/private-file.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: while the vault is locked no program is paired, since no key could be made for it.
  */
-import { prepareSocket } from '../ipc/wire/endpoint.ts';
+import { prepareSocket } from '../ipc/wire/socket-path.ts';
 import { startServer } from '../ipc/server/server.ts';
 import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server/server.ts';
 import { deskCapability, versionCapability } from '../ipc/wire/capabilities.ts';

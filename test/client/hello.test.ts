@@ -6,7 +6,7 @@ import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import { openConnection } from '../../src/client/connection.ts';
 import { clientKeyFile, ownerKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { findSocket } from '../../src/ipc/wire/endpoint.ts';
+import { findSocket } from '../../src/ipc/wire/socket-path.ts';
 import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { brokerTimeout } from '../../src/ipc/wire/limits.ts';

@@ -3,7 +3,8 @@ import net from 'node:net';
 
 import { onTestFinished } from 'vitest';
 
-import { listenAt, prepareSocket } from '../../src/ipc/wire/endpoint.ts';
+import { listenAt } from '../../src/ipc/wire/endpoint.ts';
+import { prepareSocket } from '../../src/ipc/wire/socket-path.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 
 export interface Squatter {

@@ -5,7 +5,7 @@ import net from 'node:net';
 import { onTestFinished } from 'vitest';
 
 import { KeyturnError } from '../../src/base/errors.ts';
-import { prepareSocket } from '../../src/ipc/wire/endpoint.ts';
+import { prepareSocket } from '../../src/ipc/wire/socket-path.ts';
 import { brokerProof, clientProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
 import type { PairRequest } from '../../src/ipc/server/pairing.ts';
 import {

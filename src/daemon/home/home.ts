@@ -10,7 +10,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { formats, jsonOf, refuseOtherFormat, shaped } from '../../store/record-formats.ts';
-import { prepareFolder } from '../../ipc/wire/endpoint.ts';
+import { prepareFolder } from '../../base/private-folder.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { checkFileIfAny, readPrivate, replaceFile } from '../../base/private-file.ts';

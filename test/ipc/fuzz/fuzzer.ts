@@ -15,7 +15,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import { KeyturnError, quoted } from '../../../src/base/errors.ts';
-import { prepareSocket } from '../../../src/ipc/wire/endpoint.ts';
+import { prepareSocket } from '../../../src/ipc/wire/socket-path.ts';
 import { isMethod, methods } from '../../../src/ipc/protocol/methods.ts';
 import { type Caller, startServer } from '../../../src/ipc/server/server.ts';
 import type { Identity } from '../../../src/ipc/wire/handshake-messages.ts';

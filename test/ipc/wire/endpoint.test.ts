@@ -18,14 +18,8 @@ import { text } from 'node:stream/consumers';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import {
-  connectTo,
-  endpointId,
-  findSocket,
-  listenAt,
-  prepareSocket,
-  socketPath,
-} from '../../../src/ipc/wire/endpoint.ts';
+import { connectTo, endpointId, listenAt } from '../../../src/ipc/wire/endpoint.ts';
+import { findSocket, prepareSocket, socketPath } from '../../../src/ipc/wire/socket-path.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { attack } from '../attack/attack-process.ts';
 import { temporaryHome } from '../rig.ts';

@@ -12,7 +12,7 @@ export interface Layer {
 }
 
 /** What both ends of the socket stand on. */
-export const base = ['errors', 'system-error', 'abort', 'paths', 'private-file'].map(
+export const base = ['errors', 'system-error', 'abort', 'paths', 'private-file', 'private-folder'].map(
   (name) => `base/${name}.ts`,
 );
 /** Time, and work that waits: functions of a clock that is passed in. */
@@ -42,6 +42,11 @@ export const layers: Readonly<Record<string, Layer>> = {
     mayImport: ['base/errors.ts', 'base/system-error.ts'],
     packages: [],
     why: 'the one check of modes: both ends of the socket and every keeper of files use it',
+  },
+  'base/private-folder.ts': {
+    mayImport: ['base/errors.ts', 'base/system-error.ts', 'base/private-file.ts'],
+    packages: [],
+    why: 'the one way to make and check a folder of the user’s, for both ends of the socket and for the home',
   },
   'base/append-only.ts': {
     mayImport: ['base/private-file.ts'],

@@ -1,0 +1,88 @@
+/**
+ * Folders that belong to the user only (0700): made, looked at and checked.
+ *
+ * Invariant: the mode of an existing folder is never changed. A folder with another mode or owner is refused.
+ */
+import type { BigIntStats } from 'node:fs';
+import * as fs from 'node:fs';
+import path from 'node:path';
+
+import { KeyturnError, quoted, Unreachable } from './errors.ts';
+import { checkPrivate, socketRule } from './private-file.ts';
+import { systemCode } from './system-error.ts';
+
+/** Makes a folder of the user's (0700) if there is none, then checks it. Throws `socket_unsafe`. */
+export function prepareFolder(folder: string): void {
+  try {
+    makeFolder(folder);
+  } catch (error) {
+    throw new KeyturnError('socket_unsafe', `the folder ${quoted(folder)} can't be made`, {
+      hint: hasFileAbove(error)
+        ? 'A part of its path is a file, not a folder: set KEYTURN_HOME to a folder.'
+        : 'Set KEYTURN_HOME to a folder that you may write to.',
+      cause: error,
+    });
+  }
+  checkFolder(folder);
+}
+
+/**
+ * Makes a folder (0700) and those above it that are missing. Throws the system's error. What is there
+ * already is left as it is, of any kind. Node's own `recursive` never returns where the system
+ * answers ENOENT to every attempt, as below /proc.
+ */
+export function makeFolder(folder: string): void {
+  try {
+    makeOne(folder);
+  } catch (error) {
+    const above = path.dirname(folder);
+    if (systemCode(error) !== 'ENOENT' || above === folder) throw error;
+    makeFolder(above);
+    makeOne(folder);
+  }
+}
+
+function makeOne(folder: string): void {
+  try {
+    fs.mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+  }
+}
+
+/** Throws `broker_unreachable` where there is no such folder, `socket_unsafe` where it isn't private. */
+export function checkFolder(folder: string): void {
+  const found = lookAt(folder);
+  if (!found) throw notThere(folder);
+  checkPrivate(found, folder, 'socketFolder');
+}
+
+export function lookAt(name: string): BigIntStats | undefined {
+  try {
+    return fs.lstatSync(name, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    if (hasFileAbove(error)) throw belowFile(name);
+    throw new KeyturnError('socket_unsafe', `${quoted(name)} can't be looked at`, {
+      rule: socketRule,
+      cause: error,
+    });
+  }
+}
+
+export const startHint = 'Start the broker with `keyturn daemon`, or use any keyturn command: it starts one.';
+
+export function notThere(name: string): Unreachable {
+  return new Unreachable('broker_unreachable', `no broker has made ${quoted(name)} yet`, { hint: startHint });
+}
+
+/** A home is a folder: below a file there never was a broker, and never will be. */
+export function belowFile(name: string): Unreachable {
+  return new Unreachable('broker_unreachable', `${quoted(name)} can't be: a part of its path is a file`, {
+    hint: 'Set KEYTURN_HOME to a folder.',
+  });
+}
+
+/** True for the system's error where a path goes through something that is no folder. */
+export function hasFileAbove(error: unknown): boolean {
+  return systemCode(error) === 'ENOTDIR';
+}
