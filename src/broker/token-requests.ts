@@ -13,7 +13,7 @@
 import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
 import { canonicalResource } from '../oauth/base/resource.ts';
-import { isWithin, withoutOfflineAccess } from '../oauth/base/scope.ts';
+import { isWithin, union, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { Consent } from './consent/consent.ts';
 import type { Covering, CurrentPermissions } from './consent/current-permissions.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Attempt, PendingRequest } from './pending-request.ts';
-import { isUnnamedStepUp, neededScope } from './questions/token-request.ts';
+import { isStepUp, isUnnamedStepUp } from './questions/token-request.ts';
 import type { Token, TokenRequest } from './questions/token-request.ts';
 import type { Grant } from './records/grant.ts';
 import { isBoundTo } from './records/permission.ts';
@@ -253,6 +253,11 @@ export class TokenRequests {
     const shown = fingerprint === undefined ? {} : { fingerprint };
     return audit.note({ ...row, grant: id, resource, issuer, scope: given.token.scope, ...shown });
   }
+}
+
+/** The caller's scopes and those of an insufficient_scope challenge (RFC 6750 §3.1): the scopes that the token needs. */
+function neededScope({ scope = [], challenge }: TokenRequest): string[] {
+  return withoutOfflineAccess(union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []));
 }
 
 /** The request starts again, since permission and grant may be others now. */

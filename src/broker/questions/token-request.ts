@@ -1,6 +1,5 @@
 /** A local client's token request and its result. The ipc layer owns the names on the wire. */
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
-import { withoutOfflineAccess, union } from '../../oauth/base/scope.ts';
 import type { ClientProcess } from './client-process.ts';
 import type { Permission } from '../records/permission.ts';
 
@@ -41,13 +40,6 @@ export interface Token {
   readonly resource: string;
   readonly account: string;
   readonly issuer: string;
-}
-
-/**
- * The caller's scopes and those of an insufficient_scope challenge (RFC 6750 §3.1): the scopes that the token needs.
- */
-export function neededScope({ scope = [], challenge }: TokenRequest): string[] {
-  return withoutOfflineAccess(union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []));
 }
 
 /** RFC 6750 §3.1 says 403; some servers send 401. In both cases the token is valid but lacks scopes. */
