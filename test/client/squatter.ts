@@ -16,6 +16,8 @@ export interface Squatter {
 export async function squat(
   paths: HomePaths,
   answer: (line: string, connection: net.Socket) => string | undefined,
+  /** Where a home's path is too long for a socket, it lies below one of this environment's folders. */
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Squatter> {
   let all = '';
   const connections = new Set<net.Socket>();
@@ -35,7 +37,7 @@ export async function squat(
       }
     });
   });
-  const endpoint = await listenAt(server, prepareSocket(paths, {}));
+  const endpoint = await listenAt(server, prepareSocket(paths, env));
   onTestFinished(() => {
     for (const connection of connections) connection.destroy();
     server.close();

@@ -1,0 +1,737 @@
+#!/usr/bin/env python3
+"""Access tokens from the Keyturn broker, for Python programs. Standard library only, Python 3.9 or newer.
+
+Copy this file beside your program. It speaks the wire that docs/wire.md describes, on Linux and macOS.
+
+    import keyturn
+
+    keyturn.pair("notes-script", on_code=print)        # once, when a person asked for it
+
+    with keyturn.connect("notes-script") as broker:
+        token = broker.get_token("https://notes.example/mcp", interaction="allow")
+        headers = {"Authorization": token.header}      # ask before each call, and keep no token
+
+What a refusal asks for is in its class and its `reason` (docs/errors.md):
+
+    except keyturn.PersonNeeded as error:              # allow, sign in or unlock; `hint` says how
+    except keyturn.Unpaired:                           # keep the key file; only a person pairs again
+    except keyturn.Unreachable:                        # no broker runs
+    except keyturn.Untrusted:                          # what listens there could not be trusted
+    except keyturn.KeyturnError as error:              # all of them
+
+On a terminal:
+
+    python3 keyturn.py pair notes-script
+    python3 keyturn.py token notes-script https://notes.example/mcp
+
+Invariants: nothing but a hello is said to a broker that has not proved itself, and none of its words is
+repeated. A key file that exists is never replaced, and one that others can read is never used. No error and
+no `repr` holds a key or a token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import socket
+import stat
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+
+__all__ = [
+    "Broker", "Identity", "KeyturnError", "PersonNeeded", "Rejection", "Token", "Unpaired", "Unreachable",
+    "Untrusted", "connect", "pair",
+]  # fmt: skip
+
+VERSION = 1
+MAX_SOCKET_PATH = 103  # bytes
+HANDSHAKE_FRAME, FRAME = 16 * 1024, 1024 * 1024  # bytes
+HANDSHAKE_TIMEOUT = 30.0  # for each answer: the broker's keychain may wait for a person
+PAIRING_TIMEOUT = 150.0  # the person has two minutes, which the broker counts
+AFTER_STOP, AFTER_LOSS = 15.0, 10.0  # seconds to look for the next broker
+MAX_TRIES = 3  # a request that three brokers died of is not sent to a fourth
+POLL = 0.05
+
+Environment = Mapping[str, str]
+
+
+# --- Errors
+
+
+class KeyturnError(Exception):
+    """A refusal. Branch on `reason`; show the text and `hint` to a person; wait `retry_after` seconds."""
+
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        hint: Optional[str] = None,
+        rule: Optional[str] = None,
+        retry_after: Optional[float] = None,
+    ) -> None:
+        super().__init__(message)
+        self.reason, self.hint, self.rule, self.retry_after = reason, hint, rule, retry_after
+
+
+class Unpaired(KeyturnError):
+    """The broker does not know this program, or there is no key file."""
+
+
+class Unreachable(KeyturnError):
+    """No broker runs, it went away, or it is being replaced."""
+
+
+class Untrusted(KeyturnError):
+    """The socket, a file, or what answers there is not as it must be."""
+
+
+class PersonNeeded(KeyturnError):
+    """Somebody has to allow, sign in or unlock first."""
+
+
+_CLASSES = {
+    "unpaired": Unpaired,
+    "broker_unreachable": Unreachable,
+    "broker_stopping": Unreachable,
+    "socket_unsafe": Untrusted,
+    "handshake_failed": Untrusted,
+    "file_unreadable": Untrusted,
+    "consent_required": PersonNeeded,
+    "consent_pending": PersonNeeded,
+    "login_required": PersonNeeded,
+    "login_pending": PersonNeeded,
+    "locked": PersonNeeded,
+}
+
+
+_UNPROVEN_HINTS = {
+    "unpaired": "The key was kept. Only a person starts a new pairing.",
+    "locked": "Unlock the vault: keyturn unlock",
+    "pairing_denied": "Nobody allowed it. Ask again when you are at the machine.",
+    "version_unsupported": "Broker and program speak different versions of the wire: update the older.",
+}
+
+
+def _error(reason: str, message: str, **more: Any) -> KeyturnError:
+    return _CLASSES.get(reason, KeyturnError)(reason, message, **more)
+
+
+def _refusal(body: Any, proven: bool) -> KeyturnError:
+    """The broker's error object as an exception. Its words are repeated only once it has proved itself."""
+    body = body if isinstance(body, dict) else {}
+    data = body.get("data") if isinstance(body.get("data"), dict) else {}
+    reason = data.get("reason")
+    if not isinstance(reason, str) or not re.fullmatch(r"[a-z_]{1,64}", reason):
+        reason = "internal"
+    wait = data.get("retryAfter")
+    retry_after = float(wait) if isinstance(wait, (int, float)) and not isinstance(wait, bool) else None
+    if not proven:
+        message, hint = f"what listens on the socket refused: {reason}", _UNPROVEN_HINTS.get(reason)
+        return _error(reason, message, hint=hint, retry_after=retry_after)
+    message = _shown(body.get("message")) or "the broker refused without a reason"
+    hint, rule = _shown(data.get("hint")), _shown(data.get("rule"))
+    return _error(reason, message, hint=hint, rule=rule, retry_after=retry_after)
+
+
+def _shown(text: Any) -> Optional[str]:
+    """Text for a terminal: one line, bounded."""
+    if not isinstance(text, str):
+        return None
+    return "".join(letter if letter.isprintable() else " " for letter in text[:2000])
+
+
+# --- What there is to know
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who a paired program is: what its key file holds."""
+
+    client_id: str
+    key: str = field(repr=False)
+    broker_id: str
+
+
+@dataclass(frozen=True)
+class Token:
+    """An access token. `expires_at`: seconds since 1970. `token_id` names it to `reject`."""
+
+    access_token: str = field(repr=False)
+    token_type: str
+    expires_at: int
+    expires_in: int
+    scope: str
+    resource: str
+    account: str
+    issuer: str
+    token_id: str
+
+    @property
+    def header(self) -> str:
+        """The value of the Authorization header."""
+        return f"Bearer {self.access_token}"
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """What became of a refused token. `token`: the next one, if the broker gave it at once."""
+
+    rejected: bool
+    token: Optional[Token] = None
+    retry_after: Optional[float] = None
+
+
+def _token(result: Any) -> Token:
+    texts = ("access_token", "token_type", "scope", "resource", "account", "issuer", "tokenId")
+    whole = isinstance(result, dict) and all(isinstance(result.get(name), str) for name in texts)
+    if not whole or not all(type(result.get(name)) is int for name in ("expires_at", "expires_in")):
+        raise _error("frame_invalid", "the broker's answer is no token")
+    # RFC 6749 section 7.1: a client must not use a token type that it does not understand.
+    if result["token_type"].lower() != "bearer" or not re.fullmatch(r"[\x21-\x7e]+", result["access_token"]):
+        raise _error("token_invalid", "the token is not a bearer token")
+    fields = {name: result[name] for name in (*texts[:-1], "expires_at", "expires_in")}
+    return Token(token_id=result["tokenId"], **fields)
+
+
+# --- Where things are
+
+
+def _folders(env: Environment) -> Tuple[Path, Path]:
+    """The folders of configuration and of the socket."""
+    if env.get("KEYTURN_HOME"):
+        home = Path(env["KEYTURN_HOME"]).absolute()
+        return home / "config", home / "run"
+    user = Path(env["HOME"]) if "HOME" in env else Path.home()
+    if not user.is_absolute():
+        raise _error("invalid_request", "HOME is no absolute path", hint="Set HOME, or KEYTURN_HOME.")
+    if sys.platform == "darwin":
+        base = user / "Library" / "Application Support" / "Keyturn"
+        return base, base / "run"
+
+    def folder(name: str, default: Optional[Path]) -> Optional[Path]:
+        value = env.get(name, "")
+        return Path(value) if os.path.isabs(value) else default
+
+    config = folder("XDG_CONFIG_HOME", user / ".config")
+    state = folder("XDG_STATE_HOME", user / ".local" / "state")
+    runtime = folder("XDG_RUNTIME_DIR", None)
+    assert config and state
+    return config / "keyturn", runtime / "keyturn" if runtime else state / "keyturn" / "run"
+
+
+def _socket_path(env: Environment) -> str:
+    run = _folders(env)[1]
+    path = str(run / "broker.sock")
+    if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
+        return path
+    _check(_look(str(run)), str(run), stat.S_ISDIR, 0o700)
+    try:
+        lines = (run / "broker.path").read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        raise _no_broker(path) from None
+    except (OSError, ValueError) as error:
+        raise _error("file_unreadable", f"{run / 'broker.path'} can't be read") from error
+    if lines and os.path.isabs(lines[0]) and len(os.fsencode(lines[0])) <= MAX_SOCKET_PATH:
+        return lines[0]
+    raise _error("file_unreadable", f"{run / 'broker.path'} does not hold the path of a socket")
+
+
+def _look(path: str) -> os.stat_result:
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise _no_broker(path) from None
+    except OSError as error:
+        raise _error("socket_unsafe", f"{path} can't be looked at") from error
+
+
+def _check(found: os.stat_result, path: str, is_kind: Callable[[int], bool], mode: int) -> None:
+    """Refuses what is not ours alone. Nothing is mended here: somebody else may have been there."""
+    rule = "folder 0700, socket 0600, both yours, no symbolic links"
+    if not is_kind(found.st_mode):
+        raise _error("socket_unsafe", f"{path} is of another kind, or a symbolic link", rule=rule)
+    if found.st_uid != os.getuid():
+        raise _error("socket_unsafe", f"{path} belongs to somebody else", rule=rule)
+    if stat.S_IMODE(found.st_mode) != mode:
+        hint = f"If nobody else can have changed it: chmod {mode:o} {path}"
+        raise _error("socket_unsafe", f"{path} does not have mode {mode:o}", hint=hint, rule=rule)
+
+
+def _no_broker(path: str) -> KeyturnError:
+    hint = "Start the app, or a command that starts a broker: keyturn list"
+    return _error("broker_unreachable", f"no broker listens on {path}", hint=hint)
+
+
+def _dial(env: Environment) -> Tuple[socket.socket, str]:
+    """A connection to a socket that was checked and could not be swapped meanwhile, and its name."""
+    if not hasattr(socket, "AF_UNIX"):
+        raise _error("broker_unreachable", "this system has no Unix sockets for Python")
+    path = _socket_path(env)
+    folder = os.path.dirname(path)
+    _check(_look(folder), folder, stat.S_ISDIR, 0o700)
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    held = -1
+    try:
+        if hasattr(os, "O_PATH"):
+            _look(path)
+            held = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+            found = os.fstat(held)
+            _check(found, path, stat.S_ISSOCK, 0o600)
+            line.connect(f"/proc/self/fd/{held}")
+        else:
+            found = _look(path)
+            _check(found, path, stat.S_ISSOCK, 0o600)
+            line.connect(path)
+            if not os.path.samestat(found, _look(path)):
+                raise _error("socket_unsafe", f"{path} was exchanged meanwhile")
+    except OSError as error:
+        line.close()
+        raise _no_broker(path) from error
+    except BaseException:
+        line.close()
+        raise
+    finally:
+        if held >= 0:
+            os.close(held)
+    return line, f"unix:{found.st_dev}:{found.st_ino}"
+
+
+# --- Key files
+
+
+def _key_file(name: str, env: Environment) -> Path:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+        hint = "Use up to 64 letters, digits, dots, dashes and underscores."
+        raise _error("invalid_request", "this can't be the name of a program", hint=hint)
+    return _folders(env)[0] / "clients" / f"{name}.key"
+
+
+def _read_key(file: Path) -> Identity:
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise _error("unpaired", f"there is no key at {file}", hint="Pair this program first.") from None
+    except OSError as error:
+        raise _error("file_unreadable", f"{file} can't be opened") from error
+    with os.fdopen(handle, "rb") as stream:
+        found = os.fstat(handle)
+        others = stat.S_IMODE(found.st_mode) & 0o7177
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or others:
+            hint = f"If nobody else can have read it: chmod 600 {file}"
+            raise _error("file_unreadable", f"{file} is not a plain file that is yours alone", hint=hint)
+        identity = _identity(_parsed(stream.read(4096)))
+    if identity is None:
+        raise _error("file_unreadable", f"{file} does not hold a key")
+    return identity
+
+
+def _write_key(file: Path, identity: Identity) -> None:
+    for folder in reversed(file.parents):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    text = {"clientId": identity.client_id, "key": identity.key, "brokerId": identity.broker_id}
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(json.dumps(text).encode() + b"\n")
+        stream.flush()
+        os.fsync(handle)
+
+
+def _identity(value: Any) -> Optional[Identity]:
+    if not isinstance(value, dict):
+        return None
+    client_id, key, broker_id = (value.get(name) for name in ("clientId", "key", "brokerId"))
+    if not _is_id(client_id) or not _is_id(broker_id) or _bytes(key) is None:
+        return None
+    return Identity(client_id=client_id, key=key, broker_id=broker_id)
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", value) is not None
+
+
+# --- Bytes
+
+
+def _text(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _bytes(text: Any) -> Optional[bytes]:
+    """32 bytes from base64url without padding; None for any spelling but the canonical one."""
+    if not isinstance(text, str) or not re.fullmatch(r"[A-Za-z0-9_-]{43}", text):
+        return None
+    data = base64.urlsafe_b64decode(text + "=")
+    return data if _text(data) == text else None
+
+
+def _mac(key: bytes, data: bytes) -> bytes:
+    return hmac.new(key, data, hashlib.sha256).digest()
+
+
+def _parsed(data: bytes) -> Any:
+    """None where it is no JSON: the parser's error would repeat a piece of the text."""
+    try:
+        return json.loads(data.decode("utf-8"))
+    except ValueError:
+        return None
+
+
+def _proofs(key: bytes, hello: bytes, offer: Mapping[str, Any], proof: str) -> Tuple[str, str]:
+    """What the broker's proof must be, and ours after `proof`, the text that the broker sent."""
+    said = [str(offer["version"]), offer["brokerId"], offer["nonce"], ",".join(offer["capabilities"])]
+    transcript = b"keyturn/1\n" + hello + b"\n" + "\n".join(said).encode()
+    brokers, clients = _mac(key, b"keyturn/1 broker"), _mac(key, b"keyturn/1 client")
+    return _text(_mac(brokers, transcript)), _text(_mac(clients, transcript + b"\n" + proof.encode()))
+
+
+# --- The wire
+
+
+class _Channel:
+    """One socket: requests, one at a time, and their answers."""
+
+    def __init__(self, env: Environment) -> None:
+        self._line, self.endpoint = _dial(env)
+        self._pending = b""
+        self._last_id = 0
+        self.proven = False
+
+    def call(
+        self,
+        method: str,
+        params: Dict[str, Any],
+        timeout: Optional[float] = None,
+        on_notification: Optional[Callable[[Dict[str, Any]], None]] = None,
+    ) -> Tuple[bytes, Any]:
+        """Sends a request and waits for its answer: the frame as it was sent, and the result."""
+        self._last_id += 1
+        message = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
+        frame = json.dumps(message, separators=(",", ":")).encode()
+        if len(frame) > self._limit:
+            raise _error("frame_invalid", "the request is longer than the broker takes")
+        deadline = None if timeout is None else time.monotonic() + timeout
+        try:
+            self._line.settimeout(timeout)
+            self._line.sendall(frame + b"\n")
+            while True:
+                answer = self._next(deadline)
+                if "method" not in answer:
+                    break
+                if on_notification:
+                    on_notification(answer)
+        except socket.timeout:
+            # No sign that the other end can't be trusted.
+            hint = "Its keychain may wait for you: answer it, then try again."
+            raise Unreachable("handshake_failed", f"the broker gave no answer in time ({method})", hint) from None
+        except OSError as error:
+            raise _lost() from error
+        if "error" in answer:
+            raise _refusal(answer["error"], self.proven)
+        if answer.get("id") != self._last_id or "result" not in answer:
+            raise _error("frame_invalid", "the broker sent something that answers no question")
+        return frame, answer["result"]
+
+    def close(self) -> None:
+        self._line.close()
+
+    @property
+    def _limit(self) -> int:
+        return FRAME if self.proven else HANDSHAKE_FRAME
+
+    def _next(self, deadline: Optional[float]) -> Dict[str, Any]:
+        while b"\n" not in self._pending:
+            if len(self._pending) > self._limit:
+                raise _error("frame_invalid", "the broker's answer is too long")
+            if deadline is not None:
+                self._line.settimeout(max(0.001, deadline - time.monotonic()))
+            piece = self._line.recv(65536)
+            if not piece:
+                raise _lost()
+            self._pending += piece
+        frame, self._pending = self._pending.split(b"\n", 1)
+        message = _parsed(frame)
+        if isinstance(message, dict) and message.get("jsonrpc") == "2.0":
+            return message
+        raise _error("frame_invalid", "the broker's answer is no message of JSON-RPC")
+
+
+def _lost() -> KeyturnError:
+    return _error("broker_unreachable", "the broker closed the connection")
+
+
+def _hello(identity: Identity, env: Environment) -> _Channel:
+    """A channel on which both ends have proved who they are."""
+    channel = _Channel(env)
+    try:
+        _prove(channel, identity)
+    except BaseException:
+        channel.close()
+        raise
+    return channel
+
+
+def _prove(channel: _Channel, identity: Identity) -> None:
+    hint = "The key was kept. Find out which program listens on the socket."
+    key = _bytes(identity.key)
+    if key is None:
+        raise _error("file_unreadable", "the key has a wrong form")
+    params = {
+        "versions": [VERSION],
+        "clientId": identity.client_id,
+        "nonce": _text(secrets.token_bytes(32)),
+        "endpoint": channel.endpoint,
+        "capabilities": [],
+    }
+    frame, offer = channel.call("hello", params, HANDSHAKE_TIMEOUT)
+    texts = ("brokerId", "nonce", "proof")
+    whole = isinstance(offer, dict) and all(isinstance(offer.get(name), str) for name in texts)
+    if not whole or not _are_capabilities(offer.get("capabilities")):
+        raise _error("handshake_failed", "the broker's hello is malformed", hint=hint)
+    if type(offer.get("version")) is not int or offer["version"] != VERSION:
+        raise _error("handshake_failed", "the broker chose a version that was not offered", hint=hint)
+    if offer["brokerId"] != identity.broker_id:
+        raise _error("handshake_failed", "this is not the broker of the pairing", hint=hint)
+    expected, own = _proofs(key, frame, offer, offer["proof"])
+    if not hmac.compare_digest(expected.encode(), offer["proof"].encode()):
+        raise _error("handshake_failed", "the broker did not prove that it holds the key", hint=hint)
+    channel.proven = True
+    channel.call("prove", {"proof": own}, HANDSHAKE_TIMEOUT)
+
+
+def _are_capabilities(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, str) and re.fullmatch(r"[a-z0-9.-]{1,32}", item) for item in value
+    )
+
+
+# --- For programs
+
+
+class Broker:
+    """A connection to the broker. Threads may share it; their requests wait for each other."""
+
+    def __init__(self, identity: Identity, env: Environment) -> None:
+        self._identity, self._env = identity, env
+        self._lock = threading.Lock()
+        self._channel: Optional[_Channel] = _hello(identity, env)
+
+    def __enter__(self) -> Broker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection, and withdraws what the program has open."""
+        with self._lock:
+            self._drop()
+
+    def get_token(
+        self,
+        resource: str,
+        *,
+        scope: Optional[str] = None,
+        account: Optional[str] = None,
+        minimum_validity: Optional[int] = None,
+        interaction: str = "never",
+        timeout: Optional[int] = None,
+        challenge: Optional[Tuple[int, Optional[str]]] = None,
+        operation: Optional[str] = None,
+    ) -> Token:
+        """A token for a protected server: `resource` is its URL as the person knows it.
+
+        With `interaction="allow"` the broker may ask the person and open the browser, and this waits up to
+        `timeout` seconds (300) for them. `challenge`: the status (401 or 403) and the WWW-Authenticate header
+        with which the server refused the last token. `operation`: what the program was doing.
+        """
+        params = {
+            "resource": resource,
+            "scope": scope,
+            "account": account,
+            "minimumValidity": minimum_validity,
+            "interaction": interaction,
+            "timeout": timeout,
+            "challenge": None if challenge is None else _challenge(*challenge),
+            "operation": operation,
+        }
+        return _token(self._ask("token.get", params))
+
+    def reject(
+        self,
+        token: Token,
+        status: int = 401,
+        www_authenticate: Optional[str] = None,
+        *,
+        operation: Optional[str] = None,
+        worked: Optional[bool] = None,
+    ) -> Rejection:
+        """Tells the broker that the server refused a token. `worked`: the server took this very token before.
+
+        Then use the answer's `token`, else ask `get_token` with the challenge. With `retry_after` there is no
+        other token for so many seconds. Never send the same request again with the same token.
+        """
+        params = {
+            "tokenId": token.token_id,
+            "status": status,
+            "challenge": _challenge(status, www_authenticate) if status in (401, 403) else None,
+            "operation": operation,
+            "worked": worked,
+        }
+        result = self._ask("token.reject", params)
+        if not isinstance(result, dict) or not isinstance(result.get("rejected"), bool):
+            raise _error("frame_invalid", "the broker's answer to token.reject is malformed")
+        following = result.get("token")
+        return Rejection(
+            rejected=result["rejected"],
+            token=None if following is None else _token(following),
+            retry_after=result.get("retryAfter"),
+        )
+
+    def _ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Asks; where the broker stops or is gone, asks the next one the same. Twice does no harm here."""
+        given = {name: value for name, value in params.items() if value is not None}
+        deadline: Optional[float] = None
+        tries = 0
+        with self._lock:
+            while True:
+                try:
+                    if self._channel is None:
+                        self._channel = _hello(self._identity, self._env)
+                        deadline = None
+                    tries += 1
+                    return self._channel.call(method, given)[1]
+                except Unreachable as error:
+                    self._drop()
+                    stopping = error.reason == "broker_stopping"
+                    now = time.monotonic()
+                    if deadline is None:
+                        deadline = now + (AFTER_STOP if stopping else AFTER_LOSS)
+                    if now >= deadline or (tries >= MAX_TRIES and not stopping):
+                        raise
+                    time.sleep(POLL)
+                except KeyturnError as error:
+                    # Answers may be out of step after these.
+                    if error.reason in ("frame_invalid", "handshake_failed", "parse_error"):
+                        self._drop()
+                    raise
+                except BaseException:
+                    # Interrupted in the middle of an answer.
+                    self._drop()
+                    raise
+
+    def _drop(self) -> None:
+        if self._channel:
+            self._channel.close()
+        self._channel = None
+
+
+def _challenge(status: int, www_authenticate: Optional[str]) -> Dict[str, Any]:
+    # The broker takes 8192 characters; a challenge without its text is still one.
+    if www_authenticate is None or len(www_authenticate) > 8192:
+        return {"status": status}
+    return {"status": status, "wwwAuthenticate": www_authenticate}
+
+
+def connect(program: str | Identity, env: Environment = os.environ) -> Broker:
+    """Connects as a paired program: by its name, or with an identity from a store of your own."""
+    identity = _read_key(_key_file(program, env)) if isinstance(program, str) else program
+    return Broker(identity, env)
+
+
+def pair(name: str, on_code: Callable[[str], object], env: Environment = os.environ) -> Identity:
+    """Asks the person, through the broker, to let this program in. Only a person may start this.
+
+    `on_code` gets six digits: show them, since the broker's question shows the same. Waits up to two minutes.
+    The identity then also lies in `clients/NAME.key` of the configuration folder.
+    """
+    file = _key_file(name, env)
+    exists = f"there is a key at {file} already"
+    if os.path.lexists(file):
+        raise _error("conflict", exists)
+    identity = _ask_to_pair(name, on_code, env)
+    try:
+        _write_key(file, identity)
+    except OSError as error:
+        if os.path.lexists(file):
+            raise _error("conflict", exists) from None
+        raise _error("file_unreadable", f"{file} can't be written") from error
+    try:
+        # The key is void unless a hello succeeds with it within a minute.
+        _hello(identity, env).close()
+    except BaseException:
+        file.unlink()
+        raise
+    return identity
+
+
+def _ask_to_pair(name: str, on_code: Callable[[str], object], env: Environment) -> Identity:
+    def heard(message: Dict[str, Any]) -> None:
+        code = message["params"].get("code") if isinstance(message.get("params"), dict) else None
+        if message["method"] == "pair.code" and isinstance(code, str) and re.fullmatch(r"[0-9]{6}", code):
+            on_code(code)
+
+    channel = _Channel(env)
+    try:
+        params = {"versions": [VERSION], "name": name, "endpoint": channel.endpoint}
+        identity = _identity(channel.call("pair", params, PAIRING_TIMEOUT, heard)[1])
+    finally:
+        channel.close()
+    if identity is None:
+        raise _error("handshake_failed", "the broker's answer to the pairing is malformed")
+    return identity
+
+
+# --- For a terminal
+
+
+def main() -> int:
+    """Exits 0; 1 for a refusal, which stands on standard error; 2 for a mistake in the arguments."""
+    parser = argparse.ArgumentParser(prog="keyturn.py", description="Access tokens from the Keyturn broker.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    pairing = commands.add_parser("pair", help="ask the person to let a program in")
+    pairing.add_argument("name", help="the program's name")
+    asking = commands.add_parser("token", help="print an access token")
+    asking.add_argument("name", help="the name the program was paired under")
+    asking.add_argument("url", help="the endpoint's URL")
+    asking.add_argument("--scope", help="scopes, separated by spaces")
+    asking.add_argument("--account", help="which account, where there are several")
+    asking.add_argument("--min-validity", type=int, metavar="SECONDS", help="how long it must still live")
+    asking.add_argument("--ask", action="store_true", help="let the broker ask you and open the browser")
+    given = parser.parse_args()
+    try:
+        if given.command == "pair":
+            pair(given.name, on_code=lambda code: print(f"Compare this code: {code}", flush=True))
+            print("Paired.")
+        else:
+            with connect(given.name) as broker:
+                token = broker.get_token(
+                    given.url,
+                    scope=given.scope,
+                    account=given.account,
+                    minimum_validity=given.min_validity,
+                    interaction="allow" if given.ask else "never",
+                )
+            print(token.access_token)
+    except KeyturnError as error:
+        lines = [f"keyturn.py: {error}"]
+        lines += [f"rule: {error.rule}"] if error.rule else []
+        lines += [f"hint: {error.hint}"] if error.hint else []
+        print("\n".join([*lines, f"reason: {error.reason}"]), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+/** The Python client beside the wire of docs/wire.md: its proofs, where it looks, and what it refuses. */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { homePaths, type HomePaths } from '../../src/base/paths.ts';
+import { clientKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
+import { homeId, temporaryHome } from '../ipc/rig.ts';
+import { keyturnPy, pythonProgram } from '../support/processes/python.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { squat } from './squatter.ts';
+
+const vectorsFile = path.join(import.meta.dirname, '..', 'ipc', 'wire', 'handshake.vectors.json');
+
+interface Vector {
+  readonly brokerProof: string;
+  readonly clientProof: string;
+}
+
+const homeOf = (paths: HomePaths): Record<string, string> => ({ KEYTURN_HOME: path.dirname(paths.run) });
+
+/** Pairs without a broker: the key file alone. */
+function enrolled(paths: HomePaths, identity: Identity = newIdentity()): string {
+  const file = clientKeyFile(paths, 'notes');
+  writeKeyFile(file, identity);
+  return file;
+}
+
+function newIdentity(): Identity {
+  return { clientId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId };
+}
+
+const ask = async (paths: HomePaths) =>
+  keyturnPy(['token', 'notes', 'https://notes.example/mcp'], homeOf(paths));
+
+test('makes the proofs of the test vectors', async () => {
+  const code = `
+import json, sys, keyturn
+for v in json.load(open(sys.argv[1])):
+    offer = {"version": v["version"], "brokerId": v["homeId"], "nonce": v["brokerNonce"], "capabilities": v["capabilities"]}
+    print(*keyturn._proofs(keyturn._bytes(v["K"]), v["helloLine"].encode(), offer, v["brokerProof"]))
+`;
+  const vectors = JSON.parse(readFileSync(vectorsFile, 'utf8')) as Vector[];
+  const { stdout, stderr } = await pythonProgram(code, [vectorsFile], {});
+  expect(stderr).toBe('');
+  expect(stdout.trim().split('\n')).toEqual(vectors.map((v) => `${v.brokerProof} ${v.clientProof}`));
+});
+
+test.each<Record<string, string>>([
+  { KEYTURN_HOME: '/srv/keyturn', HOME: '/home/ann', XDG_RUNTIME_DIR: '/run/user/7' },
+  { KEYTURN_HOME: 'beside' },
+  { HOME: '/home/ann', XDG_RUNTIME_DIR: '/run/user/7' },
+  { HOME: '/home/ann', KEYTURN_HOME: '', XDG_RUNTIME_DIR: '' },
+  {
+    HOME: '/home/ann',
+    XDG_RUNTIME_DIR: 'relative',
+    XDG_CONFIG_HOME: 'relative',
+    XDG_STATE_HOME: '/var/state',
+  },
+  { HOME: '/home/ann', XDG_CONFIG_HOME: '/etc/ann' },
+])('looks where a broker with this environment lies: %o', async (env) => {
+  const code = 'import keyturn, os; print(*keyturn._folders(os.environ), sep="\\n")';
+  const { config, run } = homePaths(env, 'linux');
+  expect((await pythonProgram(code, [], env)).stdout).toBe(`${config}\n${run}\n`);
+});
+
+test.each(['', 'relative'])('refuses a HOME that names no folder: "%s"', async (HOME) => {
+  expect(await keyturnPy(['token', 'a', 'https://notes.example'], { HOME })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('reason: invalid_request'),
+  });
+});
+
+describe('what is not the user’s alone', () => {
+  const openTo: Readonly<Record<string, (paths: HomePaths, socket: string) => void>> = {
+    'a folder that others may enter': ({ run }) => chmodSync(run, 0o755),
+    'a folder behind a link': ({ run }) => {
+      renameSync(run, `${run}.real`);
+      symlinkSync(`${run}.real`, run);
+    },
+    'a socket that others may use': (_paths, socket) => chmodSync(socket, 0o666),
+    'a socket behind a link': (_paths, socket) => {
+      renameSync(socket, `${socket}.real`);
+      symlinkSync(`${socket}.real`, socket);
+    },
+  };
+  test.each(Object.entries(openTo))('is refused: %s', async (_what, open) => {
+    const paths = temporaryHome();
+    enrolled(paths);
+    const squatter = await squat(paths, () => undefined);
+    open(paths, path.join(paths.run, 'broker.sock'));
+    const { code, stderr } = await ask(paths);
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('reason: socket_unsafe'),
+    });
+    expect(squatter.heard()).toBe('');
+  });
+
+  test('is refused: a key that others may read, or a link to one', async () => {
+    const paths = temporaryHome();
+    const file = enrolled(paths);
+    chmodSync(file, 0o640);
+    expect((await ask(paths)).stderr).toContain('reason: file_unreadable');
+    chmodSync(file, 0o600);
+    renameSync(file, `${file}.real`);
+    symlinkSync(`${file}.real`, file);
+    expect((await ask(paths)).stderr).toContain('reason: file_unreadable');
+  });
+});
+
+describe('a program in the broker’s place', () => {
+  const offer = {
+    version: 1,
+    brokerId: homeId,
+    nonce: 'A'.repeat(43),
+    capabilities: [],
+    proof: 'A'.repeat(43),
+  };
+  test.each<[string, object]>([
+    ['cannot prove itself', { result: offer }],
+    ['is another broker', { result: { ...offer, brokerId: 'other' } }],
+    ['chooses another version', { result: { ...offer, version: 2 } }],
+    ['answers with something else', { result: { squatted: true } }],
+    [
+      'refuses in words of its own',
+      { error: { code: -1, message: 'squatted', data: { reason: 'unpaired', hint: 'squatted' } } },
+    ],
+    ['closes its answer with nonsense', { squatted: true }],
+  ])('is told nothing but a hello when it %s, and its words are not repeated', async (_what, answer) => {
+    const paths = temporaryHome();
+    const file = enrolled(paths);
+    const before = readFileSync(file, 'utf8');
+    const squatter = await squat(paths, () => JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer }));
+    const { code, stderr } = await ask(paths);
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.not.stringContaining('squatted') });
+    expect(stderr).toMatch(/reason: (handshake_failed|unpaired|frame_invalid)\n$/);
+    expect(squatter.heard().trim().split('\n')).toHaveLength(1);
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+});
+
+test('finds the socket of a home whose path is too long for one', async () => {
+  const long = path.join(temporaryFolder(), 'x'.repeat(90));
+  mkdirSync(long, { mode: 0o700 });
+  const paths = homePaths({ KEYTURN_HOME: long });
+  expect((await ask(paths)).stderr).toContain('reason: unpaired');
+  enrolled(paths);
+  expect((await ask(paths)).stderr).toContain('reason: broker_unreachable');
+  const squatter = await squat(paths, () => '{}', { HOME: temporaryFolder() });
+  expect((await ask(paths)).stderr).toContain('reason: frame_invalid');
+  expect(squatter.heard()).toContain('"method":"hello"');
+});
