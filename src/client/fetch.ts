@@ -21,6 +21,8 @@ export interface FetchOptions {
   readonly account?: string;
   /** Whether the broker may ask the person. The broker's default is `never`. */
   readonly interaction?: 'never' | 'allow';
+  /** Seconds that one request waits for the person. The broker's default is 300. */
+  readonly timeout?: number;
   /** Most times one request is sent because of a 401 or 403, 1 to 5. Default 3: two answers to challenges. */
   readonly maxAttempts?: number;
 }
@@ -55,6 +57,23 @@ export function createFetch(connection: Connection, options: FetchOptions): type
     if (!isWithin(endpoint, new URL(input instanceof Request ? input.url : input))) return send(input, init);
     const request = await replayable(input, init);
     return new AuthorizedRequest({ connection, options, endpoint, send, worked }).run(request, maxAttempts);
+  };
+}
+
+/** What each request for a token says, whatever it is for. */
+export function tokenParams({
+  resource,
+  scope,
+  account,
+  interaction,
+  timeout,
+}: FetchOptions): TokenGetParams {
+  return {
+    resource,
+    ...(scope === undefined ? {} : { scope }),
+    ...(account === undefined ? {} : { account }),
+    ...(interaction === undefined ? {} : { interaction }),
+    ...(timeout === undefined ? {} : { timeout }),
   };
 }
 
@@ -153,15 +172,8 @@ class AuthorizedRequest {
   }
 
   async #getToken(request: Replayable, more: Partial<TokenGetParams>): Promise<TokenResult> {
-    const { resource, scope, account, interaction } = this.#options;
     const token = await this.#connection.getToken(
-      {
-        resource,
-        ...(scope === undefined ? {} : { scope }),
-        ...(account === undefined ? {} : { account }),
-        ...(interaction === undefined ? {} : { interaction }),
-        ...more,
-      },
+      { ...tokenParams(this.#options), ...more },
       { signal: request.signal },
     );
     if (token.token_type.toLowerCase() === 'bearer') return token;

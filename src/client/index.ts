@@ -17,3 +17,4 @@ export { connect, type ConnectOptions } from './connect.ts';
 export type { Connection, RequestOptions } from './connection.ts';
 export { createFetch, type FetchOptions } from './fetch.ts';
 export { pair, type PairOptions } from './pair.ts';
+export { transportOptions, type TransportOptions } from './transport.ts';

@@ -46,16 +46,14 @@ export interface Call {
   readonly params: unknown;
 }
 
-/** A fetch for `<origin>/api`, and what it asked of the broker. Tokens: t1, then a new one a refusal. */
-export async function startFetch(
-  origin: string,
-  options: Partial<FetchOptions> = {},
-  tokens?: readonly object[],
+/** A broker that notes what it is asked. Tokens: t1, then a new one a refusal. */
+export function tokenDispatch(
+  resource: string,
+  calls: Call[],
+  tokens: readonly object[] = [],
   verdict: object = { rejected: true },
 ) {
-  const calls: Call[] = [];
   let current = 1;
-  const resource = `${origin}/api`;
   const token = () => ({
     access_token: `secret-${current}`,
     token_type: 'Bearer',
@@ -66,20 +64,30 @@ export async function startFetch(
     account: '',
     issuer: 'https://login.example',
     tokenId: `t${current}`,
-    ...tokens?.[current - 1],
+    ...tokens[current - 1],
   });
-  const rig = await startRig({
-    dispatch: async (_caller, method, params) => {
-      calls.push({ method, params });
-      if (method === 'token.reject') {
-        current += 1;
-        return verdict;
-      }
-      const stepUp = typeof params === 'object' && params && 'challenge' in params && params.challenge;
-      if (stepUp && typeof stepUp === 'object' && 'status' in stepUp && stepUp.status === 403) current += 1;
-      return token();
-    },
-  });
+  return async (_caller: unknown, method: string, params: unknown): Promise<object> => {
+    calls.push({ method, params });
+    if (method === 'token.reject') {
+      current += 1;
+      return verdict;
+    }
+    const stepUp = typeof params === 'object' && params && 'challenge' in params && params.challenge;
+    if (stepUp && typeof stepUp === 'object' && 'status' in stepUp && stepUp.status === 403) current += 1;
+    return token();
+  };
+}
+
+/** A fetch for `<origin>/api`, and what it asked of the broker. */
+export async function startFetch(
+  origin: string,
+  options: Partial<FetchOptions> = {},
+  tokens?: readonly object[],
+  verdict?: object,
+) {
+  const calls: Call[] = [];
+  const resource = `${origin}/api`;
+  const rig = await startRig({ dispatch: tokenDispatch(resource, calls, tokens, verdict) });
   const connection = await connect({ key: rig.enrol(), paths: rig.paths });
   onTestFinished(() => connection.close());
   return { calls, resource, authorized: createFetch(connection, { resource, ...options }) };

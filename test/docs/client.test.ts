@@ -48,11 +48,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** In the order of the page. */
+const exampleNames = ['plain', 'sdk1', 'sdk2'] as const;
+
 /** The examples in a folder where `keyturn/client` is what the source is now. */
 function installExamples(): void {
-  const [plain = '', withSdk = ''] = codeBlocks(page('docs/client.md'), 'ts');
-  writeFileSync(path.join(folder, 'plain.mts'), plain);
-  writeFileSync(path.join(folder, 'sdk.mts'), withSdk);
+  const examples = codeBlocks(page('docs/client.md'), 'ts');
+  for (const [index, name] of exampleNames.entries())
+    writeFileSync(path.join(folder, `${name}.mts`), examples[index] ?? '');
   const sdk = '@modelcontextprotocol';
   mkdirSync(path.join(folder, 'node_modules'));
   symlinkSync(path.join(root, 'node_modules', sdk), path.join(folder, 'node_modules', sdk));
@@ -63,7 +66,7 @@ function installExamples(): void {
   writeFileSync(path.join(installed, 'package.json'), JSON.stringify(manifest));
 }
 
-async function runExample(name: 'plain' | 'sdk', ...args: string[]): Promise<string> {
+async function runExample(name: (typeof exampleNames)[number], ...args: string[]): Promise<string> {
   const { stdout } = await run(process.execPath, [path.join(folder, `${name}.mts`), ...args], { env });
   return stdout;
 }
@@ -98,8 +101,8 @@ it('pairs by the code that the broker shows, then calls the protected server', a
   expect(world.counts().authorizationServer.signIns).toBe(1);
 });
 
-it('lists the tools of the protected server through the SDK', async () => {
+it.each(['sdk1', 'sdk2'] as const)('lists the tools of the protected server through %s', async (name) => {
   const { url } = world.protectedServer;
-  expect(await runExample('sdk', url)).toBe('list-notes add-note\n');
+  expect(await runExample(name, url)).toBe('list-notes add-note\n');
   expect(world.counts().authorizationServer.signIns).toBe(1);
 });

@@ -1,0 +1,92 @@
+/** What a transport of the protocol's SDK gets, in both major versions: how long it waits, and the older SSE transport. */
+import { once } from 'node:events';
+import http from 'node:http';
+import { SSEClientTransport as Sse2 } from '@modelcontextprotocol/client';
+import { SSEClientTransport as Sse1 } from '@modelcontextprotocol/sdk/client/sse.js';
+import { expect, onTestFinished, test } from 'vitest';
+import { connect } from '../../src/client/connect.ts';
+import { transportOptions } from '../../src/client/transport.ts';
+import { startRig } from '../ipc/rig.ts';
+import { type Call, startHttp, tokenDispatch } from './fetch-rig.ts';
+
+async function startBroker(resource: string) {
+  const calls: Call[] = [];
+  const rig = await startRig({ dispatch: tokenDispatch(resource, calls) });
+  const connection = await connect({ key: rig.enrol(), paths: rig.paths });
+  onTestFinished(() => connection.close());
+  return { calls, connection };
+}
+
+test.each([
+  [undefined, 45],
+  [7, 7],
+])(
+  'lets the first token take its time, and each request less than the SDK waits (%s)',
+  async (timeout, waits) => {
+    const { origin } = await startHttp();
+    const resource = `${origin}/api`;
+    const { calls, connection } = await startBroker(resource);
+    const { fetch } = await transportOptions(connection, {
+      resource,
+      interaction: 'allow',
+      scope: 'read',
+      ...(timeout === undefined ? {} : { timeout }),
+    });
+    const common = { resource, interaction: 'allow', scope: 'read' };
+    expect(calls).toEqual([{ method: 'token.get', params: common }]);
+    await fetch(resource);
+    expect(calls[1]).toEqual({ method: 'token.get', params: { ...common, timeout: waits } });
+  },
+);
+
+test('refuses a URL that may carry no token before it asks for one', async () => {
+  const { calls, connection } = await startBroker('https://files.example/api');
+  await expect(transportOptions(connection, { resource: 'http://files.example/api' })).rejects.toMatchObject({
+    reason: 'insecure_url',
+  });
+  expect(calls).toEqual([]);
+});
+
+/** A server of the older transport: a stream that names where messages go. It takes each token but the first. */
+async function startEventServer() {
+  const seen: string[] = [];
+  const server = http.createServer((request, response) => {
+    const { method, url, headers } = request;
+    seen.push(`${method} ${url} ${headers.authorization}`);
+    request.resume();
+    if (headers.authorization === 'Bearer secret-1') {
+      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+    } else if (method === 'GET') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('event: endpoint\ndata: /api/messages?session=1\n\n');
+    } else {
+      response.writeHead(202).end();
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return { seen, origin: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}` };
+}
+
+test.each([
+  ['1', Sse1],
+  ['2', Sse2],
+])('authorizes stream and messages of the SSE transport, major version %s', async (_version, Transport) => {
+  const { origin, seen } = await startEventServer();
+  const resource = `${origin}/api`;
+  const { connection } = await startBroker(resource);
+  const transport = new Transport(new URL(resource), await transportOptions(connection, { resource }));
+  onTestFinished(() => transport.close());
+  await transport.start();
+  await transport.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  expect(seen).toEqual([
+    'GET /api Bearer secret-1',
+    'GET /api Bearer secret-2',
+    'POST /api/messages?session=1 Bearer secret-2',
+  ]);
+});
