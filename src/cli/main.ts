@@ -12,6 +12,7 @@ import type { Statement } from './terminal/statement.ts';
 const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
   token: () => import('./commands/token.ts'),
   bridge: () => import('./commands/bridge.ts'),
+  headers: () => import('./commands/headers.ts'),
   login: () => import('./commands/login.ts'),
   list: () => import('./commands/list.ts'),
   explain: () => import('./commands/explain.ts'),

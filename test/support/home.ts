@@ -251,21 +251,34 @@ export class TestHome {
     }
   }
 
+  /** The pids of the processes that wait for the person on behalf of a command that has ended. */
+  askers(): number[] {
+    return pidsOf(
+      ({ argv, environ }) =>
+        argv.includes('--in-background') && environ.includes(`KEYTURN_HOME=${this.folder}`),
+    );
+  }
+
   /**
    * The pids of all processes that run a broker for this home, as the kernel lists them. One that holds the
    * home's lock is shielded: only root can read its environment, so it is also found by that lock.
    */
   brokers(): number[] {
     const holder = lockHolder(path.join(this.paths.state, 'daemon.lock'));
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-      .filter((pid) => {
-        const { argv, environ } = processFacts(pid);
-        const isOurs = pid === holder || environ.includes(`KEYTURN_HOME=${this.folder}`);
-        return argv.includes('daemon') && isOurs && isAlive(pid);
-      });
+    return pidsOf(
+      ({ argv, environ }, pid) =>
+        argv.includes('daemon') && (pid === holder || environ.includes(`KEYTURN_HOME=${this.folder}`)),
+    );
   }
+}
+
+function pidsOf(
+  isMeant: (facts: { readonly argv: string[]; readonly environ: string[] }, pid: number) => boolean,
+): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => isMeant(processFacts(pid), pid) && isAlive(pid));
 }
 
 /** The newest lines of a log; empty where there is none. */

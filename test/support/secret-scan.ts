@@ -58,9 +58,9 @@ export function scan({ folder, printed }: ScanInput): Scanned {
   return numbers;
 }
 
-/** `keyturn token` is there to print one, to whatever the person connects its output to. */
-function isPrintedByDesign(args: readonly string[], kind: Finding['kind']): boolean {
-  return args[0] === 'token' && kind === 'access token';
+/** `keyturn token` and `keyturn headers` are there to print one, to whatever the person connects their output to. */
+function isPrintedByDesign([command]: readonly string[], kind: Finding['kind']): boolean {
+  return (command === 'token' || command === 'headers') && kind === 'access token';
 }
 
 /** Options by which a person names a file of their own that holds a secret (docs/cli.md). */

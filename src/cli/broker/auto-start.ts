@@ -61,15 +61,7 @@ async function connectSoon(): Promise<Connection | undefined> {
 
 /** Resolves when a broker is up, ours or one that was faster; `killed`: a signal ended ours before. */
 async function spawnBroker(): Promise<'up' | 'killed'> {
-  const bin = fileURLToPath(new URL(`../bin${path.extname(import.meta.url)}`, import.meta.url));
-  // Until the broker handles that signal itself, the flag keeps the signal from opening an inspector (shield.ts).
-  const child = spawn(process.execPath, ['--disable-sigusr1', bin, 'daemon', '--auto-started'], {
-    cwd: workingFolder(process.env),
-    env: environmentFor(process.env),
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    windowsHide: true,
-  });
+  const child = spawnDetached(['daemon', '--auto-started'], ['ignore', 'pipe', 'pipe']);
   const slow = setTimeout(() => say('keyturn: starting the broker…'), 1000);
   try {
     const outcome = await readiness(child);
@@ -77,10 +69,23 @@ async function spawnBroker(): Promise<'up' | 'killed'> {
     throw notStarted(outcome.problem);
   } finally {
     clearTimeout(slow);
-    child.stdout.destroy();
-    child.stderr.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
     child.unref();
   }
+}
+
+/** A command of ours that outlives this process: in a session and a folder of its own, with the allow-list's environment. */
+export function spawnDetached(args: readonly string[], stdio: 'ignore' | ['ignore', 'pipe', 'pipe']) {
+  const bin = fileURLToPath(new URL(`../bin${path.extname(import.meta.url)}`, import.meta.url));
+  // Until the process handles that signal itself, the flag keeps the signal from opening an inspector (shield.ts).
+  return spawn(process.execPath, ['--disable-sigusr1', bin, ...args], {
+    cwd: workingFolder(process.env),
+    env: environmentFor(process.env),
+    detached: true,
+    stdio,
+    windowsHide: true,
+  });
 }
 
 /** `up` when the broker said that it is ready, or that another one is; else its complaint. */

@@ -21,7 +21,7 @@ const stateNames = [
   /^daemon\.log(?:\.\d)?$/,
   /^(?:grants\.jsonl|vault\.sealed)(?:\.new|\.torn-[0-9a-f]{8}(?:\.new)?)?$/,
 ];
-const runNames = [/^broker\.(?:sock|path)$/];
+const runNames = [/^broker\.(?:sock|path)$/, /^asking-[0-9a-f]{16}\.(?:lock|json(?:\.new)?)$/];
 const homeNames = [named(String.raw`home\.json`)];
 const settingsNames = [named(String.raw`settings\.json`)];
 

@@ -10,6 +10,7 @@ import type { Challenge, TokenGetParams } from '../../ipc/wire/token-messages.ts
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, throughRestart } from '../broker/connection.ts';
+import { watchLater } from '../broker/watch-later.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
 import { readStandardInput } from '../terminal/standard-input.ts';
@@ -183,19 +184,4 @@ function sayShorter(left: number): void {
 async function withVersions(error: unknown, connection: Connection): Promise<unknown> {
   const { explained } = await import('../broker/versions.ts');
   return explained(error, connection);
-}
-
-/** After a moment: a token that comes at once needs no words. Milliseconds. */
-const watchDelay = 100;
-
-function watchLater(connection: Connection, params: TokenGetParams): NodeJS.Timeout {
-  const { resource, scope, challenge } = params;
-  return setTimeout(() => {
-    // A failure to show the question must not lose the token.
-    void import('../broker/watch.ts')
-      .then(({ watchQuestions }) =>
-        watchQuestions(connection, { resource, scope: challenge ? undefined : scope }),
-      )
-      .catch(() => undefined);
-  }, watchDelay);
 }

@@ -17,9 +17,7 @@ const LOCK_NB = 4;
 /** Takes the home's lock; the function it returns gives it back. Throws `broker_running`. */
 export async function takeLock(stateFolder: string, platform = process.platform): Promise<() => void> {
   if (platform === 'win32') return () => undefined;
-  const { default: koffi } = await import('koffi');
-  // `null`: the symbols of this process, so that every libc serves.
-  const flock = koffi.load(null).func('int flock(int fd, int operation)');
+  const lock = await loadFlock();
   const held: number[] = [];
   const release = (): void => {
     for (const descriptor of held) closeSync(descriptor);
@@ -30,11 +28,29 @@ export async function takeLock(stateFolder: string, platform = process.platform)
   ] as const) {
     const descriptor = openSync(name, flags, 0o600);
     held.push(descriptor);
-    if (flock(descriptor, LOCK_EX | LOCK_NB) === 0) continue;
+    if (lock(descriptor)) continue;
     release();
     throw new KeyturnError('broker_running', `A broker already runs for this home (${stateFolder}).`, {
       hint: 'Use it, or end it with: keyturn daemon --stop',
     });
   }
   return release;
+}
+
+/** Takes the lock of one file, which is made where it is missing. Undefined: another process holds it. */
+export async function tryLock(file: string, platform = process.platform): Promise<(() => void) | undefined> {
+  if (platform === 'win32') return () => undefined;
+  const lock = await loadFlock();
+  const descriptor = openSync(file, 'a', 0o600);
+  if (lock(descriptor)) return () => closeSync(descriptor);
+  closeSync(descriptor);
+  return undefined;
+}
+
+/** Answers at once: false where another process holds the lock. */
+async function loadFlock(): Promise<(descriptor: number) => boolean> {
+  const { default: koffi } = await import('koffi');
+  // `null`: the symbols of this process, so that every libc serves.
+  const flock = koffi.load(null).func('int flock(int fd, int operation)');
+  return (descriptor) => flock(descriptor, LOCK_EX | LOCK_NB) === 0;
 }

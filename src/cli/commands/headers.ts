@@ -1,0 +1,96 @@
+/**
+ * `keyturn headers RESOURCE`: the headers that authorize a request, for clients that run a command to get them.
+ *
+ * Invariant: stdout gets one JSON object of texts and nothing else. The command ends before its client gives up on it; a
+ * question that it raised stays.
+ */
+import { exitCodes } from '../../base/errors.ts';
+import type { TokenResult } from '../../ipc/wire/token-messages.ts';
+import type { Asked } from '../programs/asked.ts';
+import { tokenWithin } from '../programs/token-within.ts';
+import { resourceFrom, scopeFrom, secondsFrom } from '../terminal/arguments.ts';
+import { defineCommand } from '../terminal/command.ts';
+import { print, refuse, say } from '../terminal/output.ts';
+
+/** Seconds. Claude Code ends its `headersHelper` after 10. */
+const defaultTimeout = 8;
+
+/** Seconds: time to connect and to work for a while. Most servers issue tokens for an hour. */
+const defaultValidity = 300;
+
+export const command = defineCommand(
+  {
+    name: 'headers',
+    summary: 'print request headers with a token, as JSON',
+    operands: [{ name: 'RESOURCE' }],
+    options: {
+      scope: { type: 'string', value: '"A B"', summary: 'scopes the token must carry' },
+      account: { type: 'string', value: 'ACCOUNT', summary: 'which account, where you have several' },
+      'min-validity': {
+        type: 'string',
+        value: 'SECONDS',
+        summary: 'the token must live at least this long',
+        more: ` (default ${defaultValidity})`,
+      },
+      'no-interaction': { type: 'boolean', summary: 'never ask, never open a browser' },
+      timeout: {
+        type: 'string',
+        value: 'SECONDS',
+        summary: 'how long to wait',
+        more: ` (default ${defaultTimeout})`,
+      },
+      'in-background': { type: 'boolean', summary: 'ask the person, and print nothing', hidden: true },
+    },
+    about:
+      'Print {"Authorization": "Bearer …"} for a protected server: for clients that run a command to get their headers.',
+    notes: [
+      'The header is good as long as its token. A client that keeps its connection longer has to reconnect, or to use `keyturn bridge`.',
+      'Where you are needed, the command ends after its timeout, and the question stays open for up to ten minutes.',
+    ],
+    exitCodes: {
+      0: 'headers',
+      3: 'you are needed',
+      4: 'denied',
+      5: 'sign-in failed or refused by a rule',
+      6: 'server unreachable',
+      7: 'locked',
+      8: 'no broker',
+      130: 'interrupted',
+    },
+    examples: ['keyturn headers https://notes.example/mcp'],
+  },
+  async ({ options, operands: [resource] }) => {
+    const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
+    const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
+    const asked: Asked = {
+      as: undefined,
+      params: {
+        resource: resourceFrom(resource),
+        ...scopeFrom(options.scope),
+        ...(options.account === undefined ? {} : { account: options.account }),
+        minimumValidity: validity,
+        interaction: options['no-interaction'] ? 'never' : 'allow',
+      },
+    };
+    if (options['in-background']) return (await import('../programs/asker.ts')).askInBackground(asked);
+    try {
+      const token = await tokenWithin(asked, { command: 'headers', within: timeout * 1000 });
+      print(JSON.stringify({ Authorization: `Bearer ${token.access_token}` }));
+      sayLifetime(token, validity);
+      return exitCodes.ok;
+    } catch (error) {
+      // A broker that starts, or a question, may keep this process beyond its time.
+      process.exit(refuse(error));
+    }
+  },
+);
+
+function sayLifetime({ expires_in: left }: TokenResult, validity: number): void {
+  if (left < validity) {
+    say(
+      `keyturn: this header is good for ${left} s, less than --min-validity asks for. Keyturn has no token that lives longer.`,
+    );
+  } else if (process.stderr.isTTY) {
+    say(`keyturn: this header is good for ${left} s. A connection that lives longer needs a new one.`);
+  }
+}

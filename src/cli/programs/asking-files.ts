@@ -1,0 +1,85 @@
+/**
+ * What the processes of one entry share while somebody is asked: a lock, and a report of the process that asks.
+ *
+ * Invariant: the lock is the kernel's, so it ends with its process. The report holds no secret. It counts only while
+ * the lock is held, and for those who waited for it.
+ */
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import * as z from 'zod';
+import { isReason, KeyturnError } from '../../base/errors.ts';
+import type { HomePaths } from '../../base/paths.ts';
+import { readPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
+import { tryLock } from '../../daemon/home/single-instance.ts';
+import type { Asked } from './asked.ts';
+
+const text = z.string().max(2000);
+
+const report = z.object({
+  /** The six digits of a pairing that waits. */
+  code: z
+    .string()
+    .regex(/^\d{6}$/)
+    .optional(),
+  refusal: z
+    .object({
+      reason: z.custom<KeyturnError['reason']>(isReason),
+      message: text,
+      hint: text.optional(),
+      rule: text.optional(),
+    })
+    .optional(),
+});
+
+type Report = z.output<typeof report>;
+
+export class AskingFiles {
+  readonly #lock: string;
+  readonly #report: string;
+
+  constructor({ run }: HomePaths, { as, params: { resource, scope = '', account = '' } }: Asked) {
+    // A program pairs once, whatever it asks for. The command line needs no pairing.
+    const key = as === undefined ? ['', resource, scope, account] : [as];
+    const id = createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 16);
+    this.#lock = path.join(run, `asking-${id}.lock`);
+    this.#report = path.join(run, `asking-${id}.json`);
+  }
+
+  /** Undefined: another process holds it. */
+  async tryLock(): Promise<(() => void) | undefined> {
+    return tryLock(this.#lock);
+  }
+
+  write(told: Report): void {
+    replaceFileAtOnce(this.#report, JSON.stringify(told));
+  }
+
+  clear(): void {
+    rmSync(this.#report, { force: true });
+  }
+
+  /** Empty where there is none, or none that can be read. */
+  async read(): Promise<Report> {
+    const content = await readPrivate(this.#report).catch(() => undefined);
+    const parsed = report.safeParse(jsonIn(content?.toString() ?? ''));
+    return parsed.success ? parsed.data : {};
+  }
+}
+
+function jsonIn(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
+  }
+}
+
+export function refusalIn({ refusal }: Report): KeyturnError | undefined {
+  if (!refusal) return undefined;
+  const { reason, message, hint, rule } = refusal;
+  return new KeyturnError(reason, message, {
+    ...(hint === undefined ? {} : { hint }),
+    ...(rule === undefined ? {} : { rule }),
+  });
+}

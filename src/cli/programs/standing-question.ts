@@ -1,0 +1,73 @@
+/**
+ * Has the person asked by a process that stays (asker.ts), and waits for the answer for a while.
+ *
+ * Invariant: commands of one entry that wait at the same time share one question. An interrupt withdraws the question
+ * that this command raised; the end of the waiting doesn't.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { untilAborted } from '../../base/abort.ts';
+import { exitCodes } from '../../base/errors.ts';
+import { homePaths } from '../../base/paths.ts';
+import { pollInterval } from '../../client/takeover.ts';
+import { spawnDetached } from '../broker/auto-start.ts';
+import type { Asked } from './asked.ts';
+import { AskingFiles, refusalIn } from './asking-files.ts';
+
+/** The options of a command that say what is asked, and that it asks in the background. */
+function askingWords({ as, params: { resource, scope, account } }: Asked): string[] {
+  return [
+    resource,
+    ...(as === undefined ? [] : [`--as=${as}`]),
+    ...(scope === undefined ? [] : [`--scope=${scope}`]),
+    ...(account === undefined ? [] : [`--account=${account}`]),
+    '--in-background',
+  ];
+}
+
+/** Has the question go on without this process. */
+export function leaveQuestion(asked: Asked, command: string): void {
+  spawnDetached([command, ...askingWords(asked)], 'ignore').unref();
+}
+
+/**
+ * Resolves when nobody is asked any longer and no refusal was told. Throws the refusal, or the signal's reason where the
+ * person takes longer.
+ */
+export async function untilAnswered(asked: Asked, command: string, signal: AbortSignal): Promise<void> {
+  const files = new AskingFiles(homePaths(), asked);
+  const release = await files.tryLock();
+  if (release) {
+    release();
+    await ended(spawnDetached([command, ...askingWords(asked)], 'ignore'), signal);
+  }
+  // Ours may have found another one that was faster.
+  await untilFree(files, signal);
+  const refusal = refusalIn(await files.read());
+  if (refusal) throw refusal;
+}
+
+async function ended(child: ChildProcess, signal: AbortSignal): Promise<void> {
+  child.unref();
+  const interrupted = (): void => {
+    child.kill();
+    process.exit(exitCodes.interrupted);
+  };
+  process.once('SIGINT', interrupted);
+  try {
+    await untilAborted(once(child, 'exit'), signal);
+  } finally {
+    process.off('SIGINT', interrupted);
+  }
+}
+
+/** No event says when a lock changes hands. */
+async function untilFree(files: AskingFiles, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const release = await files.tryLock();
+    if (release) return release();
+    await sleep(pollInterval, undefined, { signal }).catch(() => signal.throwIfAborted());
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * A token for a command that stands between Keyturn and a program, within the time that the program gives it.
+ *
+ * Invariant: a question outlives the command. The broker keeps it open, and a process that stays (asker.ts) goes on to the
+ * sign-in after a yes. An interrupt withdraws the question.
+ */
+import { untilAborted } from '../../base/abort.ts';
+import { exitCodes, KeyturnError, reasonOf } from '../../base/errors.ts';
+import type { Reason } from '../../base/errors.ts';
+import type { Connection } from '../../client/connection.ts';
+import type { TokenGetParams, TokenResult } from '../../ipc/wire/token-messages.ts';
+import { throughRestart } from '../broker/connection.ts';
+import { watchLater } from '../broker/watch-later.ts';
+import type { Asked } from './asked.ts';
+import { connectAs } from './entry.ts';
+
+/** The question is open, and the person has not answered it in time. */
+const open: readonly Reason[] = ['consent_pending', 'login_pending'];
+
+interface Bounds {
+  /** The command whose name the person sees on the card. */
+  readonly command: string;
+  /** Milliseconds since this process began. */
+  readonly within: number;
+}
+
+/** Milliseconds that the broker's answer takes after the time it was given. */
+const reserve = 500;
+
+/** Throws the broker's refusal; `authorization_server_unreachable` where nothing answered in time. */
+export async function tokenWithin(asked: Asked, { command, within }: Bounds): Promise<TokenResult> {
+  const left = Math.max(0, within - performance.now());
+  const signal = AbortSignal.timeout(Math.ceil(left) + reserve);
+  try {
+    return await untilAborted(tokenFor(asked, left), signal);
+  } catch (error) {
+    if (error === signal.reason) throw noAnswer(within);
+    if (!open.includes(reasonOf(error))) throw error;
+    const { leaveQuestion } = await import('./standing-question.ts');
+    leaveQuestion(asked, command);
+    throw standing(error);
+  }
+}
+
+/** A broker that dies in the middle is started again, and asked the same. */
+async function tokenFor({ as, params }: Asked, left: number): Promise<TokenResult> {
+  const timed = { ...params, timeout: Math.floor(left / 1000) };
+  return throughRestart(async (reached) => {
+    const connection = await connectAs(as);
+    reached();
+    return interruptible(connection, timed);
+  });
+}
+
+async function interruptible(connection: Connection, params: TokenGetParams): Promise<TokenResult> {
+  const interrupted = (): void => {
+    // Closing the connection withdraws the question (docs/wire.md).
+    connection.close();
+    process.exit(exitCodes.interrupted);
+  };
+  process.once('SIGINT', interrupted);
+  process.once('SIGTERM', interrupted);
+  const watching = watchLater(connection, params);
+  try {
+    return await connection.getToken(params);
+  } catch (error) {
+    const { explained } = await import('../broker/versions.ts');
+    throw explained(error, connection);
+  } finally {
+    clearTimeout(watching);
+    connection.close();
+    process.off('SIGINT', interrupted);
+    process.off('SIGTERM', interrupted);
+  }
+}
+
+/** The servers, or a broker that starts, took the whole time. */
+function noAnswer(within: number): KeyturnError {
+  return new KeyturnError(
+    'authorization_server_unreachable',
+    `There was no answer within ${within / 1000} s.`,
+    { hint: 'Try again, or give a longer --timeout.' },
+  );
+}
+
+function standing(error: unknown): unknown {
+  if (!(error instanceof KeyturnError)) return error;
+  const { reason, message, rule, hint = '' } = error;
+  return new KeyturnError(reason, message, {
+    hint: `${hint} It stays open for ten minutes. Then try again, or reconnect in the program.`.trim(),
+    ...(rule === undefined ? {} : { rule }),
+  });
+}

@@ -1,0 +1,91 @@
+/** `keyturn headers`, as a client runs it: JSON on stdout, in time, and a question that is still there afterwards. */
+import { describe, expect, it } from 'vitest';
+import { homeInWorld, isAlive, until } from '../support/home.ts';
+import { verdictOn } from '../support/servers/notebook.ts';
+
+interface Question {
+  readonly id: string;
+  readonly kind: string;
+}
+
+function tokenIn(stdout: string): string {
+  const { Authorization: header } = JSON.parse(stdout) as { Authorization: string };
+  return header.replace(/^Bearer /, '');
+}
+
+describe('with a permission', () => {
+  it('prints one JSON object of texts on one line, and nothing on standard error', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource]);
+    const token = (await home.ok(['token', resource])).trim();
+    const run = await home.keyturn(['headers', resource]);
+    expect(run).toEqual({ code: 0, stdout: `{"Authorization":"Bearer ${token}"}\n`, stderr: '' });
+    expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);
+  });
+
+  it('says on standard error where the token lives shorter than the header should', async () => {
+    const { home, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 120 } });
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['login', resource]);
+    const run = await home.keyturn(['headers', resource]);
+    expect(run.code).toBe(0);
+    expect(run.stderr).toMatch(
+      /^keyturn: this header is good for 1\d\d s, less than --min-validity asks for/,
+    );
+    expect((await home.keyturn(['headers', resource, '--min-validity', '60'])).stderr).toBe('');
+  });
+});
+
+describe('where the person is needed', () => {
+  it('ends in time, and the question waits on: after the yes and the sign-in the next run prints headers', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const run = await home.keyturn(['headers', resource, '--timeout', '5']);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('It stays open for ten minutes.');
+    expect(run.stderr).toContain('reason: consent_pending');
+    const [question] = await home.json<Question[]>('pending');
+    expect(run.stderr).toContain(`keyturn answer ${question?.id} yes`);
+
+    await home.ok(['answer', question?.id ?? '', 'yes']);
+    // Nobody asks for a token any more but the process that stayed.
+    await until('the sign-in is done', () => world.counts().authorizationServer.codeExchanges === 1);
+    await until('that process ends', () => home.askers().length === 0);
+    const next = await home.keyturn(['headers', resource, '--no-interaction']);
+    expect(next).toMatchObject({ code: 0, stderr: '' });
+    expect((await verdictOn(world, tokenIn(next.stdout))).status).toBe(200);
+  });
+
+  it('leaves one process however often it runs, which ends with the broker', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const asking = [1, 2, 3].map(() => home.keyturn(['headers', resource, '--timeout', '5']));
+    for (const run of await Promise.all(asking)) expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(await home.json<Question[]>('pending')).toHaveLength(1);
+    await until('one process stays', () => home.askers().length === 1);
+    const [pid = 0] = home.askers();
+    await home.ok(['daemon', '--stop']);
+    await until('it ends', () => !isAlive(pid));
+    expect(home.brokers()).toEqual([]);
+  });
+
+  it('withdraws the question when it is interrupted', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const asking = home.start(['headers', resource, '--timeout', '60']);
+    await until('it asks', async () => (await home.json<Question[]>('pending')).length === 1);
+    asking.signal('SIGINT');
+    expect(await asking.ended).toMatchObject({ code: 130, stdout: '' });
+    await until('it is withdrawn', async () => (await home.json<Question[]>('pending')).length === 0);
+    expect(home.askers()).toEqual([]);
+  });
+
+  it('asks nobody with --no-interaction', async () => {
+    const { home, resource } = await homeInWorld();
+    const run = await home.keyturn(['headers', resource, '--no-interaction']);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain(`keyturn allow cli ${resource}`);
+    expect(await home.json<Question[]>('pending')).toEqual([]);
+    expect(home.askers()).toEqual([]);
+  });
+});
