@@ -4,9 +4,11 @@
  * Invariants: the vault's item is read once, at the vault's first use, and never at start-up. At a desk, and in a desk's
  * home, a setting of the table `standing` counts as the vault has it, even if the file says otherwise. If the person at a desk was
  * never asked about what the file says, nothing goes to the network until they answer the card. The vault is written before
- * the file. So a crash in between loses no yes, and nothing counts that nobody said yes to.
+ * the file. So a crash in between loses no yes, and nothing counts that nobody said yes to. One change of the item at a
+ * time: each starts from what the one before it wrote.
  */
 import { KeyturnError } from '../../base/errors.ts';
+import { mutex } from '../../base/mutex.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { readAuthorities } from '../system/authorities.ts';
 import type { AuthoritiesFile } from '../system/authorities.ts';
@@ -74,6 +76,7 @@ export class HomeCheck {
   #different: readonly Difference[] = [];
   #authorities: AuthoritiesFile | undefined;
   #learning: Promise<void> | undefined;
+  readonly #inTurn = mutex();
   readonly #card: SettingsCard;
 
   constructor(parts: HomeCheckParts) {
@@ -157,13 +160,14 @@ export class HomeCheck {
     if (!this.#parts.isDesk && !this.hasMaster) return;
     await this.settled();
     await this.#lookAgain();
-    const item = this.#known();
     const authorities =
       name === 'extraAuthorities' && typeof value === 'string' ? readAuthorities(value) : this.#authorities;
-    const kept = this.#governs(item) ? 'settings' : 'seen';
-    const confirmed = item[kept] ?? nothingConfirmed;
-    if (this.isClosed && differenceOf(name, value, confirmed, authorities)) throw closedDesk();
-    await this.#write({ ...item, [kept]: withSetting(confirmed, name, value, authorities) });
+    await this.#change((item) => {
+      const kept = this.#governs(item) ? 'settings' : 'seen';
+      const confirmed = item[kept] ?? nothingConfirmed;
+      if (this.isClosed && differenceOf(name, value, confirmed, authorities)) throw closedDesk();
+      return { ...item, [kept]: withSetting(confirmed, name, value, authorities) };
+    });
     this.#different = this.#different.filter((difference) => difference.name !== name);
   }
 
@@ -177,7 +181,7 @@ export class HomeCheck {
     if (!this.#parts.isDesk || this.#known().desk !== 'none') return;
     try {
       await renew();
-      await this.#write({ ...this.#known(), desk: 'marked' });
+      await this.#change((item) => ({ ...item, desk: 'marked' }));
     } catch (error) {
       const why = error instanceof KeyturnError ? error.message : 'a file could not be written';
       this.#parts.log(`a broker without a window may still widen here: ${why}`, 'warn');
@@ -188,7 +192,7 @@ export class HomeCheck {
   async release(isReleased: boolean): Promise<void> {
     await this.verify();
     if (!isReleased) await this.#parts.renewAuthority();
-    await this.#write({ ...this.#known(), desk: isReleased ? 'released' : 'marked' });
+    await this.#change((item) => ({ ...item, desk: isReleased ? 'released' : 'marked' }));
     this.#parts.changed();
   }
 
@@ -270,14 +274,18 @@ export class HomeCheck {
       this.#early = verdict === 'yes' ? asConfirmed(shown) : 'no';
       return;
     }
-    const next = answered(this.#item, verdict, { asked, shown, now: this.#written() });
     // What the vault didn't take was not answered: the card comes back at the next start.
     try {
-      await this.#write(next);
-      this.#governBy(next);
+      await this.#change((item) => answered(item, verdict, { asked, shown, now: this.#written() }));
+      this.#governBy(this.#known());
     } catch {
       this.#parts.log('the vault did not take the answer about the settings', 'warn');
     }
+  }
+
+  /** For an item that is known. Two callers at once would otherwise each start from the same item, and one would be lost. */
+  #change(change: (item: HomeItem) => HomeItem): Promise<void> {
+    return this.#inTurn(() => this.#write(change(this.#known())));
   }
 
   async #write(item: HomeItem): Promise<void> {
