@@ -274,8 +274,8 @@ function unwritable(file: string, error: unknown): KeyturnError {
     'file_unreadable',
     `The audit log ${file} can't be written (${systemCode(error)}).`,
     {
-      rule: 'what gives authority is recorded before it is answered',
-      hint: 'See that the folder is yours and that the disk has room; rows wait in memory until then.',
+      rule: 'a change that gives somebody more is recorded before it is answered',
+      hint: 'See that the folder is yours and that the disk has room; the rows wait in memory until then.',
     },
   );
 }

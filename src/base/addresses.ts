@@ -97,6 +97,6 @@ function refusal(host: string): RuleRefusal {
     rule: 'Only a typed address or a confirmed host may lead into a private network',
     hint:
       `If you know this host and it belongs to your own network: keyturn override ${shellWord(named)} private-address on. ` +
-      'In a network that wants you to sign in first, do that in a browser instead.',
+      'If this network wants you to sign in first, do that in a browser instead.',
   });
 }

@@ -62,7 +62,7 @@ function userFolder(env: Environment): string {
   if (home !== undefined && path.isAbsolute(home)) return home;
   const problem = home ? `HOME is ${quoted(home)}, which is no absolute path` : 'HOME is empty';
   throw new KeyturnError('invalid_request', `${problem}: Keyturn does not know where your files belong.`, {
-    rule: "a home lies in the user's own folder, never in the one that a command happens to run in",
+    rule: "a home is in the user's own folder, never in the folder where a command happens to run",
     hint: 'Set HOME to your home folder, or KEYTURN_HOME to a folder for Keyturn.',
   });
 }

@@ -80,12 +80,12 @@ const refreshing: Sentences = {
 };
 
 const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receipt'], string>> = {
-  confirmed: 'The issuer confirmed that its tokens are over.',
+  confirmed: 'The issuer confirmed that it revoked the tokens.',
   notOffered:
     'The issuer offers no revocation. Keyturn has forgotten its tokens, but its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
-  pending: 'The issuer could not be told yet; Keyturn tries again by itself.',
+  pending: 'The issuer could not be reached yet; Keyturn tries again by itself.',
   abandoned:
-    'The issuer could not be told, and nobody tries any more. Its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
+    'The issuer could not be reached, and Keyturn has stopped trying. Its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
 };
 
 /** Undefined unless the vault was asked and holds nothing that could be used. */
@@ -125,7 +125,7 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
   }
   const order = refresher.secrets.comparison.isCompared(grant.id)
     ? 'It is in order'
-    : 'It is listed as in order, and was not compared with the vault yet';
+    : 'It is listed as in order, but was not compared with the vault yet';
   return { now: `${order}; ${held}.`, next: refreshSentence(refresh), refresh };
 }
 
@@ -144,13 +144,13 @@ function refreshSentence(refresh: NextRefresh): string {
     case 'underWay':
       return refreshing.next;
     case 'signIn':
-      return 'The issuer gave no refresh token: when the access token is over, a new sign-in is needed.';
+      return 'The issuer gave no refresh token: when the access token expires, a new sign-in is needed.';
     case 'request':
       return refresh.after === undefined
         ? 'It is refreshed when a program asks for a token.'
         : `It is refreshed when a program asks after ${moment(refresh.after)}.`;
     case 'itself':
-      return `It is refreshed by itself about ${moment(refresh.after)}, since a program uses it.`;
+      return `Keyturn refreshes it by itself about ${moment(refresh.after)}, because a program uses it.`;
   }
 }
 
@@ -172,6 +172,6 @@ function skewSentence(skew: number): string {
   const seconds = Math.round(Math.abs(skew) / 1000);
   return (
     `The issuer's clock is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's. ` +
-    'Keyturn allows for it; one of the two should be set.'
+    'Keyturn allows for the difference; one of the two clocks is wrong.'
   );
 }

@@ -151,5 +151,5 @@ function gone(): Unreachable {
 }
 
 function nonsense(): KeyturnError {
-  return new KeyturnError('frame_invalid', 'the broker sent something that answers no question');
+  return new KeyturnError('frame_invalid', 'the broker sent an answer to no request');
 }

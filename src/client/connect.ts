@@ -60,7 +60,7 @@ export async function connectAsOwner(place: HomeLocation = {}): Promise<Connecti
 /** The owner's key can't be paired anew: a file of the home was exchanged, or another program listens there. */
 function strangeBroker({ message }: KeyturnError, { config, state }: HomePaths): KeyturnError {
   return new KeyturnError('handshake_failed', message, {
-    rule: 'Keyturn wire contract, HELLO: a broker proves who it is before it is told anything',
+    rule: 'Keyturn wire contract, HELLO: a program sends nothing but its hello before the broker has proved who it is',
     hint:
       `If ${state}/home.json or ${config}/owner.key was exchanged or deleted, end the broker (keyturn daemon --stop; ` +
       'where that says the same, end its process with a signal), put the right file back, and try again. Where ' +

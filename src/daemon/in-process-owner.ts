@@ -78,7 +78,7 @@ export function inProcessOwner(
 }
 
 function noTokensHere(method: string): KeyturnError {
-  return new KeyturnError('not_permitted', `${method} is for programs, not for the desk.`, {
+  return new KeyturnError('not_permitted', `${method} is for programs, not for the app.`, {
     rule: 'no token ever reaches a window',
     hint: 'Use `keyturn token`.',
   });

@@ -127,9 +127,9 @@ function textOf(epochs: Record<string, Known>): string {
 }
 
 function writtenByOther(): VaultError {
-  return new VaultError('damaged', 'another broker took something away in this home meanwhile', {
+  return new VaultError('damaged', 'another broker has taken something away in this home in the meantime', {
     item: recordsItem,
-    rule: 'One broker a home: a copy of the home is no home of its own',
+    rule: 'A home has one broker, and a copy of a home is not another home',
     hint: 'End the broker that runs on a copy of this home, then start this one again.',
   });
 }

@@ -8,13 +8,13 @@ import { unreadableFile } from '../base/private-file.ts';
 
 /** The ways on where the newest copy of a file is lost. */
 const waysOn =
-  'Put its newest copy back and start the broker again. Where that is lost, `keyturn reset` ends this home’s grants and begins a new one.';
+  'Put its newest copy back and start the broker again. If that is lost, `keyturn reset` ends this home’s grants and begins a new one.';
 
 export function notGenuine(file: string): KeyturnError {
   return unreadableFile(
     file,
     'it is not as this Keyturn wrote it (its MAC is wrong)',
-    `Something changed it, and it confers nothing now. Keyturn left it as it is. ${waysOn}`,
+    `Something changed it, so it gives no access. Keyturn left it as it is. ${waysOn}`,
   );
 }
 
@@ -22,8 +22,8 @@ export function notGenuine(file: string): KeyturnError {
 export function notNewest(file: string, found: number, known: number): KeyturnError {
   return unreadableFile(
     file,
-    `it is an older copy (epoch ${found}; the vault knows epoch ${known}), and what it allows may have been taken away since`,
-    `Something put it back, and it confers nothing now. Keyturn left it as it is. ${waysOn}`,
+    `it is an older copy (epoch ${found}; the vault knows epoch ${known}), so you may have taken away since what it allows`,
+    `Something put it back, so it gives no access. Keyturn left it as it is. ${waysOn}`,
   );
 }
 
@@ -31,7 +31,7 @@ export function notNewest(file: string, found: number, known: number): KeyturnEr
 export function missing(file: string, known: number): KeyturnError {
   return unreadableFile(
     file,
-    `it is gone, and the vault knows of it (epoch ${known})`,
+    `it is gone, though the vault has recorded it (epoch ${known})`,
     `Without it Keyturn can't tell what you refused or ended, so it allows nothing. ${waysOn}`,
   );
 }

@@ -179,7 +179,7 @@ describe('a file of authority that is gone', () => {
     const next = await restart();
     expect(() => next.permissions.find(program, endpoint, now)).toThrow(
       expect.objectContaining({
-        message: expect.stringContaining('it is gone, and the vault knows of it (epoch 1)'),
+        message: expect.stringContaining('it is gone, though the vault has recorded it (epoch 1)'),
         hint: expect.stringContaining('keyturn reset'),
       }),
     );

@@ -142,7 +142,7 @@ describe('vault.sealed', () => {
     const newest = `${file}.newest`;
     copyFileSync(file, newest);
     rmSync(file);
-    await expectRefused(open(), 'it is gone, and the keychain knows of it');
+    await expectRefused(open(), 'it is gone, though the keychain has recorded it');
     copyFileSync(newest, file);
     expect(await said(open(), 'grant.1')).toBe('revoked');
   });

@@ -77,7 +77,7 @@ describe('a file that can’t be read', () => {
     expect(await home.keyturn(['deny', 'cli', resource])).toMatchObject({ code: 7 });
     const shown = await home.ok(['status']);
     expect(shown).toContain(`UNREADABLE ${file}`);
-    expect(shown).toMatch(/UNREADABLE .*\n +hint: Something changed it, and it confers nothing now\./);
+    expect(shown).toMatch(/UNREADABLE .*\n +hint: Something changed it, so it gives no access\./);
     const listed = await home.keyturn(['clients']);
     expect(listed.stdout).toMatch(/^cli +cli +https:\/\/bank.example\/mcp +allow \(does not count\) /m);
     expect(listed.stderr).toContain(`what is marked does not count: ${file} can't be read`);
@@ -137,7 +137,7 @@ describe('a file that can’t be read', () => {
     const [pid] = home.brokers();
     const stopping = await home.keyturn(['daemon', '--stop']);
     expect(stopping).toMatchObject({ code: 0, stdout: '' });
-    expect(stopping.stderr).toContain(`(process ${pid}) takes no request of ours; it is ended by a signal.`);
+    expect(stopping.stderr).toContain(`(process ${pid}) takes no request of this command; a signal ends it.`);
     expect(home.brokers()).toEqual([]);
     writeFileSync(file, before);
     await home.ok(['list']);

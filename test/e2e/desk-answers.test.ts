@@ -45,7 +45,7 @@ describe('keyturn pending at a desk', () => {
     const allowing = home.start(['allow', 'cli', resource]);
     const { id } = await card();
     const shown = await pending(home);
-    expect(shown).toContain(`  Answer in Keyturn’s window.\n  keyturn answer ${id} no   calls it off\n`);
+    expect(shown).toContain(`  Answer in Keyturn’s window.\n  keyturn answer ${id} no   cancels it\n`);
     await home.ok(['answer', id, 'no']);
     expect(await allowing.ended).toMatchObject({ code: 4 });
   });
@@ -57,7 +57,7 @@ describe('keyturn pending at a desk', () => {
     signingIn.catch(() => undefined);
     const { id } = await card();
     const shown = await pending(home);
-    expect(shown).toContain(`for ${real}:\n  Press it in Keyturn’s window.\n`);
+    expect(shown).toContain(`for ${real}:\n  Open it in Keyturn’s window.\n`);
     expect(shown).not.toContain('state=');
     await home.ok(['answer', id, 'no']);
     await expect(signingIn).rejects.toMatchObject({ reason: 'login_failed' });

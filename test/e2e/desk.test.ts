@@ -7,7 +7,9 @@ import { connected, library } from '../support/processes/program.ts';
 
 const resource = 'https://notes.example/mcp';
 
-const byCommand = { rule: 'While the desktop app is the broker, what widens needs the person’s own press' };
+const byCommand = {
+  rule: 'While the desktop app is the broker, every command that gives somebody more needs your press in its window',
+};
 
 describe('keyturn allow at a desk', () => {
   it('waits for the card, says so, and is done after a yes', async () => {
@@ -202,7 +204,7 @@ describe('the owner’s key at a desk', () => {
     const line1 =
       'enter the client "abc" for https://login.example, grant id-jag, authenticated by client_secret_post';
     const line2 =
-      ', on the word of the identity provider "https://idp.example", in place of the client that was entered';
+      ', with the identity provider "https://idp.example", in place of the client that was entered';
     expect(await home.ok(['pending'])).toContain(line1 + line2);
     await answer(id, 'yes');
     await entering;

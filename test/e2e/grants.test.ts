@@ -39,7 +39,7 @@ describe('a grant', () => {
 
     const refused = await home.keyturn(['token', resource]);
     expect(refused).toMatchObject({ code: 3, stdout: '' });
-    expect(refused.stderr).toContain('rule: What the user ended, only the user starts again');
+    expect(refused.stderr).toContain('rule: Only you can start again a grant that you ended');
     // Nothing is left to end; saying so twice is no failure.
     expect(await home.ok(['revoke', resource, '--json'])).toBe('[]\n');
     const again = await home.keyturn(['revoke', resource]);

@@ -34,7 +34,7 @@ describe('a revocation while the issuer is down', () => {
     process.kill(pid ?? 0, 'SIGKILL');
     await until('the broker is gone', () => !isAlive(pid ?? 0));
     expect(said).toMatch(
-      /the issuer could not be told yet\. Tried again by itself, next at 20.*, until 20.*; an access token that was handed out may work until 20/,
+      /the issuer could not be reached yet\. Keyturn tries again by itself, next at 20.*, until 20.*; an access token that was handed out may work until 20/,
     );
     // A restart alone touches no keychain, and the grant stays ended.
     const [listed] = await home.json<Listed[]>('list');

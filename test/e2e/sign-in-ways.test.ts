@@ -54,13 +54,13 @@ describe('login --device', () => {
     expect(run.stderr).toContain('reason: access_denied');
   });
 
-  it('can be called off from another terminal', async () => {
+  it('can be cancelled from another terminal', async () => {
     const { home, url } = await homeInBentWorld(device);
     const signingIn = home.start(['login', url, '--device']);
     await home.ok(['answer', (await onlyQuestion(home, 'device')).id, 'no']);
     const run = await signingIn.ended;
     expect(run).toMatchObject({ code: 5, stdout: '' });
-    expect(run.stderr).toContain('was called off');
+    expect(run.stderr).toContain('was cancelled');
   });
 
   it('exits 3 when nobody entered the code in the time given, and says that the sign-in is not finished', async () => {
@@ -161,7 +161,7 @@ describe('login --paste', () => {
     expect(await signingIn.ended).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('is called off where standard input ends without an address of it', async () => {
+  it('is cancelled if standard input ends without an address of it', async () => {
     const { home, url } = await homeInBentWorld();
     const run = await home.keyturn(['login', url, '--paste'], { stdin: '\nnot an address\n' });
     expect(run).toMatchObject({ code: 5, stdout: '' });

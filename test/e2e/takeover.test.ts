@@ -119,7 +119,7 @@ describe('a broker of another version', () => {
     expect(await home.keyturn(['list', '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
     const run = await home.keyturn(['status']);
     expect(run).toMatchObject({ code: 8, stdout: '' });
-    expect(run.stderr).toContain('The broker that runs is of version 9.8.7, this command of ');
+    expect(run.stderr).toContain('The running broker is of version 9.8.7, this command of ');
     expect(run.stderr).toContain('hint: Restart the broker: keyturn daemon --restart');
 
     await home.ok(['daemon', '--restart']);

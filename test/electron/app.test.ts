@@ -111,7 +111,7 @@ describe('a command that widens something, or waits for a sign-in', () => {
     await withYes(home, ['allow', 'cli', resource]);
     const asking = home.start(['token', resource]);
     await iconShows(opened, 'waiting');
-    await asking.says('press the question in Keyturn’s window.');
+    await asking.says('open the question in Keyturn’s window.');
     expect(world.counts().authorizationServer.signIns).toBe(0);
     await opened.choose('Sign in to');
     expect(await asking.ended).toMatchObject({ code: 0 });

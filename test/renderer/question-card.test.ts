@@ -138,7 +138,7 @@ describe('the card of a program that asks for access', () => {
     await page.getByLabel('As before').check();
     await owner.request('permission.end', { client: 'editor', resource });
     await button(page, 'Allow').click();
-    await page.getByText('What editor was allowed there before is over.').waitFor();
+    await page.getByText('What editor was allowed there before has ended.').waitFor();
     expect(await isOpen(broker)).toBe(true);
     expect(await owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
     await button(page, 'Not now').click();

@@ -119,7 +119,7 @@ export function grantsOfAccount(
   if (first !== undefined) return [first, ...more];
   const known = [...new Set(there.map((grant) => quoted(grant.account)))].join(', ');
   throw new KeyturnError('not_found', `Nobody is signed in at ${endpoint} as ${quoted(account)}.`, {
-    rule: 'An account is allowed once it is signed in there',
+    rule: 'You can allow only an account that is signed in there',
     hint: `${known === '' ? 'Nobody is signed in there' : `Signed in there: ${known}`}. To add an account: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
   });
 }

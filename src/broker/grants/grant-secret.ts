@@ -250,7 +250,7 @@ function absent(vault: Vault, grantId: string): VaultError {
     `The ${vault.kind} holds nothing of the grant ${grantId}, which the index of grants lists.`,
     {
       item: grantVaultId(grantId),
-      rule: 'vault: only what the vault holds gives tokens; an item that our records name is unreadable, never absent',
+      rule: 'vault: only grants in the vault give tokens; an item that the index lists counts as unreadable, never as absent',
       hint: 'Check that the right keyring is unlocked. If it is, sign in again: keyturn login URL',
     },
   );
@@ -259,7 +259,7 @@ function absent(vault: Vault, grantId: string): VaultError {
 function unbound(vault: Vault, grantId: string): VaultError {
   return new VaultError(
     'damaged',
-    `The index of grants was changed before the ${vault.kind} could vouch for the grant ${grantId}.`,
+    `The index of grants was changed before the ${vault.kind} recorded where the tokens of the grant ${grantId} may go.`,
     {
       item: grantVaultId(grantId),
       rule: 'vault: tokens of an older Keyturn count only for what the index said when this one first opened the vault',

@@ -97,7 +97,7 @@ export class Vouching {
     if (verdict.differing.length > 0) {
       await grants.mend(verdict.record, verdict.generation);
       const what = before
-        ? `The index named another ${verdict.differing.join(', ')}. The vault's counts, and the index was mended.`
+        ? `The index named another ${verdict.differing.join(', ')}. The vault's value counts, and the index was corrected.`
         : 'The index had lost it. It was put back from the vault.';
       this.#tell(grantId, before ? `mended: ${verdict.differing.join(' ')}` : 'mended: line', what);
     }
@@ -114,7 +114,7 @@ export class Vouching {
     this.#tell(
       grantId,
       'refused: absent',
-      'The index lists it, and the vault holds nothing of it. It gives nothing.',
+      'The index lists it, but the vault does not have it. No program can get a token of it.',
     );
   }
 
@@ -125,7 +125,7 @@ export class Vouching {
     this.#tell(
       grantId,
       'refused: unbound',
-      'The index was changed after the vault had noted it, and before the grant was used. It gives nothing.',
+      'The index was changed after the vault had noted it, and before the grant was used. No program can get a token of it.',
     );
   }
 

@@ -19,7 +19,7 @@ const texts: Readonly<Record<Page, { title: string; body: string }>> = {
   },
   again: {
     title: 'One more page',
-    body: 'The server did not accept the way in which Keyturn asked. Keyturn asks in another one, and opens the sign-in page once more.',
+    body: 'The server did not accept Keyturn’s request. Keyturn sends another one, and opens the sign-in page once more.',
   },
   failed: {
     title: 'Sign-in failed',
@@ -31,7 +31,7 @@ const texts: Readonly<Record<Page, { title: string; body: string }>> = {
   },
   unexpected: {
     title: 'Not a sign-in that Keyturn waits for',
-    body: 'This address belongs to a sign-in that is over or was never started here. Start again from the program.',
+    body: 'This address belongs to a sign-in that has ended or was never started here. Start again from the program.',
   },
 };
 

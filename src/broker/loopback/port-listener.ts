@@ -105,14 +105,10 @@ function listen(host: string, port: number): Promise<AddressListener> {
 }
 
 function portTaken(port: number): KeyturnError {
-  return new KeyturnError(
-    'redirect_port_taken',
-    `Port ${port} on this machine is taken by another program.`,
-    {
-      rule: 'The redirect URI is registered with this port (RFC 8252 §7.3, OAuth 2.1 exact redirect match)',
-      hint: `Find the program that listens on port ${port} and end it, or register another redirect URI.`,
-    },
-  );
+  return new KeyturnError('redirect_port_taken', `Another program uses port ${port} on this machine.`, {
+    rule: 'The redirect URI is registered with this port (RFC 8252 §7.3, OAuth 2.1 exact redirect match)',
+    hint: `Find the program that listens on port ${port} and end it, or register another redirect URI.`,
+  });
 }
 
 export function portOf({ server }: AddressListener): number {

@@ -39,7 +39,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   if (answer !== 'yes' || question.kind !== 'allow') {
     throw new KeyturnError(
       'invalid_request',
-      'Scopes, a time, a run or once go with a yes to a program only.',
+      'Only a yes to a program can name scopes, a time, a run or once.',
       {
         hint: 'The question must be of the kind "allow"; `keyturn pending` shows it.',
       },
@@ -50,12 +50,12 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   if (run !== true && once !== true) return;
   if (run === true && question.clientId === cliClientId) {
     throw new KeyturnError('invalid_request', 'The command line can’t be allowed for one run.', {
-      rule: 'A permission for a run ends with its connection, and that of a command ends with the command',
+      rule: 'A permission for a run ends with its connection, and a command’s connection ends with the command',
       hint: 'Allow it once, or for a time.',
     });
   }
   if (question.asker?.standing() === 'same') return;
-  throw new KeyturnError('conflict', `The run of ${question.clientName} that asked is over.`, {
+  throw new KeyturnError('conflict', `The run of ${question.clientName} that asked has ended.`, {
     rule: 'A permission for a run, or for once, ends with the run’s last connection',
     hint: 'Allow it for a time, or wait until it asks again.',
   });
@@ -73,8 +73,8 @@ function refuseWider({ clientName, endpoint, scope: asked }: AllowQuestion, { sc
 }
 
 function nothingBefore(name: string): KeyturnError {
-  return new KeyturnError('conflict', `What ${name} was allowed there before is over.`, {
-    rule: 'A yes "as before" lasts as long as what stands when it is kept',
+  return new KeyturnError('conflict', `What ${name} was allowed there before has ended.`, {
+    rule: 'A yes "as before" lasts as long as the permission that exists at that moment',
     hint: 'Nothing was allowed. Allow it for a time of its own, or deny it.',
   });
 }
@@ -85,8 +85,8 @@ export function changedClient(question: Question): KeyturnError | undefined {
   if (question.kind !== 'allow' && question.kind !== 'pair' && question.kind !== 'command') return undefined;
   if (question.asker?.standing() !== 'changed') return undefined;
   const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.clientName}`;
-  return new KeyturnError('conflict', `What ${who} is no longer the same program.`, {
-    rule: 'The facts about who asks are read again at the answer; where they changed, the question is void',
+  return new KeyturnError('conflict', `The process that ${who} is no longer the same program.`, {
+    rule: 'Keyturn checks again who asks when you answer; if that changed, the question is void',
     hint: 'Nothing was allowed. If you expect the program, let it ask again.',
   });
 }

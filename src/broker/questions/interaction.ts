@@ -119,7 +119,7 @@ export class Interactions {
     if (all.length < most && own.length < maxPerClient) return;
     throw new KeyturnError('rate_limited', `${all.length} questions are open already.`, {
       rule: `At most ${most} open ${what}, ${maxPerClient} of one program or one command`,
-      hint: 'Answer some, or call them off: `keyturn pending` lists them.',
+      hint: 'Answer or cancel some: `keyturn pending` lists them.',
     });
   }
 

@@ -17,7 +17,7 @@ export function anotherPageFirst(endpoint: string, isDesk: boolean): KeyturnErro
     {
       rule: 'One automatic sign-in page at a time',
       hint: isDesk
-        ? 'Press the one that waits in Keyturn’s window and finish it, then ask again.'
+        ? 'Open the waiting one in Keyturn’s window and finish it, then ask again.'
         : 'Finish the one that `keyturn pending` shows, then ask again.',
     },
   );
@@ -76,7 +76,7 @@ function unfinished(
   isDesk: boolean,
 ): KeyturnError {
   const finish = isDesk
-    ? 'Press it in Keyturn’s window and finish it in the browser, then ask again.'
+    ? 'Open it in Keyturn’s window and finish it in the browser, then ask again.'
     : 'Finish it in the browser, then ask again. `keyturn pending` shows its address.';
   const ways = question.kind === 'login' ? pageFails(question, isDesk) : '';
   return new KeyturnError('login_pending', `The sign-in at ${question.issuer} is not finished.`, {

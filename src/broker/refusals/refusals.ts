@@ -97,7 +97,7 @@ export function notGranted(endpoint: string, needed: readonly string[], grant: G
 
 export function stepUpExhausted(endpoint: string): KeyturnError {
   return new KeyturnError('step_up_exhausted', `${endpoint} asked for more scopes too often.`, {
-    rule: 'Step-up is tried at most 3 times for an operation and 9 times in all in 10 minutes; then it is the user’s turn',
+    rule: 'At most 3 step-ups for one operation and 9 in all in 10 minutes; the next one needs you',
     hint: `If you want these scopes, sign in with them: keyturn login ${shellWord(endpoint)} --scope "…"`,
   });
 }
@@ -145,9 +145,9 @@ export function resting(last: Unreachable, left: number, isByPerson: boolean): U
   const seconds = Math.ceil(left / 1000);
   return new Unreachable(
     last.reason,
-    `${last.message} That was a moment ago, and it is not asked again yet.`,
+    `${last.message} That was a moment ago, so Keyturn does not ask it again yet.`,
     {
-      rule: 'A server that can not serve is left alone for a while; what it asks for (Retry-After) is obeyed',
+      rule: 'Keyturn leaves a server that can’t serve alone for a while, and obeys its Retry-After',
       hint: `${last.hint === undefined ? '' : `${last.hint} `}Ask again in ${seconds} s.${isByPerson ? '' : ' A sign-in of your own (keyturn login) may ask sooner.'}`,
       retryAfter: seconds,
     },
@@ -164,7 +164,7 @@ export function unreachableUntil({ reason, message, hint }: Unreachable, left: n
 
 export function grantRevoked(endpoint: string): KeyturnError {
   return new KeyturnError('login_required', `The grant for ${endpoint} was revoked.`, {
-    rule: 'What the user ended, only the user starts again',
+    rule: 'Only you can start again a grant that you ended',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });
 }
@@ -191,7 +191,7 @@ export function anotherSignedIn(
 export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
   const why = state.kind === 'loginRequired' ? state.why : 'it ended';
   return new KeyturnError('login_required', `The grant for ${endpoint} needs a new sign-in: ${why}.`, {
-    rule: 'What the user ended, only the user starts again',
+    rule: 'Only you can start again a grant that you ended',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });
 }
@@ -200,7 +200,7 @@ export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
 export function unknownAccount(endpoint: string, account: string, known: readonly string[]): KeyturnError {
   const others = known.length > 0 ? `It may use ${known.map(quoted).join(', ')} there. ` : '';
   return new KeyturnError('login_required', `Nobody is signed in at ${endpoint} as ${quoted(account)}.`, {
-    rule: 'Where somebody is signed in, only the person adds another account',
+    rule: 'Only you can add another account at a server',
     hint: `${others}To add this one: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
   });
 }
@@ -219,7 +219,7 @@ export function whyAgain({ state }: Grant): string {
 
 export function lastPageFailed(endpoint: string): KeyturnError {
   return new KeyturnError('login_required', `No token for ${endpoint}: the last sign-in failed.`, {
-    rule: 'One automatic sign-in page; the next one is the user’s to start',
+    rule: 'Keyturn opens one sign-in page by itself; you start the next one',
     hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
   });
 }
@@ -237,20 +237,28 @@ export function pageWithdrawn(endpoint: string, retryAfter: number): KeyturnErro
 }
 
 export function uselessSignIn(endpoint: string): KeyturnError {
-  return new KeyturnError('token_invalid', `The sign-in for ${endpoint} gave a token that is already over.`, {
-    rule: 'One sign-in page for one request',
-    hint: 'Check the clock of this machine. If it is right, tell the operator of the authorization server.',
-  });
+  return new KeyturnError(
+    'token_invalid',
+    `The sign-in for ${endpoint} gave a token that has already expired.`,
+    {
+      rule: 'One sign-in page for one request',
+      hint: 'Check the clock of this machine. If it is right, tell the operator of the authorization server.',
+    },
+  );
 }
 
 export function changesTooFast(endpoint: string): KeyturnError {
-  return new KeyturnError('conflict', `The grant for ${endpoint} changes too fast to be used.`, {
-    hint: 'Look at `keyturn list`, then try again.',
-  });
+  return new KeyturnError(
+    'conflict',
+    `The grant for ${endpoint} changed again and again during this request.`,
+    {
+      hint: 'Look at `keyturn list`, then try again.',
+    },
+  );
 }
 
 export function noSuchSignIn(): KeyturnError {
-  return new KeyturnError('not_found', 'No such sign-in waits for an address.', {
+  return new KeyturnError('not_found', 'No sign-in with this id waits for an address.', {
     hint: 'Start one with: keyturn login RESOURCE --paste',
   });
 }

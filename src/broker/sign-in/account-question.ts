@@ -72,7 +72,7 @@ function knownAlready(endpoint: string, { asked, known, signedIn }: Mismatch): K
     `The sign-in was for a new account ${quoted(asked)}, but ${who} signed in.`,
     {
       rule: 'One account has one name',
-      hint: `Nothing was kept. That account is used by its name: --account ${shellQuoted(known)}. To add another one, choose it on the server’s page: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(asked)}`,
+      hint: `Nothing was kept. Use that account by its name: --account ${shellQuoted(known)}. To add another one, choose it on the server’s page: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(asked)}`,
     },
   );
 }

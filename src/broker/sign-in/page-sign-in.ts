@@ -277,7 +277,7 @@ function requireUnchanged({ registrations }: SignInParts, { attempt, redirect, c
 }
 
 export function calledOff(issuer: string, endpoint: string): KeyturnError {
-  return new KeyturnError('login_failed', `The sign-in at ${issuer} was called off.`, {
+  return new KeyturnError('login_failed', `The sign-in at ${issuer} was cancelled.`, {
     hint: `Start it again with: keyturn login ${shellWord(endpoint)}`,
   });
 }

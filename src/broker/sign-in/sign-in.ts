@@ -174,7 +174,7 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
 function needsPerson(endpoint: string): KeyturnError {
   return new KeyturnError(
     'login_required',
-    `A sign-in is needed for ${endpoint}, and nobody may be asked now.`,
+    `A sign-in is needed for ${endpoint}, and this request may not ask anybody.`,
     {
       hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
     },

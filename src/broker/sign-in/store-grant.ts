@@ -184,7 +184,7 @@ async function leaveToRevocation(
 
 function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
   return new KeyturnError('conflict', `The grant for ${endpoint} was ended during the sign-in.`, {
-    rule: 'What the user ended, only the user starts again',
+    rule: 'Only you can start again a grant that you ended',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });
 }

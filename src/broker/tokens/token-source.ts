@@ -68,7 +68,7 @@ async function unrefreshable(
   if (token && isAlive(token, clock.now())) return 'signIn';
   if (!grants.isCurrent(grant)) return 'changed';
   cache.dropGrant(grant.id);
-  const why = 'its access token is over and the server gave no refresh token';
+  const why = 'its access token has expired and the server gave no refresh token';
   await grants.change(grant, { state: { kind: 'loginRequired', why } });
   return 'changed';
 }

@@ -38,7 +38,7 @@ const answerTimeout = 1000;
 
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
 export async function startBroker(): Promise<Connection> {
-  let problem = 'Another one holds the home and does not answer.';
+  let problem = 'Another broker holds the home and does not answer.';
   for (const deadline = Date.now() + startTimeout; Date.now() < deadline;) {
     const outcome = await spawnBroker();
     if (outcome === 'killed') problem = 'Something kills it while it starts.';
@@ -101,7 +101,7 @@ async function readiness(
   return new Promise<'up' | 'killed' | { readonly problem: string }>((resolve) => {
     child.stdout?.once('data', () => resolve('up'));
     child.once('error', (error) =>
-      resolve({ problem: `The system starts no process (${systemCode(error)}).` }),
+      resolve({ problem: `The system could not start a process (${systemCode(error)}).` }),
     );
     child.once('close', (code, signal) => {
       // Another start was faster: that broker serves as well. Any other refusal is what the person must read.

@@ -47,7 +47,9 @@ async function ownConnection(): Promise<Connection | boolean> {
 async function endHolder({ state }: HomePaths): Promise<boolean> {
   const pid = lockHolder(state);
   if (pid === undefined) return false;
-  say(`keyturn: the broker of this home (process ${pid}) takes no request of ours; it is ended by a signal.`);
+  say(
+    `keyturn: the broker of this home (process ${pid}) takes no request of this command; a signal ends it.`,
+  );
   process.kill(pid, 'SIGTERM');
   return brokerEnded(pid);
 }

@@ -24,7 +24,7 @@ const symptoms: readonly Reason[] = ['method_not_found', 'frame_invalid'];
 function difference({ capabilities }: Pick<Connection, 'capabilities'>): string | undefined {
   const broker = versionIn(capabilities);
   if (broker === versionIn(versionCapability(version))) return undefined;
-  return `The broker that runs is of ${broker === undefined ? 'an older version' : `version ${broker}`}, this command of ${version}.`;
+  return `The running broker is of ${broker === undefined ? 'an older version' : `version ${broker}`}, this command of ${version}.`;
 }
 
 /** One line for a person at a terminal. */

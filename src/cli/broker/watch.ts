@@ -122,14 +122,14 @@ function tell(question: Fields, own: OwnLogin | undefined, isDesk: boolean): voi
 
 function tellAccount(question: Fields, isDesk: boolean): void {
   const account = text(question, 'account');
-  const who = account === '' ? 'somebody whom the server did not name' : quoted(account);
+  const who = account === '' ? 'an account that the server did not name' : quoted(account);
   say(`keyturn: ${who} signed in at ${hostIn(question)}, and another account was expected. Keep both?`);
   tellAnswer(question, isDesk);
 }
 
 const waysToSignIn = {
   elsewhere: ': open this address in any browser:',
-  window: ': press the question in Keyturn’s window, or visit:',
+  window: ': open the question in Keyturn’s window, or visit:',
   browser: ' in your browser. If none opened, visit:',
 } as const;
 
@@ -151,7 +151,7 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
     say(`keyturn: ${hostIn(question)} has registered Keyturn again; continue on this page.`);
   // At a desk only the window and the command that started the sign-in show the address.
   if (url === '')
-    return say(`keyturn: to sign in at ${hostIn(question)}, press the question in Keyturn’s window.`);
+    return say(`keyturn: to sign in at ${hostIn(question)}, open the question in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
   say(url);
   const hint = text(question, 'hint');

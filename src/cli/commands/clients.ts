@@ -23,8 +23,7 @@ export const command = defineCommand(
         ['CLIENT', 'ID', 'SERVER', 'DECISION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
         clients.flatMap((client) => rows(client, new Set(refused.map(({ file }) => path.basename(file))))),
       );
-      for (const { why } of refused.filter(isShownHere))
-        say(`keyturn: what is marked does not count: ${why}`);
+      for (const { why } of refused.filter(isShownHere)) say(`keyturn: marked entries do not count: ${why}`);
     }
     return exitCodes.ok;
   },

@@ -35,7 +35,7 @@ function describe(question: Question, isDesk: boolean): string[] {
         `  keyturn answer ${shellWord(id)} no|later   refuses it, or puts it off`,
       ]
     : [`  keyturn answer ${shellWord(id)} yes|no|later`];
-  const end = `  keyturn answer ${shellWord(id)} no   calls it off`;
+  const end = `  keyturn answer ${shellWord(id)} no   cancels it`;
   switch (question.kind) {
     case 'allow':
       return [
@@ -57,7 +57,7 @@ function describe(question: Question, isDesk: boolean): string[] {
       return [`${id}  ${accountQuestion(question)}`, ...answer];
     case 'settings':
       return [
-        `${id}  Settings were written that nobody confirmed. Shall they count?`,
+        `${id}  Settings were changed outside Keyturn, and you have not confirmed them. Apply them?`,
         ...(question.settings ?? []).map((setting) => `  ${settingWords(setting)}`),
         ...answer,
       ];
@@ -74,7 +74,7 @@ function describe(question: Question, isDesk: boolean): string[] {
 /** At a desk without address and code: only the window and the command that started the sign-in show them. */
 function signInLines({ id, kind, resource, issuer, account, code, url }: Question): string[] {
   const what = `${id}  Sign in at ${issuer} for ${resource}${accountWords(account)}`;
-  if (url === undefined) return [`${what}:`, '  Press it in Keyturn’s window.'];
+  if (url === undefined) return [`${what}:`, '  Open it in Keyturn’s window.'];
   return [kind === 'device' ? `${what}: enter ${code} at` : `${what}:`, `  ${url}`];
 }
 
@@ -104,7 +104,7 @@ function offeredWords({ issuer, account, accounts }: Question): string {
 }
 
 function accountQuestion({ resource, issuer, account, accounts = [] }: Question): string {
-  const who = account === undefined ? 'Somebody whom the server did not name' : quoted(account);
+  const who = account === undefined ? 'An account that the server did not name' : quoted(account);
   const known = accounts.map(quoted).join(', ');
   return `${who} signed in at ${issuer} for ${resource}, where ${known} is signed in. Keep that as another account?`;
 }
@@ -152,7 +152,7 @@ function registrationWords({ grant, authMethod, redirectUri, idp, replaces }: Qu
     grant === undefined ? '' : `, grant ${grant}`,
     authMethod === undefined ? '' : `, authenticated by ${authMethod}`,
     redirectUri === undefined ? '' : `, redirected to ${quoted(redirectUri)}`,
-    idp === undefined ? '' : `, on the word of the identity provider ${quoted(idp)}`,
+    idp === undefined ? '' : `, with the identity provider ${quoted(idp)}`,
     replaces === true ? ', in place of the client that was entered there before' : '',
   ];
   return words.join('');

@@ -115,8 +115,8 @@ async function enter(entry: ParamsOf<'registration.set'>): Promise<void> {
   if (replaced === undefined) return;
   say(
     replaced === entry.clientId
-      ? `keyturn: this takes the place of what was entered for ${quoted(replaced)} before.`
-      : `keyturn: this takes the place of the client ${quoted(replaced)}, which Keyturn has forgotten. It stays registered at the issuer until you end it there.`,
+      ? `keyturn: this replaces the client that was entered for ${quoted(replaced)} before.`
+      : `keyturn: this replaces the client ${quoted(replaced)}. Keyturn has forgotten that one; it stays registered at the issuer until you remove it there.`,
   );
 }
 

@@ -61,7 +61,7 @@ async function endHome(connection: Connection, paths: HomePaths, isSure: boolean
     const status = await call(connection, 'status', {});
     if (!isSure) await confirm(paths, status);
     const ended = await sayIfSlow(
-      'keyturn: telling the issuers to end the grants; one that does not answer takes half a minute…',
+      'keyturn: ending the grants at their issuers; one that does not answer takes half a minute…',
       call(connection, 'home.reset', { withoutVault: isSure }),
     );
     const isGone = await sayIfSlow('keyturn: waiting for the broker to stop…', brokerEnded(status.pid));

@@ -91,9 +91,9 @@ const deskLines: Readonly<Record<Desk, readonly string[]>> = {
   unknown: ['Whether this is a desk’s home is not known yet: the vault was not needed since the start.'],
   none: [],
   here: [
-    'This is a desk’s home: a broker without a window widens nothing here. The app’s Settings can release it.',
+    'This is a desk’s home: a broker without a window gives nobody more here. The app’s Settings can release it.',
   ],
-  closed: ['This is a desk’s home, and its app does not run: nothing can be widened. Start the app.'],
+  closed: ['This is a desk’s home, and its app does not run: nobody can get more. Start the app.'],
   released: ['This desk’s home is released: a broker without a window acts here as elsewhere.'],
 };
 

@@ -97,7 +97,7 @@ const deskWords: Readonly<Record<Status['homeState']['desk'], readonly string[]>
   unknown: ['desk       not checked yet: the vault has not been needed'],
   none: [],
   here: [],
-  closed: ['DESK       its app does not run: what is allowed is served, and nothing is widened'],
+  closed: ['DESK       its app does not run: programs keep what you allowed, and nobody gets more'],
   released: ['desk       released for brokers without a window'],
 };
 

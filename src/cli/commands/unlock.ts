@@ -49,7 +49,7 @@ async function open(connection: Connection, given: string | undefined): Promise<
 
 /** Shown for standard input too: a line there may be mistyped, and is read only once. */
 const chosen =
-  'keyturn: the vault is new, and opens by this passphrase from now on. Nobody can recover it: try it now (keyturn lock, keyturn unlock), while nothing rests in the vault.';
+  'keyturn: the vault is new, and opens by this passphrase from now on. Nobody can recover it: try it now (keyturn lock, keyturn unlock), while the vault is empty.';
 
 /** Undefined for a vault without a passphrase. */
 async function passphraseFor(key: Status['vaultKey'], state: string): Promise<string | undefined> {

@@ -30,8 +30,8 @@ export function guardOutput(): void {
 
 function lostAnswer(error: Error): KeyturnError {
   return new KeyturnError('file_unreadable', `Standard output can't be written (${systemCode(error)}).`, {
-    rule: 'A command whose answer was not written does not end with 0',
-    hint: 'See that the disk of the file it goes to has room, and run the command again. What it changed is changed.',
+    rule: 'A command ends with 0 only if its answer was written',
+    hint: 'Make room on the disk that it goes to, and run the command again. Its changes were kept.',
   });
 }
 

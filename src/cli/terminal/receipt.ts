@@ -11,9 +11,9 @@ const meanings = {
   notOffered: () =>
     'ended here; the issuer offers no revocation, and its refresh token may stay valid: end it in your account there',
   pending: ({ nextTry, triedUntil }) =>
-    `ended here; the issuer could not be told yet. Tried again by itself${at(', next at', nextTry)}${at(', until', triedUntil)}`,
+    `ended here; the issuer could not be reached yet. Keyturn tries again by itself${at(', next at', nextTry)}${at(', until', triedUntil)}`,
   abandoned: () =>
-    'ended here; the issuer was never told, and Keyturn can not tell it any more: end it in your account there',
+    'ended here; the issuer never confirmed it, and Keyturn can no longer ask: end it in your account there',
 } as const satisfies Record<Receipt['receipt'], (receipt: Partial<Receipt>) => string>;
 
 /** One line for one grant. */

@@ -111,8 +111,8 @@ export function requireUnchanged(
   const now = decisionOf(broker, params);
   if (isDeepStrictEqual({ ...now, createdAt: 0 }, { ...decided, createdAt: 0 })) return now;
   throw new KeyturnError('conflict', `The permission for ${now.endpoint} changed in the meantime.`, {
-    rule: 'What is set is what was shown when it was asked about',
-    hint: 'Look at what stands (`keyturn clients`), and name the scopes: `keyturn allow` with --scope.',
+    rule: 'A yes sets only what its card showed',
+    hint: 'Look at the present permission (`keyturn clients`), and name the scopes: `keyturn allow` with --scope.',
   });
 }
 
@@ -174,8 +174,8 @@ function isOverSooner(wanted: number | undefined, has: number | undefined): bool
 }
 
 function ranOut(clientName: string, endpoint: string): KeyturnError {
-  return new KeyturnError('conflict', `The permission of ${clientName} for ${endpoint} has run out.`, {
-    rule: 'An account is added to the scopes that stand; where a permission ran out, none stand',
+  return new KeyturnError('conflict', `The permission of ${clientName} for ${endpoint} has expired.`, {
+    rule: 'A new account gets the scopes of the present permission; this one has expired and has none',
     hint:
       'Name them: keyturn allow CLIENT RESOURCE --account ACCOUNT --scope "A B" (and --for TIME). ' +
       'For every scope, run `keyturn end CLIENT RESOURCE` first.',

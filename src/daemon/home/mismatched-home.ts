@@ -49,8 +49,8 @@ function otherVault(kind: string): KeyturnError {
 }
 
 function strange(what: string): KeyturnError {
-  return new KeyturnError('file_unreadable', `This home is a strange one: ${what}.`, {
-    rule: 'A home keeps its id and its vault; where they changed, nothing is served and nothing is adopted',
+  return new KeyturnError('file_unreadable', `The files of this home don’t belong together: ${what}.`, {
+    rule: 'A home keeps its id and its vault; if one of them changed, Keyturn serves nothing',
     hint:
       'Put settings.json and home.json back as they were, and take KEYTURN_VAULT out of the environment; then start ' +
       'the broker again. For another vault use another KEYTURN_HOME. `keyturn reset --yes` ends this home.',

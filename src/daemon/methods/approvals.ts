@@ -128,7 +128,7 @@ function placeOf(request: ApprovalRequest): { client?: string; endpoint?: string
 function refused(verdict: Verdict): KeyturnError {
   const what = verdict === 'void' ? 'it is no longer the process that asked' : 'nobody said yes to it';
   return new KeyturnError('consent_denied', `The command was not carried out: ${what}.`, {
-    rule: 'While the desktop app is the broker, what widens needs the person’s own press',
+    rule: 'While the desktop app is the broker, every command that gives somebody more needs your press in its window',
     hint: 'Run it again, and answer in Keyturn’s window. Nothing was remembered.',
   });
 }

@@ -95,12 +95,12 @@ function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next:
       rule: 'RFC 6749 §6, RFC 7009 §2.1: only the client that a refresh token was issued to may use or revoke it',
       hint: first
         ? `Revoke them first, e.g. keyturn revoke ${shellWord(first.id)}; ${next}.`
-        : 'They have ended here, and the issuer isn’t told yet: `keyturn list` says when it is asked next.',
+        : 'They have ended here, but their issuer is not reached yet: `keyturn list` shows the next try.',
     },
   );
 }
 
 function nameOf(grant: Grant): string {
-  const how = isUntold(grant) ? 'ended, and its issuer not told yet' : quoted(grant.account);
+  const how = isUntold(grant) ? 'ended; its issuer is not reached yet' : quoted(grant.account);
   return `${quoted(grant.endpoints[0] ?? grant.resource)} (${how})`;
 }

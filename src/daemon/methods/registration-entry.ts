@@ -111,7 +111,7 @@ function requireConsistent({ clientSecret, privateKey, authMethod, grant, idp, a
     [clientSecret !== undefined && privateKey !== undefined, 'a client has a secret or a key, not both'],
     [
       authMethod === 'none' && (clientSecret ?? privateKey) !== undefined,
-      'a client that proves nothing has neither secret nor key',
+      'a client without authentication has neither secret nor key',
     ],
     [isWanting && clientSecret === undefined, `${authMethod} needs a client secret`],
     [authMethod === 'private_key_jwt' && privateKey === undefined, 'private_key_jwt needs a private key'],

@@ -65,9 +65,9 @@ function refuseOccupied(home: Home, { grants }: BrokerParts): void {
   if (living === 0 && !home.hasMaster) return;
   const what = living > 0 ? 'grants rest in it' : 'it holds the key that programs were paired with';
   throw new KeyturnError('conflict', `The vault can't be changed: ${what}.`, {
-    rule: 'What rests in one vault is never moved to another, nor left behind without a word',
+    rule: 'Keyturn never moves secrets from one vault to another, and never leaves them behind silently',
     hint: home.hasMaster
-      ? '`keyturn reset` ends this home with all that rests in it; after that, set the other vault. Or use another KEYTURN_HOME.'
+      ? '`keyturn reset` ends this home with all its secrets; after that, set the other vault. Or use another KEYTURN_HOME.'
       : 'Revoke the grants first (`keyturn revoke`). Or use another KEYTURN_HOME.',
   });
 }

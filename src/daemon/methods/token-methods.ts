@@ -77,7 +77,7 @@ function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'> {
 function refusedByPerson({ parts }: Broker, clientId: string, endpoint: string): KeyturnError {
   const name = parts.clients.nameOf(clientId);
   return new KeyturnError('not_permitted', `The user refused ${name} something at ${endpoint}.`, {
-    rule: 'A denial is remembered until the user ends it, and would end with the permission',
+    rule: 'A denial is remembered until the user ends it; ending the permission would end it too',
     hint: `The user ends both with: keyturn end ${shellWord(name)} ${shellWord(endpoint)}`,
   });
 }

@@ -195,21 +195,21 @@ function refuseUnshowable(name: string, value: CheckedSetting['value']): void {
   const { length } = String(value);
   if (length <= maxShownLength) return;
   throw new KeyturnError('invalid_request', `${name}: ${length} characters are too many for a card.`, {
-    rule: `What a person says yes to is shown whole: at most ${maxShownLength} characters`,
+    rule: `A card shows the whole value: at most ${maxShownLength} characters`,
     hint: 'Give a shorter value.',
   });
 }
 
 function answeredAtTheDesk(): KeyturnError {
-  return new KeyturnError('not_permitted', 'A yes to this question counts in Keyturn’s window only.', {
-    rule: 'While the desktop app is the broker, what widens needs the person’s own press',
+  return new KeyturnError('not_permitted', 'Only a yes in Keyturn’s window counts for this question.', {
+    rule: 'While the desktop app is the broker, every command that gives somebody more needs your press in its window',
     hint: 'Answer it in Keyturn’s window. From here "no" and "later" count.',
   });
 }
 
 function decidedAtTheDesk(): KeyturnError {
-  return new KeyturnError('not_permitted', 'Which settings count is decided in Keyturn’s window only.', {
-    rule: 'At a desk nothing goes to the network before the person confirmed or refused such settings',
+  return new KeyturnError('not_permitted', 'Only a yes in Keyturn’s window makes settings count.', {
+    rule: 'At a desk nothing goes to the network before you confirm or refuse such settings',
     hint: 'Answer it in Keyturn’s window. From here "later" counts.',
   });
 }

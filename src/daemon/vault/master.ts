@@ -71,8 +71,8 @@ function lost(proven: string): VaultError {
     `the vault doesn't hold this home's master secret, under which ${quoted(proven)} was written`,
     {
       item: masterItem,
-      rule: 'vault: an item that our records name is unreadable, never absent',
-      hint: 'check that the right keyring is open, or restore the vault. Where it is lost, `keyturn reset --yes` begins a new home',
+      rule: 'vault: an item that our records name counts as unreadable, never as absent',
+      hint: 'check that the right keyring is open, or restore the vault. If it is lost, `keyturn reset --yes` begins a new home',
     },
   );
 }

@@ -174,7 +174,7 @@ export class VaultLock {
     try {
       await this.lock('locked: idle');
     } catch (error) {
-      this.#parts.log(`the vault was locked, and the audit log doesn't say so: ${reasonOf(error)}`);
+      this.#parts.log(`the vault was locked, but the audit log could not record it: ${reasonOf(error)}`);
     }
   }
 

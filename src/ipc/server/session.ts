@@ -78,7 +78,7 @@ const maxUnsent = 8 * frameLimit;
 /** Milliseconds in which what was written may still leave: the other end only has to read it. */
 const farewell = 1000;
 
-const handshakeRule = 'Keyturn wire contract, HELLO: each side proves who it is before it is told anything';
+const handshakeRule = 'Keyturn wire contract, HELLO: nothing is served before each side has proved who it is';
 
 interface Proven {
   readonly clientId: string;
@@ -161,7 +161,7 @@ export class Session {
   /** Takes as many frames as may be in flight. Reading stops only when a whole frame's worth waits. */
   #advance(): void {
     if (this.#phase.at === 'pairing' && this.#reader.buffered > 0) {
-      this.refuse(refusal('a program that waits for its pairing has nothing else to say'));
+      this.refuse(refusal('a program that waits for its pairing may send nothing else'));
     }
     try {
       while (this.#mayTake()) {
@@ -206,7 +206,10 @@ export class Session {
   #take(frame: Buffer): void {
     const message = parseMessage(frame);
     if (message.kind === 'result' || message.kind === 'error') {
-      throw new KeyturnError('frame_invalid', 'an answer came to a question that was never asked');
+      throw new KeyturnError(
+        'frame_invalid',
+        'the program sent an answer, though the broker had asked nothing',
+      );
     }
     if (this.#phase.at === 'ready') {
       // A notification asks for nothing and gets no answer (JSON-RPC 2.0 §4.1).

@@ -114,7 +114,7 @@ export function errorFrom(body: ErrorBody): KeyturnError {
   const hint = shown(data['hint']);
   const rule = shown(data['rule']);
   const retryAfter = data['retryAfter'];
-  const message = shown(body.message) ?? 'the broker refused without a word';
+  const message = shown(body.message) ?? 'the broker refused without a reason';
   return new KeyturnError(isReason(reason) ? reason : 'internal', message, {
     ...(hint === undefined ? {} : { hint }),
     ...(rule === undefined ? {} : { rule }),

@@ -232,7 +232,7 @@ function hintFor(problem: string): string {
   const fault = certificateFaults.find(([code]) => code.test(problem))?.[1];
   return fault === undefined
     ? 'Check the network and the address, then try again. Nothing that is stored was changed.'
-    : `${fault} In a network that wants you to sign in first, do that in a browser.`;
+    : `${fault} If this network wants you to sign in first, do that in a browser.`;
 }
 
 /** Failures before a connection stood: nothing was sent. Of any other the server may know more than we do. */

@@ -161,7 +161,7 @@ export function requireExpectedIssuer(
     `The metadata of ${quoted(identifier)} states another issuer: ${shown}.`,
     {
       rule: 'RFC 8414 §3.3',
-      hint: `The server is set up wrongly, or somebody else answers in its place. Tell its operator. If you trust it all the same: keyturn override ${shellWord(identifier)} issuer-mismatch on`,
+      hint: `The server is set up wrongly, or somebody else answers in its place. Tell its operator. If you trust it anyway: keyturn override ${shellWord(identifier)} issuer-mismatch on`,
     },
   );
 }

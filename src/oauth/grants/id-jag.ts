@@ -127,7 +127,7 @@ function requireProfile(server: AuthorizationServer): void {
     'metadata_invalid',
     `${quoted(server.issuer)} doesn't take identity assertions of another provider.`,
     {
-      rule: 'A server that lists the grant profiles it takes is sent no other (authorization_grant_profiles_supported)',
+      rule: 'Keyturn sends a server only the grant profiles that it lists (authorization_grant_profiles_supported)',
       hint: 'Sign in there directly, or have enterprise-managed authorization switched on.',
     },
   );

@@ -116,7 +116,7 @@ export class VaultWatch {
     if (!this.#trouble || left <= 0 || left > maxPause) return;
     const { trouble, message } = this.#trouble;
     throw new VaultError(trouble, message, {
-      rule: 'vault: what only a person can answer is not asked for again and again',
+      rule: 'vault: a question that only a person can answer is not repeated again and again',
       hint: 'keyturn unlock asks your keychain at once',
       retryAfter: Math.ceil(left / 1000),
     });

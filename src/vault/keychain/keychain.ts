@@ -77,7 +77,7 @@ export class KeychainVault implements Vault {
     if (secret !== undefined) return secret;
     throw new VaultError('damaged', `the keychain doesn't show ${quoted(id)}, which should be there`, {
       item: id,
-      rule: 'vault: an item that our records name is unreadable, never absent',
+      rule: 'vault: an item that our records name counts as unreadable, never as absent',
       hint: 'check that the right keyring is unlocked; if the item was deleted, sign in again',
     });
   }
@@ -192,7 +192,7 @@ async function storeRefused(process: KeychainProcess, service: string, error: un
     () => false,
   );
   if (!reads) throw error;
-  throw new VaultError('full', `the keychain reads, and refuses to store: ${error.message}`, {
+  throw new VaultError('full', `the keychain can be read, but refuses to store: ${error.message}`, {
     hint: 'check that the disk is not full and the keyring can be written; what it holds is unchanged',
   });
 }

@@ -77,7 +77,7 @@ class SealedFile implements Vault, Lockable {
     if (secret !== undefined) return secret;
     throw new VaultError('damaged', `the sealed file doesn't hold ${quoted(id)}, which should be there`, {
       item: id,
-      rule: 'vault: an item that our records name is unreadable, never absent',
+      rule: 'vault: an item that our records name counts as unreadable, never as absent',
       hint: 'an older file may have been put in its place: restore the newest one, or sign in again',
     });
   }

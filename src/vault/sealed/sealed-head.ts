@@ -63,7 +63,7 @@ export class SealedHead {
   /** Throws `vault_unreadable` where the keychain knows a file, and there is none. `name` is the file's. */
   async refuseMissing(name: string): Promise<void> {
     if (!(await this.read())) return;
-    throw unreadable(name, 'it is gone, and the keychain knows of it', waysOn);
+    throw unreadable(name, 'it is gone, though the keychain has recorded it', waysOn);
   }
 
   /**
@@ -121,7 +121,7 @@ export class SealedHead {
 }
 
 const waysOn =
-  'it was left as it is. Put the newest copy back; where that is lost, `keyturn reset --yes` begins a new home';
+  'it was left as it is. Put the newest copy back; if that is lost, `keyturn reset --yes` begins a new home';
 
 function headIn(text: string): Head {
   try {

@@ -167,7 +167,7 @@ export class SealedLog {
   ): Promise<void> {
     await this.#checkOurs();
     if (this.damage !== undefined)
-      throw unreadable(quoted(this.#file), `${this.damage}. It is not replaced while that is so`);
+      throw unreadable(quoted(this.#file), `${this.damage}. Keyturn does not replace it in this state`);
     const segment = newSegment(key, this.#contents.sequence, true);
     let draft: Draft | undefined;
     try {

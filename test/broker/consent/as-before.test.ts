@@ -46,7 +46,7 @@ const place = ({ endpoint }: Rig) => ({ clientId: 'editor', endpoint });
 const kept = (rig: Rig): Permission | undefined =>
   rig.parts.permissions.find('editor', rig.endpoint, rig.clock.wall());
 
-const gone = { reason: 'conflict', message: 'What editor was allowed there before is over.' };
+const gone = { reason: 'conflict', message: 'What editor was allowed there before has ended.' };
 
 describe('a yes "as before"', () => {
   it.each([

@@ -32,7 +32,7 @@ describe('a grant that the server ended together with a revoked one', () => {
     const refused = await refusal(askAtHome(rig));
     expect(refused).toMatchObject({
       reason: 'login_required',
-      rule: 'What the user ended, only the user starts again',
+      rule: 'Only you can start again a grant that you ended',
       message: expect.stringMatching(
         /together with the grant for https:\S+ \("work"\), which you revoked at 20\S+Z/,
       ),

@@ -17,8 +17,8 @@ describe.each([
   {
     isDesk: true,
     card: 'Answer in Keyturn’s window',
-    page: 'Press it in Keyturn’s window',
-    queue: 'Press the one that waits in Keyturn’s window',
+    page: 'Open it in Keyturn’s window',
+    queue: 'Open the waiting one in Keyturn’s window',
   },
   {
     isDesk: false,

@@ -52,7 +52,7 @@ describe('a sign-in page', () => {
     await rig.question('login');
     rig.clock.advance(10 * minute);
     expect(await asked).toMatchObject({ reason: 'login_required' });
-    const error = { reason: 'login_required', rule: expect.stringContaining('One automatic sign-in page') };
+    const error = { reason: 'login_required', rule: expect.stringContaining('one sign-in page by itself') };
     for (const account of [undefined, 'work', 'home']) {
       expect(await refusal(rig.ask(account === undefined ? {} : { account }))).toMatchObject(error);
     }

@@ -89,7 +89,7 @@ describe('a command’s card', () => {
     const { id } = await question('command');
     asker.standing = 'changed';
     expect(() => parts.interactions.answer(id, 'yes')).toThrow(
-      'What ran the command is no longer the same program',
+      'The process that ran the command is no longer the same program',
     );
     expect(await refusal(approved)).toMatchObject(denied);
     await parts.audit.flush();
