@@ -79,7 +79,7 @@ async function play(stage: Stage, you: Person): Promise<void> {
     `started an authorization server at ${authorizationServer.issuer} and a protected server at ${protectedServer.url}`,
   );
   printStep(
-    `started the broker, home ${stage.home}; tokens rest in ${stage.vault}; ${stage.browser} signs in`,
+    `started the broker, home ${stage.home}; it keeps tokens in ${stage.vault}; ${stage.browser} signs in`,
   );
   await unauthorized(stage);
   const reader = await paired(stage, you, 'notes-reader');
@@ -213,14 +213,14 @@ async function summary(stage: Stage): Promise<boolean> {
   expect('refreshes in all (and rows of our audit log)', audited, counts.refreshes);
   expect('refresh tokens used twice', 0, counts.refreshReuses);
   expect('refresh tokens revoked, one a sign-in', 2, counts.revocations);
-  process.stdout.write("\nThe servers' own counts, and what each had to be:\n");
+  process.stdout.write("\nThe servers' own counts, compared with what was expected:\n");
   const width = Math.max(...facts.map(({ what }) => what.length));
   for (const { what, expected, actual } of facts) {
     const verdict = actual === expected ? 'ok' : `WRONG, expected ${expected}`;
     process.stdout.write(`  ${what.padEnd(width)}  ${String(actual).padEnd(14)}  ${verdict}\n`);
   }
   const wrong = facts.filter(({ expected, actual }) => expected !== actual).length;
-  process.stdout.write(wrong === 0 ? '\nAll as stated.\n' : `\n${wrong} not as stated.\n`);
+  process.stdout.write(wrong === 0 ? '\nAll counts are as expected.\n' : `\n${wrong} not as expected.\n`);
   return wrong === 0;
 }
 
@@ -237,7 +237,7 @@ async function keep(stage: Stage, file: EnvFile): Promise<void> {
     NOTES: url,
   });
   process.stdout.write(
-    `\nIt all keeps running. In a second terminal, in this folder (or: . ./.demo.env):\n\n${lines}npx keyturn token "$NOTES"\n\n` +
+    `\nEverything keeps running. In a second terminal, in this folder (or: . ./.demo.env):\n\n${lines}npx keyturn token "$NOTES"\n\n` +
       `Signed in as you were above. Interrupt (Ctrl-C) to end it.\n`,
   );
   const wait = Promise.withResolvers<void>();
@@ -253,7 +253,7 @@ async function keep(stage: Stage, file: EnvFile): Promise<void> {
 try {
   process.exitCode = (await main()) ? 0 : 1;
 } catch (error) {
-  // What the person refused, say; the broker's words are fit to show.
+  // For example, the person refused. The broker's messages hold no secrets.
   if (!(error instanceof KeyturnError)) throw error;
   process.stderr.write(`demo: ${error.message}\n`);
   process.exitCode = 1;

@@ -66,7 +66,9 @@ export class SignInPages {
   async open(id: string): Promise<void> {
     const question = (await this.#parts.questions()).find((open) => open.id === id);
     if (question?.url === undefined) {
-      throw new KeyturnError('not_found', 'This sign-in is over.', { hint: 'Sign in again from the list.' });
+      throw new KeyturnError('not_found', 'This sign-in has ended.', {
+        hint: 'Sign in again from the list.',
+      });
     }
     await this.#open(question.startUrl ?? question.url);
   }

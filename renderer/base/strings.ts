@@ -19,7 +19,7 @@ export const strings = {
   save: 'Save',
   reload: 'Try again',
   showMore: 'Show more',
-  stale: 'This is the last that was read; it may be out of date.',
+  stale: 'Keyturn could not read this again; it may be out of date.',
   loading: 'Loading…',
   rule: 'Rule',
   yes: 'yes',
@@ -30,7 +30,7 @@ export const strings = {
   copied: 'Copied',
   copyOf: (what: string) => `Copy: ${what}`,
   copiedOf: (what: string) => `Copied: ${what}`,
-  notCopied: 'Not copied. The text is selected: copy it by the keyboard.',
+  notCopied: 'Not copied. The text is selected: copy it with the keyboard.',
   retryIn: (time: string) => `Another try makes sense ${time}.`,
 
   tabs: {
@@ -142,7 +142,7 @@ export const strings = {
     clock: 'Clock',
     refused: 'Refused tokens',
     refusedOf: 'The server refused several tokens of',
-    refusedUntil: 'Keyturn gets no other one before',
+    refusedUntil: 'Keyturn gets no new one before',
     nextBy: {
       underWay: 'A refresh is under way.',
       itself: 'Automatically, because an app uses it:',
@@ -166,13 +166,13 @@ export const strings = {
 
   receipts: {
     confirmed: 'The sign-in provider confirmed that it revoked the tokens.',
-    pending: 'Pending: the sign-in provider could not be told yet. Keyturn tries again automatically.',
+    pending: 'Pending: the sign-in provider could not be reached yet. Keyturn tries again automatically.',
     notOffered:
       'The sign-in provider offers no revocation. Keyturn has deleted the tokens, but they may stay valid there: to revoke them, remove Keyturn’s access in your account at the provider.',
-    abandoned: 'The sign-in provider could not be told in all this time. Keyturn has stopped trying.',
+    abandoned: 'The sign-in provider could not be reached in all this time. Keyturn has stopped trying.',
     nextTry: 'Next try:',
     triedUntil: 'Tried until:',
-    liveUntil: 'A copy that was handed out works until:',
+    liveUntil: 'A token that an app already has works until:',
     ended: 'Revoked:',
   } as Readonly<Record<string, string>>,
 
@@ -308,7 +308,7 @@ export const strings = {
       removed: 'removed',
       new: 'new',
       confirmed: 'confirmed by the sign-in provider',
-      pending: 'the sign-in provider is not told yet',
+      pending: 'the sign-in provider is not reached yet',
       notOffered: 'not offered by the sign-in provider',
       dynamic: 'automatic',
       entered: 'entered by hand',
@@ -427,7 +427,7 @@ export const strings = {
     releasedWhat:
       'While this is off and this app is not running, apps keep the access that you allowed and nobody gets more. Switch it on only ' +
       'if you use this home without the app: any program of yours could then allow itself more.',
-    strange: 'This home does not belong to its vault. Nothing is served:',
+    strange: 'The files of this home do not belong together. Apps get no tokens:',
     unconfirmed: 'These settings were changed outside Keyturn, and you have not confirmed them:',
     broker: 'Keyturn',
     version: 'Version',
@@ -437,8 +437,8 @@ export const strings = {
     logBroken: 'could not be written',
     audit: 'Activity log',
     auditStates: {
-      sealed: 'sealed: a change shows',
-      waiting: 'waits for the vault, to be sealed',
+      sealed: 'sealed: changes are detected',
+      waiting: 'not sealed yet: waits for the vault',
       plain: 'not sealed: this vault has no key for it',
       failing: 'can’t be written',
     } as Readonly<Record<string, string | undefined>>,
@@ -654,7 +654,7 @@ export const strings = {
       endDenial: 'The access that you may have given the app there ends too. It can then ask you again.',
       register: 'Keyturn would use this client at this sign-in provider from then on.',
       login:
-        'The person who then signs in on that page decides whose account it is. Apps that you allowed there may get that account’s tokens.',
+        'It uses the account of the person who signs in on that page. Apps that you allowed there may get that account’s tokens.',
       override: 'Keyturn would no longer keep this rule for this server.',
       settings: 'Keyturn would run with another setting.',
       unlock: 'Apps that you allowed would get tokens again.',
@@ -703,12 +703,12 @@ export const strings = {
   /** The card about a sign-in that came back as another account. */
   otherAccount: {
     title: 'Keep another account?',
-    help: 'Enter refuses. Nothing is kept then, and the tokens that came are given back.',
+    help: 'Enter denies. Keyturn then keeps nothing and revokes the new tokens.',
     confirm: 'Keep it',
     signedIn: 'Signed in now',
     unnamed: 'The server did not say who',
     expected: 'Expected',
-    what: 'Another account signed in than was expected. If you keep it, it stands beside the others, and apps go on with the accounts that they use now.',
+    what: 'Another account signed in than was expected. If you keep it, Keyturn adds it to the others, and apps go on with the accounts that they use now.',
     answered: {
       yes: 'The account was kept.',
       no: 'The account was not kept.',
@@ -761,7 +761,7 @@ export const strings = {
     title: 'Welcome to Keyturn',
     lead: 'Keyturn signs in once per server, keeps the tokens in the keychain, and hands short-lived ones to the apps that you allow. You see and revoke everything here.',
     command: 'Install the keyturn command',
-    // Not by its name: nothing is published under it, and whoever published something first would be installed.
+    // Not by its name: Keyturn is not published, so another package could take that name and be installed.
     commandWhat:
       'The app brings no Node.js along. With Node.js 22.19 or newer, in a clone of Keyturn, run in a terminal:',
     login: 'Be ready when an app asks',

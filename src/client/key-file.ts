@@ -23,7 +23,7 @@ const fileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 /** Where the key of the local client `name` lies. Throws `invalid_request` for other characters. */
 export function clientKeyFile(paths: HomePaths, name: string): string {
   if (fileName.test(name)) return path.join(paths.config, 'clients', `${name}.key`);
-  throw new KeyturnError('invalid_request', `${quoted(name)} can't be the name of a local client`, {
+  throw new KeyturnError('invalid_request', `${quoted(name)} can't be the name of a program`, {
     hint: 'Use up to 64 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
   });
 }

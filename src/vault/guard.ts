@@ -124,7 +124,7 @@ export class VaultGuard implements Vault {
 /** The answer to every call while the vault is locked. */
 export function lockedVault(): VaultError {
   return new VaultError('locked', 'the vault is locked', {
-    rule: 'vault: while it is locked, nothing is read from it until you unlock it',
+    rule: 'vault: a locked vault gives nothing until you unlock it',
     hint: 'keyturn unlock',
   });
 }

@@ -80,7 +80,7 @@ describe('a file that can’t be read', () => {
     expect(shown).toMatch(/UNREADABLE .*\n +hint: Something changed it, so it gives no access\./);
     const listed = await home.keyturn(['clients']);
     expect(listed.stdout).toMatch(/^cli +cli +https:\/\/bank.example\/mcp +allow \(does not count\) /m);
-    expect(listed.stderr).toContain(`what is marked does not count: ${file} can't be read`);
+    expect(listed.stderr).toContain(`marked entries do not count: ${file} can't be read`);
     await home.ok(['daemon', '--stop']);
     expect(readFileSync(file, 'utf8')).toBe(forged);
     rmSync(file);

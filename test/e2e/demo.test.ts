@@ -26,7 +26,7 @@ describe('npm run demo', () => {
       void ended.then(() => resolve());
     });
     expect({ stderr, code: first.exitCode }).toEqual({ stderr: '', code: null });
-    expect(stdout).toContain('All as stated.');
+    expect(stdout).toContain('All counts are as expected.');
     expect(stdout).not.toContain('WRONG');
 
     // As README says for a second terminal, in a session without a D-Bus of its own.

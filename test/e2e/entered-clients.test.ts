@@ -134,7 +134,7 @@ describe('register', () => {
       home.keyturn(['register', 'https://login.example', '--client-id', clientId]);
     expect(await enter('one')).toMatchObject({
       code: 0,
-      stderr: expect.not.stringContaining('takes the place'),
+      stderr: expect.not.stringContaining('replaces'),
     });
     expect(await enter('two')).toMatchObject({
       code: 0,

@@ -33,7 +33,7 @@ describe('exit code 5, by a rule or by the issuer', () => {
 
     const again = await home.keyturn(['token', url]);
     expect(again).toMatchObject({ code: 3, stdout: '' });
-    expect(again.stderr).toContain('rule: One automatic sign-in page');
+    expect(again.stderr).toContain('rule: Keyturn opens one sign-in page by itself');
     expect(world.counts().authorizationServer.signIns).toBe(1);
   });
 

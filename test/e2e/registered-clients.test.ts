@@ -150,7 +150,9 @@ describe('a removed client', () => {
     await home.ok(['revoke', url]);
     const refused = await home.keyturn(remove);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(/issuer not told yet[^]*hint: They have ended here[^]*reason: conflict/);
+    expect(refused.stderr).toMatch(
+      /its issuer is not reached yet[^]*hint: They have ended here[^]*reason: conflict/,
+    );
     back();
     expect(await home.ok(['revoke', url])).toContain('confirmed by the issuer');
     await home.ok(remove);

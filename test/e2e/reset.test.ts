@@ -128,7 +128,7 @@ describe('keyturn reset', () => {
     const { code, stdout } = await home.keyturn(['reset', '--yes']);
     expect(code).toBe(0);
     expect(stdout).toContain(
-      `${url} at ${authorizationServer.issuer}: ended here; the issuer was never told`,
+      `${url} at ${authorizationServer.issuer}: ended here; the issuer never confirmed it`,
     );
     expect(stdout).toContain(`kept, since it is not Keyturn's: ${note}\n`);
     expect(filesOf(home)).toEqual([note]);

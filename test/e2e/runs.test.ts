@@ -67,7 +67,7 @@ describe('a permission for this run', () => {
     const { id } = await card(home, 'allow');
     const run = await home.keyturn(['answer', id, 'yes', '--this-run']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
-    expect(run.stderr).toContain('that of a command ends with the command');
+    expect(run.stderr).toContain('a command’s connection ends with the command');
     await home.ok(['answer', id, 'no']);
     await asking.ended;
   });

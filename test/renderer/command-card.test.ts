@@ -111,7 +111,7 @@ describe('the card of a command', () => {
         'work',
         'Read notes',
         'the command takes its final URL',
-        'decides whose account it is',
+        'the account of the person who signs in on that page',
       ],
     ],
     [

@@ -43,7 +43,7 @@ describe('a copy button', () => {
   it('leaves the text selected where it could not be copied, and says so', async () => {
     const { copy, copied, said, selected } = await openWelcome(true);
     await copy.click();
-    await said.getByText('Not copied. The text is selected: copy it by the keyboard.').waitFor();
+    await said.getByText('Not copied. The text is selected: copy it with the keyboard.').waitFor();
     expect(await copied.count()).toBe(0);
     expect((await selected()).trim()).toBe(command);
   });

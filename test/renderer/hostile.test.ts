@@ -294,7 +294,7 @@ describe('what is out of the ordinary', () => {
       'the sign-in provider can’t be reached. It first failed 2 hours ago',
       'next try in 5 hours',
       'Keyturn stopped during a refresh',
-      'Pending: the sign-in provider could not be told yet',
+      'Pending: the sign-in provider could not be reached yet',
       'Next try: in 10 hours',
       'Tried until: in 2 days',
       'works until: in 20 hours',

@@ -84,15 +84,11 @@ export class LocalClients {
     const found = this.#file.items.filter((c) => c.name === nameOrId);
     if (found.length === 1 && found[0]) return found[0].id;
     if (found.length > 1) {
-      throw new KeyturnError(
-        'conflict',
-        `${found.length} local clients call themselves ${quoted(nameOrId)}.`,
-        {
-          hint: 'Give the id that `keyturn clients` shows.',
-        },
-      );
+      throw new KeyturnError('conflict', `${found.length} paired programs are called ${quoted(nameOrId)}.`, {
+        hint: 'Give the id that `keyturn clients` shows.',
+      });
     }
-    throw new KeyturnError('not_found', `No local client named ${quoted(nameOrId)}.`, {
+    throw new KeyturnError('not_found', `No program is paired as ${quoted(nameOrId)}.`, {
       hint: '`keyturn clients` shows the paired programs; a new one pairs itself.',
     });
   }

@@ -249,7 +249,7 @@ export class Session {
     this.clientId = params.clientId;
     const key = await this.#host.keyFor(params.clientId);
     if (!key) {
-      throw new KeyturnError('unpaired', 'this broker knows no such local client', {
+      throw new KeyturnError('unpaired', 'this broker knows no such program', {
         hint: 'Its key no longer opens this broker. Move its key file away, and start the pairing in the program anew.',
       });
     }
