@@ -138,11 +138,11 @@ describe('register', () => {
     });
     expect(await enter('two')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('takes the place of the client "one", which Keyturn has forgotten'),
+      stderr: expect.stringContaining('replaces the client "one". Keyturn has forgotten that one'),
     });
     expect(await enter('two')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('takes the place of what was entered for "two" before'),
+      stderr: expect.stringContaining('replaces the client that was entered for "two" before'),
     });
   });
 
