@@ -86,7 +86,7 @@ async function requireVault({ broker, service }: ResetParts, open: readonly Gran
       reasonOf(error),
       `${error instanceof KeyturnError ? error.message : 'The vault failed'}. Nothing was reset.`,
       {
-        rule: 'What the vault holds is revoked before it is forgotten',
+        rule: 'Reset revokes what the vault holds before it deletes it',
         hint:
           `Unlock or mend the vault, and try again. keyturn reset --yes goes on without it: ` +
           `no issuer is told to end ${open.length === 1 ? 'the grant' : `the ${open.length} grants`}${left}.`,

@@ -103,7 +103,7 @@ export function requireRegistrationIssuer(
     'issuer_mismatch',
     `The client ${quoted(registration.clientId)} is registered at ${quoted(registration.issuer)}, not at ${quoted(server.issuer)}.`,
     {
-      rule: 'Client credentials are bound to the issuer that gave them',
+      rule: 'Client credentials are bound to the issuer that issued them',
       hint: `If the protected server has really moved: keyturn register ${shellWord(server.issuer)} --client-id ID`,
     },
   );
@@ -115,7 +115,7 @@ export function registrationRequired(server: AuthorizationServer): KeyturnError 
     'registration_required',
     `${quoted(server.issuer)} registers no clients by itself.`,
     {
-      rule: 'Where a server registers no clients by itself, the person enters one',
+      rule: 'If a server registers no clients by itself, you enter one',
       hint: `Register a client there by hand, then: keyturn register ${shellWord(server.issuer)} --client-id ID`,
     },
   );

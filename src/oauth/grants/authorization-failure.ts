@@ -144,6 +144,6 @@ const scopeless =
   'No scopes were asked for, and the server has none of its own for that. Name some: keyturn login RESOURCE --scope "…"';
 
 const hints: Readonly<Record<string, string>> = {
-  invalid_scope: 'Ask for other scopes: the server knows at least one of these not.',
+  invalid_scope: 'Ask for other scopes: the server does not know at least one of these.',
   invalid_target: "The authorization server doesn't know this protected server. Tell their operators.",
 };

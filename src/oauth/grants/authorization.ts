@@ -175,7 +175,7 @@ function requireState(attempt: AuthorizationAttempt, answer: URLSearchParams): v
   if (state !== undefined && more.length === 0 && constantTimeEqual(state, attempt.state)) return;
   throw new RuleRefusal(
     'state_mismatch',
-    "The answer doesn't belong to this sign-in: its state is another.",
+    "The answer doesn't belong to this sign-in: its state differs.",
     {
       rule: 'OAuth 2.1 §4.1.2 (state)',
       hint: 'It may come from an older tab. Start the sign-in again and use the page that then opens.',
