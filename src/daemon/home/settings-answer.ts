@@ -51,8 +51,12 @@ export function answered(
 
 export function unanswered(different: readonly Difference[]): KeyturnError {
   const names = different.map(({ name }) => name).join(', ');
-  return new KeyturnError('consent_pending', `Settings were changed outside Keyturn, and nobody has confirmed them: ${names}.`, {
-    rule: 'At a desk nothing goes to the network before you confirm or refuse such settings',
-    hint: 'Answer the question in Keyturn’s window, then ask again.',
-  });
+  return new KeyturnError(
+    'consent_pending',
+    `Settings were changed outside Keyturn, and nobody has confirmed them: ${names}.`,
+    {
+      rule: 'At a desk nothing goes to the network before you confirm or refuse such settings',
+      hint: 'Answer the question in Keyturn’s window, then ask again.',
+    },
+  );
 }

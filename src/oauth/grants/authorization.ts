@@ -173,14 +173,10 @@ export function processAuthorizationResponse(
 function requireState(attempt: AuthorizationAttempt, answer: URLSearchParams): void {
   const [state, ...more] = answer.getAll('state');
   if (state !== undefined && more.length === 0 && constantTimeEqual(state, attempt.state)) return;
-  throw new RuleRefusal(
-    'state_mismatch',
-    "The answer doesn't belong to this sign-in: its state differs.",
-    {
-      rule: 'OAuth 2.1 §4.1.2 (state)',
-      hint: 'It may come from an older tab. Start the sign-in again and use the page that then opens.',
-    },
-  );
+  throw new RuleRefusal('state_mismatch', "The answer doesn't belong to this sign-in: its state differs.", {
+    rule: 'OAuth 2.1 §4.1.2 (state)',
+    hint: 'It may come from an older tab. Start the sign-in again and use the page that then opens.',
+  });
 }
 
 function constantTimeEqual(one: string, other: string): boolean {
