@@ -13,6 +13,7 @@ import { ClientSide } from './client-side.ts';
 import { duplicateId, lineOf, rpcErrorOf, tooManyRequests } from './errors.ts';
 import { lastWords, maxRequests, slowBytes } from './limits.ts';
 import {
+  type Answer,
   cancelledId,
   errorAnswer,
   isNotification,
@@ -41,6 +42,8 @@ export interface BridgeOptions {
   readonly signal: AbortSignal;
   /** Sends the requests. */
   readonly fetch: typeof globalThis.fetch;
+  /** Waits between two tries. Milliseconds. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** Resolves when the client is gone and the server was told. */
@@ -77,7 +80,7 @@ class Bridge {
       fetch: authorizedFetch({ endpoint, connection, fetch }),
       onMessage: (message) => void this.#client.send(message),
       ready: async () => this.#client.ready(),
-      wait: async (ms, signal) => sleep(ms, undefined, { signal }),
+      wait: options.wait ?? (async (ms, signal) => sleep(ms, undefined, { signal })),
     });
   }
 
@@ -95,7 +98,7 @@ class Bridge {
   }
 
   #fromClient(message: JSONRPCMessage, size: number): void {
-    if (isRequest(message)) return void this.#answer(message, size);
+    if (isRequest(message)) return void this.#take(message, size);
     if (!isNotification(message)) return void this.#pass(this.#upstream.send(message));
     const cancelled = cancelledId(message);
     if (cancelled === undefined) return this.#notify(message);
@@ -108,7 +111,7 @@ class Bridge {
     if (message.method === 'notifications/initialized') this.#inOrder = sent;
   }
 
-  async #answer(request: JSONRPCRequest, size: number): Promise<void> {
+  async #take(request: JSONRPCRequest, size: number): Promise<void> {
     const refusal = this.#underWay.has(request.id)
       ? duplicateId
       : this.#underWay.size >= maxRequests
@@ -118,17 +121,20 @@ class Bridge {
     const abort = new AbortController();
     this.#underWay.set(request.id, { abort, size });
     this.#count(size);
+    const answer = await this.#answerTo(request, abort.signal);
+    // Before the client has the answer: then the id is free again.
+    this.#underWay.delete(request.id);
+    this.#count(-size);
+    if (answer) await this.#client.send(answer);
+  }
+
+  /** Undefined where the client waits for none: it has cancelled the request. */
+  async #answerTo(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       await this.#inOrder;
-      const answer = await this.#upstream.request(request, abort.signal);
-      await this.#client.send(answer);
+      return await this.#upstream.request(request, signal);
     } catch (error) {
-      // The client waits for no answer to what it cancelled.
-      if (!abort.signal.aborted)
-        await this.#client.send(errorAnswer(request.id, rpcErrorOf(this.#told(error))));
-    } finally {
-      this.#underWay.delete(request.id);
-      this.#count(-size);
+      return signal.aborted ? undefined : errorAnswer(request.id, rpcErrorOf(this.#told(error)));
     }
   }
 

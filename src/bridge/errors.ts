@@ -7,6 +7,7 @@
 import { KeyturnError, quoted } from '../base/errors.ts';
 import { systemCode } from '../base/system-error.ts';
 import type { RpcError } from './messages.ts';
+import { mayReissue } from './reissue.ts';
 
 /** Standard codes of JSON-RPC 2.0, §5.1. */
 export const parseError: RpcError = {
@@ -55,6 +56,10 @@ export class NoAnswer extends KeyturnError {
 
 /** A stream broke, a connection was reset: what the server did with the request, nobody here knows. */
 export function brokenStream(method: string): NoAnswer {
+  if (mayReissue(method)) {
+    const message = `The connection to the server broke each time before it answered ${quoted(method)}.`;
+    return new NoAnswer(message, 'may have run', 'Ask again when the server is well.', { isPassing: true });
+  }
   return new NoAnswer(
     `The connection to the server broke before it answered ${quoted(method)}. The request may have run.`,
     'may have run',

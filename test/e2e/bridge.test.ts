@@ -1,4 +1,7 @@
 /** `keyturn bridge` as a client starts it: a program on standard input and output, in front of a real protected server. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Writable } from 'node:stream';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, it, onTestFinished } from 'vitest';
@@ -46,6 +49,28 @@ it('lists and calls tools of a protected server, renews a refused token, steps u
   expect(output.stderr).toBe('');
   expect(processFacts(pid).argv.join(' ')).not.toMatch(/bearer/i);
   await client.close();
+  await until('the bridge ends', () => !isAlive(pid));
+});
+
+it('ends with the process that started it, though somebody else holds its pipes', async () => {
+  const { home, resource } = await homeInWorld();
+  // A shell starts it in the background and dies; the pipes are the test's own and stay open.
+  const script = '"$0" "$@" <&3 & echo "pid $!" >&2; read -r _';
+  const shell = spawn(
+    'sh',
+    ['-c', script, process.execPath, builtBin, 'bridge', resource, '--as', 'an-editor'],
+    {
+      env: home.env,
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    },
+  );
+  onTestFinished(() => void shell.kill());
+  const [said] = (await once(shell.stderr, 'data')) as [Buffer];
+  const pid = Number(/pid (\d+)/.exec(said.toString())?.[1]);
+  const [, , , input] = shell.stdio;
+  if (input instanceof Writable) input.write('{\n');
+  expect(String(((await once(shell.stdout, 'data')) as [Buffer])[0])).toContain('-32700');
+  shell.kill('SIGKILL');
   await until('the bridge ends', () => !isAlive(pid));
 });
 

@@ -1,0 +1,291 @@
+/** The bridge between a client of the SDK and servers of its stateful revisions, over real HTTP. */
+import type { Client } from '@modelcontextprotocol/client';
+import { McpServer } from '@modelcontextprotocol/server';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { KeyturnError } from '../../src/base/errors.ts';
+import { freePort } from '../support/servers/port.ts';
+import { statefulServer } from '../support/servers/protocol-server.ts';
+import { bridged, exchange, startBridge, tokenConnection } from './rig.ts';
+
+function textServer(): McpServer {
+  const server = new McpServer(
+    { name: 'text', version: '1.0.0' },
+    { capabilities: { logging: {}, resources: { subscribe: true } } },
+  );
+  server.registerTool(
+    'repeat',
+    { inputSchema: z.object({ text: z.string(), times: z.number() }) },
+    ({ text, times }) => ({
+      content: [{ type: 'text', text: text.repeat(times) }],
+    }),
+  );
+  server.registerTool('ask', {}, async (context) => {
+    const asked = {
+      mode: 'form',
+      message: 'Which?',
+      requestedSchema: { type: 'object', properties: {} },
+    } as const;
+    const { action } = await context.mcpReq.elicitInput(asked);
+    const { content } = await context.mcpReq.requestSampling({
+      maxTokens: 8,
+      messages: [{ role: 'user', content: { type: 'text', text: 'Say hello' } }],
+    });
+    return { content: [{ type: 'text', text: JSON.stringify([action, content]) }] };
+  });
+  server.registerTool('steps', {}, async (context) => {
+    const { _meta: { progressToken } = {} } = context.mcpReq;
+    if (progressToken !== undefined)
+      await context.mcpReq.notify({
+        method: 'notifications/progress',
+        params: { progressToken, progress: 1 },
+      });
+    await context.mcpReq.log('info', 'half way');
+    return { content: [] };
+  });
+  server.registerTool('wait', {}, async (context) => {
+    await new Promise((resolve) => context.mcpReq.signal.addEventListener('abort', resolve));
+    return { content: [] };
+  });
+  server.registerResource('note', 'note://1', {}, async (uri) => ({
+    contents: [{ uri: uri.href, text: 'milk' }],
+  }));
+  return server;
+}
+
+const capabilities = { elicitation: {}, sampling: {}, roots: {} };
+
+function answering(client: Client): void {
+  client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: {} }));
+  client.setRequestHandler('sampling/createMessage', async () => ({
+    model: 'small',
+    role: 'assistant',
+    content: { type: 'text', text: 'hello' },
+  }));
+}
+
+const repeat = { name: 'repeat', arguments: { text: 'ab', times: 2 } };
+
+describe('a session', () => {
+  it('carries requests, and what the server asks of the client in the middle of one', async () => {
+    const server = await statefulServer(textServer);
+    const { client, said } = await bridged(server.url, { capabilities }, answering);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('ask');
+    expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
+    expect(JSON.stringify(await client.callTool({ name: 'ask' }))).toMatch(/accept.*hello/);
+    expect(await client.readResource({ uri: 'note://1' })).toMatchObject({ contents: [{ text: 'milk' }] });
+    expect(said).toEqual([]);
+    expect(server.received.every(({ headers }) => headers.get('authorization') === 'Bearer secret-1')).toBe(
+      true,
+    );
+  });
+
+  it('carries progress and log messages in their order', async () => {
+    const server = await statefulServer(textServer);
+    const heard: string[] = [];
+    const { client } = await bridged(server.url);
+    client.setNotificationHandler(
+      'notifications/message',
+      ({ params }) => void heard.push(String(params.data)),
+    );
+    await client.setLoggingLevel('debug');
+    await client.callTool(
+      { name: 'steps' },
+      { onprogress: ({ progress }) => void heard.push(`progress ${progress}`) },
+    );
+    expect(heard).toEqual(['progress 1', 'half way']);
+  });
+
+  it('passes a method that nobody here knows to the server, whose error comes back', async () => {
+    const server = await statefulServer(textServer);
+    const { client } = await bridged(server.url);
+    await expect(client.request({ method: 'novel/thing' }, z.looseObject({}))).rejects.toMatchObject({
+      code: -32_601,
+    });
+    expect(server.count('novel/thing')).toBe(1);
+  });
+
+  it('tells the server what the client has cancelled', async () => {
+    const server = await statefulServer(textServer);
+    const { client, said } = await bridged(server.url);
+    const cancel = new AbortController();
+    const call = client.callTool({ name: 'wait' }, { signal: cancel.signal });
+    await expect.poll(() => server.count('tools/call')).toBe(1);
+    cancel.abort();
+    await expect(call).rejects.toThrow();
+    await expect.poll(() => server.count('notifications/cancelled')).toBe(1);
+    const { id } = server.received.find(({ method }) => method === 'tools/call') ?? {};
+    expect(server.received.find(({ method }) => method === 'notifications/cancelled')?.params).toMatchObject({
+      requestId: id,
+    });
+    expect(said).toEqual([]);
+  });
+
+  it('carries 8 MB either way, and sends no faster than the client reads', async () => {
+    const server = await statefulServer(textServer);
+    const { client } = await bridged(server.url);
+    const text = 'x'.repeat(8_000_000);
+    const result = await client.callTool({ name: 'repeat', arguments: { text, times: 1 } });
+    expect(JSON.stringify(result).length).toBeGreaterThan(8_000_000);
+  });
+
+  it('ends with its input, and tells the server so', async () => {
+    const server = await statefulServer(textServer);
+    const { client, ended, toBridge } = await bridged(server.url);
+    await client.listTools();
+    toBridge.end();
+    await ended;
+    expect(server.received.at(-1)?.http).toBe('DELETE');
+  });
+});
+
+describe('a server that forgets its sessions', () => {
+  it('gets the client’s own handshake again, and the client notices nothing', async () => {
+    const server = await statefulServer(textServer);
+    const { client, said } = await bridged(server.url, { capabilities }, answering);
+    await client.callTool(repeat);
+    server.forget();
+    expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
+    expect(JSON.stringify(await client.callTool({ name: 'ask' }))).toMatch(/accept.*hello/);
+    expect(server.count('initialize')).toBe(2);
+    const [first, second] = server.received.filter(({ method }) => method === 'initialize');
+    expect(second?.params).toEqual(first?.params);
+    expect(server.count('notifications/initialized')).toBe(2);
+    expect(said).toEqual([]);
+  });
+});
+
+describe('a stream that breaks', () => {
+  it.each(['cut', 'end stream'] as const)('is never sent again for a tool: %s', async (mishap) => {
+    const server = await statefulServer(textServer);
+    const { client, said } = await bridged(server.url);
+    server.mishap = ({ method }) => (method === 'tools/call' ? mishap : undefined);
+    await expect(client.callTool(repeat)).rejects.toMatchObject({
+      message: expect.stringContaining('may have run'),
+      data: { reason: 'protected_server_unreachable', outcome: 'may have run' },
+    });
+    expect(server.count('tools/call')).toBe(1);
+    expect(said).toHaveLength(1);
+    server.mishap = () => undefined;
+    expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
+  });
+
+  it('is sent again under another id where the request changes nothing', async () => {
+    const server = await statefulServer(textServer);
+    const { client, said } = await bridged(server.url);
+    let left = 2;
+    server.mishap = ({ method }) => (method === 'tools/list' && left-- > 0 ? 'cut' : undefined);
+    expect((await client.listTools()).tools).toHaveLength(4);
+    const ids = server.received.filter(({ method }) => method === 'tools/list').map(({ id }) => id);
+    expect(new Set(ids).size).toBe(3);
+    expect(said).toEqual([]);
+  });
+
+  it('is given up after some tries', async () => {
+    const server = await statefulServer(textServer);
+    const { client } = await bridged(server.url);
+    server.mishap = ({ method }) => (method === 'tools/list' ? 'cut' : undefined);
+    await expect(client.listTools()).rejects.toMatchObject({ data: { outcome: 'may have run' } });
+    expect(server.count('tools/list')).toBe(4);
+  });
+});
+
+describe('a token that is refused', () => {
+  it('is replaced, and the call runs once', async () => {
+    const server = await statefulServer(textServer);
+    const { client } = await bridged(server.url);
+    server.mishap = ({ headers }) =>
+      headers.get('authorization') === 'Bearer secret-1' ? { status: 401 } : undefined;
+    expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
+  });
+
+  it('steps up in the middle of a session', async () => {
+    const server = await statefulServer(textServer);
+    const { client } = await bridged(server.url);
+    const challenge = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="read write"' };
+    server.mishap = ({ method, headers }) =>
+      method === 'tools/call' && headers.get('authorization') === 'Bearer secret-1'
+        ? { status: 403, headers: challenge }
+        : undefined;
+    expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
+  });
+
+  it('is not sent without end', async () => {
+    const server = await statefulServer(textServer);
+    const { client, said } = await bridged(server.url);
+    server.mishap = ({ method }) => (method === 'tools/list' ? { status: 401 } : undefined);
+    await expect(client.listTools()).rejects.toMatchObject({ data: { reason: 'token_refused' } });
+    expect(server.count('tools/list')).toBe(3);
+    expect(said).toEqual([expect.stringMatching(/refuses every token.*\(token_refused\)$/)]);
+  });
+});
+
+describe('what goes wrong at the start', () => {
+  it('is the answer to initialize: no broker, and then one', async () => {
+    const server = await statefulServer(textServer);
+    let tries = 0;
+    const rig = await startBridge(server.url, async () => {
+      tries += 1;
+      if (tries === 1)
+        throw new KeyturnError('consent_pending', 'Nobody has answered.', { hint: 'keyturn pending' });
+      return tokenConnection(server.url.href);
+    });
+    const initialize = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } },
+    });
+    expect(await exchange(rig, initialize)).toMatchObject({
+      id: 1,
+      error: { data: { reason: 'consent_pending', hint: 'keyturn pending' } },
+    });
+    expect(rig.said).toEqual(['keyturn bridge: Nobody has answered. keyturn pending (consent_pending)']);
+    expect(await exchange(rig, initialize)).toMatchObject({
+      id: 1,
+      result: { serverInfo: { name: 'text' } },
+    });
+  });
+
+  it.each([
+    [
+      'a page',
+      { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' },
+      /no message of the protocol/,
+    ],
+    [
+      'JSON of its own',
+      { status: 200, headers: { 'content-type': 'application/json' }, body: '{"a":1}' },
+      /no message of the protocol/,
+    ],
+    [
+      'a lie',
+      { status: 200, headers: { 'content-type': 'application/json' }, body: '{' },
+      /no message of the protocol/,
+    ],
+    ['nothing there', { status: 404 }, /404/],
+    ['another error', { status: 500 }, /500/],
+    ['silence', { status: 202 }, /gave no answer/],
+  ])('is named: %s', async (_what, mishap, words) => {
+    const server = await statefulServer(textServer);
+    server.mishap = () => mishap;
+    await expect(bridged(server.url)).rejects.toThrow(words);
+  });
+
+  it('is named: nobody listens', async () => {
+    const url = new URL(`http://127.0.0.1:${await freePort()}/mcp`);
+    await expect(bridged(url)).rejects.toThrow(/can’t be reached \(ECONNREFUSED\).*did not run/);
+  });
+});
+
+describe('a client’s broken line', () => {
+  it.each([
+    ['no JSON', '{"jsonrpc":', -32_700],
+    ['no message', '{"a":1}', -32_600],
+    ['an array', '[]', -32_600],
+  ])('is answered, and the next one is read: %s', async (_what, line, code) => {
+    const rig = await startBridge(new URL('http://127.0.0.1:9/mcp'));
+    expect(await exchange(rig, line)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } });
+    expect(await exchange(rig, line)).toMatchObject({ error: { code } });
+  });
+});

@@ -1,0 +1,53 @@
+/** The client's input as lines, in bounds. */
+import { PassThrough } from 'node:stream';
+import { expect, it } from 'vitest';
+import { Lines } from '../../src/bridge/lines.ts';
+
+/** Lines of a source, as they come; a line that begins with `?` is heard as none. */
+function linesOf(source: PassThrough, limit?: number) {
+  const seen: string[] = [];
+  const lines = new Lines(
+    source,
+    { tooLong: () => void seen.push('too long'), noJson: () => void seen.push('no JSON') },
+    limit,
+  );
+  const ended = Promise.withResolvers<void>();
+  lines.on('data', (line: Buffer) => {
+    const text = line.toString().trim();
+    if (text.startsWith('?')) return;
+    lines.heard();
+    seen.push(text);
+  });
+  lines.on('end', ended.resolve);
+  lines.begin();
+  return { lines, seen, ended: ended.promise };
+}
+
+it('puts lines together from pieces, leaves out empty ones, and names those that are none', async () => {
+  const source = new PassThrough();
+  const { seen, ended } = linesOf(source);
+  for (const piece of ['{"a"', ':1}\n\r\n  \n{"b":2}\r\n?\n', 'rest']) source.write(piece);
+  source.end();
+  await ended;
+  expect(seen).toEqual(['{"a":1}', '{"b":2}', 'no JSON']);
+});
+
+it('skips a line over the limit, once, and reads the next', async () => {
+  const source = new PassThrough();
+  const { seen, ended } = linesOf(source, 8);
+  for (const piece of ['12345', '6789', '0123', '4567\n{}\n', '123456789\n[]\n']) source.write(piece);
+  source.end();
+  await ended;
+  expect(seen).toEqual(['too long', '{}', 'too long', '[]']);
+});
+
+it('reads a piece now and then while it is slow, and sees the end all the same', async () => {
+  const source = new PassThrough();
+  const { lines, seen, ended } = linesOf(source);
+  lines.slow(true);
+  source.write('{"a":1}\n');
+  source.end();
+  expect(seen).toEqual([]);
+  await ended;
+  expect(seen).toEqual(['{"a":1}']);
+});

@@ -1,0 +1,98 @@
+/** A bridge in this process: a client of the SDK on its pipes, a real broker socket for its tokens. */
+import { Client, type ClientOptions } from '@modelcontextprotocol/client';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { PassThrough } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { runBridge } from '../../src/bridge/bridge.ts';
+import { connect } from '../../src/client/connect.ts';
+import type { Connection } from '../../src/client/connection.ts';
+import { startRig } from '../ipc/rig.ts';
+
+/** A connection to a broker that gives `secret-1`, and another token after each refusal. */
+export async function tokenConnection(resource: string): Promise<Connection> {
+  let current = 1;
+  const rig = await startRig({
+    dispatch: async (_caller, method, params) => {
+      const isStepUp = JSON.stringify(params ?? {}).includes('"status":403');
+      if (method === 'token.reject' || isStepUp) current += 1;
+      if (method === 'token.reject') return { rejected: true };
+      return {
+        access_token: `secret-${current}`,
+        token_type: 'Bearer',
+        expires_at: 1_800_000_000,
+        expires_in: 3600,
+        scope: 'read',
+        resource,
+        account: '',
+        issuer: 'https://login.example',
+        tokenId: `t${current}`,
+      };
+    },
+  });
+  const connection = await connect({ key: rig.enrol(), paths: rig.paths });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+export interface BridgeRig {
+  /** What the client writes, and what it reads. */
+  readonly toBridge: PassThrough;
+  readonly fromBridge: PassThrough;
+  /** What the person was told. */
+  readonly said: readonly string[];
+  readonly ended: Promise<void>;
+}
+
+export async function startBridge(endpoint: URL, connection?: () => Promise<Connection>): Promise<BridgeRig> {
+  const toBridge = new PassThrough();
+  const fromBridge = new PassThrough();
+  const said: string[] = [];
+  const end = new AbortController();
+  const known = connection ? undefined : await tokenConnection(endpoint.href);
+  const ended = runBridge({
+    endpoint,
+    connection: connection ?? (async () => known ?? tokenConnection(endpoint.href)),
+    stdin: toBridge,
+    stdout: fromBridge,
+    say: (line) => void said.push(line),
+    signal: end.signal,
+    fetch: globalThis.fetch,
+    wait: async () => undefined,
+  });
+  onTestFinished(async () => {
+    end.abort();
+    fromBridge.resume();
+    await ended;
+  });
+  return { toBridge, fromBridge, said, ended };
+}
+
+/** A client of the SDK, connected through a bridge. `prepare` registers what the client answers. */
+export async function bridged(
+  endpoint: URL,
+  options: ClientOptions = {},
+  prepare: (client: Client) => void = () => undefined,
+) {
+  const rig = await startBridge(endpoint);
+  const client = new Client({ name: 'an-editor', version: '1.0.0' }, options);
+  prepare(client);
+  // Lines in, lines out: this end is the same as the other.
+  await client.connect(new StdioServerTransport(rig.fromBridge, rig.toBridge, { maxBufferSize: 2 ** 27 }));
+  return { ...rig, client };
+}
+
+/** One message, as a line; resolves with the next line that comes. */
+export async function exchange({ toBridge, fromBridge }: BridgeRig, line: string): Promise<unknown> {
+  const answer = new Promise<string>((resolve) => {
+    let text = '';
+    const listener = (piece: Buffer): void => {
+      text += piece.toString();
+      if (!text.endsWith('\n')) return;
+      fromBridge.off('data', listener);
+      resolve(text);
+    };
+    fromBridge.on('data', listener);
+  });
+  toBridge.write(`${line}\n`);
+  return JSON.parse(await answer) as unknown;
+}
