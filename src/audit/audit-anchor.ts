@@ -3,7 +3,8 @@
  *
  * Invariants: the anchor never runs ahead of the disk. It is compared with the log before this run
  * replaces it for the first time, and what doesn't fit is written into the log first: a new anchor
- * must not bury the trace of a cut. Only `settle` waits for the vault.
+ * must not bury the trace of a cut. Only `settle` waits for the vault. A call joins the run under way, and after a failure
+ * no run follows for those that joined (as base/repeated-work.ts would have it): each would wait for a keychain that hangs.
  */
 import { reasonOf } from '../base/errors.ts';
 import type { Reason } from '../base/errors.ts';

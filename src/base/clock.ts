@@ -33,3 +33,16 @@ export function fromWall(clock: ClockReadings, wall: number): number {
 
 /** An instant as the wire has it: whole seconds. */
 export const wholeSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
+
+/** Calls `work` once a `period` (milliseconds) until `signal` aborts; the next period begins when the work is done. */
+export async function repeatEvery(
+  clock: Clock,
+  period: number,
+  work: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(period, signal).catch(() => undefined);
+    if (!signal.aborted) await work();
+  }
+}

@@ -71,7 +71,7 @@ async function showHelp(name: string | undefined): Promise<number> {
 async function load(name: string): Promise<Command> {
   const loader = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (loader) return (await loader()).command;
-  const { didYouMean } = await import('../daemon/settings/near-name.ts');
+  const { didYouMean } = await import('../base/near-name.ts');
   throw new KeyturnError('invalid_request', `There is no command ${quoted(name)}.`, {
     hint: `${didYouMean(name, Object.keys(commands))}All commands: keyturn --help`,
   });

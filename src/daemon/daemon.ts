@@ -7,7 +7,7 @@
 import type { Broker } from '../broker/broker.ts';
 import { lookPeriod } from '../broker/revocation/revocation-queue.ts';
 import type { HomePaths } from '../base/paths.ts';
-import { repeatEvery } from '../base/repeat.ts';
+import { repeatEvery } from '../base/clock.ts';
 import type { BrokerServer } from '../ipc/server/server.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { windowAccess } from './clients/sign-in-access.ts';

@@ -1,5 +1,5 @@
 /** `keyturn settings`: shows the settings, one of them, or changes one. */
-import { didYouMean } from '../../daemon/settings/near-name.ts';
+import { didYouMean } from '../../base/near-name.ts';
 import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { ask, askWhere } from '../broker/request.ts';

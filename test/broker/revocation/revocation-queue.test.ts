@@ -1,6 +1,6 @@
 /** Pending revocations: tried again automatically, also after restarts, for all remaining tokens, and not for ever. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { repeatEvery } from '../../../src/base/repeat.ts';
+import { repeatEvery } from '../../../src/base/clock.ts';
 import { lookPeriod, RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { openSite } from '../../oauth/site.ts';

@@ -16,7 +16,7 @@ export const base = ['errors', 'system-error', 'abort', 'paths', 'private-file',
   (name) => `base/${name}.ts`,
 );
 /** Time, and work that waits: functions of a clock that is passed in. */
-const waiting = ['clock', 'backoff', 'shared-work', 'request-deadline', 'repeat', 'mutex', 'abort'].map(
+const waiting = ['clock', 'backoff', 'shared-work', 'request-deadline', 'mutex', 'abort'].map(
   (name) => `base/${name}.ts`,
 );
 
@@ -112,6 +112,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     mayImport: [
       ...base,
       'base/addresses.ts',
+      'base/near-name.ts',
       ...waiting,
       'oauth/',
       'vault/',
@@ -124,7 +125,16 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'the composition root; hosts import it, it imports no host',
   },
   'cli/': {
-    mayImport: [...base, 'base/shield.ts', 'oauth/', 'ipc/', 'client/', 'bridge/', 'daemon/'],
+    mayImport: [
+      ...base,
+      'base/shield.ts',
+      'base/near-name.ts',
+      'oauth/',
+      'ipc/',
+      'client/',
+      'bridge/',
+      'daemon/',
+    ],
     packages: ['zod'],
     why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',
   },

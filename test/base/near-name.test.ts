@@ -1,6 +1,6 @@
 /** The name that a mistyped one may have meant. */
 import { describe, expect, it } from 'vitest';
-import { didYouMean, editDistance } from '../../../src/daemon/settings/near-name.ts';
+import { didYouMean, editDistance } from '../../src/base/near-name.ts';
 
 describe('the edit distance', () => {
   it.each([
