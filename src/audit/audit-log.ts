@@ -27,7 +27,7 @@ export interface LogLimits {
   readonly files: number;
 }
 
-/** 4 MiB read in some ten milliseconds, and eight of them hold about 150,000 rows: months of a busy desk. */
+/** 4 MiB read in some ten milliseconds, and eight of them hold about 150,000 rows: months for a busy user. */
 export const usualLimits: LogLimits = { fileSize: 4 * 1024 * 1024, files: 8 };
 
 export interface LogOptions {

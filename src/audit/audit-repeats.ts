@@ -8,7 +8,7 @@ import type { AuditRow, Entry } from './audit-row.ts';
 
 /** Milliseconds that one row may stand for. A minute is as exact as a person reads a log. */
 export const repeatWindow = 60_000;
-/** Different answers gathered at once. Far above a desk's; it bounds memory and what a flood can write. */
+/** Different answers gathered at once. Far more than one user causes; it bounds memory and what a flood can write. */
 const maxGroups = 1000;
 
 interface Group {

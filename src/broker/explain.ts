@@ -90,7 +90,7 @@ const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receip
 
 /** Undefined unless the vault was asked and holds nothing that could be used. */
 function lost({ refresher }: BrokerParts, grant: Grant): Sentences | undefined {
-  if (!refresher.secrets.comparison.isCompared(grant.id) || refresher.secrets.comparison.isHeld(grant.id))
+  if (!refresher.secrets.comparison.isCompared(grant.id) || refresher.secrets.comparison.isVouched(grant.id))
     return undefined;
   return {
     now: 'Keyturn lists this grant, but the vault has no token for it. No program can get one.',
@@ -103,13 +103,13 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
   const { cache, clock, refresher } = parts;
   const token = cache.get(grant.id, fullScope);
   const isAlive = token !== undefined && token.expiresAt > clock.now();
-  const held = isAlive
+  const inMemory = isAlive
     ? `a token is in memory, good until ${moment(toWall(clock, token.expiresAt))}`
     : 'no token is in memory';
   const trouble = refresher.backoff.trouble(grant.id);
   if (trouble) {
     const after = toWall(clock, trouble.nextTryAt);
-    const since = `Its issuer has given no token since ${moment(toWall(clock, trouble.since))}; ${held}.`;
+    const since = `Its issuer has given no token since ${moment(toWall(clock, trouble.since))}; ${inMemory}.`;
     const refusal = refresher.refusalOf(grant.id);
     return {
       now: refusal ? `${since} The last refresh was refused: ${refusal.message}` : since,
@@ -121,12 +121,12 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
   const { issuer, lostScope = [] } = grant;
   if (lostScope.length > 0) {
     const next = 'The next request that needs them opens a sign-in; other requests are served.';
-    return { now: `${scopesLost(issuer, lostScope)}; ${held}.`, next, refresh };
+    return { now: `${scopesLost(issuer, lostScope)}; ${inMemory}.`, next, refresh };
   }
   const order = refresher.secrets.comparison.isCompared(grant.id)
     ? 'It is in order'
     : 'It is listed as in order, but was not compared with the vault yet';
-  return { now: `${order}; ${held}.`, next: refreshSentence(refresh), refresh };
+  return { now: `${order}; ${inMemory}.`, next: refreshSentence(refresh), refresh };
 }
 
 function nextRefresh({ clock }: BrokerParts, grant: Grant, token: AccessToken | undefined): NextRefresh {

@@ -15,7 +15,7 @@ export interface PendingRequest {
 }
 
 /** One try to answer it, under one permission. */
-export interface Attempt {
+export interface PermittedRequest {
   readonly pending: PendingRequest;
   readonly access: AccessRequest;
   readonly permission: Permission;

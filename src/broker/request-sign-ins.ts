@@ -12,7 +12,7 @@ import { isWithin, stepUpScope, union } from '../oauth/base/scope.ts';
 import type { AccessRequest } from './consent/current-permissions.ts';
 import type { Consent } from './consent/consent.ts';
 import type { BrokerParts } from './parts.ts';
-import type { Attempt, PendingRequest } from './pending-request.ts';
+import type { PermittedRequest, PendingRequest } from './pending-request.ts';
 import { hintOf } from './questions/token-request.ts';
 import { accountLabel } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
@@ -56,24 +56,24 @@ export class RequestSignIns {
   }
 
   /** `grant`: the one that served once, if there is any. */
-  async signIn(attempt: Attempt, grant: Grant | undefined): Promise<void> {
-    const { access, pending, permission } = attempt;
+  async signIn(permitted: PermittedRequest, grant: Grant | undefined): Promise<void> {
+    const { access, pending, permission } = permitted;
     const { endpoint, request } = pending;
     if (grant?.state.kind === 'revoked') throw refusals.grantRevoked(endpoint);
     if (grant && waitsForUser(grant, permission)) throw refusals.endedAlong(endpoint, grant);
     if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     this.#refuseUnattended(pending, grant ? refusals.whyAgain(grant) : 'nobody has signed in there yet');
-    const isHeld = grant && this.#parts.refresher.secrets.comparison.isHeld(grant.id);
-    await this.#start(attempt, {
-      ...(isHeld ? stepUpScope(grant, access.scope) : { scope: access.scope }),
+    const isVouched = grant && this.#parts.refresher.secrets.comparison.isVouched(grant.id);
+    await this.#start(permitted, {
+      ...(isVouched ? stepUpScope(grant, access.scope) : { scope: access.scope }),
       account: request.account ?? (grant && accountLabel(grant)),
       grant,
     });
   }
 
   /** Spec, Step-up: a new authorization with the union of what was asked before and what is needed now. */
-  async stepUp(attempt: Attempt, grant: Grant): Promise<void> {
-    const { access, pending } = attempt;
+  async stepUp(permitted: PermittedRequest, grant: Grant): Promise<void> {
+    const { access, pending } = permitted;
     const { endpoint, request } = pending;
     if (isWithin(access.scope, grant.requestedScope)) {
       throw refusals.notGranted(endpoint, access.scope, grant);
@@ -83,7 +83,7 @@ export class RequestSignIns {
     const missing = access.scope.filter((scope) => !grant.scope.includes(scope));
     this.#refuseUnattended(pending, `it needs a new sign-in for ${missing.join(' ')}`);
     this.#stepUps.add(stepUp);
-    await this.#start(attempt, {
+    await this.#start(permitted, {
       ...stepUpScope(grant, access.scope),
       account: accountLabel(grant),
       grant,
@@ -95,20 +95,23 @@ export class RequestSignIns {
    * Spec, Step-up and Scope selection: a challenge without `scope` asks for all that the server lists. What was asked for
    * before isn't asked for again; then the token stays, and the server's answer stands. Answers whether somebody signed in.
    */
-  async stepUpToListed(attempt: Attempt, grant: Grant): Promise<boolean> {
-    const { access, pending, permission } = attempt;
+  async stepUpToListed(permitted: PermittedRequest, grant: Grant): Promise<boolean> {
+    const { access, pending, permission } = permitted;
     if (pending.hasSignedIn) return false;
-    const listed = await this.#listedFor(attempt, grant);
+    const listed = await this.#listedFor(permitted, grant);
     const had = union(grant.requestedScope, grant.scope, permission.refused ?? []);
     const more = listed.filter((name) => !had.includes(name));
     if (more.length === 0) return false;
     const wider = { ...access, scope: union(access.scope, more) };
     await this.#consent.requirePermission(wider, pending.deadline);
-    await this.stepUp({ ...attempt, access: wider }, grant);
+    await this.stepUp({ ...permitted, access: wider }, grant);
     return true;
   }
 
-  async #listedFor({ pending, permission }: Attempt, { id, generation }: Grant): Promise<readonly string[]> {
+  async #listedFor(
+    { pending, permission }: PermittedRequest,
+    { id, generation }: Grant,
+  ): Promise<readonly string[]> {
     const { endpoint, request } = pending;
     const known = this.#listed.get(id);
     if (known?.generation === generation) return known.scope;
@@ -119,11 +122,11 @@ export class RequestSignIns {
   }
 
   /** One sign-in brings back what a narrower token took (lost-scope.ts). */
-  async restore(attempt: Attempt, grant: Grant, lost: readonly string[]): Promise<void> {
-    const { access, pending } = attempt;
+  async restore(permitted: PermittedRequest, grant: Grant, lost: readonly string[]): Promise<void> {
+    const { access, pending } = permitted;
     if (pending.hasSignedIn) throw refusals.notGranted(pending.endpoint, lost, grant);
     this.#refuseUnattended(pending, refusals.scopesLost(grant.issuer, lost));
-    await this.#start(attempt, {
+    await this.#start(permitted, {
       scope: union(grant.requestedScope, grant.scope, lost, access.scope),
       account: accountLabel(grant),
       grant,
@@ -138,8 +141,8 @@ export class RequestSignIns {
     this.#signIns.refusePaused(endpoint);
   }
 
-  async #start(attempt: Attempt, { scope, account, grant, ...noted }: SignInFor): Promise<void> {
-    const { pending, permission } = attempt;
+  async #start(permitted: PermittedRequest, { scope, account, grant, ...noted }: SignInFor): Promise<void> {
+    const { pending, permission } = permitted;
     const { endpoint, request, deadline } = pending;
     const signedIn = await this.#signIns.automatic(
       {
@@ -156,11 +159,11 @@ export class RequestSignIns {
       deadline.signal,
     );
     pending.hasSignedIn = true;
-    if (grant && signedIn.id !== grant.id) await this.#goOnWith(attempt, grant, signedIn);
+    if (grant && signedIn.id !== grant.id) await this.#goOnWith(permitted, grant, signedIn);
   }
 
   /** The person signed in, and not for the grant that should be renewed. No permission names the other one yet. */
-  async #goOnWith({ access, pending }: Attempt, meant: Grant, signedIn: Grant): Promise<void> {
+  async #goOnWith({ access, pending }: PermittedRequest, meant: Grant, signedIn: Grant): Promise<void> {
     const { request, endpoint, deadline } = pending;
     const chosen: AccessRequest = { ...access, grantId: signedIn.id };
     // The server may name another issuer now.

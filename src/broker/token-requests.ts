@@ -24,7 +24,7 @@ import {
   requireSameResource,
 } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
-import type { Attempt, PendingRequest } from './pending-request.ts';
+import type { PermittedRequest, PendingRequest } from './pending-request.ts';
 import { isStepUp, isUnnamedStepUp } from './questions/token-request.ts';
 import type { Token, TokenRequest } from './questions/token-request.ts';
 import type { Grant } from './records/grant.ts';
@@ -130,17 +130,17 @@ export class TokenRequests {
   ): Promise<Token | undefined> {
     const { access, endpoint, deadline } = pending;
     const { grants, refresher } = this.#parts;
-    const vouching = refresher.secrets.comparison;
+    const comparison = refresher.secrets.comparison;
     let permissions = known;
     let there = grants.forEndpoint(endpoint);
     // What the index says of a grant counts only where the vault says so too.
-    if (!vouching.areCompared(there)) {
+    if (!comparison.areCompared(there)) {
       await refresher.compareWithVault(there);
       // Races: the index may have been mended by the vault, and the user may have ended a permission.
       there = grants.forEndpoint(endpoint);
       permissions = this.#current.requireCovering(access);
     }
-    const choice = chooseGrant({ there, vouching }, access, permissions);
+    const choice = chooseGrant({ there, comparison }, access, permissions);
     switch (choice.kind) {
       case 'use':
         return this.#serve({ pending, access, permission: choice.permission }, choice.grant);
@@ -160,19 +160,19 @@ export class TokenRequests {
   }
 
   /** What the permission gives of this grant. Undefined: start again. */
-  async #serve(attempt: Attempt, grant: Grant): Promise<Token | undefined> {
-    const { pending, access, permission } = attempt;
+  async #serve(permitted: PermittedRequest, grant: Grant): Promise<Token | undefined> {
+    const { pending, access, permission } = permitted;
     const { cache, clock, refresher } = this.#parts;
     const { challenge, minimumValidity } = pending.request;
     let hasWaited = false;
-    if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(attempt, grant));
-    if (!refresher.secrets.comparison.isHeld(grant.id))
+    if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(permitted, grant));
+    if (!refresher.secrets.comparison.isVouched(grant.id))
       return startAgainAfter(refresher.readOrRefuse(grant.id));
     const lost = lostFor(grant, permission, access.scope);
-    if (lost.length > 0) return startAgainAfter(this.#signIns.restore(attempt, grant, lost));
-    if (!isWithin(access.scope, grant.scope)) return startAgainAfter(this.#signIns.stepUp(attempt, grant));
+    if (lost.length > 0) return startAgainAfter(this.#signIns.restore(permitted, grant, lost));
+    if (!isWithin(access.scope, grant.scope)) return startAgainAfter(this.#signIns.stepUp(permitted, grant));
     if (isUnnamedStepUp(challenge)) {
-      if (await this.#signIns.stepUpToListed(attempt, grant)) return undefined;
+      if (await this.#signIns.stepUpToListed(permitted, grant)) return undefined;
       hasWaited = true;
     }
     requireSameResource(permission, grant);
@@ -188,20 +188,24 @@ export class TokenRequests {
     if (!token || !isFresh(token, clock.now(), minimumValidity)) {
       const need = { cached: token, narrow, minimumValidity, deadline: pending.deadline };
       const renewed = await renewedToken(this.#parts, grant, need);
-      if (renewed === 'signIn') return startAgainAfter(this.#signIns.signIn(attempt, grant));
+      if (renewed === 'signIn') return startAgainAfter(this.#signIns.signIn(permitted, grant));
       if (renewed === 'changed') return undefined;
       token = renewed;
       hasWaited = true;
     }
-    const current = hasWaited ? this.#stillServing(attempt, grant, token) : grant;
-    return current && this.#handOut(attempt, current, token);
+    const current = hasWaited ? this.#stillServing(permitted, grant, token) : grant;
+    return current && this.#handOut(permitted, current, token);
   }
 
   /**
    * The grant as it is now. Undefined where it no longer serves. Races, while the request waited: the user may have ended
    * the permission or the grant, a lease may be over, and the refresh may have come back with fewer scopes than before.
    */
-  #stillServing({ access, permission }: Attempt, { id }: Grant, token: AccessToken): Grant | undefined {
+  #stillServing(
+    { access, permission }: PermittedRequest,
+    { id }: Grant,
+    token: AccessToken,
+  ): Grant | undefined {
     const { cache, grants } = this.#parts;
     const grant = grants.byId(id);
     const isAllowed = this.#current.covering(access)?.includes(permission) === true;
@@ -210,7 +214,7 @@ export class TokenRequests {
   }
 
   async #handOut(
-    { pending, access, permission }: Attempt,
+    { pending, access, permission }: PermittedRequest,
     grant: Grant,
     token: AccessToken,
   ): Promise<Token | undefined> {

@@ -19,7 +19,7 @@ export const timeouts = {
 /** Milliseconds between two tries: no event says when a socket or a lock changes hands. */
 export const pollInterval = 50;
 
-export interface Attempt {
+export interface Try {
   readonly isFirst: boolean;
   /** Call it when a broker is connected: the wait after that one's refusal begins anew. */
   readonly reached: () => void;
@@ -48,7 +48,7 @@ const machineTime: Time = {
 
 /** Tries until one try succeeds. Throws the first refusal where none did in time. */
 export async function retry<T>(
-  work: (attempt: Attempt) => Promise<T>,
+  work: (current: Try) => Promise<T>,
   { waitAfter, max = Infinity, signal, time = machineTime }: Retries,
 ): Promise<T> {
   const end = time.now() + max;

@@ -49,7 +49,7 @@ const toRead = {
   'broker/records/permission.ts': 'says what a permission covers, refuses and names',
   'broker/consent/lease.ts': 'says what is allowed once, or to this run',
   'broker/records/grant.ts': 'says which grants there are at the endpoint',
-  'broker/grants/grant-vouching.ts': 'says which of them the vault vouches for',
+  'broker/grants/vault-comparison.ts': 'says which of them the vault vouches for',
   'broker/consent/grant-choice.ts': 'chooses one, and how far its token may reach',
   'broker/tokens/token-cache.ts': 'holds the token, and says whether it is fresh',
 } as const;

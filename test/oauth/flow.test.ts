@@ -72,7 +72,7 @@ async function signIn(world: TestWorld, requested?: string[], person = {}): Prom
   });
   const { redirectUri, received, close } = await loopback();
   try {
-    const { url, attempt } = await buildAuthorizationRequest({
+    const { url, started } = await buildAuthorizationRequest({
       server,
       registration,
       resource: resource.resource,
@@ -80,7 +80,7 @@ async function signIn(world: TestWorld, requested?: string[], person = {}): Prom
       ...(scope === undefined ? {} : { scope }),
     });
     await world.signIn(url, person);
-    const answer = await exchangeCode({ attempt, server, registration, callbackUrl: await received }, http);
+    const answer = await exchangeCode({ started, server, registration, callbackUrl: await received }, http);
     return { server, registration, resource: resource.resource, answer };
   } finally {
     close();

@@ -1,5 +1,5 @@
 /**
- * How long a program has to wait for its next card after one that got no yes, so that it can't fill the desk with cards.
+ * How long a program has to wait for its next card after one that got no yes, so that it can't fill the screen with cards.
  *
  * Invariant: each card that the person refuses or puts off, or that the program withdraws, doubles this program's next
  * pause. Cards that end together count once. Only these end the pause: a yes, a permission for the program, or a
@@ -28,8 +28,8 @@ export class CardPauses {
     return Math.ceil(this.#pauses.left(who) / 1000);
   }
 
-  /** A card of theirs, about this endpoint if it was about one, got no yes. */
-  cameToNothing(who: string, endpoint?: string): void {
+  /** A card of `who` (about `endpoint`, if given) got no yes: their next pause is longer. */
+  lengthen(who: string, endpoint?: string): void {
     if (this.left(who) === 0) this.#pauses.failed(who);
     const endpoints = this.#endpoints.get(who) ?? new Set();
     if (endpoint !== undefined) endpoints.add(endpoint);

@@ -18,7 +18,7 @@ export interface Offer {
   readonly offered: OfferedGrant | undefined;
 }
 
-export interface OfferParts extends Pick<ChoiceParts, 'vouching'> {
+export interface OfferParts extends Pick<ChoiceParts, 'comparison'> {
   readonly grants: Grants;
 }
 
@@ -30,10 +30,10 @@ export function offerFor(
 ): Offer {
   const named = union(...allowed.map((had) => had.grants ?? []));
   const grant = serving(parts, wanted, allowed);
-  const held = parts.grants.all().filter(({ id }) => named.includes(id) && id !== grant?.id);
+  const others = parts.grants.all().filter(({ id }) => named.includes(id) && id !== grant?.id);
   const asked = union(...allowed.map((had) => had.scope ?? []), wanted.scope);
   const isOpen = asked.length === 0 || allowed.some((had) => had.scope === undefined);
-  const granted = [...held, ...(grant ? [grant] : [])].map(({ scope }) => scope);
+  const granted = [...others, ...(grant ? [grant] : [])].map(({ scope }) => scope);
   return {
     scope: isOpen ? union(...granted, asked) : asked,
     grants: union(named, grant ? [grant.id] : []),
@@ -41,7 +41,7 @@ export function offerFor(
       id: grant.id,
       issuer: grant.issuer,
       account: grant.account,
-      held: held.map(({ account }) => account),
+      otherAccounts: others.map(({ account }) => account),
       isAnother: wanted.grantId !== undefined,
     },
   };
@@ -54,6 +54,6 @@ function serving(
 ): Grant | undefined {
   if (wanted.grantId !== undefined) return parts.grants.byId(wanted.grantId);
   const there = parts.grants.forEndpoint(wanted.endpoint);
-  const choice = chooseGrant({ there, vouching: parts.vouching }, wanted, allowed);
+  const choice = chooseGrant({ there, comparison: parts.comparison }, wanted, allowed);
   return choice.kind === 'use' || choice.kind === 'ask' ? choice.grant : undefined;
 }

@@ -98,7 +98,7 @@ export class Consent {
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
     const offer = offerFor(
-      { grants, vouching: refresher.secrets.comparison },
+      { grants, comparison: refresher.secrets.comparison },
       access,
       this.current.all(access),
     );
@@ -120,7 +120,7 @@ export class Consent {
     for (const pending of [answered, unanswered]) pending.catch(() => undefined);
     try {
       const decision = await Promise.race([answered, unanswered]).catch((error: unknown) => {
-        if (signal.aborted) this.#pauses.cameToNothing(access.clientId, access.endpoint);
+        if (signal.aborted) this.#pauses.lengthen(access.clientId, access.endpoint);
         throw error;
       });
       await this.#settle(access, { ...offer, asker }, decision);
@@ -150,7 +150,7 @@ export class Consent {
   /** Nobody said yes, unless the owner's own command closed the card. */
   #putOff(access: AccessRequest): void {
     if (this.current.covering(access)) return;
-    this.#pauses.cameToNothing(access.clientId, access.endpoint);
+    this.#pauses.lengthen(access.clientId, access.endpoint);
     throw this.current.required(access);
   }
 

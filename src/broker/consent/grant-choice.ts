@@ -13,14 +13,14 @@ import { endpointsWithin, isFor, isLiving, subjectOf } from '../records/grant.ts
 import type { Grant, Grants } from '../records/grant.ts';
 import { isBound, namesGrant, refusesGrant } from '../records/permission.ts';
 import type { Permission } from '../records/permission.ts';
-import type { Vouching } from '../grants/grant-vouching.ts';
+import type { VaultComparison } from '../grants/vault-comparison.ts';
 import { otherResource, outsideGrant } from '../refusals/refusals.ts';
 
 export interface ChoiceParts {
   /** The grants of the endpoint, newest first. */
   readonly there: readonly Grant[];
   /** Which grants the vault has tokens of. */
-  readonly vouching: Pick<Vouching, 'isHeld'>;
+  readonly comparison: Pick<VaultComparison, 'isVouched'>;
 }
 
 /** Who asks, and for what. */
@@ -46,7 +46,7 @@ export type GrantChoice =
 
 /** `permissions`: those that cover the request's scopes, what lasts longest first. */
 export function chooseGrant(
-  { there, vouching }: ChoiceParts,
+  { there, comparison }: ChoiceParts,
   { clientId, account, grantId }: GrantRequest,
   permissions: readonly Permission[],
 ): GrantChoice {
@@ -55,15 +55,15 @@ export function chooseGrant(
     .filter((grant) => account === undefined || grant.account === account)
     .filter(({ id }) => grantId === undefined || id === grantId);
   const living = asked.filter(isLiving);
-  const kept = heldBy(vouching, serving.filter(isLiving));
+  const kept = vouchedOf(comparison, serving.filter(isLiving));
   for (const permission of permissions) {
     const grant = firstNamed(permission, living) ?? onlyOne(permission, kept);
     if (grant && living.includes(grant)) return { kind: 'use', grant, permission };
   }
-  const grant = likeliest(heldBy(vouching, living), permissions);
-  if (grant && vouching.isHeld(grant.id)) return { kind: 'ask', grant };
+  const grant = likeliest(vouchedOf(comparison, living), permissions);
+  if (grant && comparison.isVouched(grant.id)) return { kind: 'ask', grant };
   if (grant?.state.kind === 'active') return { kind: 'lost', grant };
-  if (account !== undefined && asked.length === 0 && kept.some(({ id }) => vouching.isHeld(id))) {
+  if (account !== undefined && asked.length === 0 && kept.some(({ id }) => comparison.isVouched(id))) {
     const known = kept.filter((one) => permissions.some((permission) => reaches(permission, one)));
     return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
   }
@@ -88,9 +88,9 @@ function isSameAccount(one: Grant, other: Grant): boolean {
 }
 
 /** Returns the grants that the vault has. If it has none of them, returns all. */
-function heldBy(vouching: ChoiceParts['vouching'], living: readonly Grant[]): readonly Grant[] {
-  const held = living.filter(({ id }) => vouching.isHeld(id));
-  return held.length > 0 ? held : living;
+function vouchedOf(comparison: ChoiceParts['comparison'], living: readonly Grant[]): readonly Grant[] {
+  const vouched = living.filter(({ id }) => comparison.isVouched(id));
+  return vouched.length > 0 ? vouched : living;
 }
 
 /** For a permission that names no grant yet: the only one there is for its resource. */

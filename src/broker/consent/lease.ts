@@ -17,7 +17,7 @@ export interface Lease {
 }
 
 export class Leases {
-  #held: Lease[] = [];
+  #leases: Lease[] = [];
   readonly #spent = new Map<string, number>();
 
   /** How many tokens this program got so far that were for once. */
@@ -28,7 +28,7 @@ export class Leases {
   /** What is leased to this asker at `now` (milliseconds). A process that runs another program by now has none. */
   find(clientId: string, endpoint: string, asker: ClientProcess | undefined, now: number): Permission[] {
     // Mostly there is none, and every request asks.
-    if (this.#held.length === 0) return [];
+    if (this.#leases.length === 0) return [];
     return (
       this.#current(now)
         .filter(({ permission }) => permission.clientId === clientId && permission.endpoint === endpoint)
@@ -51,13 +51,13 @@ export class Leases {
 
   /** The lease that this very permission stands in. */
   holding(permission: Permission): Lease | undefined {
-    return this.#held.find((lease) => lease.permission === permission);
+    return this.#leases.find((lease) => lease.permission === permission);
   }
 
   /** A token was handed out under this very permission: what was for once is over. */
   used(permission: Permission): void {
     // Mostly there is none, and every token comes here.
-    if (this.#held.length === 0) return;
+    if (this.#leases.length === 0) return;
     const ended = this.#drop((lease) => lease.once === true && lease.permission === permission);
     const { clientId } = permission;
     this.#spent.set(clientId, this.spentBy(clientId) + ended.length);
@@ -66,8 +66,8 @@ export class Leases {
   /** Keeps a lease in place of an earlier one of the same run, program and endpoint; what is for once stands beside. */
   set(lease: Lease): void {
     const { clientId, endpoint } = lease.permission;
-    this.#held = [
-      ...this.#held.filter(
+    this.#leases = [
+      ...this.#leases.filter(
         ({ permission, run, once }) =>
           permission.clientId !== clientId ||
           permission.endpoint !== endpoint ||
@@ -96,13 +96,13 @@ export class Leases {
   }
 
   #drop(isOver: (lease: Lease) => boolean): Lease[] {
-    const dropped = this.#held.filter(isOver);
-    if (dropped.length > 0) this.#held = this.#held.filter((lease) => !isOver(lease));
+    const dropped = this.#leases.filter(isOver);
+    if (dropped.length > 0) this.#leases = this.#leases.filter((lease) => !isOver(lease));
     return dropped;
   }
 
   #current(now: number): Lease[] {
     this.#drop(({ permission: { until } }) => until !== undefined && until <= now);
-    return this.#held;
+    return this.#leases;
   }
 }

@@ -85,7 +85,7 @@ export function isSameScope(a: readonly string[], b: readonly string[]): boolean
 }
 
 /** The parts of a grant's item that the index repeats. */
-export interface Held {
+export interface VaultFacts {
   readonly binding: Binding;
   readonly refreshToken?: string | undefined;
 }
@@ -100,8 +100,8 @@ export interface Verdict {
 }
 
 /** Compares a record of the index with the vault's item; `record` is undefined where the index has none. */
-export function compared(id: string, record: Grant | undefined, held: Held): Verdict {
-  const { binding, refreshToken } = held;
+export function compared(id: string, record: Grant | undefined, facts: VaultFacts): Verdict {
+  const { binding, refreshToken } = facts;
   const state = stateBy(binding, record);
   const known = record ?? { ...boundOf(binding), id, state, hasRefreshToken: false, generation: 0 };
   const { generation, ...fields } = {

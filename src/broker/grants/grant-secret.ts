@@ -17,8 +17,8 @@ import type { Vault } from '../../vault/base/vault.ts';
 import { bindingOf, bindingSchema } from './grant-binding.ts';
 import type { Binding } from './grant-binding.ts';
 import { GrantRoster } from './grant-roster.ts';
-import { Vouching } from './grant-vouching.ts';
-import type { VouchingParts } from './grant-vouching.ts';
+import { VaultComparison } from './vault-comparison.ts';
+import type { ComparisonParts } from './vault-comparison.ts';
 import { grantVaultId } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Registrations } from '../records/registrations.ts';
@@ -76,7 +76,7 @@ export function keptSuperseded(tokens: readonly Superseded[], now: number): Supe
   );
 }
 
-export interface SecretsParts extends VouchingParts {
+export interface SecretsParts extends ComparisonParts {
   readonly vault: Vault;
   /** Asked first: where the vault was exchanged for another it throws, before anything is noted as missing. */
   readonly registrations: Pick<Registrations, 'verify'>;
@@ -84,7 +84,7 @@ export interface SecretsParts extends VouchingParts {
 
 export class GrantSecrets {
   /** How the index stands to the vault. */
-  readonly comparison: Vouching;
+  readonly comparison: VaultComparison;
   readonly #parts: SecretsParts;
   readonly #roster: GrantRoster;
   /** Rotated tokens that the vault refused to keep: newer than what it holds. */
@@ -93,7 +93,7 @@ export class GrantSecrets {
 
   constructor(parts: SecretsParts) {
     this.#parts = parts;
-    this.comparison = new Vouching(parts);
+    this.comparison = new VaultComparison(parts);
     this.#roster = new GrantRoster(parts.vault, parts.grants);
   }
 
@@ -126,7 +126,7 @@ export class GrantSecrets {
     await this.#parts.registrations.verify();
     await this.open();
     const secret = await this.#bound(grantId, await this.#item(grantId));
-    await this.comparison.hold(grantId, secret);
+    await this.comparison.compare(grantId, secret);
     return secret;
   }
 
@@ -226,7 +226,7 @@ export class GrantSecrets {
     const text = await vault.find(grantVaultId(grantId));
     if (text === undefined) return;
     const { binding, ...item } = parsed(vault, grantId, text);
-    if (binding) await this.comparison.hold(grantId, { ...item, binding });
+    if (binding) await this.comparison.compare(grantId, { ...item, binding });
     else this.comparison.distrusted(grantId);
   }
 }

@@ -64,7 +64,7 @@ export interface OfferedGrant {
   readonly issuer: string;
   readonly account: string;
   /** Other accounts that the program uses there now. */
-  readonly held: readonly string[];
+  readonly otherAccounts: readonly string[];
   /** The program may already reach the server; the question is only about the account. */
   readonly isAnother: boolean;
 }

@@ -26,7 +26,7 @@ export interface PageOptions {
 
 export type Prompt = 'select_account' | 'consent';
 
-/** More than the issuers of one desk. The oldest is forgotten then. */
+/** More issuers than one user has. Beyond it the oldest entry is dropped. */
 const maxRemembered = 64;
 
 /** Prompts that an issuer refused where the same page without them was taken. In memory: a server may learn them. */
@@ -89,8 +89,8 @@ async function knownName(
     .filter((grant) => grant.issuer === server.issuer)
     .find((grant) => (grantId === undefined ? grant.account === account : grant.id === grantId));
   if (meant) {
-    const held = await refresher.secrets.readIfThere(meant.id);
-    if (held?.binding.loginHint !== undefined) return held.binding.loginHint;
+    const secret = await refresher.secrets.readIfThere(meant.id);
+    if (secret?.binding.loginHint !== undefined) return secret.binding.loginHint;
   }
   // The server has moved: its new issuer doesn't learn who signed in at the old one.
   if (grantId !== undefined && !meant) return undefined;

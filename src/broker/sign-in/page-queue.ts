@@ -49,16 +49,16 @@ export class PageQueue {
       this.#pauses.end(endpoint);
       return done;
     } catch (error) {
-      if (isOpened && blocks(error)) this.#cameToNothing(endpoint, signal);
+      if (isOpened && blocks(error)) this.#pageFailed(endpoint, signal);
       throw error;
     }
   }
 
-  #cameToNothing(endpoint: string, signal: AbortSignal): void {
+  #pageFailed(endpoint: string, signal: AbortSignal): void {
     if (!signal.aborted) this.#failed.add(endpoint);
     // The program disconnected. Any other reason comes from the broker (such as the person's own sign-in) and causes
     // no pause.
-    else if (reasonOf(signal.reason) === 'interrupted') this.#pauses.cameToNothing(endpoint);
+    else if (reasonOf(signal.reason) === 'interrupted') this.#pauses.lengthen(endpoint);
   }
 
   /** Throws `rate_limited` during the pause after a withdrawn page. */

@@ -8,7 +8,7 @@ import { KeyturnError, reasonOf, RuleRefusal, shellWord } from '../../base/error
 import { buildAuthorizationRequest } from '../../oauth/grants/authorization.ts';
 import { clientRefused, openidHint, PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import type { AmbiguousIssuer, AuthorizationAttempt } from '../../oauth/grants/authorization.ts';
+import type { AmbiguousIssuer, StartedAuthorization } from '../../oauth/grants/authorization.ts';
 import { exchangeCode } from '../../oauth/grants/token.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { namesOf, registeredScope } from '../destination/destination.ts';
@@ -65,9 +65,9 @@ async function onePage(page: OnePage, refused: Refused | undefined): Promise<Out
   try {
     // Kept while the page is open: a client that is removed here meanwhile still gets answers from its issuer.
     const ambiguity = ambiguityOf(parts.registrations.all(), redirect.record);
-    const { url, attempt } = await authorizationRequest(parts, context, redirect);
+    const { url, started } = await authorizationRequest(parts, context, redirect);
     page.opened();
-    const shown = { url, attempt, redirect, refused };
+    const shown = { url, started, redirect, refused };
     const callback = await visit(parts, context, shown, signal);
     if (callback === 'errorPage') return await instead(page, shown, errorPage(destination.server), 'person');
     return await finish({ ...page, context: { ...context, ambiguity } }, { ...shown, callback });
@@ -97,7 +97,7 @@ function authorizationRequest(
   parts: SignInParts,
   { request, destination, scope, options: { prompts, loginHint } }: SignInContext,
   { record, receiver, isNew }: Redirect,
-): Promise<{ readonly url: string; readonly attempt: AuthorizationAttempt }> {
+): Promise<{ readonly url: string; readonly started: StartedAuthorization }> {
   const { server, resource } = destination;
   return buildAuthorizationRequest({
     server,
@@ -115,7 +115,7 @@ function authorizationRequest(
 /** A page that is open. */
 interface Shown {
   readonly url: string;
-  readonly attempt: AuthorizationAttempt;
+  readonly started: StartedAuthorization;
   readonly redirect: Redirect;
   /** The client of the page before. */
   readonly refused: Refused | undefined;
@@ -125,7 +125,7 @@ interface Shown {
 async function visit(
   parts: SignInParts,
   context: SignInContext,
-  { url, attempt, redirect, refused: before }: Shown,
+  { url, started, redirect, refused: before }: Shown,
   signal: AbortSignal,
 ): Promise<RedirectCallback | 'errorPage'> {
   // No page for a program that went away in the meantime.
@@ -136,7 +136,7 @@ async function visit(
   const either = AbortSignal.any([signal, over.signal]);
   const told = Promise.withResolvers<RedirectCallback | 'errorPage'>();
   const startUrl = request.method === 'browser' ? redirect.receiver.leadTo(url, either) : undefined;
-  const hint = openidHint(server, attempt.scope);
+  const hint = openidHint(server, started.scope);
   const question = {
     kind: 'login',
     endpoint: request.endpoint,
@@ -149,7 +149,7 @@ async function visit(
     ...(startUrl === undefined ? {} : { startUrl }),
     ...(formerIssuer === undefined ? {} : { formerIssuer }),
     ...(before === undefined ? {} : { isNewClient: true as const }),
-    paste: (address: string) => told.resolve({ url: pastedReply(address, attempt), show: () => undefined }),
+    paste: (address: string) => told.resolve({ url: pastedReply(address, started), show: () => undefined }),
     showsError: () => told.resolve('errorPage'),
   } as const;
   const refused = parts.interactions.ask(question, either).then((): never => {
@@ -158,7 +158,7 @@ async function visit(
   const tooLate = parts.clock.sleep(signInTimeout, either).then((): never => {
     throw nobodyCame(question);
   });
-  const callback = redirect.receiver.receive(attempt.state, either);
+  const callback = redirect.receiver.receive(started.state, either);
   for (const pending of [refused, tooLate, callback]) pending.catch(() => undefined);
   try {
     // Without a browser the person still has the URL: the question carries it. Not waited for: one
@@ -171,16 +171,16 @@ async function visit(
 }
 
 /** The address must be of the sign-in that waits; a wrong one is refused here and the sign-in goes on. */
-function pastedReply(address: string, attempt: AuthorizationAttempt): URL {
+function pastedReply(address: string, started: StartedAuthorization): URL {
   const url = URL.parse(address.trim());
-  const expected = new URL(attempt.redirectUri);
+  const expected = new URL(started.redirectUri);
   if (url?.origin !== expected.origin || url.pathname !== expected.pathname) {
     throw new KeyturnError('invalid_request', 'That is not the address a sign-in ends at.', {
       hint: `Paste the whole address from the browser's address bar; it begins with ${expected.origin}${expected.pathname}?`,
     });
   }
   const states = url.searchParams.getAll('state');
-  if (states.length === 1 && states[0] === attempt.state) return url;
+  if (states.length === 1 && states[0] === started.state) return url;
   throw new RuleRefusal('state_mismatch', 'That address belongs to another sign-in.', {
     rule: 'RFC 6749 §10.12, spec Mandatory security requirements 6',
     hint: 'Paste the address that this sign-in ended at, or start again.',
@@ -242,7 +242,7 @@ async function redeem(
   { request, destination, ambiguity: before }: OpenedContext,
   arrival: Arrival,
 ): Promise<TokenResponse> {
-  const { attempt, redirect, callback } = arrival;
+  const { started, redirect, callback } = arrival;
   const { record } = redirect;
   const { server } = destination;
   const clientSecret = await parts.registrations.secret(record);
@@ -251,7 +251,7 @@ async function redeem(
   requireUnchanged(parts, arrival);
   return exchangeCode(
     {
-      attempt,
+      started,
       server,
       registration: record.registration,
       ...(clientSecret === undefined ? {} : { clientSecret }),
@@ -263,12 +263,12 @@ async function redeem(
 }
 
 /** RFC 9700 §4.4.2: the answer arrived at the redirect URI of the client that asked, and that client is still ours. */
-function requireUnchanged({ registrations }: SignInParts, { attempt, redirect, callback }: Arrival): void {
+function requireUnchanged({ registrations }: SignInParts, { started, redirect, callback }: Arrival): void {
   const { record } = redirect;
   const now = registrations.byId(record.id)?.registration;
   const { clientId, redirectUri } = record.registration;
   const isSame = now?.clientId === clientId && now.redirectUri === redirectUri;
-  const [at, wanted] = [callback.url, new URL(attempt.redirectUri)];
+  const [at, wanted] = [callback.url, new URL(started.redirectUri)];
   if (isSame && at.origin === wanted.origin && at.pathname === wanted.pathname) return;
   throw new KeyturnError('login_failed', 'The client of this sign-in was changed while its page was open.', {
     rule: 'RFC 9700 §4.4.2: an answer counts at the redirect URI of its own client',

@@ -227,7 +227,7 @@ export class Refresher {
     const kin = grants.all().filter(({ issuer }) => issuer === grant.issuer);
     if (this.secrets.comparison.isCompared(grant.id))
       await this.compareWithVault(kin).catch((error: unknown) => this.#failed(grant, error));
-    const vouched = grants.all().filter(({ id }) => this.secrets.comparison.isHeld(id));
+    const vouched = grants.all().filter(({ id }) => this.secrets.comparison.isVouched(id));
     if (narrowsForGood(vouched, grant.issuer)) throw narrowedForGood(grant);
   }
 

@@ -41,7 +41,7 @@ const personsPause = 10_000;
 /** Milliseconds after the end of a rest. Failures further apart are not in a row: twice the longest pause. */
 const maxMemory = 2 * maxWait;
 
-/** More than the servers of one desk. The oldest is forgotten then. */
+/** More servers than one user has. Beyond it the oldest entry is dropped. */
 const maxRemembered = 256;
 
 export class ServerRests {

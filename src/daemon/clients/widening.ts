@@ -31,11 +31,11 @@ export interface Refusal {
 /** Undefined: nothing. Reads records, which are verified by then. */
 export function refusalOf({ parts }: Broker, clientId: string, endpoint: string): Refusal | undefined {
   const now = parts.clock.wall();
-  const held = parts.permissions.find(clientId, endpoint, now);
-  const until = held?.until === undefined ? {} : { until: held.until };
-  if (held?.decision === 'deny') return until;
+  const current = parts.permissions.find(clientId, endpoint, now);
+  const until = current?.until === undefined ? {} : { until: current.until };
+  if (current?.decision === 'deny') return until;
   const leased = parts.leases.of(clientId, now).filter(({ permission }) => permission.endpoint === endpoint);
-  const standing = [...(held ? [held] : []), ...leased.map(({ permission }) => permission)];
+  const standing = [...(current ? [current] : []), ...leased.map(({ permission }) => permission)];
   const scope = union(...standing.map(({ refused = [] }) => refused));
   const ids = union(...standing.map(({ refusedGrants = [] }) => refusedGrants));
   if (scope.length === 0 && ids.length === 0) return undefined;
@@ -70,16 +70,16 @@ export function decisionOf(broker: Broker, params: PermissionParams): Permission
   const { account } = params;
   if (account === undefined || params.decision === 'deny') return decided;
   const named = { ...decided, grants: grantsOfAccount(grants, { clientId, endpoint, account }) };
-  const held = permissions.find(clientId, endpoint, createdAt);
-  if (held?.decision !== 'allow') {
-    const hasRunOut = !held && permissions.asRead(decided).read?.decision === 'allow';
+  const current = permissions.find(clientId, endpoint, createdAt);
+  if (current?.decision !== 'allow') {
+    const hasRunOut = !current && permissions.asRead(decided).read?.decision === 'allow';
     if (hasRunOut && scope === undefined) throw ranOut(clients.nameOf(clientId), endpoint);
     return named;
   }
-  const { fixAtFirstToken, resource } = held;
+  const { fixAtFirstToken, resource } = current;
   return {
-    ...(held.until === undefined ? {} : { until: held.until }),
-    ...(held.scope === undefined ? {} : { scope: held.scope }),
+    ...(current.until === undefined ? {} : { until: current.until }),
+    ...(current.scope === undefined ? {} : { scope: current.scope }),
     ...(scope === undefined && fixAtFirstToken !== undefined ? { fixAtFirstToken } : {}),
     ...(resource === undefined ? {} : { resource }),
     ...named,
@@ -130,13 +130,13 @@ export function widens(broker: Broker, params: PermissionParams): boolean {
   const until = decided.until === undefined ? undefined : wholeSeconds(decided.until);
   const refused = refusalOf(broker, clientId, endpoint);
   if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
-  const held = permissions.find(clientId, endpoint, clock.wall());
-  if (held?.decision !== 'allow' || Object.keys(more).length > 0) return true;
-  if (decided.grants?.some((id) => !namesGrant(held, id))) return true;
+  const current = permissions.find(clientId, endpoint, clock.wall());
+  if (current?.decision !== 'allow' || Object.keys(more).length > 0) return true;
+  if (decided.grants?.some((id) => !namesGrant(current, id))) return true;
   return (
-    !reachesOnly(wanted, held.scope) ||
-    !endsBy(until, held.until) ||
-    isOpenEnded(broker, held) ||
+    !reachesOnly(wanted, current.scope) ||
+    !endsBy(until, current.until) ||
+    isOpenEnded(broker, current) ||
     undoesRefusal(wanted, refused)
   );
 }

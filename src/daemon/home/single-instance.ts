@@ -18,16 +18,16 @@ const LOCK_NB = 4;
 export async function takeLock(stateFolder: string, platform = process.platform): Promise<() => void> {
   if (platform === 'win32') return () => undefined;
   const lock = await loadFlock();
-  const held: number[] = [];
+  const opened: number[] = [];
   const release = (): void => {
-    for (const descriptor of held) closeSync(descriptor);
+    for (const descriptor of opened) closeSync(descriptor);
   };
   for (const [name, flags] of [
     [path.join(stateFolder, 'daemon.lock'), 'a'],
     [stateFolder, constants.O_RDONLY],
   ] as const) {
     const descriptor = openSync(name, flags, 0o600);
-    held.push(descriptor);
+    opened.push(descriptor);
     if (lock(descriptor)) continue;
     release();
     throw new KeyturnError('broker_running', `A broker already runs for this home (${stateFolder}).`, {

@@ -53,7 +53,7 @@ export class Approvals {
     if (!request) return change;
     this.#refuseTooSoon();
     const verdict = await this.#ask(caller, request).catch((error: unknown) => {
-      this.#pauses.cameToNothing(pauseKey);
+      this.#pauses.lengthen(pauseKey);
       throw error;
     });
     await this.#record(request, verdict);
@@ -61,7 +61,7 @@ export class Approvals {
       this.#pauses.end(pauseKey);
       return change;
     }
-    this.#pauses.cameToNothing(pauseKey);
+    this.#pauses.lengthen(pauseKey);
     throw refused(verdict);
   }
 

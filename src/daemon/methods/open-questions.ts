@@ -103,8 +103,8 @@ const starterAnswer = ({ starter }: SignInDetails): 'program' | 'command' | 'win
 /** Whose tokens a yes allows. */
 function offeredAnswer(grant: OfferedGrant | undefined): Partial<InteractionAnswer> {
   if (!grant) return {};
-  const { issuer, account, held, isAnother } = grant;
-  return { issuer: spelled(issuer), account, ...(isAnother ? { accounts: [...held] } : {}) };
+  const { issuer, account, otherAccounts, isAnother } = grant;
+  return { issuer: spelled(issuer), account, ...(isAnother ? { accounts: [...otherAccounts] } : {}) };
 }
 
 type PermissionRequest = Extract<ApprovalRequest, { readonly command: 'allow' | 'endDenial' }>;

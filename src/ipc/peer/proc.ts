@@ -16,7 +16,7 @@ export function procText(pid: number | string, name: string): string | undefined
 
 /** The beginning of a regular file. What another program can put there is neither waited for nor followed. */
 export function beginningOf(file: string): string | undefined {
-  return attempt(() => {
+  return orUndefined(() => {
     const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       if (!fstatSync(descriptor).isFile()) return undefined;
@@ -30,12 +30,12 @@ export function beginningOf(file: string): string | undefined {
 
 /** Where one of a process's links leads, e.g. `exe`. */
 export function procLink(pid: number, name: string): string | undefined {
-  return attempt(() => readlinkSync(`/proc/${pid}/${name}`));
+  return orUndefined(() => readlinkSync(`/proc/${pid}/${name}`));
 }
 
 /** Device and inode, which name one file however it is called. */
 export function identityOf(file: string): string | undefined {
-  return attempt(() => {
+  return orUndefined(() => {
     const { dev, ino } = statSync(file, { bigint: true });
     return `${dev}:${ino}`;
   });
@@ -53,7 +53,7 @@ export function startOf(pid: number): string | undefined {
   return statFields(pid)?.[19];
 }
 
-function attempt<T>(read: () => T): T | undefined {
+function orUndefined<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch {

@@ -63,7 +63,7 @@ export async function registerDynamically(
   let refusal: OAuthError | undefined;
   const refused: string[] = [];
   for await (const redirectUri of request.redirectUris) {
-    const { reply, ...attempt } = await registerWithFallbacks(
+    const { reply, ...answered } = await registerWithFallbacks(
       server,
       endpoint,
       { ...request, redirectUri },
@@ -71,7 +71,7 @@ export async function registerDynamically(
     );
     // RFC 7591 §3.2.1 says 201; some servers answer 200.
     if (reply.status === 201 || reply.status === 200) {
-      return processRegistration(server, { redirectUri, ...attempt }, reply, http.wall());
+      return processRegistration(server, { redirectUri, ...answered }, reply, http.wall());
     }
     refusal = oauthError(reply);
     if (!refusesRedirect(refusal)) throw registrationFailed(server, describe(reply, refusal));
@@ -92,7 +92,7 @@ interface ClientMetadata extends Omit<SingleRedirectRegistration, 'isDevice' | '
   readonly grantTypes: readonly string[];
 }
 
-interface RegistrationAttempt extends Pick<ClientMetadata, 'grantTypes' | 'scope'> {
+interface AnsweredRegistration extends Pick<ClientMetadata, 'grantTypes' | 'scope'> {
   readonly reply: HttpReply;
 }
 
@@ -102,7 +102,7 @@ async function registerWithFallbacks(
   endpoint: string,
   { isDevice = false, needsScope = false, ...request }: SingleRedirectRegistration,
   http: Http,
-): Promise<RegistrationAttempt> {
+): Promise<AnsweredRegistration> {
   // Strict servers allow only grants that the client registered; others refuse a client that registers more.
   const needed = ['authorization_code', ...(isDevice ? [deviceGrant] : [])];
   const withRefresh = [...needed, 'refresh_token'];
@@ -112,8 +112,8 @@ async function registerWithFallbacks(
   if (!needsScope && request.scope?.length) tries.push({ ...unscoped, grantTypes: withRefresh });
   const last = { ...(needsScope ? request : unscoped), grantTypes: needed };
   for (const wanted of tries) {
-    const attempt = await tryRegistration(server, endpoint, wanted, http);
-    if (!refusesMetadata(oauthError(attempt.reply))) return attempt;
+    const answered = await tryRegistration(server, endpoint, wanted, http);
+    if (!refusesMetadata(oauthError(answered.reply))) return answered;
   }
   return tryRegistration(server, endpoint, last, http);
 }
@@ -123,7 +123,7 @@ async function tryRegistration(
   endpoint: string,
   wanted: ClientMetadata,
   http: Http,
-): Promise<RegistrationAttempt> {
+): Promise<AnsweredRegistration> {
   const { grantTypes, scope } = wanted;
   const reply = await sendRegistration(endpoint, registrationBody(server, wanted), http);
   return { reply, grantTypes, ...(scope === undefined ? {} : { scope }) };

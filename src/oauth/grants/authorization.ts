@@ -20,7 +20,7 @@ import { refuseError, refusePrompt } from './authorization-failure.ts';
 import type { RefusableRequest } from './authorization-failure.ts';
 
 /** One sign-in under way. Holds secrets: in memory only, never logged. */
-export interface AuthorizationAttempt extends RefusableRequest {
+export interface StartedAuthorization extends RefusableRequest {
   readonly state: string;
   readonly codeVerifier: string;
   /** As validated before the browser opened. */
@@ -53,26 +53,26 @@ export interface AuthorizationRequest {
 /** `url` is for the browser. Throws issuer_mismatch, insecure_url, metadata_invalid, or registration_failed. */
 export async function buildAuthorizationRequest(
   request: AuthorizationRequest,
-): Promise<{ readonly url: string; readonly attempt: AuthorizationAttempt }> {
+): Promise<{ readonly url: string; readonly started: StartedAuthorization }> {
   const { server, registration } = request;
   requireRegistrationIssuer(registration, server);
-  const attempt = newAttempt(request);
+  const started = startAuthorization(request);
   const parameters = {
     response_type: 'code',
     client_id: registration.clientId,
-    redirect_uri: attempt.redirectUri,
+    redirect_uri: started.redirectUri,
     // Mandatory security requirements 6: state, although PKCE protects the exchange too.
-    state: attempt.state,
-    code_challenge: await calculatePKCECodeChallenge(attempt.codeVerifier),
+    state: started.state,
+    code_challenge: await calculatePKCECodeChallenge(started.codeVerifier),
     code_challenge_method: 'S256',
     // RFC 8707 §2: whether or not the server supports it.
-    ...resourceParameter(attempt.resource, attempt.overrides),
-    ...(attempt.scope === undefined ? {} : { scope: formatScope(attempt.scope) }),
-    ...(attempt.nonce === undefined ? {} : { nonce: attempt.nonce }),
+    ...resourceParameter(started.resource, started.overrides),
+    ...(started.scope === undefined ? {} : { scope: formatScope(started.scope) }),
+    ...(started.nonce === undefined ? {} : { nonce: started.nonce }),
     ...(request.loginHint === undefined ? {} : { login_hint: request.loginHint }),
     ...(request.prompt === undefined ? {} : { prompt: request.prompt }),
   };
-  return { url: authorizationUrl(server, parameters), attempt };
+  return { url: authorizationUrl(server, parameters), started };
 }
 
 function authorizationUrl(server: AuthorizationServer, parameters: Readonly<Record<string, string>>): string {
@@ -84,7 +84,7 @@ function authorizationUrl(server: AuthorizationServer, parameters: Readonly<Reco
   return url.href;
 }
 
-function newAttempt(request: AuthorizationRequest): AuthorizationAttempt {
+function startAuthorization(request: AuthorizationRequest): StartedAuthorization {
   const { server, registration, scope } = request;
   const redirectUri = request.redirectUri ?? registration.redirectUri;
   requireRegisteredRedirect(registration, redirectUri);
@@ -155,24 +155,24 @@ export interface AmbiguousIssuer {
  * issuer_mismatch, access_denied, client_rejected, login_failed, or Unreachable (authorization_server_unreachable).
  */
 export function processAuthorizationResponse(
-  attempt: AuthorizationAttempt,
+  started: StartedAuthorization,
   server: AuthorizationServer,
   callbackUrl: URL,
   ambiguity?: AmbiguousIssuer,
 ): { readonly code: string } {
   const answer = callbackUrl.searchParams;
-  requireState(attempt, answer);
-  requireIssuer(attempt, server, answer);
-  if (ambiguity !== undefined && !answer.has('iss')) throw ambiguous(attempt, ambiguity);
-  refusePrompt(attempt, server, answer);
-  refuseError(attempt, server, answer);
+  requireState(started, answer);
+  requireIssuer(started, server, answer);
+  if (ambiguity !== undefined && !answer.has('iss')) throw ambiguous(started, ambiguity);
+  refusePrompt(started, server, answer);
+  refuseError(started, server, answer);
   return { code: requireCode(server, answer) };
 }
 
 /** OAuth 2.1 §4.1.2: exactly the state that was sent. */
-function requireState(attempt: AuthorizationAttempt, answer: URLSearchParams): void {
+function requireState(started: StartedAuthorization, answer: URLSearchParams): void {
   const [state, ...more] = answer.getAll('state');
-  if (state !== undefined && more.length === 0 && constantTimeEqual(state, attempt.state)) return;
+  if (state !== undefined && more.length === 0 && constantTimeEqual(state, started.state)) return;
   throw new RuleRefusal('state_mismatch', "The answer doesn't belong to this sign-in: its state differs.", {
     rule: 'OAuth 2.1 §4.1.2 (state)',
     hint: 'It may come from an older tab. Start the sign-in again and use the page that then opens.',
@@ -186,20 +186,20 @@ function constantTimeEqual(one: string, other: string): boolean {
 
 /** RFC 9207 §2.4: present → the recorded issuer, as a plain string; absent → only if not advertised. */
 function requireIssuer(
-  attempt: AuthorizationAttempt,
+  started: StartedAuthorization,
   server: AuthorizationServer,
   answer: URLSearchParams,
 ): void {
   const [issuer, ...more] = answer.getAll('iss');
   const expected =
-    issuer === undefined ? !server.issParameterSupported : issuer === attempt.issuer && more.length === 0;
-  if (expected && server.issuer === attempt.issuer) return;
+    issuer === undefined ? !server.issParameterSupported : issuer === started.issuer && more.length === 0;
+  if (expected && server.issuer === started.issuer) return;
   const problem =
     issuer === undefined ? 'It names no issuer, though this server always does' : 'It names another issuer';
   // Nothing else of the response is shown: it may come from an attacker's server.
   throw new RuleRefusal(
     'issuer_mismatch',
-    `The answer of the sign-in at ${quoted(attempt.issuer)} was refused. ${problem}.`,
+    `The answer of the sign-in at ${quoted(started.issuer)} was refused. ${problem}.`,
     {
       rule: 'RFC 9207 §2.4',
       hint: 'Start the sign-in again. If it happens again, somebody may be mixing up servers on purpose.',
@@ -208,7 +208,7 @@ function requireIssuer(
 }
 
 /** RFC 9700 §4.4.2: if neither `iss` nor the redirect URI shows the issuer, the response may come from another one. */
-function ambiguous({ issuer }: AuthorizationAttempt, { issuer: other, hint }: AmbiguousIssuer): RuleRefusal {
+function ambiguous({ issuer }: StartedAuthorization, { issuer: other, hint }: AmbiguousIssuer): RuleRefusal {
   return new RuleRefusal(
     'issuer_mismatch',
     `The answer of the sign-in at ${quoted(issuer)} was refused. It names no issuer, and an answer of ${quoted(other)} would arrive at the same redirect URI.`,

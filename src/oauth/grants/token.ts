@@ -7,7 +7,7 @@
 import { quoted, RuleRefusal } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { processAuthorizationResponse } from './authorization.ts';
-import type { AmbiguousIssuer, AuthorizationAttempt } from './authorization.ts';
+import type { AmbiguousIssuer, StartedAuthorization } from './authorization.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';
 import { resourceParameter } from '../base/overrides.ts';
@@ -23,7 +23,7 @@ export type { TokenResponse } from './token-response.ts';
 
 export interface CodeRequest extends OAuthClient {
   readonly server: AuthorizationServer;
-  readonly attempt: AuthorizationAttempt;
+  readonly started: StartedAuthorization;
   /** Where the browser came back to. */
   readonly callbackUrl: URL;
   /** Another issuer whose answer could have come there. */
@@ -36,22 +36,22 @@ export interface CodeRequest extends OAuthClient {
  * Unreachable (authorization_server_unreachable).
  */
 export async function exchangeCode(request: CodeRequest, http: Http): Promise<TokenResponse> {
-  const { attempt, server, callbackUrl, ambiguity } = request;
-  const { resource, overrides } = attempt;
-  const { code } = processAuthorizationResponse(attempt, server, callbackUrl, ambiguity);
+  const { started, server, callbackUrl, ambiguity } = request;
+  const { resource, overrides } = started;
+  const { code } = processAuthorizationResponse(started, server, callbackUrl, ambiguity);
   const requestedAt = http.now();
   const outcome = await requestToken(request, http, {
     grantType: 'authorization_code',
     parameters: {
       code,
-      code_verifier: attempt.codeVerifier,
-      redirect_uri: attempt.redirectUri,
+      code_verifier: started.codeVerifier,
+      redirect_uri: started.redirectUri,
       ...resourceParameter(resource, overrides),
     },
     failure: exchangeFailure,
   });
-  requireNonce(attempt, outcome);
-  const { scope } = attempt;
+  requireNonce(started, outcome);
+  const { scope } = started;
   return processTokenFields(
     requireTokenFields(outcome),
     {
@@ -109,11 +109,11 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
 }
 
 /** OpenID Connect Core §3.1.3.7 rule 11: the nonce that was sent, if an ID token came. */
-function requireNonce(attempt: AuthorizationAttempt, { claims }: TokenOutcome): void {
-  if (claims === undefined || attempt.nonce === undefined || claims.nonce === attempt.nonce) return;
+function requireNonce(started: StartedAuthorization, { claims }: TokenOutcome): void {
+  if (claims === undefined || started.nonce === undefined || claims.nonce === started.nonce) return;
   throw new RuleRefusal(
     'token_invalid',
-    `The ID token of ${quoted(attempt.issuer)} belongs to another sign-in.`,
+    `The ID token of ${quoted(started.issuer)} belongs to another sign-in.`,
     {
       rule: 'OpenID Connect Core §3.1.3.7 (nonce)',
       hint: 'Start the sign-in again. If it happens again, tell the operator of the authorization server.',

@@ -30,7 +30,7 @@ export interface Bar {
 /** Milliseconds for one keychain call. The slowest one measured takes 1.5 s, among 10,000 items. */
 const slowCall = 3000;
 
-/** Milliseconds: 5 s lets a person type, and doubling to 5 min keeps a forgotten desk quiet. */
+/** Milliseconds: 5 s lets a person type, and doubling to 5 min keeps the prompts few while the person is away. */
 const firstPause = 5000;
 const maxPause = 300_000;
 

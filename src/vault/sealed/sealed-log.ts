@@ -59,7 +59,7 @@ export class SealedLog {
   readonly #file: string;
   readonly #report: (line: string) => void;
   readonly #contents: Contents;
-  readonly #held: ReadonlySet<string>;
+  readonly #foundTags: ReadonlySet<string>;
   #header: Buffer;
   #disk: OnDisk;
   #key: LogKey;
@@ -71,14 +71,14 @@ export class SealedLog {
   /** Bytes from which the dead part is measured. */
   #measureFrom = rewriteStep;
 
-  private constructor(options: OpenLog, disk: OnDisk, { whole, held, ...contents }: Replayed) {
+  private constructor(options: OpenLog, disk: OnDisk, { whole, foundTags, ...contents }: Replayed) {
     this.#file = options.file;
     this.#report = options.report;
     this.#header = options.header;
     this.#key = options.key;
     this.#disk = disk;
     this.#contents = contents;
-    this.#held = held;
+    this.#foundTags = foundTags;
     this.#end = new AppendOnlyEnd(whole);
   }
 
@@ -116,7 +116,7 @@ export class SealedLog {
 
   /** Whether it held the record of this tag when it was opened, if that was one of those sought. */
   holds(tag: string): boolean {
-    return this.#held.has(tag);
+    return this.#foundTags.has(tag);
   }
 
   /** What can't be read, as a sentence; undefined where everything can. */

@@ -54,7 +54,7 @@ export interface Replayed extends Contents {
   /** Bytes from the beginning that stay; what follows is a torn tail. */
   readonly whole: number;
   /** Which of the sought tags it holds. */
-  readonly held: ReadonlySet<string>;
+  readonly foundTags: ReadonlySet<string>;
 }
 
 /** A whole piece of the log, whose segment tag or head passes; a record's body need not. */
@@ -68,10 +68,10 @@ const maxWriteLength = segmentLength + headLength + maxSecretLength + tagLength;
 /** `bytes` is the whole file, `start` where its log begins; `sought` are tags that may be in it. */
 export function replay(bytes: Buffer, start: number, log: LogKey, sought: readonly string[] = []): Replayed {
   const contents: Contents = { items: new Map(), doubt: false, sequence: 0, newest: undefined };
-  const held = new Set<string>();
+  const foundTags = new Set<string>();
   const note = (tag: string): void => {
     contents.newest = tag;
-    if (sought.includes(tag)) held.add(tag);
+    if (sought.includes(tag)) foundTags.add(tag);
   };
   const base = segmentAt(bytes, start, log);
   if (base?.isBase) {
@@ -85,7 +85,7 @@ export function replay(bytes: Buffer, start: number, log: LogKey, sought: readon
     if (!unit) {
       const next = nextUnit(bytes, offset + 1, log, segment);
       if (next === undefined && segment && isTorn(bytes.subarray(offset), segment))
-        return { ...contents, whole: offset, held };
+        return { ...contents, whole: offset, foundTags };
       enterDoubt(contents);
       offset = next ?? bytes.length;
       continue;
@@ -96,13 +96,13 @@ export function replay(bytes: Buffer, start: number, log: LogKey, sought: readon
         const record = bytes.subarray(offset, offset + unit.length);
         const isLast = offset + unit.length === bytes.length;
         if (!take(contents, record, { segment, offset, head: unit.head }, isLast))
-          return { ...contents, whole: offset, held };
+          return { ...contents, whole: offset, foundTags };
         if (unit.head.kind !== 'probe') note(tagOf(record));
       }
     }
     offset += unit.length;
   }
-  return { ...contents, whole: bytes.length, held };
+  return { ...contents, whole: bytes.length, foundTags };
 }
 
 function unitAt(bytes: Buffer, offset: number, log: LogKey, current: Segment | undefined): Unit | undefined {

@@ -17,7 +17,7 @@ describe('the cards of a program after an answer "later"', () => {
   const late = { reason: 'rate_limited', retryAfter: 1 };
 
   /** Puts off the card of a request, or takes the request back. */
-  async function comesToNothing({ ask, question, parts }: Rig, how: 'later' | 'withdrawn'): Promise<void> {
+  async function getsNoYes({ ask, question, parts }: Rig, how: 'later' | 'withdrawn'): Promise<void> {
     const program = new AbortController();
     const asked = refusal(ask({ signal: program.signal }));
     const { id } = await question('allow');
@@ -33,27 +33,27 @@ describe('the cards of a program after an answer "later"', () => {
   it.each(['later', 'withdrawn'] as const)('come after a pause that grows with each: %s', async (how) => {
     const r = await rig();
     for (const longest of [1000, 2000, 4000]) {
-      await comesToNothing(r, how);
+      await getsNoYes(r, how);
       r.clock.advance(longest * 0.75 - 1);
       // Another server does not avoid the pause; another program isn't delayed.
       const elsewhere = r.ask({ resource: `${r.endpoint}/elsewhere` });
       expect(await refusal(elsewhere)).toMatchObject({ reason: 'rate_limited', hint: expect.any(String) });
       r.clock.advance(longest * 0.25 + 1);
     }
-    await comesToNothing(r, how);
+    await getsNoYes(r, how);
     const other = refusal(r.ask({ clientId: 'agent' }));
     r.parts.interactions.answer((await r.question('allow')).id, 'later');
     expect(await other).toMatchObject({ reason: 'consent_required' });
     r.clock.advance(8000 + 300_001);
-    await comesToNothing(r, how);
+    await getsNoYes(r, how);
     expect(await refusal(r.ask())).toMatchObject(late);
   });
 
   it('come at once after a yes, and after a permission that the owner gives the program', async () => {
     const r = await rig();
-    await comesToNothing(r, 'later');
+    await getsNoYes(r, 'later');
     await r.allow('editor', ['notes:read'], `${r.endpoint}/elsewhere`);
-    await comesToNothing(r, 'later');
+    await getsNoYes(r, 'later');
     r.clock.advance(1000);
     const asked = r.ask({ scope: ['notes:read'] });
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
@@ -66,7 +66,7 @@ describe('the cards of a program after an answer "later"', () => {
 
   it('still wait after the person answers or allows another program', async () => {
     const r = await rig();
-    await comesToNothing(r, 'later');
+    await getsNoYes(r, 'later');
     const other = r.ask({ clientId: 'agent', scope: ['notes:read'] });
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
     await other;
@@ -85,11 +85,11 @@ describe('the cards of a program after an answer "later"', () => {
   it('come at once after a sign-in at the same server, and not after one at another server', async () => {
     const r = await rig();
     const elsewhere = { resource: `${r.endpoint}/elsewhere` };
-    await comesToNothing(r, 'later');
+    await getsNoYes(r, 'later');
     await r.login(elsewhere);
     expect(await refusal(r.ask())).toMatchObject(late);
     await r.login();
-    await comesToNothing(r, 'later');
+    await getsNoYes(r, 'later');
 
     // About two servers: a sign-in at one of them says nothing about the other.
     const cards = [r.ask(), r.ask(elsewhere)].map(refusal);

@@ -42,7 +42,7 @@ const idOf = (grants: Grants, account: string): string => grants.forEndpoint(end
 /** `unknown`: accounts whose grants are not in the vault. */
 const vouched = (grants: Grants, unknown: readonly string[] = []) => ({
   there: grants.forEndpoint(endpoint),
-  vouching: { isHeld: (id: string) => !unknown.includes(grants.byId(id)?.account ?? '') },
+  comparison: { isVouched: (id: string) => !unknown.includes(grants.byId(id)?.account ?? '') },
 });
 
 /** What is chosen, by its account. */

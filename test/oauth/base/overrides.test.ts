@@ -39,12 +39,12 @@ describe('issuer-mismatch', () => {
     expect(server).toMatchObject({ issuer: own, discoveredAs: site.origin });
     if (server === undefined) return;
     const registration = registrationAt(own);
-    const { attempt } = await buildAuthorizationRequest({ server, registration, resource });
+    const { started } = await buildAuthorizationRequest({ server, registration, resource });
     const answer = (iss: string) =>
       processAuthorizationResponse(
-        attempt,
+        started,
         server,
-        new URL(`http://127.0.0.1/?code=c&state=${attempt.state}&iss=${iss}`),
+        new URL(`http://127.0.0.1/?code=c&state=${started.state}&iss=${iss}`),
       );
     expect(answer(own)).toEqual({ code: 'c' });
     expect((await refusalOf(() => answer(site.origin))).reason).toBe('issuer_mismatch');
@@ -106,10 +106,10 @@ describe('no-resource', () => {
     const server = serverAt(site.origin);
     const registration = registrationAt(site.origin);
     const waived = overrides === undefined ? {} : { overrides };
-    const { url, attempt } = await buildAuthorizationRequest({ server, registration, resource, ...waived });
+    const { url, started } = await buildAuthorizationRequest({ server, registration, resource, ...waived });
     site.lay('/token', { body: { access_token: 't', token_type: 'Bearer' } });
-    const callback = new URL(`http://127.0.0.1/?code=c&state=${attempt.state}`);
-    await exchangeCode({ attempt, server, registration, callbackUrl: callback }, site.http);
+    const callback = new URL(`http://127.0.0.1/?code=c&state=${started.state}`);
+    await exchangeCode({ started, server, registration, callbackUrl: callback }, site.http);
     const request = { server, registration, refreshToken: 'r', resource, grantedScope: [], ...waived };
     await refresh(request, site.http);
     return [new URL(url).searchParams, sent(0), sent(1)];

@@ -8,7 +8,7 @@ import {
   buildAuthorizationRequest,
   processAuthorizationResponse,
 } from '../../../src/oauth/grants/authorization.ts';
-import type { AuthorizationAttempt } from '../../../src/oauth/grants/authorization.ts';
+import type { StartedAuthorization } from '../../../src/oauth/grants/authorization.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 
@@ -22,40 +22,40 @@ const build = (changes: object = {}) =>
 
 describe('buildAuthorizationRequest', () => {
   it('sends what the specification asks for, and no more', async () => {
-    const { url, attempt } = await build({ scope: ['a', 'b'] });
+    const { url, started } = await build({ scope: ['a', 'b'] });
     const parameters = Object.fromEntries(new URL(url).searchParams);
     expect(parameters).toEqual({
       client_id: registration.clientId,
       response_type: 'code',
       redirect_uri: registration.redirectUri,
-      state: attempt.state,
-      code_challenge: createHash('sha256').update(attempt.codeVerifier).digest('base64url'),
+      state: started.state,
+      code_challenge: createHash('sha256').update(started.codeVerifier).digest('base64url'),
       code_challenge_method: 'S256',
       resource,
       scope: 'a b',
     });
-    expect(attempt).toMatchObject({
+    expect(started).toMatchObject({
       issuer,
       resource,
       redirectUri: registration.redirectUri,
       scope: ['a', 'b'],
     });
-    expect(url).not.toContain(attempt.codeVerifier);
+    expect(url).not.toContain(started.codeVerifier);
   });
 
   it('has a state and a verifier of its own each time, of 256 bits', async () => {
     const attempts = await Promise.all([build(), build()]);
-    const secrets = attempts.flatMap(({ attempt }) => [attempt.state, attempt.codeVerifier]);
+    const secrets = attempts.flatMap(({ started }) => [started.state, started.codeVerifier]);
     expect(new Set(secrets).size).toBe(4);
     for (const secret of secrets) expect(Buffer.from(secret, 'base64url')).toHaveLength(32);
   });
 
   it('leaves out a scope that is empty, and sends a nonce only for an ID token', async () => {
     expect(new URL((await build({ scope: [] })).url).searchParams.has('scope')).toBe(false);
-    expect((await build({ scope: ['a'] })).attempt.nonce).toBeUndefined();
-    const { url, attempt } = await build({ scope: ['openid'] });
-    expect(attempt.nonce).toBeTruthy();
-    expect(new URL(url).searchParams.get('nonce')).toBe(attempt.nonce);
+    expect((await build({ scope: ['a'] })).started.nonce).toBeUndefined();
+    const { url, started } = await build({ scope: ['openid'] });
+    expect(started.nonce).toBeTruthy();
+    expect(new URL(url).searchParams.get('nonce')).toBe(started.nonce);
   });
 
   it("keeps the endpoint's own query, unless it sets a parameter of ours", async () => {
@@ -81,8 +81,8 @@ describe('buildAuthorizationRequest', () => {
   });
 
   it('lets a loopback redirect differ in its port and in nothing else', async () => {
-    const { attempt } = await build({ redirectUri: 'http://127.0.0.1:9/callback' });
-    expect(attempt.redirectUri).toBe('http://127.0.0.1:9/callback');
+    const { started } = await build({ redirectUri: 'http://127.0.0.1:9/callback' });
+    expect(started.redirectUri).toBe('http://127.0.0.1:9/callback');
     for (const redirectUri of [
       'http://127.0.0.1:9/other',
       'http://localhost:9/callback',
@@ -120,7 +120,7 @@ describe('buildAuthorizationRequest', () => {
   });
 });
 
-const attempt: AuthorizationAttempt = {
+const started: StartedAuthorization = {
   state: 'st4te',
   codeVerifier: 'verif1er',
   issuer,
@@ -131,7 +131,7 @@ const attempt: AuthorizationAttempt = {
 const names: AuthorizationServer = { ...server, issParameterSupported: true };
 
 function answer(query: string, at = server) {
-  return processAuthorizationResponse(attempt, at, new URL(`http://127.0.0.1/callback?${query}`));
+  return processAuthorizationResponse(started, at, new URL(`http://127.0.0.1/callback?${query}`));
 }
 
 describe('processAuthorizationResponse', () => {
@@ -291,9 +291,9 @@ describe('processAuthorizationResponse', () => {
       prompt,
     });
     const words = description === undefined ? {} : { error_description: description };
-    const query = new URLSearchParams({ error, ...words, state: made.attempt.state }).toString();
+    const query = new URLSearchParams({ error, ...words, state: made.started.state }).toString();
     const url = new URL(`http://127.0.0.1/callback?${query}`);
-    const refusal = await refusalOf(() => processAuthorizationResponse(made.attempt, server, url));
+    const refusal = await refusalOf(() => processAuthorizationResponse(made.started, server, url));
     expect(refusal.reason).toBe(reason);
     if (reason === 'client_rejected')
       expect(refusal.hint).toContain(`keyturn register ${issuer} --client-id`);
@@ -313,7 +313,7 @@ describe('processAuthorizationResponse', () => {
     [['read'], 'Ask for other scopes'],
     [undefined, 'No scopes were asked for'],
   ])('tells of invalid_scope by whether scopes were asked for (%s)', async (scope, hint) => {
-    const { attempt: made } = await build(scope === undefined ? {} : { scope });
+    const { started: made } = await build(scope === undefined ? {} : { scope });
     const url = new URL(`http://127.0.0.1/callback?error=invalid_scope&state=${made.state}`);
     const refusal = await refusalOf(() => processAuthorizationResponse(made, server, url));
     expect(refusal.hint).toContain(hint);

@@ -30,7 +30,7 @@ function refreshed(onRotation: (token: string) => void = () => undefined) {
 }
 
 function exchanged(http = site.http, nonce?: string) {
-  const attempt = {
+  const started = {
     state: 'st4te',
     codeVerifier: 'v'.repeat(43),
     issuer: site.origin,
@@ -41,7 +41,7 @@ function exchanged(http = site.http, nonce?: string) {
   };
   const callback = new URL('http://127.0.0.1:4711/callback?code=c0de&state=st4te');
   const registration = registrationAt(site.origin);
-  return exchangeCode({ attempt, server: serverAt(site.origin), registration, callbackUrl: callback }, http);
+  return exchangeCode({ started, server: serverAt(site.origin), registration, callbackUrl: callback }, http);
 }
 
 describe('the token type', () => {

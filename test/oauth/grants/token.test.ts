@@ -31,7 +31,7 @@ function refreshed(changes: Partial<RefreshRequest> = {}) {
 
 function exchanged(changes: { nonce?: string; scope?: string[] } = {}) {
   const registration = registrationAt(site.origin);
-  const attempt = {
+  const started = {
     state: 'st4te',
     codeVerifier: 'v'.repeat(43),
     issuer: site.origin,
@@ -41,7 +41,7 @@ function exchanged(changes: { nonce?: string; scope?: string[] } = {}) {
   };
   const callback = new URL('http://127.0.0.1:4711/callback?code=c0de&state=st4te');
   return exchangeCode(
-    { attempt, server: serverAt(site.origin), registration, callbackUrl: callback },
+    { started, server: serverAt(site.origin), registration, callbackUrl: callback },
     site.http,
   );
 }
@@ -117,7 +117,7 @@ describe('the requests', () => {
   });
 
   it('exchange nothing when the answer of the browser is wrong', async () => {
-    const attempt = {
+    const started = {
       state: 'other',
       codeVerifier: 'v',
       issuer: site.origin,
@@ -128,7 +128,7 @@ describe('the requests', () => {
     const refusal = await refusalOf(() =>
       exchangeCode(
         {
-          attempt,
+          started,
           server: serverAt(site.origin),
           registration: registrationAt(site.origin),
           callbackUrl: callback,

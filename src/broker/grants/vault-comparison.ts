@@ -8,10 +8,10 @@
 import { quoted } from '../../base/errors.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { compared } from './grant-binding.ts';
-import type { Held } from './grant-binding.ts';
+import type { VaultFacts } from './grant-binding.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 
-export interface VouchingParts {
+export interface ComparisonParts {
   readonly grants: Grants;
   readonly audit: Audit;
   /** Gets lines for the broker's log. */
@@ -25,19 +25,19 @@ export interface Difference {
   readonly what: string;
 }
 
-/** `held`: the index says what the vault says. `absent`: the vault has no such item. `strange`: an old item that the index doesn't fit. */
-type VouchState = 'held' | 'absent' | 'strange';
+/** `vouched`: the index says what the vault says. `absent`: the vault has no such item. `strange`: an old item that the index doesn't fit. */
+type ComparisonState = 'vouched' | 'absent' | 'strange';
 
 /** As many as a person reads; more are counted only. Somebody may write thousands of lines. */
 const maxTold = 50;
 
-export class Vouching {
-  readonly #parts: VouchingParts;
-  readonly #states = new Map<string, VouchState>();
+export class VaultComparison {
+  readonly #parts: ComparisonParts;
+  readonly #states = new Map<string, ComparisonState>();
   readonly #told = new Map<string, string>();
   #untold = 0;
 
-  constructor(parts: VouchingParts) {
+  constructor(parts: ComparisonParts) {
     this.#parts = parts;
   }
 
@@ -56,7 +56,7 @@ export class Vouching {
     return this.#untold;
   }
 
-  stateOf(grantId: string): VouchState | undefined {
+  stateOf(grantId: string): ComparisonState | undefined {
     return this.#states.get(grantId);
   }
 
@@ -69,8 +69,8 @@ export class Vouching {
   }
 
   /** The vault holds the grant's tokens, and the index says of them what the vault says. */
-  isHeld(grantId: string): boolean {
-    return this.#states.get(grantId) === 'held';
+  isVouched(grantId: string): boolean {
+    return this.#states.get(grantId) === 'vouched';
   }
 
   /** The vault was asked, and certainly holds nothing of the grant. */
@@ -80,7 +80,7 @@ export class Vouching {
 
   /** The index will follow what was just written to the vault. */
   written(grantId: string): void {
-    this.#states.set(grantId, 'held');
+    this.#states.set(grantId, 'vouched');
   }
 
   /** The index did not follow: the next use compares anew. */
@@ -89,11 +89,11 @@ export class Vouching {
   }
 
   /** The vault has this. Throws `file_unreadable` where the index can't be mended; nothing is used then. */
-  async hold(grantId: string, held: Held): Promise<void> {
+  async compare(grantId: string, facts: VaultFacts): Promise<void> {
     const { grants } = this.#parts;
-    if (this.#states.get(grantId) === 'held') return;
+    if (this.#states.get(grantId) === 'vouched') return;
     const before = grants.byId(grantId);
-    const verdict = compared(grantId, before, held);
+    const verdict = compared(grantId, before, facts);
     if (verdict.differing.length > 0) {
       await grants.mend(verdict.record, verdict.generation);
       const what = before
@@ -101,7 +101,7 @@ export class Vouching {
         : 'The index had lost it. It was put back from the vault.';
       this.#tell(grantId, before ? `mended: ${verdict.differing.join(' ')}` : 'mended: line', what);
     }
-    this.#states.set(grantId, 'held');
+    this.#states.set(grantId, 'vouched');
   }
 
   /** The vault certainly has no such item. */
