@@ -4,7 +4,7 @@
  * Invariants: a request that widens access runs only after a yes to its own card. The process that asked must still be
  * the one that the card showed, and a permission is set only as the card showed it. The request is checked before the
  * card appears, and that check doesn't need the vault. No answer is remembered. Each refused card makes the next one
- * wait longer, so that no program can fill the desk with cards.
+ * wait longer, so that no program can fill the screen with cards.
  */
 import type { Verdict } from '../../broker/questions/answer.ts';
 import { CardPauses } from '../../broker/consent/card-pauses.ts';
