@@ -181,8 +181,8 @@ export class TokenRequests {
       hasWaited = true;
     }
     const narrow = scopesToNarrowTo(grant, permission);
-    if (narrow?.length === 0) throw refusals.notNarrowed(permission, grant, 'nothingInCommon');
-    if (narrow && !grant.hasRefreshToken) throw refusals.notNarrowed(permission, grant, 'noRefreshToken');
+    if (narrow && (narrow.length === 0 || !grant.hasRefreshToken))
+      throw refusals.notNarrowed(permission, grant);
     let token = cache.get(grant.id, scopeKey(narrow));
     if (token && challenge) this.#rejections.refuseDuringPause(pending, grant);
     if (!token || !isFresh(token, clock.now(), minimumValidity)) {
@@ -231,7 +231,7 @@ export class TokenRequests {
     }
     // Invariant 10: literal sets, checked on what the server really granted.
     if (bound.scope && !isWithin(withoutOfflineAccess(token.scope), bound.scope))
-      throw refusals.notNarrowed(bound, grant, 'byServer');
+      throw refusals.notNarrowed(bound, grant);
     leases.used(bound);
     token.handedTo.add(access.clientId);
     clients.used(access.clientId, clock.wall());

@@ -32,6 +32,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   unlock: () => import('./commands/unlock.ts'),
   passphrase: () => import('./commands/passphrase.ts'),
   status: () => import('./commands/status.ts'),
+  doctor: () => import('./commands/doctor.ts'),
   settings: () => import('./commands/settings.ts'),
   daemon: () => import('./commands/daemon.ts'),
   reset: () => import('./commands/reset.ts'),

@@ -53,24 +53,11 @@ function accountOption(grant: Grant | undefined): string {
   return grant ? ` --account ${shellQuoted(grant.account)}` : '';
 }
 
-/** Why a token can't be narrowed to what a program may have. */
-const unnarrowed = {
-  nothingInCommon: (issuer: string) =>
-    `has none of the scopes that this program may have, as ${issuer} granted others`,
-  noRefreshToken: (issuer: string) =>
-    `carries more than this program may have, and can't be narrowed: ${issuer} gave no refresh token`,
-  byServer: (issuer: string) => `carries more than this program may have, and ${issuer} does not narrow it`,
-} as const;
-
 /** No program gets a token with more scopes than its permission (invariant 10, docs/internals.md). */
-export function notNarrowed(
-  { clientId, endpoint, scope = [] }: Permission,
-  grant: Grant,
-  why: keyof typeof unnarrowed,
-): KeyturnError {
+export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',
-    `The token for ${endpoint} ${unnarrowed[why](grant.issuer)}.`,
+    `The token for ${endpoint} carries more than this program may have, and ${grant.issuer} does not narrow it.`,
     {
       rule: 'A program gets a token only within its permission',
       hint:

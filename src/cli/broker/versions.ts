@@ -15,13 +15,13 @@ import { say } from '../terminal/output.ts';
 /** A request failed, and the broker is of another version. */
 export class VersionDifference extends KeyturnError {}
 
-const mend = 'keyturn daemon --restart';
+export const mend = 'keyturn daemon --restart';
 
 /** What a newer or older broker answers to a request that it knows otherwise, or not at all. */
 const symptoms: readonly Reason[] = ['method_not_found', 'frame_invalid'];
 
 /** One sentence; undefined where both are of one version. */
-function difference({ capabilities }: Pick<Connection, 'capabilities'>): string | undefined {
+export function difference({ capabilities }: Pick<Connection, 'capabilities'>): string | undefined {
   const broker = versionIn(capabilities);
   if (broker === versionIn(versionCapability(version))) return undefined;
   return `The running broker is of ${broker === undefined ? 'an older version' : `version ${broker}`}, this command of ${version}.`;

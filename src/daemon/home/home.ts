@@ -76,6 +76,13 @@ export async function checkFiles(paths: HomePaths): Promise<void> {
   }
 }
 
+/** Looks at the home's own file; undefined where there is no home yet. Throws `file_unreadable`. */
+export async function readHome(
+  paths: HomePaths,
+): Promise<{ readonly vault?: string | undefined } | undefined> {
+  return readJson(homeFile(paths), homeSchema, formats.home);
+}
+
 /** Opens or creates the home. The caller holds the lock. Throws `file_unreadable`. */
 export async function openHome(paths: HomePaths): Promise<Home> {
   const file = homeFile(paths);

@@ -27,7 +27,7 @@ export async function openBrowser(
   url: string,
   { command, env, platform = process.platform }: BrowserOptions,
 ): Promise<void> {
-  const [program, ...args] = command === undefined ? (systemOpeners[platform] ?? []) : words(command);
+  const [program, ...args] = browserWords(command, platform);
   if (program === undefined) throw noBrowser('no browser command is known');
   const child = spawn(program, [...args, url], { env, stdio: 'ignore', detached: true, shell: false });
   await new Promise<void>((resolve, reject) => {
@@ -35,6 +35,18 @@ export async function openBrowser(
     child.once('error', () => reject(noBrowser(`${program} could not be started`)));
   });
   child.unref();
+}
+
+/** The program that would be started; undefined where none is known. */
+export function browserProgram(
+  command: string | undefined,
+  platform: NodeJS.Platform = process.platform,
+): string | undefined {
+  return browserWords(command, platform)[0];
+}
+
+function browserWords(command: string | undefined, platform: NodeJS.Platform): readonly string[] {
+  return command === undefined ? (systemOpeners[platform] ?? []) : words(command);
 }
 
 /** A command with spaces in its path is taken whole where such a file exists. */

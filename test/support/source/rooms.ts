@@ -45,6 +45,7 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/cli/terminal': 'reads and prints without a broker',
   'src/cli/broker': 'reaches the broker, for every command',
   'src/cli/programs': 'asks the broker in place of a program, for several commands',
+  'src/cli/doctor': 'looks at what the broker says, beside the disk and the machine',
   'src/cli/commands': 'each stands alone on the three rooms before',
   'src/cli': 'chooses the command that is loaded',
   'demo/servers': 'knows the protocol and nothing of Keyturn',

@@ -1,0 +1,99 @@
+/**
+ * `keyturn doctor`: what is wrong here, and the command that mends it.
+ *
+ * Invariant: looks only. It starts no broker and no keychain, asks nobody, sends nothing, and changes nothing.
+ */
+import { exitCodes } from '../../base/errors.ts';
+import { homePaths, type HomePaths } from '../../base/paths.ts';
+import { byImportance, type Finding, findingOf, type Level, levelOf } from '../doctor/finding.ts';
+import type { Settings } from '../../daemon/settings/settings.ts';
+import type { Status } from '../doctor/broker-checks.ts';
+import type { Reported } from '../doctor/report.ts';
+import { defineCommand } from '../terminal/command.ts';
+import { print, printJson } from '../terminal/output.ts';
+
+/** Beside those of refusals: the command itself worked. */
+const somethingFound = 9;
+
+export const command = defineCommand(
+  {
+    name: 'doctor',
+    summary: 'find what is wrong here, and how to mend it',
+    operands: [],
+    options: {
+      json: { type: 'boolean', summary: 'print it as JSON' },
+      report: {
+        type: 'boolean',
+        summary: 'print a text for an issue',
+        more: ': no secret, no name of a user, host, server or folder is in it',
+      },
+    },
+    about:
+      'Look at keychain, socket, files, disk, clock, proxy, certificates, browser, versions and registrations. The most important comes first, each with what mends it. Works without a broker and with a locked vault; it starts nothing, sends nothing and changes nothing.',
+    terms: {
+      problem: 'something does not work, or is not safe',
+      warning: 'it will hurt one day',
+      note: 'good to know; it does not count for the exit code',
+    },
+    exitCodes: { 0: 'nothing but notes', [somethingFound]: 'a problem or a warning was found' },
+    examples: ['keyturn doctor', 'keyturn doctor --report'],
+  },
+  async ({ options }) => {
+    const found = await examine(process.env);
+    if (options.report)
+      for (const line of (await import('../doctor/report.ts')).reportLines(found)) print(line);
+    else if (options.json) printJson(found.findings.map((one) => ({ level: levelOf(one), ...one })));
+    else tell(found.findings);
+    return found.findings.every((one) => levelOf(one) === 'note') ? exitCodes.ok : somethingFound;
+  },
+);
+
+async function examine(env: NodeJS.ProcessEnv): Promise<Reported> {
+  const { defaultSettings } = await import('../../daemon/settings/settings.ts');
+  let paths: HomePaths;
+  try {
+    paths = homePaths(env);
+  } catch (error) {
+    const findings = [findingOf('home.unknown', error)];
+    return { findings, settings: defaultSettings, status: undefined, keychain: undefined, env };
+  }
+  const { checkHome } = await import('../doctor/home-checks.ts');
+  const { checkBroker } = await import('../doctor/broker-checks.ts');
+  const { checkMachine } = await import('../doctor/machine-checks.ts');
+  const home = await checkHome(paths, env);
+  const broker = await checkBroker(paths);
+  const settings = inForce(home.settings, broker.status);
+  const machine = await checkMachine({ paths, env, settings, now: Date.now() });
+  const findings = distinct(byImportance([...home.findings, ...broker.findings, ...machine.findings]));
+  return { findings, settings, status: broker.status, keychain: machine.keychain, env };
+}
+
+/** A broker that a person started takes what its environment says. */
+function inForce(settings: Settings, status: Status | undefined): Settings {
+  if (!status) return settings;
+  const { vault, vaultKey = settings.vaultKey, browser = settings.browser } = status;
+  const isKind = (kind: string): kind is Settings['vault'] =>
+    ['keychain', 'sealed-file', 'memory'].includes(kind);
+  return {
+    ...settings,
+    vault: isKind(vault) ? vault : settings.vault,
+    vaultKey,
+    ...(browser === undefined ? {} : { browser }),
+  };
+}
+
+/** Two checks may meet the same refusal, e.g. of the socket. */
+function distinct(findings: readonly Finding[]): Finding[] {
+  return findings.filter(({ what }, index) => findings.findIndex((one) => one.what === what) === index);
+}
+
+const marks: Readonly<Record<Level, string>> = { problem: 'PROBLEM', warning: 'WARNING', note: 'note' };
+const width = 9;
+
+function tell(findings: readonly Finding[]): void {
+  if (findings.length === 0) return print('Nothing is wrong here.');
+  for (const one of findings) {
+    print(`${marks[levelOf(one)].padEnd(width)}${one.what}`);
+    print(`${' '.repeat(width)}mend: ${one.mend}`);
+  }
+}

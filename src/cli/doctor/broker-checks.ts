@@ -1,0 +1,193 @@
+/**
+ * What the broker that runs says of itself. Starts none: where none runs, that is all there is to say.
+ *
+ * Invariant: works with a locked vault, and with a broker of another version. Nothing is changed.
+ */
+import { KeyturnError, shellWord } from '../../base/errors.ts';
+import type { HomePaths } from '../../base/paths.ts';
+import { connectAsOwner } from '../../client/connect.ts';
+import type { Connection } from '../../client/connection.ts';
+import { lockHolder } from '../broker/lock-holder.ts';
+import { isAbsent } from '../broker/no-broker.ts';
+import { call } from '../broker/request.ts';
+import { difference, mend as newVersion } from '../broker/versions.ts';
+import { type Finding, type FindingKind, findingOf } from './finding.ts';
+
+export type Status = Awaited<ReturnType<typeof call<'status'>>>;
+type VaultState = Status['vaultState']['state'];
+type Registered = Awaited<ReturnType<typeof call<'registration.list'>>>['registrations'][number];
+
+export interface BrokerLook {
+  readonly findings: readonly Finding[];
+  readonly status: Status | undefined;
+}
+
+export async function checkBroker(paths: HomePaths): Promise<BrokerLook> {
+  let connection: Connection;
+  try {
+    connection = await connectAsOwner({ paths });
+  } catch (error) {
+    return { status: undefined, findings: [isAbsent(error) ? absence(paths) : strangeness(error)] };
+  }
+  try {
+    return await ask(connection);
+  } finally {
+    connection.close();
+  }
+}
+
+function absence(paths: HomePaths): Finding {
+  const pid = lockHolder(paths.state);
+  if (pid === undefined)
+    return {
+      kind: 'broker.absent',
+      what: 'No broker runs for this home.',
+      mend: 'Nothing to do: the next command that needs one starts it (keyturn list).',
+    };
+  return {
+    kind: 'broker.silent',
+    what: `A broker (pid ${pid}) holds this home, and does not answer on its socket.`,
+    mend: `keyturn daemon --restart   (where that does not end it: kill ${pid})`,
+  };
+}
+
+/** Modes are told by the look at the disk already. */
+function strangeness(error: unknown): Finding {
+  return findingOf('broker.strange', error);
+}
+
+async function ask(connection: Connection): Promise<BrokerLook> {
+  const sentence = difference(connection);
+  const versions: Finding[] =
+    sentence === undefined ? [] : [{ kind: 'versions.differ', what: sentence, mend: newVersion }];
+  try {
+    const status = await call(connection, 'status', {});
+    const registered = await registrations(connection);
+    return { status, findings: [...versions, ...statusFindings(status), ...registered] };
+  } catch (error) {
+    const more = versions.length > 0 ? [] : [strangeness(error)];
+    return { status: undefined, findings: [...versions, ...more] };
+  }
+}
+
+/** Files that can't be read are in `status` already. */
+async function registrations(connection: Connection): Promise<Finding[]> {
+  try {
+    const { registrations: all } = await call(connection, 'registration.list', {});
+    return all.flatMap(registrationFinding);
+  } catch (error) {
+    if (error instanceof KeyturnError) return [];
+    throw error;
+  }
+}
+
+function registrationFinding({ issuer, clientId, state, source }: Registered): Finding[] {
+  const remove = `keyturn register ${shellWord(issuer)} --remove --client-id ${shellWord(clientId)}`;
+  if (state === 'replaced') {
+    const what = `The client ${clientId} at ${issuer} is not used any more.`;
+    return [{ kind: 'registration.replaced', what, mend: remove }];
+  }
+  if (state !== 'rejected') return [];
+  return [
+    {
+      kind: 'registration.rejected',
+      what: `${issuer} no longer accepts the client ${clientId}.`,
+      mend:
+        source === 'preregistered'
+          ? `keyturn register ${shellWord(issuer)} --client-id ID   (a new one, which its operator gives you)`
+          : 'keyturn login RESOURCE --new-client',
+    },
+  ];
+}
+
+/** States of the vault that need somebody; the others pass or are fine. */
+const vaultTroubles: ReadonlySet<string> = new Set([
+  'absent',
+  'crashed',
+  'full',
+  'damaged',
+] satisfies VaultState[]);
+const vaultLocks: ReadonlySet<string> = new Set([
+  'locked',
+  'keychainLocked',
+  'waiting',
+] satisfies VaultState[]);
+
+function statusFindings(status: Status): Finding[] {
+  return [...vaultFindings(status), ...recordFindings(status), ...ruleFindings(status)];
+}
+
+function vaultFindings({ vaultState }: Status): Finding[] {
+  const { state, what = `The vault is ${state}.`, hint = 'keyturn unlock' } = vaultState;
+  return [
+    ...found(vaultTroubles.has(state), 'vault.trouble', what, hint),
+    ...found(vaultLocks.has(state), 'vault.locked', what, 'keyturn unlock'),
+  ];
+}
+
+function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): Finding[] {
+  const { why = 'The files of this home do not belong together.' } = homeState;
+  const { reason = 'The audit log can not be sealed.' } = audit;
+  return [
+    ...found(
+      homeState.state === 'strange',
+      'home.strange',
+      why,
+      'keyturn status   (it says which file; put its newest copy back)',
+    ),
+    ...unreadable.map((one) => ({
+      kind: 'records.unreadable' as const,
+      what: one.why,
+      mend: one.hint ?? 'It was left as it is. Put its newest copy back.',
+    })),
+    ...found(audit.state === 'failing', 'audit.failing', reason, 'keyturn audit verify'),
+    ...found(
+      !log.ok,
+      'log.failing',
+      `The log ${log.file ?? ''} can't be written.`,
+      'Make room on its disk, or mend its mode (0600).',
+    ),
+    ...clocks.map(({ issuer, ahead }) => ({
+      kind: 'clock.server' as const,
+      what: `${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine.`,
+      mend: 'timedatectl set-ntp true   (or tell the operator of that server)',
+    })),
+  ];
+}
+
+function ruleFindings(status: Status): Finding[] {
+  const { homeState, unshielded } = status;
+  const names = homeState.differing.map(({ name }) => name).join(', ');
+  return [
+    ...found(
+      homeState.isWaiting || names !== '',
+      'settings.waiting',
+      `Changed outside of Keyturn: ${names}.`,
+      homeState.isWaiting ? 'keyturn pending   (the question waits in the window)' : 'keyturn settings',
+    ),
+    ...found(
+      homeState.desk === 'closed',
+      'desk.closed',
+      'The app of this home does not run: what is allowed is served, and nothing is widened.',
+      'Start the app.',
+    ),
+    ...waived(status),
+    ...unshielded.map((fact) => ({
+      kind: 'process.unshielded' as const,
+      what: fact,
+      mend: 'Nothing here mends it; SECURITY.md says what it means.',
+    })),
+  ];
+}
+
+function waived({ overrides, insecureLoopback }: Status): Finding[] {
+  const servers = overrides.map(({ server, names }) => `${server} (${names.join(', ')})`);
+  const all = [...servers, ...(insecureLoopback ? ['http on loopback hosts'] : [])];
+  const mend =
+    servers.length > 0 ? 'keyturn override SERVER RULE off' : 'keyturn settings insecureLoopback false';
+  return found(all.length > 0, 'rules.waived', `Waived: ${all.join('; ')}.`, mend);
+}
+
+function found(isSo: boolean, kind: FindingKind, what: string, mend: string): Finding[] {
+  return isSo ? [{ kind, what, mend }] : [];
+}

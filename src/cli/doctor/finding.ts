@@ -1,0 +1,99 @@
+/**
+ * What `keyturn doctor` can find, in the order of importance.
+ *
+ * Invariant: a kind's `title` holds nothing of this machine, so that a report may be shown to anybody. What does, is in
+ * `what` and `mend` of a finding, for the person here.
+ */
+import { KeyturnError } from '../../base/errors.ts';
+import { systemCode } from '../../base/system-error.ts';
+
+/** `problem`: something doesn't work, or isn't safe. `warning`: it will hurt one day. `note`: good to know. */
+export type Level = 'problem' | 'warning' | 'note';
+
+interface Kind {
+  readonly level: Level;
+  readonly title: string;
+}
+
+const problem = (title: string): Kind => ({ level: 'problem', title });
+const warning = (title: string): Kind => ({ level: 'warning', title });
+const note = (title: string): Kind => ({ level: 'note', title });
+
+export const kinds = {
+  'home.unknown': problem('The environment names no folder for the home.'),
+  'folder.unsafe': problem('A folder of the home is open to others, of another kind, or not yours.'),
+  'socket.unsafe': problem('The socket or its folder is open to others, of another kind, or not yours.'),
+  'file.unsafe': problem('A file of the home is open to others, of another kind, or not yours.'),
+  'home.damaged': problem('A file of the home can not be read as what it is.'),
+  'disk.readOnly': problem('A folder of the home can not be written.'),
+  'disk.full': problem('The disk of the home is full.'),
+  'broker.strange': problem('What answers on the socket did not prove to be the broker, or refuses.'),
+  'broker.silent': problem('A broker holds the home and does not answer.'),
+  'home.strange': problem('The files and the vault of this home do not belong together.'),
+  'vault.trouble': problem('The vault can not be used.'),
+  'keychain.absent': problem('There is no keychain in this session.'),
+  'keychain.module': problem('The module for the keychain is not installed.'),
+  'keychain.volatile': problem('The keychain forgets at the next logout what it is given.'),
+  'records.unreadable': problem('Records of the broker can not be read.'),
+  'audit.failing': problem('The audit log can not be sealed.'),
+  'log.failing': problem('The log can not be written.'),
+  'authorities.invalid': problem('The file of further certificate authorities can not be used.'),
+  'browser.missing': problem('The browser command is not there.'),
+  'clock.behind': problem('The clock of this machine is behind.'),
+  'clock.server': problem('The clock of an authorization server is far from ours.'),
+  'registration.rejected': problem('An issuer no longer accepts the client that is registered there.'),
+  'versions.differ': problem('Broker and command are of different versions.'),
+  'key.unusable': warning('A key of a paired program can not be used.'),
+  'disk.low': warning('The disk of the home has little room.'),
+  'disk.volatile': warning('The home lies in memory, and is lost when this machine restarts.'),
+  'settings.waiting': warning('Settings were changed outside of Keyturn and wait for an answer.'),
+  'proxy.ignored': warning('This terminal names a proxy that the broker does not use.'),
+  'authorities.ignored': warning('This terminal names certificate authorities that the broker does not use.'),
+  'authorities.expired': warning('A certificate of the further authorities is out of date.'),
+  'registration.replaced': warning('A registration is not used any more.'),
+  'process.unshielded': warning('The broker could not shield its process completely.'),
+  'vault.locked': note('The vault is locked.'),
+  'keychain.locked': note('The keychain is locked.'),
+  'keychain.asleep': note('The keychain does not run yet. Its first use starts it.'),
+  'desk.closed': note('This is the home of a desk whose app does not run.'),
+  'rules.waived': note('Rules are waived for some servers.'),
+  'desktop.absent': note('There is no desktop session in which a browser could open.'),
+  'broker.absent': note('No broker runs.'),
+} as const satisfies Record<string, Kind>;
+
+export type FindingKind = keyof typeof kinds;
+
+export interface Finding {
+  readonly kind: FindingKind;
+  /** What was found, with the names of this machine. */
+  readonly what: string;
+  /** The command, or what else to do. */
+  readonly mend: string;
+}
+
+export const levelOf = ({ kind }: Finding): Level => kinds[kind].level;
+
+const order = Object.keys(kinds);
+
+/** The most important first; equal ones as they were found. */
+export function byImportance(findings: readonly Finding[]): Finding[] {
+  return findings.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+}
+
+/** What a check that already exists refuses, as a finding. Only its own words are repeated. */
+export function findingOf(kind: FindingKind, error: unknown): Finding {
+  if (!(error instanceof KeyturnError))
+    return { kind, what: `${kinds[kind].title} (${systemCode(error)})`, mend: 'Look at it by hand.' };
+  const { message, hint = 'The message says what to look at.' } = error;
+  return { kind, what: message, mend: hint };
+}
+
+/** Runs a check; its refusal is the finding. */
+export async function refusalOf(kind: FindingKind, check: () => unknown): Promise<Finding[]> {
+  try {
+    await check();
+    return [];
+  } catch (error) {
+    return [findingOf(kind, error)];
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The home as it lies on the disk: folders, socket, files, room. Needs no broker.
+ *
+ * Invariant: nothing is written, made or mended. What isn't there yet is fine: the first start makes it.
+ */
+import { accessSync, constants, existsSync, readdirSync, statfsSync } from 'node:fs';
+import path from 'node:path';
+import { shellWord } from '../../base/errors.ts';
+import type { HomePaths } from '../../base/paths.ts';
+import { checkFolder, lookAt } from '../../base/private-folder.ts';
+import { checkPrivate } from '../../base/private-file.ts';
+import { clientKeyFile, ownerKeyFile, readKeyFile } from '../../client/key-file.ts';
+import { checkFiles, readHome } from '../../daemon/home/home.ts';
+import {
+  defaultSettings,
+  fromEnvironment,
+  readSettings,
+  type Settings,
+  settingsSchema,
+} from '../../daemon/settings/settings.ts';
+import { endpointId } from '../../ipc/wire/endpoint.ts';
+import { findSocket } from '../../ipc/wire/socket-path.ts';
+import { type Finding, findingOf, refusalOf } from './finding.ts';
+
+export interface HomeLook {
+  readonly findings: readonly Finding[];
+  /** As the file has them, or as a first start would take them. */
+  readonly settings: Settings;
+}
+
+export async function checkHome(paths: HomePaths, env: NodeJS.ProcessEnv): Promise<HomeLook> {
+  const { settings, findings } = recorded(paths, env);
+  return {
+    settings,
+    findings: [
+      ...(await folderFindings(paths, env)),
+      ...(await fileFindings(paths)),
+      ...findings,
+      ...keyFindings(paths),
+      ...[paths.state, paths.config].flatMap(roomFindings),
+    ],
+  };
+}
+
+async function folderFindings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const kept = [paths.config, paths.state].map((folder) =>
+    refusalOf('folder.unsafe', () => {
+      const found = lookAt(folder);
+      if (found) checkPrivate(found, folder, 'stateFolder');
+    }),
+  );
+  if (!existsSync(paths.run)) return (await Promise.all(kept)).flat();
+  const socket = await refusalOf('socket.unsafe', () => {
+    checkFolder(paths.run);
+    const file = findSocket(paths, env);
+    if (existsSync(file)) endpointId(file);
+  });
+  return [...(await Promise.all(kept)).flat(), ...socket];
+}
+
+async function fileFindings(paths: HomePaths): Promise<Finding[]> {
+  if (!isFolder(paths.state) || !isFolder(paths.config)) return [];
+  const unsafe = await refusalOf('file.unsafe', () => checkFiles(paths));
+  // One that is open to others isn't read; it was named above.
+  return unsafe.length > 0 ? unsafe : refusalOf('home.damaged', () => readHome(paths));
+}
+
+/** Where nothing readable is recorded, the environment is what the first start would take. */
+function recorded(
+  paths: HomePaths,
+  env: NodeJS.ProcessEnv,
+): { readonly settings: Settings; readonly findings: Finding[] } {
+  const { data = defaultSettings } = settingsSchema.safeParse(fromEnvironment(env));
+  // Reading them where there are none would make the folder.
+  if (!existsSync(path.join(paths.config, 'settings.json'))) return { settings: data, findings: [] };
+  try {
+    const settings = readSettings({ paths, env: {}, isNewHome: false, autoStarted: true });
+    return { settings, findings: [] };
+  } catch (error) {
+    return { settings: data, findings: [findingOf('home.damaged', error)] };
+  }
+}
+
+function keyFindings(paths: HomePaths): Finding[] {
+  const unusable = (kind: 'file.unsafe' | 'key.unusable', file: string): Finding[] => {
+    try {
+      readKeyFile(file);
+      return [];
+    } catch (error) {
+      return [findingOf(kind, error)];
+    }
+  };
+  const folder = path.join(paths.config, 'clients');
+  const names = isFolder(folder) ? readdirSync(folder).filter((name) => name.endsWith('.key')) : [];
+  return [
+    ...(existsSync(ownerKeyFile(paths)) ? unusable('file.unsafe', ownerKeyFile(paths)) : []),
+    ...names.flatMap((name) => unusable('key.unusable', keyFileOf(paths, name))),
+  ];
+}
+
+/** A file that no program of ours named is looked at where it lies. */
+function keyFileOf(paths: HomePaths, name: string): string {
+  try {
+    return clientKeyFile(paths, path.basename(name, '.key'));
+  } catch {
+    return path.join(paths.config, 'clients', name);
+  }
+}
+
+/** Bytes. Below that the next write may fail: a full home takes some hundred KiB. */
+const leastRoom = 1024 * 1024;
+const littleRoom = 32 * leastRoom;
+
+/** statfs(2): file systems in memory. */
+const inMemory: ReadonlySet<number> = new Set([0x0102_1994, 0x8584_58f6]);
+
+function roomFindings(folder: string): Finding[] {
+  if (!isFolder(folder)) return [];
+  const name = shellWord(folder);
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch {
+    return [
+      {
+        kind: 'disk.readOnly',
+        what: `${folder} can't be written: Keyturn can keep nothing.`,
+        mend: `chmod u+w ${name}   (or mount its disk writable)`,
+      },
+    ];
+  }
+  const { bavail, bsize, type } = statfsSync(folder);
+  const room = bavail * bsize;
+  const roomFinding = (kind: 'disk.full' | 'disk.low'): Finding => ({
+    kind,
+    what: `The disk of ${folder} has ${Math.floor(room / 1024)} KiB left.`,
+    mend: `Make room; what takes it: du -xh --max-depth=2 ~ | sort -h | tail`,
+  });
+  return [
+    ...(room < leastRoom ? [roomFinding('disk.full')] : room < littleRoom ? [roomFinding('disk.low')] : []),
+    ...(process.platform === 'linux' && inMemory.has(type)
+      ? [
+          {
+            kind: 'disk.volatile',
+            what: `${folder} lies in memory (tmpfs): sign-ins and permissions are lost when this machine restarts.`,
+            mend: 'Set KEYTURN_HOME (or XDG_STATE_HOME and XDG_CONFIG_HOME) to a folder on a disk.',
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+function isFolder(folder: string): boolean {
+  try {
+    return lookAt(folder)?.isDirectory() === true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * The machine around the broker: keychain, browser, proxy, certificates, clock. Needs no broker and no network.
+ *
+ * Invariant: nothing is started, asked of the person, or sent. A proxy's address is never shown: it may hold a password.
+ */
+import { X509Certificate } from 'node:crypto';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { shellWord } from '../../base/errors.ts';
+import type { HomePaths } from '../../base/paths.ts';
+import { fromEnvironment, type Settings } from '../../daemon/settings/settings.ts';
+import { readAuthorities } from '../../daemon/system/authorities.ts';
+import { browserProgram } from '../../daemon/system/browser.ts';
+import { type KeychainLook, lookAtKeychain } from '../../daemon/system/keychain-look.ts';
+import { type Finding, type FindingKind, findingOf } from './finding.ts';
+
+export interface Machine {
+  readonly paths: HomePaths;
+  readonly env: NodeJS.ProcessEnv;
+  readonly settings: Settings;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export interface MachineLook {
+  readonly findings: readonly Finding[];
+  /** Undefined where no keychain is needed. */
+  readonly keychain: KeychainLook | undefined;
+}
+
+export async function checkMachine(machine: Machine): Promise<MachineLook> {
+  const { settings, env } = machine;
+  const needsKeychain =
+    settings.vault === 'keychain' || (settings.vault === 'sealed-file' && settings.vaultKey === 'keychain');
+  const keychain = needsKeychain ? await lookAtKeychain(env) : undefined;
+  return {
+    keychain,
+    findings: [
+      ...(keychain === undefined ? [] : keychainFindings(keychain)),
+      ...(needsKeychain ? moduleFindings() : []),
+      ...browserFindings(machine),
+      ...proxyFindings(machine),
+      ...authoritiesFindings(machine),
+      ...clockFindings(machine),
+    ],
+  };
+}
+
+const withoutKeychain =
+  'Install or start one (gnome-keyring, KWallet); or, in a home that holds nothing yet: keyturn settings vault sealed-file';
+
+/** `open` and `elsewhere` have nothing to tell. */
+const keychainKinds: Readonly<
+  Partial<Record<KeychainLook, readonly [FindingKind, what: string, mend: string]>>
+> = {
+  noBus: [
+    'keychain.absent',
+    'This session names no D-Bus, so there is no keychain: secrets have nowhere to go.',
+    `Log in to a desktop, or start a session bus (dbus-run-session). ${withoutKeychain}`,
+  ],
+  deadBus: [
+    'keychain.absent',
+    'The D-Bus session that this terminal names does not answer, so there is no keychain.',
+    `Log in anew, or unset DBUS_SESSION_BUS_ADDRESS where it is out of date. ${withoutKeychain}`,
+  ],
+  noService: [
+    'keychain.absent',
+    'No keychain (Secret Service) runs in this session, and none could be started.',
+    withoutKeychain,
+  ],
+  noDefault: [
+    'keychain.absent',
+    'The keychain has no default collection to keep secrets in.',
+    'Make one (seahorse: "Password keyring", then "Set as default"), or log in once with your password.',
+  ],
+  volatile: [
+    'keychain.volatile',
+    'The default collection of the keychain is "session": it forgets every sign-in at the next logout.',
+    'Make a lasting one the default (seahorse: "Set as default"); gdbus call --session --dest org.freedesktop.secrets --object-path /org/freedesktop/secrets --method org.freedesktop.Secret.Service.SetAlias default /org/freedesktop/secrets/collection/login',
+  ],
+  locked: ['keychain.locked', 'The keychain is locked.', 'keyturn unlock'],
+  asleep: ['keychain.asleep', 'The keychain does not run yet. Its first use starts it.', 'Nothing to do.'],
+};
+
+function keychainFindings(look: KeychainLook): Finding[] {
+  const [kind, what, mend] = keychainKinds[look] ?? [];
+  return kind && what && mend ? [{ kind, what, mend }] : [];
+}
+
+/** Looked for, not loaded: loading it would reach for the keychain's library. */
+function moduleFindings(): Finding[] {
+  try {
+    const manifest = createRequire(import.meta.url).resolve('keytar/package.json');
+    if (existsSync(path.join(path.dirname(manifest), 'build', 'Release', 'keytar.node'))) return [];
+  } catch {
+    // Told below: it isn't installed, or not built.
+  }
+  return [
+    {
+      kind: 'keychain.module',
+      what: 'The module keytar, which speaks to the keychain, is not installed or not built.',
+      mend: 'Install a C++ compiler and the libsecret headers, then: npm rebuild keytar',
+    },
+  ];
+}
+
+function browserFindings({ settings, env }: Machine): Finding[] {
+  const program = browserProgram(settings.browser);
+  const isThere = program !== undefined && isExecutable(program, env);
+  if (!isThere) {
+    return [
+      {
+        kind: 'browser.missing',
+        what: `The command that opens the sign-in page${program === undefined ? '' : ` (${program})`} is not there.`,
+        mend: 'keyturn settings browser COMMAND   (without a browser: keyturn login RESOURCE --device, or --paste)',
+      },
+    ];
+  }
+  const hasDesktop = process.platform !== 'linux' || Boolean(env['DISPLAY'] ?? env['WAYLAND_DISPLAY']);
+  if (hasDesktop || settings.browser !== undefined) return [];
+  return [
+    {
+      kind: 'desktop.absent',
+      what: 'This terminal has no desktop session in which a browser could open.',
+      mend: 'keyturn login RESOURCE --device   (or --paste)',
+    },
+  ];
+}
+
+function isExecutable(program: string, env: NodeJS.ProcessEnv): boolean {
+  const places = program.includes(path.sep)
+    ? [program]
+    : (env['PATH'] ?? '').split(path.delimiter).map((folder) => path.join(folder, program));
+  return places.some((file) => {
+    try {
+      accessSync(file, constants.X_OK);
+      return statSync(file).isFile();
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** What this terminal says of proxies counts only when the home is made (auto-start.ts). */
+function proxyFindings({ settings, env, paths }: Machine): Finding[] {
+  const { httpsProxy } = fromEnvironment(env);
+  if (!isMade(paths) || httpsProxy === undefined || httpsProxy === settings.httpsProxy) return [];
+  return [
+    {
+      kind: 'proxy.ignored',
+      what: `HTTPS_PROXY of this terminal is not the proxy that the broker uses (${settings.httpsProxy === undefined ? 'it uses none' : 'it uses another one'}).`,
+      mend: 'keyturn settings httpsProxy "${HTTPS_PROXY:-$https_proxy}"',
+    },
+  ];
+}
+
+function authoritiesFindings({ settings, env, paths, now }: Machine): Finding[] {
+  const named = fromEnvironment(env)['extraAuthorities'];
+  const ignored = isMade(paths) && typeof named === 'string' && named !== settings.extraAuthorities;
+  return [
+    ...(settings.extraAuthorities === undefined ? [] : certificateFindings(settings.extraAuthorities, now)),
+    ...(ignored
+      ? [
+          {
+            kind: 'authorities.ignored',
+            what: 'NODE_EXTRA_CA_CERTS of this terminal is not the file whose authorities the broker trusts.',
+            mend: 'keyturn settings extraAuthorities "$NODE_EXTRA_CA_CERTS"',
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+function certificateFindings(file: string, now: number): Finding[] {
+  let pem: string;
+  try {
+    ({ pem } = readAuthorities(file));
+  } catch (error) {
+    return [findingOf('authorities.invalid', error)];
+  }
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+  const read = blocks.map(certificate);
+  const mend = `Look at it, put the right one there, then: keyturn settings extraAuthorities ${shellWord(file)}`;
+  if (read.length === 0 || read.includes(undefined)) {
+    const what = read.length === 0 ? 'holds no certificate in PEM' : 'holds a certificate that is damaged';
+    return [{ kind: 'authorities.invalid', what: `${file} ${what}.`, mend }];
+  }
+  const isOutOfDate = (one: X509Certificate | undefined): boolean =>
+    one !== undefined && (Date.parse(one.validTo) < now || Date.parse(one.validFrom) > now);
+  const places = read.flatMap((one, index) => (isOutOfDate(one) ? [index + 1] : []));
+  if (places.length === 0) return [];
+  const which = `certificate ${places.join(', ')} of ${read.length}`;
+  return [{ kind: 'authorities.expired', what: `${file}: ${which} is not valid today.`, mend }];
+}
+
+function certificate(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Milliseconds: file systems and time zones of archives are off by that much. */
+const clockTolerance = 24 * 60 * 60 * 1000;
+
+/** Without the network: this program, and what the home holds, can't come from the future. */
+function clockFindings({ paths, now }: Machine): Finding[] {
+  const files = [
+    fileURLToPath(import.meta.url),
+    path.join(paths.state, 'home.json'),
+    path.join(paths.state, 'grants.jsonl'),
+  ];
+  const newest = Math.max(0, ...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
+  if (newest <= now + clockTolerance) return [];
+  return [
+    {
+      kind: 'clock.behind',
+      what: `The clock says ${new Date(now).toISOString()}, and files of Keyturn are newer: ${new Date(newest).toISOString()}.`,
+      mend: 'timedatectl set-ntp true',
+    },
+  ];
+}
+
+function isMade(paths: HomePaths): boolean {
+  return existsSync(path.join(paths.state, 'home.json'));
+}

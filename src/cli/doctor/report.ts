@@ -1,0 +1,65 @@
+/**
+ * A text for an issue: what was found, and on what kind of machine.
+ *
+ * Invariant: made of a fixed list of facts, each of a known form: words of ours, numbers, versions. No text of this machine, of a
+ * server or of a person enters, so that nothing has to be taken out again.
+ */
+import { release } from 'node:os';
+import type { Settings } from '../../daemon/settings/settings.ts';
+import { defaultSettings } from '../../daemon/settings/settings.ts';
+import type { KeychainLook } from '../../daemon/system/keychain-look.ts';
+import { version } from '../../daemon/system/version.ts';
+import type { Status } from './broker-checks.ts';
+import { type Finding, kinds, levelOf } from './finding.ts';
+
+export interface Reported {
+  readonly findings: readonly Finding[];
+  readonly settings: Settings;
+  readonly status: Status | undefined;
+  readonly keychain: KeychainLook | undefined;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export function reportLines({ findings, settings, status, keychain, env }: Reported): string[] {
+  return [
+    `keyturn   ${version}, node ${process.versions.node}`,
+    `system    ${process.platform} ${kernel(release())}, ${process.arch}`,
+    `session   ${session(env)}`,
+    `vault     ${settings.vault}${settings.vault === 'sealed-file' ? ` (${settings.vaultKey})` : ''}`,
+    `keychain  ${keychain ?? 'not needed'}`,
+    `settings  ${changed(settings)}`,
+    ...brokerLines(status),
+    ...(findings.length === 0 ? ['nothing found'] : findings.map(line)),
+  ];
+}
+
+function line(finding: Finding): string {
+  return `${levelOf(finding).padEnd(8)}  ${finding.kind}: ${kinds[finding.kind].title}`;
+}
+
+/** A kernel of one's own may carry a name. */
+function kernel(text: string): string {
+  return /^\d+(?:\.\d+)*/.exec(text)?.[0] ?? 'of an unknown version';
+}
+
+function session(env: NodeJS.ProcessEnv): string {
+  const kind = env['WAYLAND_DISPLAY'] ? 'wayland' : env['DISPLAY'] ? 'x11' : 'none';
+  return `${kind}${env['SSH_CONNECTION'] ? ', over ssh' : ''}`;
+}
+
+/** Names of settings, never what they are set to. */
+function changed(settings: Settings): string {
+  const defaults: Readonly<Record<string, unknown>> = defaultSettings;
+  const names = Object.entries(settings).flatMap(([name, value]) => (value === defaults[name] ? [] : [name]));
+  return names.length === 0 ? 'none changed' : `changed: ${names.join(', ')}`;
+}
+
+function brokerLines(status: Status | undefined): string[] {
+  if (!status) return ['broker    none, or it says nothing'];
+  const { vaultState, homeState, audit, grants, clients, interactions, index } = status;
+  return [
+    `broker    ${/^[\w.+-]{1,32}$/.test(status.version) ? status.version : 'of an unknown version'}`,
+    `states    vault ${vaultState.state}, home ${homeState.state}, desk ${homeState.desk}, audit log ${audit.state}`,
+    `counts    ${grants} grants, ${clients} programs, ${interactions} questions, ${index.differences.length + index.more} differences of the index`,
+  ];
+}
