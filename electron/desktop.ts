@@ -25,7 +25,7 @@ import { applicationMenu } from './windows/application-menu.ts';
 import { pageFolder, preloadFile } from './base/files.ts';
 import { hardenApp, hardenSession } from './windows/hardening.ts';
 import { answerWindows } from './windows/ipc.ts';
-import { spawnKeychainChild } from './system/keychain-child.ts';
+import { spawnKeychainChild, spawnProxyChild } from './system/children.ts';
 import { loginItem } from './system/login-item.ts';
 import { pageScheme, pageSchemeName, servePage } from './windows/page.ts';
 import { watchPower } from './system/power.ts';
@@ -107,6 +107,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
     desk: true,
     openBrowser: (url) => pages.openIfAllowed(url),
     spawnWorker: spawnKeychainChild,
+    spawnProxy: spawnProxyChild,
     proxyFor: async (url) => proxyFrom(await session.defaultSession.resolveProxy(url)),
     log,
     shield: shieldDesktop,

@@ -83,6 +83,8 @@ function commandWords(question: Question): string {
       return `add an OAuth client for ${serverName(issuer)}`;
     case 'login':
       return `sign in to ${serverName(resource)}`;
+    case 'proxy':
+      return `add a proxy for ${serverName(resource)}`;
     case 'override':
       return `add a security exception for ${serverName(server)}`;
     case 'settings':

@@ -341,6 +341,7 @@ export const strings = {
       revoke: 'Revocation',
       registration: 'Registration',
       override: 'Security exception',
+      proxy: 'Proxy',
       settings: 'Setting',
       audit: 'Log',
       lost: 'Rows lost',
@@ -644,6 +645,7 @@ export const strings = {
       register: 'Let a command add an OAuth client?',
       login: 'Let a command sign in?',
       override: 'Let a command add a security exception?',
+      proxy: 'Let a command add a proxy?',
       settings: 'Let a command change a setting?',
       unlock: 'Let a command unlock the vault?',
       passphrase: 'Let a command change the passphrase?',
@@ -656,6 +658,8 @@ export const strings = {
       login:
         'It uses the account of the person who signs in on that page. Apps that you allowed there may get that account’s tokens.',
       override: 'Keyturn would no longer keep this rule for this server.',
+      proxy:
+        'Keyturn would open a port of this computer for apps of yours that can’t keep a key. Each app that comes asks you first.',
       settings: 'Keyturn would run with another setting.',
       unlock: 'Apps that you allowed would get tokens again.',
       passphrase: 'The vault would open with another passphrase only.',

@@ -20,6 +20,7 @@ export interface AuditRow {
     | 'index'
     | 'registration'
     | 'override'
+    | 'proxy'
     | 'settings'
     | 'vault'
     /** The person's answer to a command that widens. */

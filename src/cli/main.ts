@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   unpair: () => import('./commands/unpair.ts'),
   pending: () => import('./commands/pending.ts'),
   answer: () => import('./commands/answer.ts'),
+  proxy: () => import('./commands/proxy.ts'),
   register: () => import('./commands/register.ts'),
   override: () => import('./commands/override.ts'),
   'client-metadata': () => import('./commands/client-metadata.ts'),

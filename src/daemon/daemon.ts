@@ -16,10 +16,12 @@ import { takeLock } from './home/single-instance.ts';
 import { inProcessOwner } from './in-process-owner.ts';
 import type { InProcessOwner } from './in-process-owner.ts';
 import { listen } from './listen.ts';
-import { approvalsOf, servicesOf } from './method-services.ts';
+import type { Listening } from './listen.ts';
+import { approvalsOf, connectionsOf, servicesOf } from './method-services.ts';
 import { dispatcher, verifyRecords } from './methods/dispatch.ts';
 import { openLockedHome } from './opened-home.ts';
 import type { DaemonOptions } from './options.ts';
+import { proxiesOf } from './proxies.ts';
 import { buildRuntime, clock } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
 import { Shutdown } from './shutdown.ts';
@@ -59,21 +61,28 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   const { options, opened, broker, vaultLock, revocations, upkeep, homeCheck } = runtime;
   // Requests come only after it listens: a connection is accepted in a later turn of the event loop.
-  let server: BrokerServer | undefined;
-  const shutdown = shutdownOf(runtime, unlock, () => server);
-  const services = servicesOf(runtime, shutdown, () => server);
+  let listening: Listening | undefined;
+  const server = (): BrokerServer | undefined => listening?.server;
+  const proxies = proxiesOf(
+    runtime,
+    { ...connectionsOf(runtime, server), changed: () => runtime.subscribers.tell('status.changed') },
+    () => listening?.socket ?? '',
+  );
+  const shutdown = shutdownOf(runtime, { unlock, server, stopProxies: () => proxies.stop() });
+  const services = servicesOf(runtime, shutdown, { server, proxies: proxies.desk });
   // Requests of windows are not asked about again: they have a guard of their own.
   const dispatchWindow = dispatcher({ ...services, signIns: windowAccess });
   const dispatchSocket = dispatcher({ ...services, ...approvalsOf(runtime, services) });
-  const listening = await listen(runtime, dispatchSocket);
-  server = listening.server;
+  listening = await listen(runtime, dispatchSocket);
+  const { socket } = listening;
+  if (opened.mismatch === undefined) proxies.desk.follow();
 
   void repeatEvery(clock, lookPeriod, () => revocations.look(), runtime.stopping.signal);
   upkeep.start();
   options.log.write(`started: version ${version}, pid ${process.pid}, vault ${opened.book.current.vault}`);
   return {
     paths: opened.home.paths,
-    socket: listening.socket,
+    socket,
     broker,
     owner: (heard) =>
       inProcessOwner(
@@ -95,12 +104,19 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   };
 }
 
-function shutdownOf(runtime: Runtime, unlock: () => void, server: () => BrokerServer | undefined): Shutdown {
+interface Ended {
+  readonly unlock: () => void;
+  readonly server: () => BrokerServer | undefined;
+  readonly stopProxies: () => void;
+}
+
+function shutdownOf(runtime: Runtime, { unlock, server, stopProxies }: Ended): Shutdown {
   const { options, broker, secrets, net, vaultLock, revocations, sweep, upkeep, stopping } = runtime;
   return new Shutdown({
     broker,
     server,
     stopTimers: () => {
+      stopProxies();
       vaultLock.stop();
       upkeep.stop();
       void sweep.end();

@@ -8,6 +8,7 @@ import { Approvals } from './methods/approvals.ts';
 import { enterRegistration } from './methods/registration-entry.ts';
 import { resetHome } from './methods/reset.ts';
 import type { Services } from './methods/services.ts';
+import type { ProxyDesk } from './proxy/proxy-desk.ts';
 import type { Runtime } from './runtime.ts';
 import { changeSetting, checkSetting } from './methods/setting-change.ts';
 import type { Shutdown } from './shutdown.ts';
@@ -15,12 +16,15 @@ import { statusOf } from './status.ts';
 import { fault } from './system/fault.ts';
 import { serviceOf } from './vault/secrets.ts';
 
-/** What a request over the socket needs. `server`: the one that listens; undefined before it does. */
-export function servicesOf(
-  runtime: Runtime,
-  shutdown: Shutdown,
-  server: () => BrokerServer | undefined,
-): Services {
+/** What listens: the socket's server, undefined before it does, and the proxies. */
+export interface ListeningParts {
+  readonly server: () => BrokerServer | undefined;
+  readonly proxies: ProxyDesk;
+}
+
+/** What a request over the socket needs. */
+export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: ListeningParts): Services {
+  const { server, proxies } = listening;
   const { options, opened, broker, records, authority, subscribers, vaultLock, homeCheck } = runtime;
   const { log } = options;
   const { home, book, unshielded } = opened;
@@ -34,6 +38,7 @@ export function servicesOf(
     processes: new ClientProcesses((ended) => broker.consent.endRun(ended)),
     signIns: socketAccess(() => parts.isDesk),
     homeCheck,
+    proxies,
     shutdown,
     authority,
     status: () => statusOf({ home, book, parts, records, trail, log, vaultLock, homeCheck, unshielded }),
@@ -43,13 +48,15 @@ export function servicesOf(
       return change;
     },
     subscribe: (caller) => subscribers.add(caller),
-    changed: () => subscribers.tell('status.changed'),
+    changed: () => {
+      proxies.recheck();
+      subscribers.tell('status.changed');
+    },
     noteFailure: (method, error) => {
       vaultLock.noted(error);
       if (!(error instanceof KeyturnError)) log.write(fault(method, error), 'error');
     },
-    closeConnectionsOf: (clientId) => server()?.closeConnectionsOf(clientId),
-    removeKeyOf: (clientId) => removeKeyFiles(home.paths, { clientId, brokerId: home.homeId }),
+    ...connectionsOf(runtime, server),
     register: (params) => enterRegistration(parts, params),
     reset: (params) =>
       resetHome(
@@ -64,15 +71,27 @@ export function servicesOf(
   };
 }
 
+/** How a program that is unpaired ends. */
+export function connectionsOf(
+  { opened: { home } }: Runtime,
+  server: () => BrokerServer | undefined,
+): Pick<Services, 'closeConnectionsOf' | 'removeKeyOf'> {
+  return {
+    closeConnectionsOf: (clientId) => server()?.closeConnectionsOf(clientId),
+    removeKeyOf: (clientId) => removeKeyFiles(home.paths, { clientId, brokerId: home.homeId }),
+  };
+}
+
 /** Nothing where no person sits: commands take effect at once there. */
 export function approvalsOf(
-  { options, opened, broker, homeCheck }: Runtime,
+  { options, opened, broker, proxies, homeCheck }: Runtime,
   { processes }: Services,
 ): Pick<Services, 'approve'> {
   if (!options.desk) return {};
   const change = { ...opened, parts: broker.parts, homeCheck };
   const approvals = new Approvals({
     broker,
+    proxies,
     processes,
     checkSetting: (name, value) => checkSetting(change, name, value),
   });

@@ -1,5 +1,6 @@
 /** What a host gives the daemon: where the home is, and what the host does in its own way. */
 import type { HomePaths } from '../base/paths.ts';
+import type { SpawnChild } from '../base/system/child.ts';
 import type { SpawnWorker } from '../vault/keychain/keychain-process.ts';
 import type { ProxyFor } from './system/fetch.ts';
 import type { Log } from './system/log.ts';
@@ -13,6 +14,8 @@ export interface DaemonOptions {
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   /** Starts the keychain's process, with this environment; with Node unless given. */
   readonly spawnWorker?: SpawnWorker;
+  /** Starts the process of the proxies, with this environment; with Node unless given. */
+  readonly spawnProxy?: SpawnChild;
   /** A person sits at this host: a command of the owner's that widens access waits for that person's yes in a window. */
   readonly desk?: true;
   /** The system's proxy for a URL, where the settings name none. */

@@ -8,6 +8,7 @@ import type { Authority } from '../store/authority.ts';
 import { Broker } from '../broker/broker.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { Loopback } from '../broker/loopback/loopback.ts';
+import { Proxies } from '../broker/records/proxy.ts';
 import { RevocationQueue } from '../broker/revocation/revocation-queue.ts';
 import { IndexSweep } from '../broker/grants/index-sweep.ts';
 import { TokenCache } from '../broker/tokens/token-cache.ts';
@@ -45,6 +46,7 @@ export interface Runtime {
   readonly vaultLock: VaultLock;
   /** The keys by which programs prove who they are. */
   readonly keys: Keys;
+  readonly proxies: Proxies;
   /** Connections that are told when a list changes. */
   readonly subscribers: Subscribers;
   /** Works in the background. */
@@ -117,7 +119,8 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   homeCheck.begin();
   const broker = new Broker(parts);
   const keys = new Keys({ home, master, ...parts });
-  const before = { options, opened, secrets, records, authority, net, subscribers, stopping };
+  const proxies = new Proxies(records.proxies);
+  const before = { options, opened, secrets, records, authority, net, proxies, subscribers, stopping };
   return { ...before, ...background, homeCheck, broker, vaultLock, keys };
 }
 

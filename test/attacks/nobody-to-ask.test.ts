@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { Interactions, questionTimeout } from '../../src/broker/questions/interaction.ts';
 import type { Question } from '../../src/broker/questions/interaction.ts';
 import { signInTimeout } from '../../src/broker/sign-in/page-sign-in.ts';
+import { MemoryAuthority } from '../../src/store/authority.ts';
+import { Proxies } from '../../src/broker/records/proxy.ts';
 import { Approvals } from '../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
 import type { Home } from '../../src/daemon/home/home.ts';
@@ -119,6 +121,7 @@ async function settings({ parts }: Rig): Promise<void> {
 function command({ broker }: Rig): Promise<unknown> {
   const approvals = new Approvals({
     broker,
+    proxies: new Proxies(new MemoryAuthority().records()),
     // Who asks is told by the socket, and there is none here.
     processes: { of: () => ({ run: 'r', look: () => facts }) } as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),

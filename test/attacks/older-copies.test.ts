@@ -5,6 +5,7 @@
 import { chmodSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Proxies } from '../../src/broker/records/proxy.ts';
 import { Registrations } from '../../src/broker/records/registrations.ts';
 import { registrationAt } from '../oauth/parties.ts';
 import { refusal } from '../broker/rig.ts';
@@ -111,6 +112,19 @@ describe('an older copy of a file of authority', () => {
     attacker.restores('overrides.json');
     const next = await restart();
     expect(() => next.overrides.for(endpoint)).toThrow(/older copy/);
+  });
+
+  it('does not bring back a removed proxy, nor the path of before', async () => {
+    const { broker, attacker, restart } = await scene();
+    const proxies = new Proxies(broker.records.proxies);
+    const { id } = await proxies.add({ name: 'notes', endpoint, port: 20_000, createdAt: now });
+    for (const change of [() => proxies.rotate(id), () => proxies.remove(id)]) {
+      attacker.keeps('proxies.json');
+      await change();
+      attacker.restores('proxies.json');
+      const next = new Proxies((await restart()).records.proxies);
+      expect(() => next.all()).toThrow(/older copy/);
+    }
   });
 
   it('does not bring back a client that was removed at an issuer', async () => {

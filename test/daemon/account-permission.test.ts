@@ -1,5 +1,7 @@
 /** A permission to which a command adds an account alone: its scopes and its end are those that the card showed. */
 import { describe, expect, it } from 'vitest';
+import { MemoryAuthority } from '../../src/store/authority.ts';
+import { Proxies } from '../../src/broker/records/proxy.ts';
 import { Approvals } from '../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
 import { brokerRig, refusal } from '../broker/rig.ts';
@@ -38,6 +40,7 @@ async function ground() {
   const look = () => ({ run: 'r', verified: true, pid: 7, executable: '/x', standing: () => 'same' });
   const approvals = new Approvals({
     broker,
+    proxies: new Proxies(new MemoryAuthority().records()),
     // Who asks is told by the socket, and there is none here.
     processes: { of: () => ({ run: 'r', look }) } as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),

@@ -120,6 +120,7 @@ describe('the state files of SECURITY.md', () => {
       'clients.json',
       'permissions.json',
       'overrides.json',
+      'proxies.json',
       'registrations.json',
       'settings.json',
       'preferences.json',

@@ -80,6 +80,7 @@ describe('the packed app', () => {
     expect(own).toContain('/dist/app/electron/main.js');
     expect(own).toContain('/dist/app/electron/preload.cjs');
     expect(own).toContain('/dist/app/src/vault/keychain/keychain-worker.js');
+    expect(own).toContain('/dist/app/src/proxy/proxy-worker.js');
     expect(files.filter((file) => /\.(map|tsx?|mts|cts|md|cc|cpp|h|gyp|o)$/.test(file))).toEqual([]);
     expect(
       files.filter((file) => /\/(tests?|__tests__|examples?|docs?|coverage|\.github)\//.test(file)),

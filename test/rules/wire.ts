@@ -57,6 +57,9 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     shutdown: { run: (request) => request() },
     noteFailure: () => undefined,
     authority: { verify: () => broker.parts.registrations.verify() },
+    get proxies() {
+      return missing();
+    },
     processes: new ClientProcesses(() => undefined),
     signIns: socketAccess(() => broker.parts.isDesk),
     status: missing,

@@ -11,12 +11,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { mutex } from '../../base/mutex.ts';
+import { ownerOfPeer } from '../../base/system/tcp-owner.ts';
+import type { PeerOwner } from '../../base/system/tcp-owner.ts';
 import { anyPort, closeListener, documentPort, listenAnywhere, listenOn, portOf } from './port-listener.ts';
 import type { AddressListener } from './port-listener.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
 import type { Page } from './loopback-page.ts';
-import { ownerOfBrowser } from './loopback-peer.ts';
-import type { BrowserOwner } from './loopback-peer.ts';
 
 /** The path in our client ID metadata document, and of the registrations that older versions made. */
 export const sharedPath = '/callback';
@@ -73,7 +73,7 @@ interface OpenPort {
 
 export interface LoopbackParts {
   /** Returns which user owns the browser's connection. */
-  readonly ownerOf: (request: IncomingMessage) => BrowserOwner;
+  readonly ownerOf: (request: IncomingMessage) => PeerOwner;
   /** One port for everybody, which the operator of a server can allow. */
   readonly fixedPort: number;
 }
@@ -84,7 +84,10 @@ export class Loopback {
   /** Two sign-ins with one port must find the same listener. */
   readonly #exclusive = mutex();
 
-  constructor({ ownerOf = ownerOfBrowser, fixedPort = documentPort }: Partial<LoopbackParts> = {}) {
+  constructor({
+    ownerOf = ({ socket }) => ownerOfPeer(socket),
+    fixedPort = documentPort,
+  }: Partial<LoopbackParts> = {}) {
     this.#parts = { ownerOf, fixedPort };
   }
 
@@ -174,7 +177,7 @@ function leadTo({ leads, port }: OpenPort, url: string, signal: AbortSignal): st
 
 const originOf = (port: number): string => new URL(`http://127.0.0.1:${port}`).origin;
 
-type Ask = (request: IncomingMessage) => BrowserOwner;
+type Ask = (request: IncomingMessage) => PeerOwner;
 
 function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, response: ServerResponse): void {
   const { expected } = openPort;

@@ -49,6 +49,12 @@ export type ApprovalRequest =
       /** Keyturn would register a new client there, even if it has one. */
       readonly isNewClient?: true;
     }
+  | {
+      readonly command: 'proxy';
+      readonly endpoint: string;
+      /** Of the proxy. */
+      readonly name: string;
+    }
   | { readonly command: 'override'; readonly server: string; readonly override: OverrideName }
   | {
       readonly command: 'settings';

@@ -20,6 +20,8 @@ export const localClientSchema = z.object({
   /** False until the first good hello; a pairing that never says hello is void. */
   confirmed: z.boolean(),
   executable: z.string().optional(),
+  /** The id of the proxy that asks for this program. Its key is given to no one but that proxy's process. */
+  proxy: z.string().optional(),
   lastUsedAt: z.number().optional(),
 });
 
@@ -132,6 +134,42 @@ export class LocalClients {
       ...(executable === undefined ? {} : { executable }),
     };
     await this.#file.change((items) => [...items.filter((c) => isAlive(c, now)), client]);
+    return client;
+  }
+
+  /** The programs of a proxy. */
+  ofProxy(proxy: string): LocalClient[] {
+    return this.#file.items.filter((client) => client.proxy === proxy);
+  }
+
+  /** The proxy that asks for this program; undefined for one that asks for itself. */
+  proxyOf(id: string): string | undefined {
+    return this.#file.items.find((client) => client.id === id)?.proxy;
+  }
+
+  /**
+   * A program that comes by a proxy. `executable`: its file; absent: any program. `name` gets a number where a person
+   * could take it for another program's.
+   */
+  async addToProxy(
+    proxy: string,
+    { name, now, executable }: { readonly name: string; readonly now: number; readonly executable?: string },
+  ): Promise<LocalClient> {
+    const taken = [cliClientId, ...this.#file.items.map((client) => client.name)];
+    const isFree = (candidate: string): boolean => !taken.some((known) => areAlike(known, candidate));
+    let free = name;
+    for (let number = 2; !isFree(free); number += 1) free = `${name} (${number})`;
+    const client: LocalClient = {
+      id: newId(),
+      name: free,
+      generation: 1,
+      pairedAt: now,
+      // The broker itself saw the program: there is no hello of its own to wait for.
+      confirmed: true,
+      ...(executable === undefined ? {} : { executable }),
+      proxy,
+    };
+    await this.#file.change((items) => [...items, client]);
     return client;
   }
 

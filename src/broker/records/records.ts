@@ -5,6 +5,7 @@ import type { Grant } from './grant.ts';
 import type { LocalClient } from './local-client.ts';
 import type { OverrideRecord } from './override.ts';
 import type { Permission } from './permission.ts';
+import type { ProxyRecord } from './proxy.ts';
 import type { RegistrationRecord } from './registrations.ts';
 
 export interface Records {
@@ -13,6 +14,7 @@ export interface Records {
   readonly clients: AuthorityStore<LocalClient>;
   readonly permissions: AuthorityStore<Permission>;
   readonly overrides: AuthorityStore<OverrideRecord>;
+  readonly proxies: AuthorityStore<ProxyRecord>;
 }
 
 export const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);

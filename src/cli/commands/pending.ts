@@ -131,6 +131,8 @@ function commandWords(question: Question): string {
       return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
     case 'login':
       return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}${newClient ? ', with Keyturn registered there again' : ''}`;
+    case 'proxy':
+      return `add the proxy ${client} for ${resource}`;
     case 'override':
       return override === 'private-address'
         ? `confirm the private host ${hostOf(server ?? '')}`

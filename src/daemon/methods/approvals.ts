@@ -118,6 +118,8 @@ function placeOf(request: ApprovalRequest): { client?: string; endpoint?: string
       };
     case 'register':
       return { issuer: request.issuer };
+    case 'proxy':
+      return { endpoint: request.endpoint };
     case 'override':
       return { endpoint: request.server };
     default:

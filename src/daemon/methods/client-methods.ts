@@ -1,10 +1,13 @@
-/** The owner's methods about local clients: the paired ones, their permissions, and the questions they raise. */
+/**
+ * The owner's methods about local clients: the paired ones, their permissions, the questions they raise, and the proxies by
+ * which programs without a key come.
+ */
 import type { Broker } from '../../broker/broker.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { clientAnswers } from './answers.ts';
 import { interactionAnswer } from './open-questions.ts';
-import type { Handlers } from './services.ts';
+import type { Handlers, Services } from './services.ts';
 import { requireUnchanged, permissionChange, refusalOf } from '../clients/widening.ts';
 
 export const clientMethods: Pick<
@@ -15,19 +18,15 @@ export const clientMethods: Pick<
   | 'permission.end'
   | 'interaction.list'
   | 'interaction.answer'
+  | 'proxy.add'
+  | 'proxy.list'
+  | 'proxy.rotate'
+  | 'proxy.remove'
 > = {
   'client.list': ({ broker }) => ({ clients: clientAnswers(broker) }),
 
   'client.remove': async (services, _caller, { client }) => {
-    const { clients, permissions, leases, audit } = services.broker.parts;
-    const id = clients.resolve(client);
-    const name = clients.nameOf(id);
-    leases.endAllOf(id);
-    await permissions.endAllOf(id);
-    await clients.remove(id);
-    await audit.record({ event: 'client', outcome: 'removed', client: name });
-    services.closeConnectionsOf(id);
-    await services.removeKeyOf(id);
+    await removeClient(services, services.broker.parts.clients.resolve(client));
     return {};
   },
 
@@ -61,7 +60,37 @@ export const clientMethods: Pick<
     });
     return {};
   },
+
+  'proxy.add': async ({ proxies }, _caller, params) => ({ proxy: await proxies.add(params) }),
+
+  'proxy.list': ({ proxies }) => ({ proxies: proxies.list() }),
+
+  'proxy.rotate': async ({ proxies }, _caller, { proxy }) => ({ proxy: await proxies.rotate(proxy) }),
+
+  'proxy.remove': async ({ proxies }, _caller, { proxy }) => {
+    await proxies.remove(proxy);
+    return {};
+  },
 };
+
+/** Unpairs a program: its permissions, its key and its connections end. */
+export async function removeClient(
+  {
+    broker,
+    closeConnectionsOf,
+    removeKeyOf,
+  }: Pick<Services, 'broker' | 'closeConnectionsOf' | 'removeKeyOf'>,
+  id: string,
+): Promise<void> {
+  const { clients, permissions, leases, audit } = broker.parts;
+  const name = clients.nameOf(id);
+  leases.endAllOf(id);
+  await permissions.endAllOf(id);
+  await clients.remove(id);
+  await audit.record({ event: 'client', outcome: 'removed', client: name });
+  closeConnectionsOf(id);
+  await removeKeyOf(id);
+}
 
 /**
  * Where the user refused nothing by now, a denial that comes meanwhile stays. Throws `conflict` then, and

@@ -140,6 +140,8 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
         ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
         ...(request.isNewClient === undefined ? {} : { newClient: request.isNewClient }),
       };
+    case 'proxy':
+      return { command, resource: request.endpoint, client: request.name };
     case 'override':
       return { command, server: request.server, override: request.override };
     case 'settings': {

@@ -10,6 +10,14 @@ import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SignInAccess } from '../clients/sign-in-access.ts';
 import type { PermissionChange } from '../clients/widening.ts';
 
+/** What the owner does with proxies. Throws as each method of the wire does. */
+export interface ProxyMethods {
+  list(): ResultOf<'proxy.list'>['proxies'];
+  add(params: ParamsOf<'proxy.add'>): Promise<ResultOf<'proxy.add'>['proxy']>;
+  rotate(named: string): Promise<ResultOf<'proxy.rotate'>['proxy']>;
+  remove(named: string): Promise<void>;
+}
+
 /** What the methods need of their host besides the broker. */
 export interface Services {
   readonly broker: Broker;
@@ -23,6 +31,7 @@ export interface Services {
   readonly authority: { verify(): Promise<void> };
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run<T>(request: () => Promise<T>): Promise<T> };
+  readonly proxies: ProxyMethods;
   status(): ResultOf<'status'>;
   changeSetting(name: string, value: unknown): Promise<ResultOf<'settings.set'>>;
   subscribe(caller: Caller): void;

@@ -3,7 +3,8 @@ import type { Broker } from '../../broker/broker.ts';
 import type { ClientChallenge, Token } from '../../broker/questions/token-request.ts';
 import { cliClientId } from '../../broker/records/local-client.ts';
 import { toWall } from '../../base/clock.ts';
-import type { ResultOf } from '../../ipc/protocol/methods.ts';
+import type { ProcessName } from '../../ipc/peer/peer.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
@@ -19,7 +20,7 @@ export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permis
   'token.get': async ({ broker, processes }, caller, params) => {
     const token = await broker.getToken({
       clientId: brokerClientId(caller),
-      asker: processes.of(caller),
+      asker: processes.of(caller, behindOf(broker, caller, params)),
       resource: params.resource,
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       ...(params.account === undefined ? {} : { account: params.account }),
@@ -55,6 +56,20 @@ export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permis
     return {};
   },
 };
+
+/** Whom the proxy's process asks for. Throws `not_permitted` where another program says such a thing. */
+function behindOf(
+  { parts }: Broker,
+  { clientId, role }: Caller,
+  { process }: Pick<ParamsOf<'token.get'>, 'process'>,
+): ProcessName | 'untold' | undefined {
+  if (role === 'client' && parts.clients.proxyOf(clientId) !== undefined) return process ?? 'untold';
+  if (process === undefined) return undefined;
+  throw new KeyturnError('not_permitted', 'A program asks for itself, not for another process.', {
+    rule: 'Only the broker’s own proxy names the process behind it',
+    hint: 'Leave out `process`.',
+  });
+}
 
 /** The owner asks for tokens as the local client `cli`, which needs a permission like any other. */
 const brokerClientId = (caller: Caller): string => (caller.role === 'owner' ? cliClientId : caller.clientId);

@@ -8,6 +8,7 @@
  */
 import type { Broker } from '../../broker/broker.ts';
 import { hostOrigin, privateAddress } from '../../broker/records/override.ts';
+import type { Proxies } from '../../broker/records/proxy.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { isWidening, methodRow } from '../../ipc/protocol/methods.ts';
@@ -22,6 +23,7 @@ import { decisionOf, endsRefusal, refusalOf, widens } from '../clients/widening.
 
 export interface ApprovalRequestParts {
   readonly broker: Broker;
+  readonly proxies: Pick<Proxies, 'refuseTaken' | 'nameFor'>;
   /** Throws what the change would throw. */
   readonly checkSetting: (name: string, value: unknown) => CheckedSetting;
 }
@@ -93,6 +95,15 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
       return on ? { command: 'override', server: shown, override: name } : undefined;
     },
     widensAtClosedDesk: (_broker, { on }) => on,
+  },
+
+  'proxy.add': {
+    request: ({ broker, proxies }, { resource, name, port }) => {
+      const endpoint = broker.canonical(resource);
+      proxies.refuseTaken({ name, port });
+      return { command: 'proxy', endpoint, name: name ?? proxies.nameFor(endpoint) };
+    },
+    widensAtClosedDesk: always,
   },
 
   'settings.set': {

@@ -9,11 +9,12 @@ import type { ProcessFacts } from '../../broker/questions/client-process.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Interactions } from '../../broker/questions/interaction.ts';
-import type { LocalClients } from '../../broker/records/local-client.ts';
+import type { LocalClient, LocalClients } from '../../broker/records/local-client.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { deriveClientKey } from '../../ipc/wire/handshake.ts';
 import type { Paired, PairRequest } from '../../ipc/server/server.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
+import type { Identity } from '../../ipc/wire/handshake-messages.ts';
 import type { Home } from '../home/home.ts';
 import { attested } from '../clients/client-processes.ts';
 import type { Master } from './master.ts';
@@ -63,6 +64,13 @@ export class Keys {
     const master = await this.#parts.master.key();
     const client = await clients.add(request.name, clock.wall(), pathOf(asker));
     return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
+  }
+
+  /** For the process of the proxies, which asks for this program. The key leaves the broker by no other way. */
+  async identityOf({ id, generation }: Pick<LocalClient, 'id' | 'generation'>): Promise<Identity> {
+    const { homeId } = this.#parts.home;
+    const key = deriveClientKey(await this.#parts.master.key(), homeId, id, generation);
+    return { clientId: id, key: key.export().toString('base64url'), brokerId: homeId };
   }
 
   /** The first good hello makes the pairing count. */

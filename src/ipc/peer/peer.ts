@@ -23,6 +23,12 @@ export type PeerFacts =
     }
   | { readonly kind: 'unverified' };
 
+/** A pid alone is used again. */
+export interface ProcessName {
+  readonly pid: number;
+  readonly startTicks: string;
+}
+
 /** Reads a connected socket's peer. Throws `socket_unsafe` where the kernel refuses to answer. */
 export type PeerReader = (socket: Socket) => PeerFacts;
 
@@ -87,6 +93,13 @@ function withProcess(peer: Credentials): PeerFacts {
     ...(startTicks ? { startTicks } : {}),
     ...(executable ? { executable } : {}),
   };
+}
+
+/** A process of this user's by its pid and its beginning; `unverified` once it has ended. */
+export function peerOfProcess({ pid, startTicks }: ProcessName): PeerFacts {
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
+  if (uid === undefined || gid === undefined || startOf(pid) !== startTicks) return { kind: 'unverified' };
+  return { kind: 'verified', uid, gid, pid, startTicks };
 }
 
 /**

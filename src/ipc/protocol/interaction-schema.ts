@@ -47,7 +47,17 @@ export const interaction = z.object({
   kind: z.literal(['allow', 'pair', 'login', 'device', 'account', 'command', 'settings']),
   /** Of the kind `command`: what it would widen. The fields below say what the person has to know about it. */
   command: z
-    .literal(['allow', 'endDenial', 'register', 'login', 'override', 'settings', 'unlock', 'passphrase'])
+    .literal([
+      'allow',
+      'endDenial',
+      'register',
+      'login',
+      'override',
+      'proxy',
+      'settings',
+      'unlock',
+      'passphrase',
+    ])
     .optional(),
   client: name.optional(),
   asker: asker.optional(),

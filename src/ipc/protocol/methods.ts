@@ -12,6 +12,7 @@ import { auditRow, auditVerdict } from './audit-schema.ts';
 import { localClient, permission } from './client-schema.ts';
 import { explanation, grant, grantNamed, receipt, reset } from './grant-schema.ts';
 import { interaction, interactionAnswer, loginAnswer, loginStart } from './interaction-schema.ts';
+import { proxy, proxyAdd, proxyNamed } from './proxy-schema.ts';
 import { clientIdentifier, registered, registration } from './registration-schema.ts';
 import { deskState, setting, settingName, settingValue } from './settings-schema.ts';
 import { status } from './status-schema.ts';
@@ -155,6 +156,38 @@ export const methods = {
     result: z.object({ interactions: z.array(interaction) }),
   },
   'interaction.answer': { who: 'owner', effect: 'widens', params: interactionAnswer, result: empty },
+
+  // Proxies: addresses for programs without a key
+  'proxy.add': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: proxyAdd,
+    result: z.object({ proxy }),
+  },
+  'proxy.list': {
+    who: 'owner',
+    effect: 'reads',
+    usesRecords: true,
+    params: empty,
+    result: z.object({ proxies: z.array(proxy) }),
+  },
+  /** The address of before is nobody's from now on. */
+  'proxy.rotate': {
+    who: 'owner',
+    effect: 'narrows',
+    usesRecords: true,
+    params: proxyNamed,
+    result: z.object({ proxy }),
+  },
+  /** The programs that came by it end with it. */
+  'proxy.remove': {
+    who: 'owner',
+    effect: 'narrows',
+    usesRecords: true,
+    params: proxyNamed,
+    result: empty,
+  },
 
   // Clients of ours at authorization servers
   'registration.set': {

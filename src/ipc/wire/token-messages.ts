@@ -28,6 +28,8 @@ export interface TokenGetParams {
   readonly operation?: string;
   readonly interaction?: 'never' | 'allow';
   readonly timeout?: number;
+  /** From the broker's own proxy only: the process behind it. */
+  readonly process?: { readonly pid: number; readonly startTicks: string };
 }
 
 /** `expires_at`: seconds since 1970. `expires_in`: seconds from the moment of the answer. */

@@ -5,54 +5,24 @@
  * worker's death, or by the time-out, after which the worker is killed and every other call that waits fails with
  * it. A worker that failed in any way isn't asked again: the next call starts a new one.
  */
-import { fork } from 'node:child_process';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { KeyturnError } from '../../base/errors.ts';
+import { fileBeside, forkChild } from '../../base/system/child.ts';
+import type { Child, SpawnChild } from '../../base/system/child.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
 import { answerSchema } from './keychain-messages.ts';
 import { personIsAsked, VaultError } from '../base/trouble.ts';
 import { closedVault } from '../base/vault.ts';
 import type { VaultWatch } from '../base/watch.ts';
 
-/** A running worker, as narrow as `child_process.fork` and Electron's `utilityProcess.fork` can both be. */
-export interface KeychainWorker {
-  post(message: unknown): void;
-  onMessage(listener: (message: unknown) => void): void;
-  /** Also when the worker couldn't be started. May be called more than once. */
-  onExit(listener: () => void): void;
-  kill(): void;
-}
+export type KeychainWorker = Child;
 
 /** `env`: the worker's whole environment; by default ours. */
-export type SpawnWorker = (env?: NodeJS.ProcessEnv) => KeychainWorker;
+export type SpawnWorker = SpawnChild;
 
-/** The worker's file: beside this one, TypeScript in the source tree, JavaScript once built. */
-export const keychainWorkerFile = fileURLToPath(
-  new URL(`./keychain-worker${path.extname(import.meta.url)}`, import.meta.url),
-);
+export const keychainWorkerFile = fileBeside(import.meta.url, 'keychain-worker');
 
-/** Starts the worker with Node. `env`: the worker's whole environment, by default ours. */
-export function forkWorker(env: NodeJS.ProcessEnv = process.env): KeychainWorker {
-  const child = fork(keychainWorkerFile, [], {
-    env,
-    serialization: 'json',
-    // Our own flags (an inspector's port, for one) aren't for a process that holds secrets; nor is that signal.
-    execArgv: ['--disable-sigusr1'],
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  // An idle worker never keeps the broker alive; while a call waits, its time-out does.
-  child.unref();
-  child.channel?.unref();
-  return {
-    // The callback takes the error of a channel that is closed already: the exit event tells.
-    post: (message) => void child.send(message as object, () => undefined),
-    onMessage: (listener) => void child.on('message', listener),
-    onExit: (listener) => void child.on('exit', listener).on('error', listener),
-    // A worker that hangs in the keychain may not get round to a polite signal.
-    kill: () => void child.kill('SIGKILL'),
-  };
-}
+/** Starts the worker with Node. While a call waits, its time-out keeps the broker alive. */
+export const forkWorker: SpawnWorker = (env) => forkChild(keychainWorkerFile, env);
 
 /** Hints for the person whose keychain doesn't answer. */
 const orSealedFile =

@@ -9,6 +9,7 @@
 import { quoted } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
 import { shieldProcess } from '../../base/shield.ts';
+import { hearParent, tellParent } from '../../base/system/parent.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
 import { requestSchema } from './keychain-messages.ts';
 
@@ -61,21 +62,7 @@ async function answer(request: KeychainRequest): Promise<KeychainAnswer> {
 async function serve(message: unknown): Promise<void> {
   // A request that doesn't parse has no id to answer to: the throw ends this process, which the broker notices.
   const request = requestSchema.parse(message);
-  say(await answer(request));
-}
-
-/** The channel to a broker in Electron, whose `utilityProcess` has no `process.send`. */
-interface ParentPort {
-  on(event: 'message', listener: (event: { readonly data: unknown }) => void): void;
-  postMessage(message: unknown): void;
-}
-
-// Electron sets it; the types of Node, which this is compiled against, don't know it.
-const { parentPort } = process as { readonly parentPort?: ParentPort };
-
-function say(message: KeychainAnswer): void {
-  if (parentPort) parentPort.postMessage(message);
-  else process.send?.(message);
+  tellParent(await answer(request));
 }
 
 // The first request waits for it. What it can't do the broker's own process can't do either, and says so.
@@ -87,12 +74,4 @@ function hear(message: unknown): void {
     await serve(message);
   });
 }
-if (parentPort) parentPort.on('message', ({ data }) => hear(data));
-else process.on('message', hear);
-
-// A normal exit would wait for a keytar call that hangs in the thread pool.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-
-// Ctrl-C and a service manager signal the whole group, while the broker may still be keeping a rotated
-// token. The end of the channel ends us, when the broker is done.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+hearParent(hear);

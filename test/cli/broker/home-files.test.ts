@@ -28,6 +28,7 @@ const state = [
   'clients.json',
   'permissions.json',
   'overrides.json',
+  'proxies.json',
   'audit.jsonl',
   'audit-000012.jsonl',
   'daemon.log',

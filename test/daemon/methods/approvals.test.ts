@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ProcessState } from '../../../src/broker/questions/client-process.ts';
 import { questionTimeout } from '../../../src/broker/questions/interaction.ts';
+import { MemoryAuthority } from '../../../src/store/authority.ts';
+import { Proxies } from '../../../src/broker/records/proxy.ts';
 import { Approvals } from '../../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../../src/daemon/clients/client-processes.ts';
 import type { Caller } from '../../../src/ipc/server/server.ts';
@@ -23,6 +25,7 @@ async function rig() {
   };
   const approvals = new Approvals({
     broker,
+    proxies: new Proxies(new MemoryAuthority().records()),
     // Who asks is told by the socket, and there is none here.
     processes: processes as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),

@@ -8,6 +8,7 @@ import { importCycles, type Tree } from './imports.ts';
 
 export const rooms: Readonly<Record<string, string>> = {
   'src/base': 'all the others stand on it',
+  'src/base/system': 'the machine, for all processes of ours',
   'src/oauth/base': 'each request and each document keeps to these bounds',
   'src/oauth/discovery': 'what a server says of itself doesn’t depend on who asks',
   'src/oauth/client': 'a registration is made by what the server said of itself',
@@ -35,11 +36,13 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/ipc/server': 'joins wire, schemas and peers, and is handed what answers',
   'src/client': 'beside the server: both stand on the wire',
   'src/bridge': 'a local client among others: it asks the broker as they do',
+  'src/proxy': 'a local client: it stands on wire, peer and client, and knows nothing of the broker',
   'src/daemon/system': 'the machine is there before any home',
   'src/daemon/settings': 'values and their schemas, whichever home they belong to',
   'src/daemon/home': 'its vault says which of its settings count',
   'src/daemon/clients': 'tells programs apart, without a setting or a key',
   'src/daemon/vault': 'settings say which vault it is and when it locks',
+  'src/daemon/proxy': 'gives proxied programs keys, and is asked by the methods',
   'src/daemon/methods': 'joins wire and broker, and is handed home, vault and settings',
   'src/daemon': 'puts all of it together',
   'src/cli/terminal': 'reads and prints without a broker',

@@ -1,6 +1,6 @@
 /** The keychain's worker as Electron starts it: a real process, a real keyring, Electron's channel. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { spawnKeychainChild } from '../../electron/system/keychain-child.ts';
+import { spawnKeychainChild } from '../../electron/system/children.ts';
 import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { keychainWorkerFile } from '../../src/vault/keychain/keychain-process.ts';
 import { double } from '../support/electron/electron-double.ts';

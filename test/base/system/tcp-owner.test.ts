@@ -1,9 +1,9 @@
-/** Which user's browser connects: the kernel's tables, row by row. */
+/** Whose program connects: the kernel's tables, row by row. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ownerOf, uidIn } from '../../../src/broker/loopback/loopback-peer.ts';
-import type { Connection } from '../../../src/broker/loopback/loopback-peer.ts';
+import { ownerOfPeer, rowIn } from '../../../src/base/system/tcp-owner.ts';
+import type { Connection } from '../../../src/base/system/tcp-owner.ts';
 
 const head =
   '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode';
@@ -46,7 +46,7 @@ describe('the uid of a peer', () => {
       8,
     ],
   ])('is read for %s', (_name, text, connection, uid) => {
-    expect(uidIn(text, connection)).toBe(uid);
+    expect(rowIn(text, connection)).toEqual({ uid, inode: '1082' });
   });
 
   it.each([
@@ -57,7 +57,7 @@ describe('the uid of a peer', () => {
     ['the other family', table(row(`${v6}:B415`, `${v6}:1F90`, 1000))],
     ['no loopback address', table(row('0101A8C0:B415', '0101A8C0:1F90', 1000))],
   ])('is unknown in %s', (_name, text) => {
-    expect(uidIn(text, over4)).toBeUndefined();
+    expect(rowIn(text, over4)).toBeUndefined();
   });
 
   describe.runIf(process.platform === 'linux')('on this machine', () => {
@@ -79,12 +79,12 @@ describe('the uid of a peer', () => {
 
     it.each(['127.0.0.1', '::1'])('is our own for our own connection over %s', async (host) => {
       const connection = await ownConnection(host);
-      expect(ownerOf(connection)).toBe('own');
-      expect(ownerOf(connection, (process.getuid?.() ?? 0) + 1)).toBe('other');
+      expect(ownerOfPeer(connection)).toBe('own');
+      expect(ownerOfPeer(connection, (process.getuid?.() ?? 0) + 1)).toBe('other');
     });
 
-    it('is unknown, not ours, for a connection that is not there', () => {
-      expect(ownerOf({ ...over4, remotePort: 1, localPort: 1 })).toBe('unknown');
+    it('is another one’s, not ours, for a connection that is not there', () => {
+      expect(ownerOfPeer({ ...over4, remotePort: 1, localPort: 1 })).toBe('other');
     });
   });
 });

@@ -1,0 +1,30 @@
+/**
+ * The child's side of the channel to the broker that started it.
+ *
+ * Invariant: a child never outlives its broker.
+ */
+
+/** The channel to a broker in Electron, whose `utilityProcess` has no `process.send`. */
+interface ParentPort {
+  on(event: 'message', listener: (event: { readonly data: unknown }) => void): void;
+  postMessage(message: unknown): void;
+}
+
+// Electron sets it; the types of Node, which this is compiled against, don't know it.
+const { parentPort } = process as { readonly parentPort?: ParentPort };
+
+export function tellParent(message: object): void {
+  if (parentPort) parentPort.postMessage(message);
+  else process.send?.(message);
+}
+
+/** Hears every message of the broker, and ends this process with it. */
+export function hearParent(listener: (message: unknown) => void): void {
+  if (parentPort) parentPort.on('message', ({ data }) => listener(data));
+  else process.on('message', listener);
+  // A normal exit would wait for work that hangs in the thread pool.
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  // Ctrl-C and a service manager signal the whole group, while the broker may still be keeping a rotated
+  // token. The end of the channel ends us, when the broker is done.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+}

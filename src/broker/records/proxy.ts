@@ -1,0 +1,128 @@
+/**
+ * The proxies: addresses of this machine by which programs without a key of their own reach one protected server.
+ *
+ * Invariant: an address is a fixed port and a path that nobody can guess. It gives nobody a token: each program that
+ * comes by it is a local client of its own and needs a permission. The path stands in this file and in the owner's
+ * answers, never in a log.
+ */
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { AuthorityStore } from '../../store/record-store.ts';
+
+export const proxySchema = z.object({
+  id: z.string(),
+  /** As the person types it. */
+  name: z.string(),
+  /** Canonical endpoint as the user named it. */
+  endpoint: z.string(),
+  port: z.int(),
+  /** The unguessable part of the address. */
+  path: z.string(),
+  createdAt: z.number(),
+});
+
+export type ProxyRecord = z.infer<typeof proxySchema>;
+
+/** Bytes of a path that nobody can guess: as many as a state needs (RFC 6749 §10.10). */
+const pathBytes = 24;
+
+/** A person has a handful; each is a listening port. */
+const maxProxies = 32;
+
+const unguessable = (): string => randomBytes(pathBytes).toString('base64url');
+
+/** What a client is configured with. */
+export function addressOf({ port, path }: Pick<ProxyRecord, 'port' | 'path'>): string {
+  return `http://127.0.0.1:${port}/${path}/mcp`;
+}
+
+export class Proxies {
+  readonly #file: AuthorityStore<ProxyRecord>;
+
+  constructor(file: AuthorityStore<ProxyRecord>) {
+    this.#file = file;
+  }
+
+  /** What counts. Throws `file_unreadable`. */
+  all(): readonly ProxyRecord[] {
+    return this.#file.items;
+  }
+
+  /** As read, verified or not: for lists, and for the ports to listen on. Empty where the file can't be read. */
+  shown(): readonly ProxyRecord[] {
+    return this.#file.isLoaded ? this.#file.shown : [];
+  }
+
+  byId(id: string): ProxyRecord | undefined {
+    return this.#file.items.find((proxy) => proxy.id === id);
+  }
+
+  /** By name, id or, where one proxy leads there, endpoint. Throws `not_found`, `conflict`. */
+  resolve(named: string): ProxyRecord {
+    const exact = this.#file.items.find(({ id, name }) => id === named || name === named);
+    const found = exact ? [exact] : this.#file.items.filter(({ endpoint }) => endpoint === named);
+    if (found.length > 1) {
+      throw new KeyturnError('conflict', `${found.length} proxies lead to ${quoted(named)}.`, {
+        hint: 'Give the name that `keyturn proxy list` shows.',
+      });
+    }
+    if (found[0]) return found[0];
+    throw new KeyturnError('not_found', `There is no proxy ${quoted(named)}.`, {
+      hint: '`keyturn proxy list` shows the proxies there are.',
+    });
+  }
+
+  /** Throws `conflict` for a name or a port that is taken, `rate_limited` where there are too many. */
+  refuseTaken({
+    name,
+    port,
+  }: {
+    readonly name?: string | undefined;
+    readonly port?: number | undefined;
+  }): void {
+    const { items } = this.#file;
+    if (items.length >= maxProxies) {
+      throw new KeyturnError('rate_limited', `There are ${items.length} proxies already.`, {
+        rule: `A home has ${maxProxies} proxies at most`,
+        hint: 'Remove one that is not needed: keyturn proxy remove NAME',
+      });
+    }
+    const other = items.find((proxy) => proxy.name === name || proxy.port === port);
+    if (!other) return;
+    const what = other.name === name ? `The name ${quoted(name)}` : `Port ${port}`;
+    throw new KeyturnError('conflict', `${what} belongs to the proxy for ${other.endpoint}.`, {
+      hint: 'Choose another, or remove that proxy first: keyturn proxy remove NAME',
+    });
+  }
+
+  /** A name for a proxy of which the person named none: the host, with a number where it is taken. */
+  nameFor(endpoint: string): string {
+    const host = new URL(endpoint).hostname.replace(/[^A-Za-z0-9.-]/g, '').slice(0, 24);
+    const isTaken = (name: string): boolean => this.#file.items.some((proxy) => proxy.name === name);
+    let name = host;
+    for (let number = 2; isTaken(name); number += 1) name = `${host}-${number}`;
+    return name;
+  }
+
+  /** Throws as `refuseTaken`. */
+  async add(proxy: Pick<ProxyRecord, 'name' | 'endpoint' | 'port' | 'createdAt'>): Promise<ProxyRecord> {
+    const added = { ...proxy, id: randomBytes(12).toString('hex'), path: unguessable() };
+    await this.#file.change((items) => {
+      this.refuseTaken(proxy);
+      return [...items, added];
+    });
+    return added;
+  }
+
+  /** The same port with another path: the address of before is nobody's. */
+  async rotate(id: string): Promise<ProxyRecord> {
+    const path = unguessable();
+    await this.#file.change((items) => items.map((proxy) => (proxy.id === id ? { ...proxy, path } : proxy)));
+    return this.resolve(id);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#file.change((items) => items.filter((proxy) => proxy.id !== id));
+  }
+}

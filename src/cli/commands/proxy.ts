@@ -1,0 +1,118 @@
+/** `keyturn proxy`: addresses of this machine for programs that speak HTTP and can't hold a key. */
+import { exitCodes } from '../../base/errors.ts';
+import { resourceFrom, UsageError } from '../terminal/arguments.ts';
+import { ask } from '../broker/request.ts';
+import { defineCommand } from '../terminal/command.ts';
+import { print, printJson, printTable, say } from '../terminal/output.ts';
+
+type Proxy = Awaited<ReturnType<typeof ask<'proxy.list'>>>['proxies'][number];
+
+/** An action without what it is about, or with an option that it doesn't take. */
+type Options = { readonly as?: string; readonly port?: string; readonly json?: boolean };
+
+export const command = defineCommand(
+  {
+    name: 'proxy',
+    summary: 'addresses here for programs that can hold no key',
+    operands: [
+      { name: 'ACTION', values: ['add', 'list', 'rotate', 'remove'] },
+      { name: 'WHAT', optional: true },
+    ],
+    options: {
+      as: { type: 'string', value: 'NAME', summary: 'name of the new proxy', more: '; by default its host' },
+      port: {
+        type: 'string',
+        value: 'PORT',
+        summary: 'port of the new proxy',
+        more: '; by default a free one',
+      },
+      json: { type: 'boolean', summary: 'print it as JSON' },
+    },
+    usage: [
+      'proxy add RESOURCE [--as NAME] [--port PORT] [--json]',
+      'proxy list [--json]',
+      'proxy rotate|remove NAME',
+    ],
+    about:
+      'Give a program an address on this machine instead of a token. It sends its requests there, and Keyturn passes them to the protected server with a token that the program never sees. You are asked about each program that comes.',
+    terms: {
+      add: 'reserves a port and a path that nobody can guess, and prints the address',
+      list: 'shows the proxies and where they lead',
+      rotate: 'gives a proxy another path: the address of before leads nowhere',
+      remove: 'ends a proxy, and what the programs that came by it were allowed',
+    },
+    notes: [
+      'The address works while the broker runs, on this machine, and for programs of yours. Treat it as a secret: keep it out of shared files.',
+    ],
+    examples: ['keyturn proxy add https://notes.example/mcp', 'keyturn proxy rotate notes.example'],
+  },
+  async ({ options, operands: [action, what] }) => {
+    refuseStray(action, options);
+    switch (action) {
+      case 'add':
+        return add(named(what, 'proxy add needs a RESOURCE'), options);
+      case 'list':
+        return list(what, options.json === true);
+      case 'rotate': {
+        const { proxy } = await ask('proxy.rotate', { proxy: named(what, 'proxy rotate needs a NAME') });
+        return show(proxy, options.json === true);
+      }
+      case 'remove':
+        await ask('proxy.remove', { proxy: named(what, 'proxy remove needs a NAME') });
+        return exitCodes.ok;
+    }
+  },
+);
+
+async function add(resource: string, { as, port, json }: Options): Promise<number> {
+  const { proxy } = await ask('proxy.add', {
+    resource: resourceFrom(resource),
+    ...(as === undefined ? {} : { name: as }),
+    ...(port === undefined ? {} : { port: portFrom(port) }),
+  });
+  return show(proxy, json === true);
+}
+
+function show(proxy: Proxy, isJson: boolean): number {
+  if (isJson) printJson(proxy);
+  else print(proxy.url);
+  return exitCodes.ok;
+}
+
+async function list(what: string | undefined, isJson: boolean): Promise<number> {
+  if (what !== undefined) throw new UsageError('proxy list takes nothing more');
+  const { proxies } = await ask('proxy.list', {});
+  if (isJson) printJson(proxies);
+  else {
+    printTable(
+      ['PROXY', 'SERVER', 'ADDRESS', 'PROGRAMS'],
+      proxies.map(({ name, resource, url, clients }) => [name, resource, url, clients.join(', ') || '-']),
+    );
+    for (const proxy of proxies.filter(({ state }) => state in troubles)) say(troubleOf(proxy));
+  }
+  return exitCodes.ok;
+}
+
+const troubles: Partial<Record<Proxy['state'], string>> = {
+  portTaken: 'another program listens on its port; end that program, or remove the proxy and add it anew',
+  failed: 'its port could not be opened; the log of the broker says more',
+};
+
+const troubleOf = ({ name, port, state }: Proxy): string =>
+  `keyturn: the proxy ${name} is closed: port ${port}: ${troubles[state]}`;
+
+function portFrom(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port >= 1024 && port <= 65_535) return port;
+  throw new UsageError('--port takes a number from 1024 to 65535');
+}
+
+function named(what: string | undefined, problem: string): string {
+  if (what === undefined) throw new UsageError(problem);
+  return what;
+}
+
+function refuseStray(action: string, { as, port }: Options): void {
+  if (action !== 'add' && (as ?? port) !== undefined)
+    throw new UsageError('--as and --port go with proxy add');
+}

@@ -1,0 +1,55 @@
+/** The proxies of a running broker, put together: their list, their programs and their process. */
+import { forkChild } from '../base/system/child.ts';
+import { proxyWorkerFile } from '../proxy/worker-file.ts';
+import { removeClient } from './methods/client-methods.ts';
+import type { Services } from './methods/services.ts';
+import { ProxiedPrograms } from './proxy/proxied-programs.ts';
+import { ProxyDesk } from './proxy/proxy-desk.ts';
+import { ProxyProcess } from './proxy/proxy-process.ts';
+import { clock } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface ProxiesOfBroker {
+  readonly desk: ProxyDesk;
+  /** Ends their process. */
+  stop(): void;
+}
+
+/** What of the broker's services the proxies need. */
+type Needed = Pick<Services, 'closeConnectionsOf' | 'removeKeyOf'> & { readonly changed: () => void };
+
+/** Starts nothing yet. `socket`: where the broker listens; undefined before it does. */
+export function proxiesOf(runtime: Runtime, needed: Needed, socket: () => string): ProxiesOfBroker {
+  const { options, broker, proxies, keys, net, vaultLock, authority, homeCheck } = runtime;
+  const { changed } = needed;
+  const programs = new ProxiedPrograms({
+    proxies,
+    keys,
+    net,
+    parts: broker.parts,
+    socket,
+    changed,
+    verify: async () => {
+      homeCheck.refuseMismatch();
+      vaultLock.refuseIfLocked();
+      await homeCheck.verify();
+      await authority.verify();
+    },
+  });
+  const process = new ProxyProcess({
+    spawn: options.spawnProxy ?? ((env) => forkChild(proxyWorkerFile, env)),
+    env: options.env,
+    clock,
+    log: options.log.write,
+    admit: (entry, asking) => programs.admit(entry, asking),
+    changed,
+  });
+  const desk = new ProxyDesk({
+    broker,
+    proxies,
+    programs,
+    process,
+    removeClient: (id) => removeClient({ broker, ...needed }, id),
+  });
+  return { desk, stop: () => process.stop() };
+}

@@ -1,0 +1,129 @@
+/**
+ * The programs that come by a proxy: each pair of proxy and executable is a local client of its own.
+ *
+ * Invariants: such a client is made without a question, since it may do nothing: its first request for a token asks the
+ * person. Its key goes to the process of the proxies alone. An executable counts only where the kernel says that the
+ * process runs the file at this path; all other programs of a proxy are one client, "any program".
+ */
+import path from 'node:path';
+import type { BrokerParts } from '../../broker/parts.ts';
+import type { LocalClient } from '../../broker/records/local-client.ts';
+import type { Proxies, ProxyRecord } from '../../broker/records/proxy.ts';
+import { KeyturnError } from '../../base/errors.ts';
+import { mutex } from '../../base/mutex.ts';
+import { peerOfProcess } from '../../ipc/peer/peer.ts';
+import { imageOf, programOf } from '../../ipc/peer/program.ts';
+import type { Admission, ProcessNamed } from '../../proxy/messages.ts';
+import type { DaemonFetch } from '../system/fetch.ts';
+import type { Keys } from '../vault/keys.ts';
+
+export interface ProxiedProgramsParts {
+  readonly proxies: Proxies;
+  readonly keys: Pick<Keys, 'identityOf'>;
+  readonly net: Pick<DaemonFetch, 'agentFor'>;
+  readonly parts: Pick<BrokerParts, 'clients' | 'clock' | 'leases' | 'overrides' | 'permissions'>;
+  /** Before records or keys are used. Throws what the vault throws. */
+  readonly verify: () => Promise<void>;
+  /** The broker's socket. */
+  readonly socket: () => string;
+  /** A program came for the first time. */
+  readonly changed: () => void;
+}
+
+/** Each is a card at most; more than a person has is somebody's flood. */
+const maxPrograms = 32;
+
+/** Characters of an executable's name in the name of a client. */
+const maxNameLength = 24;
+
+export class ProxiedPrograms {
+  readonly #parts: ProxiedProgramsParts;
+  readonly #exclusive = mutex();
+  /** Those that came in this run, by client; with the proxy of each. */
+  readonly #came = new Map<string, string>();
+
+  constructor(parts: ProxiedProgramsParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws `not_found`, `rate_limited`, `insecure_url`, and what the vault throws. */
+  async admit(proxyId: string, process: ProcessNamed | undefined): Promise<Admission> {
+    const { proxies, keys, net, parts, verify, socket } = this.#parts;
+    await verify();
+    const proxy = proxies.byId(proxyId);
+    if (!proxy) throw gone();
+    const client = await this.#exclusive(() => this.#clientFor(proxy, executableOf(process)));
+    this.#came.set(client.id, proxy.id);
+    const agent = await net.agentFor(proxy.endpoint, (url) => parts.overrides.isPrivate(url));
+    return { identity: await keys.identityOf(client), socket: socket(), resource: proxy.endpoint, agent };
+  }
+
+  /** Programs that came in this run, and have no permission now. */
+  withoutPermission(): string[] {
+    const { leases } = this.#parts.parts;
+    return (
+      [...this.#came]
+        // One that was allowed once goes on with what it got.
+        .filter(([id, proxy]) => !this.#isAllowed(id, proxy) && leases.spentBy(id) === 0)
+        .map(([id]) => id)
+    );
+  }
+
+  async #clientFor(proxy: ProxyRecord, executable: string | undefined): Promise<LocalClient> {
+    const { clients, clock } = this.#parts.parts;
+    const known = clients.ofProxy(proxy.id).find((client) => client.executable === executable);
+    if (known) return known;
+    await this.#makeRoom(proxy);
+    const called = executable === undefined ? 'any program' : fileName(executable);
+    const added = await clients.addToProxy(proxy.id, {
+      name: `${proxy.name}: ${called}`,
+      now: clock.wall(),
+      ...(executable === undefined ? {} : { executable }),
+    });
+    this.#parts.changed();
+    return added;
+  }
+
+  /** A program that nobody decided about gives its place to the next one. */
+  async #makeRoom(proxy: ProxyRecord): Promise<void> {
+    const { clients, permissions, clock } = this.#parts.parts;
+    const all = clients.ofProxy(proxy.id);
+    if (all.length < maxPrograms) return;
+    const undecided = all.find(({ id }) => permissions.of(id, clock.wall()).length === 0);
+    if (undecided) return clients.remove(undecided.id);
+    throw new KeyturnError('rate_limited', `${all.length} programs came by the proxy ${proxy.name}.`, {
+      rule: `A proxy serves ${maxPrograms} programs at most`,
+      hint: 'See `keyturn clients`, and end some: keyturn unpair CLIENT',
+    });
+  }
+
+  #isAllowed(clientId: string, proxyId: string): boolean {
+    const { permissions, leases, clock } = this.#parts.parts;
+    const endpoint = this.#parts.proxies.byId(proxyId)?.endpoint;
+    if (endpoint === undefined) return false;
+    const now = clock.wall();
+    if (permissions.find(clientId, endpoint, now)?.decision === 'allow') return true;
+    return leases.of(clientId, now).some(({ permission }) => permission.endpoint === endpoint);
+  }
+}
+
+/** Undefined where the kernel doesn't say, or where the process runs another file than the one at its path. */
+function executableOf(process: ProcessNamed | undefined): string | undefined {
+  if (!process) return undefined;
+  const peer = peerOfProcess(process);
+  const { file, executable } = programOf(peer);
+  const isKnown = file === 'attested' || file === 'interpreter';
+  return isKnown && imageOf(peer) === process.image ? executable : undefined;
+}
+
+/** As it can stand in the name of a client. */
+function fileName(executable: string): string {
+  const plain = path.posix.basename(executable).replace(/[^A-Za-z0-9._+-]/g, '_');
+  return plain.length > maxNameLength ? plain.slice(0, maxNameLength) : plain;
+}
+
+function gone(): KeyturnError {
+  return new KeyturnError('not_found', 'This proxy is no longer there.', {
+    hint: '`keyturn proxy list` shows the proxies there are.',
+  });
+}

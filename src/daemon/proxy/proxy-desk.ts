@@ -1,0 +1,107 @@
+/**
+ * What the owner does with proxies: add, list, rotate, remove; and their process, which follows the list.
+ *
+ * Invariant: the process serves what stands in the list and nothing else. Before the list was verified it is told ports
+ * and paths alone: no program gets anything before the list counts (proxied-programs.ts).
+ */
+import { addressOf } from '../../broker/records/proxy.ts';
+import type { Proxies, ProxyRecord } from '../../broker/records/proxy.ts';
+import type { Broker } from '../../broker/broker.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
+import { freePort } from './free-port.ts';
+import type { ProxiedPrograms } from './proxied-programs.ts';
+import type { ProxyProcess } from './proxy-process.ts';
+
+export interface ProxyDeskParts {
+  readonly broker: Broker;
+  readonly proxies: Proxies;
+  readonly programs: Pick<ProxiedPrograms, 'withoutPermission'>;
+  readonly process: ProxyProcess;
+  /** Unpairs a program. */
+  readonly removeClient: (clientId: string) => Promise<void>;
+}
+
+export type ProxyAnswer = ResultOf<'proxy.list'>['proxies'][number];
+
+export class ProxyDesk {
+  readonly #parts: ProxyDeskParts;
+
+  constructor(parts: ProxyDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** The list as it is now: at the start, and after each change. */
+  follow(): void {
+    const { proxies, process } = this.#parts;
+    process.serve(proxies.shown());
+  }
+
+  /** Something was narrowed or widened: who lost a permission loses what it has open. */
+  recheck(): void {
+    const { programs, process } = this.#parts;
+    for (const clientId of programs.withoutPermission()) process.cut(clientId);
+  }
+
+  list(): ProxyAnswer[] {
+    return this.#parts.proxies.all().map((proxy) => this.#answer(proxy));
+  }
+
+  /** Throws `invalid_resource`, `insecure_url`, `conflict`, `rate_limited`. */
+  async add({ resource, name, port }: ParamsOf<'proxy.add'>): Promise<ProxyAnswer> {
+    const { broker, proxies } = this.#parts;
+    const endpoint = broker.canonical(resource);
+    proxies.refuseTaken({ name, port });
+    const free = await freePort(port, (other) => proxies.all().some((proxy) => proxy.port === other));
+    const added = await proxies.add({
+      name: name ?? proxies.nameFor(endpoint),
+      endpoint,
+      port: free,
+      createdAt: broker.parts.clock.wall(),
+    });
+    return this.#opened(added, 'added');
+  }
+
+  /** Throws `not_found`, `conflict`. */
+  async rotate(named: string): Promise<ProxyAnswer> {
+    const { proxies } = this.#parts;
+    return this.#opened(await proxies.rotate(this.#find(named).id), 'rotated');
+  }
+
+  /** The programs that came by it end first. Throws `not_found`, `conflict`. */
+  async remove(named: string): Promise<void> {
+    const { broker, proxies, removeClient } = this.#parts;
+    const proxy = this.#find(named);
+    for (const client of broker.parts.clients.ofProxy(proxy.id)) await removeClient(client.id);
+    await proxies.remove(proxy.id);
+    await this.#done(proxy, 'removed');
+  }
+
+  #find(named: string): ProxyRecord {
+    const { broker, proxies } = this.#parts;
+    return proxies.resolve(URL.canParse(named) ? broker.canonical(named) : named);
+  }
+
+  async #done({ name, endpoint }: ProxyRecord, outcome: string): Promise<void> {
+    this.follow();
+    await this.#parts.broker.parts.audit.record({ event: 'proxy', outcome: `${outcome}: ${name}`, endpoint });
+  }
+
+  async #opened(proxy: ProxyRecord, outcome: string): Promise<ProxyAnswer> {
+    await this.#done(proxy, outcome);
+    await this.#parts.process.settled(proxy.id);
+    return this.#answer(proxy);
+  }
+
+  #answer(proxy: ProxyRecord): ProxyAnswer {
+    const { broker, process } = this.#parts;
+    return {
+      id: proxy.id,
+      name: proxy.name,
+      resource: proxy.endpoint,
+      port: proxy.port,
+      url: addressOf(proxy),
+      state: process.stateOf(proxy.id),
+      clients: broker.parts.clients.ofProxy(proxy.id).map(({ name }) => name),
+    };
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Proxies as schemas of the wire.
+ *
+ * Invariant: every text is bounded. The address of a proxy goes to the owner alone.
+ */
+import * as z from 'zod';
+
+import { id, name, url } from './values.ts';
+
+/** As it can stand in a command. */
+export const proxyName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/);
+
+/** Below these, ports belong to the system. */
+const lowestPort = 1024;
+const highestPort = 65_535;
+
+export const proxyPort = z.int().min(lowestPort).max(highestPort);
+
+export const proxy = z.object({
+  id,
+  name: proxyName,
+  resource: url,
+  port: z.int(),
+  /** What a client is configured with. Whoever of the user's programs knows it may ask. */
+  url,
+  /** `starting`: its process has not said anything yet. `portTaken`: another program listens there. */
+  state: z.literal(['open', 'starting', 'portTaken', 'failed']),
+  /** The programs that came by it. */
+  clients: z.array(name),
+});
+
+export const proxyAdd = z.object({ resource: url, name: proxyName.optional(), port: proxyPort.optional() });
+
+/** A name, an id, or the endpoint. */
+export const proxyNamed = z.object({ proxy: z.string().min(1).max(2048) });

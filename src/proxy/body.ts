@@ -1,0 +1,49 @@
+/**
+ * The body of a request, read whole: after a challenge it has to be sent again.
+ *
+ * Invariant: no more than `maxBody` bytes are kept of one request.
+ */
+import type { IncomingMessage } from 'node:http';
+import { HttpRefusal } from './http-refusal.ts';
+import { isObject } from '../ipc/wire/values.ts';
+import type { MessageId } from '../ipc/wire/json-rpc.ts';
+
+/** Bytes: more than any message of the protocol that servers are known to take. */
+export const maxBody = 16 * 1024 * 1024;
+
+/** Undefined for a request without a body. Throws `HttpRefusal` where it is too long. */
+export async function bodyOf(request: IncomingMessage): Promise<Buffer<ArrayBuffer> | undefined> {
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (announced > maxBody) throw tooLong();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    if (!(chunk instanceof Uint8Array)) continue;
+    length += chunk.byteLength;
+    if (length > maxBody) throw tooLong();
+    chunks.push(chunk);
+  }
+  return length === 0 ? undefined : Buffer.concat(chunks);
+}
+
+/** Bytes: a longer message carries data along, and is answered without its id. */
+const maxParsed = 1024 * 1024;
+
+/** The id of the message, so that the client can tell which one was refused. */
+export function messageIdIn(body: Buffer | undefined): MessageId | null {
+  if (body === undefined || body.byteLength > maxParsed) return null;
+  try {
+    const message: unknown = JSON.parse(body.toString('utf8'));
+    const id = isObject(message) ? message['id'] : undefined;
+    return typeof id === 'string' || Number.isSafeInteger(id) ? (id as MessageId) : null;
+  } catch {
+    return null;
+  }
+}
+
+function tooLong(): HttpRefusal {
+  return new HttpRefusal(413, 'invalid_request', 'the request is longer than the proxy takes', {
+    rule: `A request's body has at most ${maxBody / 1024 / 1024} MiB, since it is kept for another try`,
+    hint: 'Send less in one message.',
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * What the broker and the process of its proxies say to each other, over the channel of `base/system/child.ts`.
+ *
+ * Invariant: each side parses each message with these schemas before it uses a field.
+ */
+import { z } from 'zod';
+import { maxLength } from '../ipc/wire/limits.ts';
+
+/** Matches one answer to one request. */
+const id = z.int().positive();
+
+/** Where a proxy listens. `path`: the unguessable part of its address. */
+export const entrySchema = z.object({
+  id: z.string(),
+  port: z.int().positive(),
+  path: z.string().min(16),
+});
+export type ProxyEntry = z.infer<typeof entrySchema>;
+
+/** The process that connected, and the file that it runs (`imageOf`). */
+const processSchema = z.object({
+  pid: z.int().positive(),
+  startTicks: z.string(),
+  image: z.string(),
+});
+export type ProcessNamed = z.infer<typeof processSchema>;
+
+const agentSchema = z.object({
+  reach: z.enum(['public', 'thisMachine', 'anywhere']),
+  authorities: z.string().optional(),
+  httpsProxy: z.string().optional(),
+  noProxy: z.string().optional(),
+  ignoresEnvironment: z.boolean().optional(),
+});
+
+/** A program that may ask for tokens, and what it reaches. */
+const admissionSchema = z.object({
+  /** The key by which the process asks for this program. */
+  identity: z.object({ clientId: z.string(), key: z.string(), brokerId: z.string() }),
+  /** The broker's socket. */
+  socket: z.string(),
+  resource: z.string(),
+  agent: agentSchema,
+});
+export type Admission = z.infer<typeof admissionSchema>;
+
+export const orderSchema = z.discriminatedUnion('op', [
+  /** The whole list: what is not in it closes. */
+  z.object({ op: z.literal('serve'), entries: z.array(entrySchema) }),
+  z.object({ op: z.literal('admitted'), id, admission: admissionSchema }),
+  z.object({ op: z.literal('refused'), id, error: z.unknown() }),
+  /** This program may no longer: what it has open ends. */
+  z.object({ op: z.literal('cut'), clientId: z.string().max(maxLength.id) }),
+]);
+export type ProxyOrder = z.infer<typeof orderSchema>;
+
+export const portStates = ['open', 'portTaken', 'failed'] as const;
+
+export const reportSchema = z.discriminatedUnion('op', [
+  z.object({ op: z.literal('state'), entry: z.string(), state: z.enum(portStates) }),
+  /** `process` absent: the system doesn't say which program connected. */
+  z.object({ op: z.literal('admit'), id, entry: z.string(), process: processSchema.optional() }),
+]);
+export type ProxyReport = z.infer<typeof reportSchema>;

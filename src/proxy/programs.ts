@@ -1,0 +1,206 @@
+/**
+ * The programs that came to a proxy, each with a connection to the broker of its own.
+ *
+ * Invariant: a program is one process with one file, as the kernel tells it. It asks for tokens under the identity that
+ * the broker gave for that proxy and that file, and a program that runs another file by now is another program. Where
+ * the kernel doesn't tell, all of them are one.
+ */
+import type { Socket } from 'node:net';
+import { KeyturnError, reasonOf } from '../base/errors.ts';
+import { makeAgent } from '../base/system/https-agent.ts';
+import { rowOfPeer } from '../base/system/tcp-owner.ts';
+import { openConnection } from '../client/connection.ts';
+import type { Connection } from '../client/connection.ts';
+import { createFetch } from '../client/fetch.ts';
+import { holderOf, isStillRunning } from '../ipc/peer/socket-holder.ts';
+import type { RunningProcess } from '../ipc/peer/socket-holder.ts';
+import type { After } from '../ipc/wire/timer.ts';
+import type { Admission, ProxyEntry } from './messages.ts';
+import { sendVia } from './upstream.ts';
+import type { Dispatcher } from 'undici';
+
+export interface ProgramParts {
+  /** Asks the broker who a program is. Throws the broker's refusal. */
+  readonly admit: (entry: ProxyEntry, process: RunningProcess | undefined) => Promise<Admission>;
+  readonly after: After;
+}
+
+/** Milliseconds that a request waits for the person. Clients give up after a minute; the question stays longer. */
+const patience = 50_000;
+
+/** A program that the broker knows. */
+export class Program {
+  readonly clientId: string;
+  readonly resource: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly #connection: Connection;
+  readonly #open = new Set<AbortController>();
+
+  constructor({ identity, resource }: Admission, connection: Connection, fetch: typeof globalThis.fetch) {
+    this.clientId = identity.clientId;
+    this.resource = resource;
+    this.fetch = fetch;
+    this.#connection = connection;
+  }
+
+  /** An answer of the server's that goes on from now. It ends with the permission. */
+  add(answering: AbortController): void {
+    this.#open.add(answering);
+  }
+
+  remove(answering: AbortController): void {
+    this.#open.delete(answering);
+  }
+
+  /** Ends the answers that go on. A request that still waits for a token is the broker's to refuse. */
+  cut(): void {
+    for (const answering of this.#open) answering.abort();
+  }
+
+  close(): void {
+    this.cut();
+    this.#connection.close();
+  }
+}
+
+/** What is known of one TCP connection. */
+interface Seen {
+  readonly process: RunningProcess | undefined;
+}
+
+interface Admitted {
+  readonly process: RunningProcess | undefined;
+  readonly program: Promise<Program>;
+}
+
+export class Programs {
+  readonly #parts: ProgramParts;
+  readonly #admitted = new Map<string, Admitted>();
+  readonly #seen = new WeakMap<Socket, Promise<Seen>>();
+  readonly #agents = new Map<string, Dispatcher>();
+
+  constructor(parts: ProgramParts) {
+    this.#parts = parts;
+  }
+
+  /** The program at the other end. Throws `not_permitted` where it changed, and what the broker refuses. */
+  async at(entry: ProxyEntry, socket: Socket): Promise<Program> {
+    const { process } = await this.#lookAt(socket);
+    if (process && !isStillRunning(process)) throw changed();
+    const key = keyOf(entry, process);
+    const known = this.#admitted.get(key);
+    if (known) return known.program;
+    const program = this.#admit(entry, process);
+    this.#admitted.set(key, { process, program });
+    program.catch(() => this.#admitted.delete(key));
+    return program;
+  }
+
+  /** A refusal that a program met: one that was unpaired is admitted anew at its next request. */
+  async met({ clientId }: Program, error: unknown): Promise<void> {
+    if (reasonOf(error) === 'unpaired') await this.#closeIf((program) => program.clientId === clientId);
+  }
+
+  /** The permission of this client ended, and so does what its programs have open. */
+  async cut(clientId: string): Promise<void> {
+    for (const { program } of this.#admitted.values()) {
+      const found = await program.catch(() => undefined);
+      if (found?.clientId === clientId) found.cut();
+    }
+  }
+
+  /** Ends those of proxies that are gone. */
+  async keep(entries: readonly ProxyEntry[]): Promise<void> {
+    const kept = entries.map((entry) => keyOf(entry, undefined));
+    await this.#closeIf((_, key) => !kept.some((start) => key.startsWith(start)));
+  }
+
+  /** Forgets processes that have ended. */
+  async sweep(): Promise<void> {
+    await this.#closeIf((_, key) => {
+      const process = this.#admitted.get(key)?.process;
+      return process !== undefined && !isStillRunning(process);
+    });
+  }
+
+  async #closeIf(isOver: (program: Program, key: string) => boolean): Promise<void> {
+    for (const [key, { program }] of this.#admitted) {
+      const found = await program.catch(() => undefined);
+      if (!found || !isOver(found, key)) continue;
+      this.#admitted.delete(key);
+      found.close();
+    }
+  }
+
+  async #lookAt(socket: Socket): Promise<Seen> {
+    const known = this.#seen.get(socket) ?? look(socket);
+    this.#seen.set(socket, known);
+    return known;
+  }
+
+  async #admit(entry: ProxyEntry, process: RunningProcess | undefined): Promise<Program> {
+    const admission = await this.#parts.admit(entry, process);
+    const { identity, socket, resource, agent } = admission;
+    const connection = await openConnection({ identity, socket, after: this.#parts.after });
+    const name = JSON.stringify(agent);
+    // Without an end: a call may take long, and a stream may be silent. The client's own patience counts.
+    const dispatcher = this.#agents.get(name) ?? makeAgent(agent, { headersTimeout: 0, bodyTimeout: 0 });
+    this.#agents.set(name, dispatcher);
+    const asking = this.#asking(connection, process);
+    const fetch = createFetch(asking, { resource, fetch: sendVia(dispatcher), interaction: 'allow' });
+    return new Program(admission, connection, fetch);
+  }
+
+  /** The connection, with the process in each request for a token and an end of its waiting. */
+  #asking(connection: Connection, process: RunningProcess | undefined): Connection {
+    const { after } = this.#parts;
+    const named = process && { pid: process.pid, startTicks: process.startTicks };
+    return {
+      get isOpen() {
+        return connection.isOpen;
+      },
+      capabilities: connection.capabilities,
+      request: (method, params, options) => connection.request(method, params, options),
+      getToken: (params, options) =>
+        within(after, connection.getToken({ ...params, ...(named && { process: named }) }, options)),
+      rejectToken: (params, options) => connection.rejectToken(params, options),
+      onNotification: (listener) => connection.onNotification(listener),
+      close: () => connection.close(),
+    };
+  }
+}
+
+/** The broker goes on with what takes longer, and the next request finds the answer. */
+async function within<T>(after: After, work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const cancel = after(patience, () =>
+    late.reject(
+      new KeyturnError('consent_pending', 'a question to you waits in Keyturn', {
+        hint: 'Answer it in Keyturn’s window (or see `keyturn pending`), then let the program ask again.',
+        retryAfter: 5,
+      }),
+    ),
+  );
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+async function look(socket: Socket): Promise<Seen> {
+  const row = rowOfPeer(socket);
+  return { process: row && (await holderOf(row.inode)) };
+}
+
+/** Begins alike for all programs of one proxy. */
+function keyOf({ id }: ProxyEntry, process: RunningProcess | undefined): string {
+  return `${id} ${process ? `${process.pid}:${process.startTicks}:${process.image}` : ''}`;
+}
+
+function changed(): KeyturnError {
+  return new KeyturnError('not_permitted', 'the program that connected has ended, or runs another file now', {
+    rule: 'A permission is for one program',
+    hint: 'Connect again.',
+  });
+}

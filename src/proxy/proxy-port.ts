@@ -1,0 +1,113 @@
+/**
+ * One proxy's port: who connects, and the way of each request from its check to its answer.
+ *
+ * Invariants: it listens on 127.0.0.1 and on the port of its record, and on no other. A connection of another user is
+ * gone before a byte of it is read. A request passes its checks before its body is read, and only then the program
+ * behind it is looked at and a token asked for. Slow and silent connections hold no place for long.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { ownerOfPeer } from '../base/system/tcp-owner.ts';
+import { systemCode } from '../base/system-error.ts';
+import type { MessageId } from '../ipc/wire/json-rpc.ts';
+import { bodyOf, messageIdIn } from './body.ts';
+import { refuse } from './http-refusal.ts';
+import type { portStates, ProxyEntry } from './messages.ts';
+import type { Program, Programs } from './programs.ts';
+import { checkRequest } from './request-check.ts';
+import { askServer, passOn } from './upstream.ts';
+
+/** Milliseconds for the headers: they come from this very machine. */
+const headersTime = 10_000;
+/** Milliseconds for a whole request. */
+const requestTime = 60_000;
+/** Milliseconds between looks for those that take longer; Node's own 30 s would hold their places for long. */
+const checkingInterval = 2000;
+/** Milliseconds that an idle connection is kept for the next request. */
+const keepAliveTime = 30_000;
+/** A program has a handful, some of them streams. */
+const maxConnections = 128;
+
+export type PortState = (typeof portStates)[number];
+
+export class ProxyPort {
+  readonly entry: ProxyEntry;
+  readonly #programs: Programs;
+  readonly #server: Server;
+
+  constructor(entry: ProxyEntry, programs: Programs) {
+    this.entry = entry;
+    this.#programs = programs;
+    this.#server = createServer({
+      maxHeaderSize: 16_384,
+      headersTimeout: headersTime,
+      requestTimeout: requestTime,
+      connectionsCheckingInterval: checkingInterval,
+      keepAliveTimeout: keepAliveTime,
+    });
+    this.#server.maxConnections = maxConnections;
+    this.#server.on('connection', (socket) => {
+      if (ownerOfPeer(socket) === 'other') socket.destroy();
+    });
+    this.#server.on('request', (request, response) => void this.#answer(request, response));
+    this.#server.on('connect', (_request, socket) => {
+      socket.end('HTTP/1.1 405 Method Not Allowed\r\nAllow: POST, GET, DELETE\r\nConnection: close\r\n\r\n');
+    });
+  }
+
+  async open(): Promise<PortState> {
+    const { port } = this.entry;
+    return new Promise((resolve) => {
+      // Never removed: an error while it listens (no more descriptors, say) must not end the process.
+      this.#server.on('error', (error) => {
+        const isTaken = ['EADDRINUSE', 'EACCES'].includes(systemCode(error) ?? '');
+        resolve(isTaken ? 'portTaken' : 'failed');
+      });
+      this.#server.listen({ host: '127.0.0.1', port, exclusive: true }, () => resolve('open'));
+    });
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let id: MessageId | null = null;
+    try {
+      const { query } = checkRequest(request, this.entry);
+      const body = await bodyOf(request);
+      id = messageIdIn(body);
+      const program = await this.#programs.at(this.entry, request.socket);
+      await this.#pass(program, { request, response, query, body });
+    } catch (error) {
+      refuse(response, error, id);
+    }
+  }
+
+  async #pass(program: Program, passed: PassedRequest): Promise<void> {
+    const { response, ...asked } = passed;
+    const answering = new AbortController();
+    const gone = (): void => answering.abort();
+    response.once('close', gone);
+    const { signal } = answering;
+    try {
+      const answer = await askServer(program, { ...asked, signal });
+      program.add(answering);
+      await passOn(answer, response, signal);
+    } catch (error) {
+      await this.#programs.met(program, error);
+      throw error;
+    } finally {
+      response.off('close', gone);
+      program.remove(answering);
+    }
+  }
+}
+
+interface PassedRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly query: string;
+  readonly body: Buffer<ArrayBuffer> | undefined;
+}

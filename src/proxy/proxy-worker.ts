@@ -1,0 +1,101 @@
+/**
+ * The process of the proxies: listens for programs that can't hold a key, and passes their requests on with a token.
+ *
+ * It is the broker's child, and it is a local client like any other: it asks the socket for each token, under an identity
+ * that the broker hands it over their channel. Invariant: it holds no key but those, and it never outlives its broker.
+ */
+import { KeyturnError } from '../base/errors.ts';
+import { shieldProcess } from '../base/shield.ts';
+import { hearParent, tellParent } from '../base/system/parent.ts';
+import type { RunningProcess } from '../ipc/peer/socket-holder.ts';
+import { errorFrom } from '../ipc/wire/json-rpc.ts';
+import type { ErrorBody } from '../ipc/wire/json-rpc.ts';
+import { isObject } from '../ipc/wire/values.ts';
+import { after } from '../ipc/wire/timer.ts';
+import { orderSchema } from './messages.ts';
+import type { Admission, ProxyEntry, ProxyOrder, ProxyReport } from './messages.ts';
+import { Programs } from './programs.ts';
+import { ProxyPort } from './proxy-port.ts';
+
+/** Milliseconds between two tries for a port that another program has, and two looks for programs that ended. */
+const period = 5000;
+
+const waiting = new Map<number, PromiseWithResolvers<Admission>>();
+let lastId = 0;
+
+const programs = new Programs({ admit, after });
+const ports = new Map<string, ProxyPort>();
+/** Those whose port could not be opened. */
+const closed = new Map<string, ProxyEntry>();
+
+function tell(report: ProxyReport): void {
+  tellParent(report);
+}
+
+async function admit(entry: ProxyEntry, process: RunningProcess | undefined): Promise<Admission> {
+  const id = (lastId += 1);
+  const asked = Promise.withResolvers<Admission>();
+  waiting.set(id, asked);
+  tell({ op: 'admit', id, entry: entry.id, ...(process && { process }) });
+  return asked.promise;
+}
+
+async function open(entry: ProxyEntry): Promise<void> {
+  const port = new ProxyPort(entry, programs);
+  ports.set(entry.id, port);
+  closed.delete(entry.id);
+  const state = await port.open();
+  if (state !== 'open') {
+    if (ports.get(entry.id) === port) ports.delete(entry.id);
+    closed.set(entry.id, entry);
+  }
+  tell({ op: 'state', entry: entry.id, state });
+}
+
+/** Opens what is new, closes what is gone. */
+function serve(entries: readonly ProxyEntry[]): void {
+  const isThere = (entry: ProxyEntry): boolean =>
+    entries.some(({ id, port, path }) => id === entry.id && port === entry.port && path === entry.path);
+  for (const [id, port] of ports) {
+    if (isThere(port.entry)) continue;
+    ports.delete(id);
+    port.close();
+  }
+  closed.clear();
+  for (const entry of entries) if (!ports.has(entry.id)) void open(entry);
+  void programs.keep(entries);
+}
+
+async function obey(order: ProxyOrder): Promise<void> {
+  switch (order.op) {
+    case 'serve':
+      return serve(order.entries);
+    case 'cut':
+      return programs.cut(order.clientId);
+    case 'admitted':
+      waiting.get(order.id)?.resolve(order.admission);
+      break;
+    case 'refused':
+      waiting.get(order.id)?.reject(refusalFrom(order.error));
+  }
+  waiting.delete(order.id);
+}
+
+function refusalFrom(error: unknown): KeyturnError {
+  // The broker made it with `errorBody`; `errorFrom` checks each of its parts.
+  return isObject(error)
+    ? errorFrom(error as unknown as ErrorBody)
+    : new KeyturnError('internal', 'the broker refused');
+}
+
+// An order that doesn't parse is a fault of ours: the throw ends this process, which the broker notices.
+const shielded = shieldProcess();
+hearParent((message) => {
+  const order = orderSchema.parse(message);
+  void shielded.then(() => obey(order));
+});
+
+setInterval(() => {
+  for (const entry of closed.values()) void open(entry);
+  void programs.sweep();
+}, period);

@@ -1,0 +1,108 @@
+/**
+ * The way to the protected server and back.
+ *
+ * Invariant: the answer is passed on as it comes, no faster than the client reads, and it leads the client nowhere: a
+ * redirect out of the endpoint and a challenge that stands are errors.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { fetch } from 'undici';
+import type { Dispatcher, RequestInit as UndiciInit } from 'undici';
+import { KeyturnError, Unreachable } from '../base/errors.ts';
+import { headersToAnswer, headersToSend } from './headers.ts';
+
+/** A fetch over these connections. */
+export function sendVia(dispatcher: Dispatcher): typeof globalThis.fetch {
+  return async (input, init) => {
+    const url = input instanceof Request ? input.url : String(input);
+    try {
+      // undici's types and Node's describe one and the same fetch.
+      return await fetch(url, { ...(init as unknown as UndiciInit), dispatcher });
+    } catch (error) {
+      throw unreachable(error);
+    }
+  };
+}
+
+/** The protected server of one program. `fetch` attaches that program's token. */
+export interface Destination {
+  readonly resource: string;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+/** What is asked of the server. */
+export interface Passed {
+  readonly request: IncomingMessage;
+  /** With its `?`, or empty. */
+  readonly query: string;
+  readonly body: Buffer<ArrayBuffer> | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Throws the broker's refusals and `protected_server_unreachable`. */
+export async function askServer(
+  destination: Destination,
+  { request, query, body, signal }: Passed,
+): Promise<Response> {
+  const url = new URL(destination.resource);
+  if (query !== '' && url.search !== '') {
+    throw new KeyturnError('invalid_request', 'the address of the protected server has a query of its own', {
+      hint: 'Use the address of the proxy without one.',
+    });
+  }
+  if (query !== '') url.search = query;
+  const answer = await destination.fetch(url.href, {
+    method: request.method ?? 'GET',
+    headers: headersToSend(request.rawHeaders),
+    body: body ?? null,
+    signal,
+  });
+  const refusal = refusalIn(answer);
+  if (!refusal) return answer;
+  await answer.body?.cancel();
+  throw refusal;
+}
+
+function refusalIn({ status }: Response): KeyturnError | undefined {
+  if (status === 401) {
+    return new KeyturnError(
+      'token_refused',
+      'the protected server refuses the token, and a new one as well',
+      {
+        hint: 'Run `keyturn explain RESOURCE` to see why; `keyturn login RESOURCE` signs in anew.',
+      },
+    );
+  }
+  if (status < 300 || status >= 400 || status === 304) return undefined;
+  return new KeyturnError(
+    'resource_mismatch',
+    'the protected server redirects out of the address that you allowed',
+    {
+      rule: 'A token goes to the origin and path that a person approved, redirects included',
+      hint: 'Add a proxy for the new address: keyturn proxy add URL',
+    },
+  );
+}
+
+/** Resolves when all of it has left. */
+export async function passOn(answer: Response, response: ServerResponse, signal: AbortSignal): Promise<void> {
+  response.writeHead(answer.status, headersToAnswer(answer));
+  // A stream may be silent for long: the client waits for its beginning.
+  response.flushHeaders();
+  if (!answer.body) {
+    response.end();
+    return;
+  }
+  await pipeline(Readable.fromWeb(answer.body), response, { signal });
+}
+
+/** A refusal of ours on the way, e.g. of a private address, is what it is. */
+function unreachable(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name === 'AbortError' || error instanceof KeyturnError) return error;
+  if (error.cause instanceof KeyturnError) return error.cause;
+  return new Unreachable('protected_server_unreachable', 'the protected server does not answer', {
+    hint: 'See whether it runs, and whether its address is right.',
+    cause: error,
+  });
+}

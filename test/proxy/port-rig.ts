@@ -1,0 +1,69 @@
+/** A proxy's port without a broker behind it: whoever passes its checks is refused by a broker that knows nobody. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { KeyturnError } from '../../src/base/errors.ts';
+import { after } from '../../src/ipc/wire/timer.ts';
+import { Programs } from '../../src/proxy/programs.ts';
+import { ProxyPort } from '../../src/proxy/proxy-port.ts';
+import { freePort } from '../support/servers/port.ts';
+
+/** As long as a real one. */
+const path = 'p'.repeat(32);
+
+/** What the broker says to everybody that comes so far. */
+export const reached = 'the broker was asked';
+
+export async function openPort() {
+  const asked: string[] = [];
+  const programs = new Programs({
+    after,
+    admit: async (entry, process) => {
+      asked.push(`${entry.id} ${process === undefined ? 'untold' : process.pid}`);
+      throw new KeyturnError('consent_denied', reached);
+    },
+  });
+  const port = await freePort();
+  const listening = new ProxyPort({ id: 'e', port, path }, programs);
+  const state = await listening.open();
+  onTestFinished(() => listening.close());
+  return { port, path, state, asked, host: `127.0.0.1:${port}`, target: `/${path}/mcp` };
+}
+
+/** Sends these bytes, and reads what comes until the other end hangs up. */
+export async function sendBytes(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  let got = '';
+  socket.setEncoding('utf8').on('data', (text: string) => (got += text));
+  socket.on('error', () => undefined);
+  socket.write(bytes);
+  await once(socket, 'close');
+  return got;
+}
+
+interface Asked {
+  readonly method?: string;
+  readonly target: string;
+  readonly headers: readonly string[];
+  readonly body?: string;
+}
+
+/** One request with exactly these lines. */
+export function lines({ method = 'POST', target, headers, body = '{}' }: Asked): string {
+  return [`${method} ${target} HTTP/1.1`, ...headers, `Content-Length: ${body.length}`, '', body].join(
+    '\r\n',
+  );
+}
+
+/** Status and reason of an answer. */
+export function verdict(answer: string): { readonly status: number; readonly reason?: unknown } {
+  const [head = '', body = ''] = answer.split('\r\n\r\n', 2);
+  const status = Number(head.split(' ')[1] ?? 0);
+  try {
+    const error: { data?: { reason?: unknown } } = JSON.parse(body).error;
+    return { status, reason: error.data?.reason };
+  } catch {
+    return { status };
+  }
+}

@@ -1,0 +1,182 @@
+/** What reaches a proxy's port: everything that isn't one plain request to its own address is refused before the broker hears of it. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { statusForNobody } from '../support/servers/raw-get.ts';
+import { lines, openPort, reached, sendBytes, verdict } from './port-rig.ts';
+
+const isRoot = process.getuid?.() === 0;
+
+describe('a proxy’s port', () => {
+  it('hands a plain request to its own address on, with the process that sent it', async () => {
+    const { port, host, target, asked, state } = await openPort();
+    const answer = await sendBytes(port, lines({ target, headers: [`Host: ${host}`] }));
+    expect(state).toBe('open');
+    expect(verdict(answer)).toEqual({ status: 403, reason: 'consent_denied' });
+    expect(answer).toContain(reached);
+    expect(asked).toEqual([`e ${process.pid}`]);
+  });
+
+  it.each([
+    ['a name of a page’s own (DNS rebinding)', ['Host: evil.example']],
+    ['such a name with our port', ['Host: evil.example:PORT']],
+    ['localhost, which is another origin', ['Host: localhost:PORT']],
+    ['another port', ['Host: 127.0.0.1:1']],
+    ['another spelling of the address', ['Host: 127.1:PORT']],
+    ['no port', ['Host: 127.0.0.1']],
+    ['an IPv6 address', ['Host: [::1]:PORT']],
+  ])('refuses the Host of %s', async (_what, headers) => {
+    const { port, target, asked } = await openPort();
+    const named = headers.map((line) => line.replace('PORT', String(port)));
+    expect(verdict(await sendBytes(port, lines({ target, headers: named })))).toEqual({
+      status: 403,
+      reason: 'not_permitted',
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    'Origin: https://evil.example',
+    'Origin: http://127.0.0.1:PORT',
+    'Origin: null',
+    'Sec-Fetch-Site: cross-site',
+    'Sec-Fetch-Site: none',
+  ])('refuses a page of a browser, whoever it says it is: %s', async (line) => {
+    const { port, host, target, asked } = await openPort();
+    const headers = [`Host: ${host}`, line.replace('PORT', String(port))];
+    const answer = await sendBytes(port, lines({ target, headers }));
+    expect(verdict(answer)).toEqual({ status: 403, reason: 'not_permitted' });
+    expect(answer.toLowerCase()).not.toContain('access-control');
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    ['nothing', '/'],
+    ['no path', '/mcp'],
+    ['a wrong path', '/pppppppppppppppppppppppppppppppq/mcp'],
+    ['the beginning of the path', '/pppp/mcp'],
+    ['a place below', 'TARGET/more'],
+    ['a slash at the end', 'TARGET/'],
+    ['a way up and down again', 'TARGET/../mcp'],
+    ['an encoded way up', 'TARGET/%2e%2e/mcp'],
+    ['two slashes', '/TARGET'],
+    ['an encoded slash', '/PATH%2fmcp'],
+    ['an encoded letter', '/PATH/%6dcp'],
+    ['another case', '/PATH/MCP'],
+    ['a parameter', 'TARGET;x=1'],
+    ['the form of a proxy', 'http://127.0.0.1:PORTTARGET'],
+    ['another server in the form of a proxy', 'http://evil.exampleTARGET'],
+    ['no slash at all', '*'],
+  ])('refuses %s as its path', async (_what, spelled) => {
+    const { port, path, host, target, asked } = await openPort();
+    const there = spelled.replace('TARGET', target).replace('PATH', path).replace('PORT', String(port));
+    const answer = verdict(await sendBytes(port, lines({ target: there, headers: [`Host: ${host}`] })));
+    expect(answer).toEqual({ status: 404, reason: 'not_found' });
+    expect(asked).toEqual([]);
+  });
+
+  it.each(['OPTIONS', 'PUT', 'PATCH', 'TRACE', 'PROPFIND'])('refuses the method %s', async (method) => {
+    const { port, host, target, asked } = await openPort();
+    const answer = await sendBytes(port, lines({ method, target, headers: [`Host: ${host}`] }));
+    expect(verdict(answer).status).toBe(405);
+    expect(answer).toMatch(/allow: POST, GET, DELETE/i);
+    expect(asked).toEqual([]);
+  });
+
+  it('opens no tunnel', async () => {
+    const { port, asked } = await openPort();
+    const answer = await sendBytes(
+      port,
+      `CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n`,
+    );
+    expect(verdict(answer).status).toBe(405);
+    expect(asked).toEqual([]);
+  });
+
+  it('changes to no other protocol', async () => {
+    const { port, host, target, asked } = await openPort();
+    const headers = [`Host: ${host}`, 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x'];
+    expect(verdict(await sendBytes(port, lines({ target, headers })))).toEqual({
+      status: 400,
+      reason: 'invalid_request',
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    ['two lengths', ['Content-Length: 2']],
+    ['a length and chunks', ['Transfer-Encoding: chunked']],
+    ['a coding that nobody knows', ['Transfer-Encoding: xchunked']],
+    ['two hosts', ['Host: evil.example']],
+    ['a folded header', ['X-A: 1', ' 2']],
+    ['a space before the colon', ['X-A : 1']],
+    ['a line feed alone', ['X-A: 1\nX-B: 2']],
+    ['a header without end', [`X-A: ${'a'.repeat(20_000)}`]],
+  ])('refuses a request that could be read in two ways: %s', async (_what, more) => {
+    const { port, host, target, asked } = await openPort();
+    const answer = await sendBytes(port, lines({ target, headers: [`Host: ${host}`, ...more], body: '{}' }));
+    expect(verdict(answer).status).toBeGreaterThanOrEqual(400);
+    expect(asked).toEqual([]);
+  });
+
+  it('takes what stands behind a refused request for no second one', async () => {
+    const { port, host, target, asked } = await openPort();
+    const second = lines({ target, headers: [`Host: ${host}`] });
+    const first = lines({ target: '/', headers: [`Host: ${host}`], body: second });
+    const answer = await sendBytes(port, first);
+    expect(verdict(answer)).toEqual({ status: 404, reason: 'not_found' });
+    expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(asked).toEqual([]);
+  });
+
+  it('reads no body that says it is too long', async () => {
+    const { port, host, target, asked } = await openPort();
+    const head = `POST ${target} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 17000000\r\n\r\n`;
+    expect(verdict(await sendBytes(port, head))).toEqual({ status: 413, reason: 'invalid_request' });
+    expect(asked).toEqual([]);
+  });
+
+  it('reads no more of a body that doesn’t say how long it is', async () => {
+    const { port, host, target, asked } = await openPort();
+    const chunk = `100000\r\n${'a'.repeat(0x100000)}\r\n`;
+    const head = `POST ${target} HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const answer = await sendBytes(port, head + chunk.repeat(17));
+    expect(verdict(answer)).toEqual({ status: 413, reason: 'invalid_request' });
+    expect(asked).toEqual([]);
+  });
+
+  it('tells the client which message was refused', async () => {
+    const { port, host, target } = await openPort();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 'seven', method: 'ping' });
+    const answer = await sendBytes(port, lines({ target, headers: [`Host: ${host}`], body }));
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({
+      jsonrpc: '2.0',
+      id: 'seven',
+      error: { message: reached, data: { reason: 'consent_denied' } },
+    });
+  });
+
+  it('says that its port is taken, and takes no other', async () => {
+    const { port, path } = await openPort();
+    const { ProxyPort } = await import('../../src/proxy/proxy-port.ts');
+    const { Programs } = await import('../../src/proxy/programs.ts');
+    const programs = new Programs({ after: () => () => undefined, admit: () => Promise.reject(new Error()) });
+    const second = new ProxyPort({ id: 'f', port, path }, programs);
+    expect(await second.open()).toBe('portTaken');
+  });
+
+  it('listens on no other address of this machine', async () => {
+    const { port } = await openPort();
+    for (const host of ['::1', '127.0.0.2']) {
+      const socket = connect(port, host);
+      const [error] = await once(socket, 'error');
+      expect(error.code).toMatch(/ECONNREFUSED|EADDRNOTAVAIL|EAFNOSUPPORT/);
+    }
+  });
+
+  it.runIf(isRoot && process.platform === 'linux')('answers no other user, path or no path', async () => {
+    const { host, target, asked } = await openPort();
+    expect(await statusForNobody(`http://${host}${target}`)).toBe('');
+    expect(asked).toEqual([]);
+  });
+});
