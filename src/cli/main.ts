@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   token: () => import('./commands/token.ts'),
   bridge: () => import('./commands/bridge.ts'),
   headers: () => import('./commands/headers.ts'),
+  exec: () => import('./commands/exec.ts'),
   login: () => import('./commands/login.ts'),
   list: () => import('./commands/list.ts'),
   explain: () => import('./commands/explain.ts'),
@@ -60,7 +61,9 @@ async function dispatch(name: string | undefined, args: string[]): Promise<numbe
     return exitCodes.usage;
   }
   const command = await load(name);
-  if (args.includes('--help') || args.includes('-h')) return showHelp(name);
+  // What follows `--` is another command's.
+  const own = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
+  if (own.includes('--help') || own.includes('-h')) return showHelp(name);
   return command.run(args, statements);
 }
 

@@ -73,7 +73,8 @@ describe.each(all)('%s', (_name, here) => {
         if (name === '--help') return false;
         const command = commands.find((one) => one.name === name);
         const known = command ? shownOptions(command).map(([option]) => `--${option}`) : [];
-        const options = words.filter((word) => word.startsWith('--'));
+        const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words;
+        const options = own.filter((word) => word.startsWith('--'));
         return !command || options.some((option) => !known.includes(option));
       });
     expect(wrong).toEqual([]);

@@ -43,6 +43,7 @@ export function removeHomeFiles(paths: HomePaths, kept: readonly string[]): stri
   };
   const clients = path.join(paths.config, 'clients');
   for (const file of ownKeys(paths, clients)) unlinkSync(file);
+  removeNamed(clients, [/^[\w.-]{1,64}\.refused(?:\.new)?$/]);
   removeNamed(paths.state, stateNames);
   removeNamed(paths.config, [named(String.raw`owner\.key`)]);
   removeNamed(paths.run, runNames);

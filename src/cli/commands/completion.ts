@@ -132,7 +132,9 @@ function zshOption([name, option]: Named): string {
   const { summary, type } = option;
   const text = `--${name}${type === 'string' ? '=' : ''}[${zshText(summary)}]`;
   if (type === 'boolean') return singleQuoted(text);
-  return singleQuoted(`${text}:${zshText(option.value)}:${zshValues(option.values)}`);
+  return singleQuoted(
+    `${option.repeatable ? '*' : ''}${text}:${zshText(option.value)}:${zshValues(option.values)}`,
+  );
 }
 
 function zshOperand({ name, values }: Operand, index: number): string {

@@ -10,7 +10,7 @@ import type { Asked } from '../programs/asked.ts';
 import { tokenWithin } from '../programs/token-within.ts';
 import { resourceFrom, scopeFrom, secondsFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { print, refuse, say } from '../terminal/output.ts';
+import { print, say } from '../terminal/output.ts';
 
 /** Seconds. Claude Code ends its `headersHelper` after 10. */
 const defaultTimeout = 8;
@@ -73,15 +73,10 @@ export const command = defineCommand(
       },
     };
     if (options['in-background']) return (await import('../programs/asker.ts')).askInBackground(asked);
-    try {
-      const token = await tokenWithin(asked, { command: 'headers', within: timeout * 1000 });
-      print(JSON.stringify({ Authorization: `Bearer ${token.access_token}` }));
-      sayLifetime(token, validity);
-      return exitCodes.ok;
-    } catch (error) {
-      // A broker that starts, or a question, may keep this process beyond its time.
-      process.exit(refuse(error));
-    }
+    const token = await tokenWithin(asked, { command: ['headers'], within: timeout * 1000 });
+    print(JSON.stringify({ Authorization: `Bearer ${token.access_token}` }));
+    sayLifetime(token, validity);
+    return exitCodes.ok;
   },
 );
 

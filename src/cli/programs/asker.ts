@@ -5,50 +5,83 @@
  * Invariants: one for each entry, by the kernel's lock. It ends with the answer, with the broker, and after ten minutes at
  * the latest. It starts no broker, reads and prints nothing, and keeps no token.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, KeyturnError, reasonOf } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
-import { connectAsOwner } from '../../client/connect.ts';
-import type { Connection } from '../../client/connection.ts';
+import { connect, connectAsOwner } from '../../client/connect.ts';
+import { pollInterval } from '../../client/takeover.ts';
 import type { Asked } from './asked.ts';
 import { AskingFiles } from './asking-files.ts';
+import { pairEntry } from './pairing.ts';
 
 /** Milliseconds: as long as a card stays. */
-const maxAsking = 600_000;
+export const maxAsking = 600_000;
+
+/** Others who wait look at the lock for a moment: it counts as taken only after so many tries. */
+const lockTries = 20;
 
 /** Asks, and resolves with the exit code of the process. */
 export async function askInBackground(asked: Asked, max = maxAsking): Promise<number> {
   const files = new AskingFiles(homePaths(), asked);
-  const release = await files.tryLock();
+  const release = await lock(files);
   // Another process of this entry asks already.
   if (!release) return exitCodes.ok;
   files.clear();
-  const connection = await connectAsOwner();
-  const late = setTimeout(() => connection.close(), max);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), max);
   try {
-    await ask(connection, asked, max);
+    await askPerson(asked, (code) => files.write({ code }), late.signal, max);
+    files.clear();
   } catch (error) {
-    note(files, error);
+    if (late.signal.aborted || !(error instanceof KeyturnError)) files.clear();
+    else note(files, error);
   } finally {
-    clearTimeout(late);
-    connection.close();
+    clearTimeout(timer);
+    release();
   }
-  release();
   return exitCodes.ok;
 }
 
-/** Without `getToken`: that one would look for the next broker where this one ends. */
-async function ask(connection: Connection, { params }: Asked, max: number): Promise<void> {
-  await connection.request('token.get', {
-    ...params,
-    interaction: 'allow',
-    timeout: Math.ceil(max / 1000),
-  });
+async function lock(files: AskingFiles): Promise<(() => void) | undefined> {
+  for (let tries = 0; tries < lockTries; tries += 1) {
+    const release = await files.tryLock();
+    if (release) return release;
+    await sleep(pollInterval);
+  }
+  return undefined;
+}
+
+/** Pairs where that is missing, then has the broker ask for the permission and sign in. `max` in milliseconds. */
+export async function askPerson(
+  { as, params }: Asked,
+  onCode: (code: string) => void,
+  signal: AbortSignal,
+  max = maxAsking,
+): Promise<void> {
+  if (as !== undefined) await pairEntry(as, onCode, signal);
+  const connection = as === undefined ? await connectAsOwner() : await connect({ name: as });
+  const end = (): void => connection.close();
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    // Without `getToken`: that one would look for the next broker where this one ends.
+    await connection.request('token.get', {
+      ...params,
+      interaction: 'allow',
+      timeout: Math.ceil(max / 1000),
+    });
+  } catch (error) {
+    // A server that wants no token wants no answer either.
+    if (reasonOf(error) !== 'authorization_not_required') throw error;
+  } finally {
+    signal.removeEventListener('abort', end);
+    connection.close();
+  }
 }
 
 /** What the waiting command says. A broker that ended says nothing about the question. */
-function note(files: AskingFiles, error: unknown): void {
-  if (!(error instanceof KeyturnError) || reasonOf(error) === 'broker_unreachable') return;
+function note(files: AskingFiles, error: KeyturnError): void {
   const { reason, message, hint, rule } = error;
+  if (reason === 'broker_unreachable' || reason === 'broker_stopping') return files.clear();
   files.write({
     refusal: {
       reason,

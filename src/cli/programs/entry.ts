@@ -1,12 +1,16 @@
 /**
- * As whom a command asks for tokens: as the command line itself, or as a program with a name and a key of its own.
+ * An entry of a client's configuration: a program with a name and a key of its own, which a command of ours runs as.
  *
- * Invariant: a named entry uses its own key and nothing else. Where its key is missing it gets no token.
+ * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the person for
+ * seconds, and the questions outlive it (standing-question.ts).
  */
+import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
+import type { Reason } from '../../base/errors.ts';
 import { connect as connectAsProgram } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
-import { reasonOf } from '../../base/errors.ts';
-import { connect } from '../broker/connection.ts';
+import { deskCapability } from '../../ipc/wire/capabilities.ts';
+import { connect, connectIfRunning, throughRestart } from '../broker/connection.ts';
+import type { Asked } from './asked.ts';
 
 /** Starts a broker where none runs. Throws `unpaired` where the entry has no key. */
 export async function connectAs(name: string | undefined): Promise<Connection> {
@@ -19,4 +23,115 @@ export async function connectAs(name: string | undefined): Promise<Connection> {
   const { startBroker } = await import('../broker/auto-start.ts');
   (await startBroker()).close();
   return connectAsProgram({ name });
+}
+
+/** What a person can mend by an answer or a sign-in. */
+const askable: readonly Reason[] = ['unpaired', 'consent_required', 'login_required'];
+
+export interface Entry {
+  readonly name: string;
+  /** Of the protected server. */
+  readonly resource: string;
+}
+
+/** Milliseconds that a client waits for the answer to `initialize`, with room to spare: most wait for 30 s or more. */
+const defaultWait = 20_000;
+
+/**
+ * The entry's connection, once it may have tokens for its server. Throws the refusal; where the person has not answered
+ * within `wait`, an error that says what to do.
+ */
+export async function startEntry(entry: Entry, wait = defaultWait): Promise<Connection> {
+  const asked: Asked = {
+    as: entry.name,
+    params: { resource: entry.resource, interaction: 'never' },
+  };
+  const first = await ready(asked);
+  if ('connection' in first) return first.connection;
+  if (!askable.includes(first.refusal.reason)) throw first.refusal;
+  await refuseRemembered(entry, first.refusal);
+  // Nobody is asked without a broker; an entry without a key has not started one yet.
+  (await connect()).close();
+  const signal = AbortSignal.timeout(wait);
+  const { untilAnswered } = await import('./standing-question.ts');
+  let isLate = false;
+  try {
+    await untilAnswered(asked, ['bridge', '--connect'], signal);
+  } catch (error) {
+    if (error !== signal.reason) throw error;
+    isLate = true;
+  }
+  const second = await ready(asked);
+  if ('connection' in second) return second.connection;
+  if (isLate) throw await unanswered(entry, second.refusal);
+  throw askable.includes(second.refusal.reason) ? overAgain(second.refusal) : second.refusal;
+}
+
+type Outcome = { readonly connection: Connection } | { readonly refusal: KeyturnError };
+
+/** Asks for a token without a question. The token is the broker's to keep: who needs it asks again. */
+async function ready({ as, params }: Asked): Promise<Outcome> {
+  return throughRestart(async (reached): Promise<Outcome> => {
+    let connection: Connection | undefined;
+    try {
+      connection = await connectAs(as);
+      reached();
+      await connection.getToken(params);
+      return { connection };
+    } catch (error) {
+      if (connection && reasonOf(error) === 'authorization_not_required') return { connection };
+      connection?.close();
+      if (error instanceof KeyturnError && askable.includes(error.reason)) return { refusal: error };
+      throw error;
+    }
+  });
+}
+
+async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Promise<void> {
+  if (reason !== 'unpaired') return;
+  const { isPaired, refusedBefore, wasRefused } = await import('./pairing.ts');
+  if (wasRefused(name)) throw refusedBefore(name);
+  if (!isPaired(name)) return;
+  throw new KeyturnError('unpaired', `The broker does not know the key of ${quoted(name)}.`, {
+    hint: `It was made for another home, or taken back. Remove clients/${name}.key in the config folder, and start again.`,
+  });
+}
+
+async function unanswered({ name, resource }: Entry, { reason }: KeyturnError): Promise<KeyturnError> {
+  const isDesk = await isAtDesk();
+  const code = reason === 'unpaired' ? await codeOf({ name, resource }) : undefined;
+  const compare = code === undefined ? '' : `, if it shows the code ${code}`;
+  const question =
+    reason === 'unpaired'
+      ? `Nobody has said yet that ${quoted(name)} may be paired.`
+      : reason === 'login_required'
+        ? `The sign-in for ${quoted(resource)} is not finished.`
+        : `Nobody has said yet that ${quoted(name)} may reach ${quoted(resource)}.`;
+  const connectCommand = `keyturn bridge --connect ${shellWord(resource)} --as ${name}`;
+  return new KeyturnError(reason === 'login_required' ? 'login_pending' : 'consent_pending', question, {
+    hint: isDesk
+      ? `Answer the card in Keyturn’s window${compare}. Then restart this server in your client.`
+      : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn pending\` shows${compare}. Then restart this server in your client.`,
+  });
+}
+
+async function codeOf(entry: Entry): Promise<string | undefined> {
+  const { AskingFiles } = await import('./asking-files.ts');
+  const { homePaths } = await import('../../base/paths.ts');
+  const asked = { as: entry.name, params: { resource: entry.resource } };
+  return (await new AskingFiles(homePaths(), asked).read()).code;
+}
+
+async function isAtDesk(): Promise<boolean> {
+  const connection = await connectIfRunning().catch(() => undefined);
+  connection?.close();
+  return connection?.capabilities.includes(deskCapability) ?? false;
+}
+
+/** The process that asked has ended, and with it a yes for one token or one run. */
+function overAgain({ reason, message, rule }: KeyturnError): KeyturnError {
+  return new KeyturnError(reason, message, {
+    hint: 'A yes for one token or for one run does not reach this program: allow it for a time, or until you end it.',
+    ...(rule === undefined ? {} : { rule }),
+  });
 }

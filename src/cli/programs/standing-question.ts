@@ -27,20 +27,24 @@ function askingWords({ as, params: { resource, scope, account } }: Asked): strin
 }
 
 /** Has the question go on without this process. */
-export function leaveQuestion(asked: Asked, command: string): void {
-  spawnDetached([command, ...askingWords(asked)], 'ignore').unref();
+export function leaveQuestion(asked: Asked, command: readonly string[]): void {
+  spawnDetached([...command, ...askingWords(asked)], 'ignore').unref();
 }
 
 /**
  * Resolves when nobody is asked any longer and no refusal was told. Throws the refusal, or the signal's reason where the
  * person takes longer.
  */
-export async function untilAnswered(asked: Asked, command: string, signal: AbortSignal): Promise<void> {
+export async function untilAnswered(
+  asked: Asked,
+  command: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
   const files = new AskingFiles(homePaths(), asked);
   const release = await files.tryLock();
   if (release) {
     release();
-    await ended(spawnDetached([command, ...askingWords(asked)], 'ignore'), signal);
+    await ended(spawnDetached([...command, ...askingWords(asked)], 'ignore'), signal);
   }
   // Ours may have found another one that was faster.
   await untilFree(files, signal);

@@ -19,13 +19,16 @@ const open: readonly Reason[] = ['consent_pending', 'login_pending'];
 
 interface Bounds {
   /** The command whose name the person sees on the card. */
-  readonly command: string;
+  readonly command: readonly string[];
   /** Milliseconds since this process began. */
   readonly within: number;
 }
 
 /** Milliseconds that the broker's answer takes after the time it was given. */
 const reserve = 500;
+
+/** Milliseconds to write the refusal. */
+const lastWords = 200;
 
 /** Throws the broker's refusal; `authorization_server_unreachable` where nothing answered in time. */
 export async function tokenWithin(asked: Asked, { command, within }: Bounds): Promise<TokenResult> {
@@ -34,7 +37,11 @@ export async function tokenWithin(asked: Asked, { command, within }: Bounds): Pr
   try {
     return await untilAborted(tokenFor(asked, left), signal);
   } catch (error) {
-    if (error === signal.reason) throw noAnswer(within);
+    if (error === signal.reason) {
+      // What is still under way must not keep the process. It ends with its own exit code.
+      setTimeout(() => process.exit(), lastWords).unref();
+      throw noAnswer(within);
+    }
     if (!open.includes(reasonOf(error))) throw error;
     const { leaveQuestion } = await import('./standing-question.ts');
     leaveQuestion(asked, command);
@@ -42,8 +49,8 @@ export async function tokenWithin(asked: Asked, { command, within }: Bounds): Pr
   }
 }
 
-/** A broker that dies in the middle is started again, and asked the same. */
-async function tokenFor({ as, params }: Asked, left: number): Promise<TokenResult> {
+/** `left` in milliseconds. A broker that dies in the middle is started again, and asked the same. */
+export async function tokenFor({ as, params }: Asked, left: number): Promise<TokenResult> {
   const timed = { ...params, timeout: Math.floor(left / 1000) };
   return throughRestart(async (reached) => {
     const connection = await connectAs(as);

@@ -22,15 +22,21 @@ export function parse<const S extends Statement>(args: string[], statement: S): 
   const { name, operands } = statement;
   const needed = operands.filter(({ optional }) => !optional).length;
   const given = positionals.length;
-  if (given < needed || given > operands.length) throw new UsageError(operandProblem(name, operands, given));
+  const isOpenEnded = operands.at(-1)?.repeatable === true;
+  if (given < needed || (given > operands.length && !isOpenEnded))
+    throw new UsageError(operandProblem(name, operands, given));
   const input = { options: { ...values }, operands: positionals };
   requireListed(input, statement);
   return input;
 }
 
 function split(args: string[], { options }: Statement) {
+  const parsed = Object.entries(options).map(([name, option]) => [
+    name,
+    { type: option.type, multiple: option.type === 'string' && option.repeatable === true },
+  ]);
   try {
-    return parseArgs({ args, options, allowPositionals: true });
+    return parseArgs({ args, options: Object.fromEntries(parsed), allowPositionals: true });
   } catch (error) {
     throw new UsageError(error instanceof Error ? optionProblem(error.message) : 'bad arguments');
   }

@@ -44,8 +44,9 @@ function usageLines({ name, usage, operands, options }: Statement): string[] {
 
 /** `CLIENT RESOURCE`, `[NAME [VALUE]]`. */
 export function operandsText(operands: Statement['operands']): string {
-  return operands.reduceRight((rest, { name, optional }) => {
-    const words = rest === '' ? name : `${name} ${rest}`;
+  return operands.reduceRight((rest, { name, optional, repeatable }) => {
+    const shown = repeatable ? `${name}...` : name;
+    const words = rest === '' ? shown : `${shown} ${rest}`;
     return optional ? `[${words}]` : words;
   }, '');
 }

@@ -25,6 +25,8 @@ interface Setting extends Described {
   readonly value: string;
   /** The values there are, where they can be listed. Others are refused. */
   readonly values?: readonly string[];
+  /** It may be given several times; its value is a list. */
+  readonly repeatable?: true;
 }
 
 /** `type` is what Node's parser reads. */
@@ -36,6 +38,8 @@ export interface Operand {
   readonly values?: readonly string[];
   /** Only optional ones follow. */
   readonly optional?: true;
+  /** The last one: one word or more. */
+  readonly repeatable?: true;
 }
 
 export interface Statement {
@@ -63,13 +67,17 @@ export interface Statement {
 
 type TextOf<T> = T extends { readonly values: readonly (infer V)[] } ? V : string;
 
+type ValueOf<T> = T extends { readonly repeatable: true } ? readonly TextOf<T>[] : TextOf<T>;
+
 type OptionsOf<T extends Statement['options']> = {
-  readonly [K in keyof T]?: T[K] extends { readonly type: 'boolean' } ? boolean : TextOf<T[K]>;
+  readonly [K in keyof T]?: T[K] extends { readonly type: 'boolean' } ? boolean : ValueOf<T[K]>;
 };
 
-type OperandsOf<T extends Statement['operands']> = {
-  readonly [K in keyof T]: TextOf<T[K]> | (T[K] extends { readonly optional: true } ? undefined : never);
-};
+type OperandsOf<T extends Statement['operands']> = T extends readonly [{ readonly repeatable: true }]
+  ? readonly [string, ...string[]]
+  : {
+      readonly [K in keyof T]: TextOf<T[K]> | (T[K] extends { readonly optional: true } ? undefined : never);
+    };
 
 /** What was typed, in the types that the statement gives it. */
 export interface Input<S extends Statement> {

@@ -1,0 +1,156 @@
+/**
+ * `keyturn exec -- COMMAND`: runs a command with tokens in its environment, or in files that it names.
+ *
+ * Invariant: nothing runs before every token is there and lives long enough. A token is in no argument and on no disk; the
+ * rest of the environment is as it was.
+ */
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { TokenResult } from '../../ipc/wire/token-messages.ts';
+import type { Asked } from '../programs/asked.ts';
+import { runInPlace } from '../programs/child.ts';
+import { keepFresh } from '../programs/fresh-files.ts';
+import { tokenFor, tokenWithin } from '../programs/token-within.ts';
+import { TokenFiles } from '../programs/token-files.ts';
+import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
+import { defineCommand } from '../terminal/command.ts';
+import { say } from '../terminal/output.ts';
+import type { Input, Statement } from '../terminal/statement.ts';
+
+/** Seconds that a person has for an answer, as with `keyturn token`. */
+const defaultTimeout = 300;
+
+/** Seconds: a program in whose environment a token stands gets no other one. */
+const defaultValidity = 60;
+
+/** Milliseconds for a token that nobody has to answer for. */
+const refreshTimeout = 60_000;
+
+const statement = {
+  name: 'exec',
+  summary: 'run a command with tokens in its environment',
+  operands: [{ name: 'COMMAND', repeatable: true }],
+  usage: ['exec [OPTION]... -- COMMAND [ARGUMENT]...'],
+  options: {
+    env: {
+      type: 'string',
+      value: 'NAME=RESOURCE',
+      summary: 'the variable NAME holds a token',
+      more: '; may be repeated',
+      repeatable: true,
+    },
+    file: {
+      type: 'string',
+      value: 'NAME=RESOURCE',
+      summary: 'the variable NAME holds the path of a file with a token',
+      more: ', which is kept fresh; may be repeated',
+      repeatable: true,
+    },
+    scope: { type: 'string', value: '"A B"', summary: 'scopes each token must carry' },
+    account: { type: 'string', value: 'ACCOUNT', summary: 'which account, where you have several' },
+    'min-validity': {
+      type: 'string',
+      value: 'SECONDS',
+      summary: 'each token must live at least this long',
+      more: ` (default ${defaultValidity})`,
+    },
+    'no-interaction': { type: 'boolean', summary: 'never ask, never open a browser' },
+    timeout: {
+      type: 'string',
+      value: 'SECONDS',
+      summary: 'how long to wait for you',
+      more: ` (default ${defaultTimeout})`,
+    },
+  },
+  about: 'Run a command with access tokens in its environment, or in files that its environment names.',
+  notes: [
+    'The exit code is the command’s own: 128 and a signal’s number where a signal ended it, 127 where there is no such command. Where nothing was run it is one of those of `keyturn token`.',
+    'A token in the environment stays as it is until the command ends. A file is replaced before its token ends, and removed with the command.',
+  ],
+  examples: [
+    'keyturn exec --env NOTES_TOKEN=https://notes.example/mcp -- notes-server --port 8080',
+    'keyturn exec --file NOTES_TOKEN_FILE=https://notes.example/mcp -- notes-server',
+  ],
+} as const satisfies Statement;
+
+export const command = defineCommand(statement, async ({ options, operands }) => {
+  const wanted = wantedFrom(options);
+  const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
+  const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
+  const interaction = options['no-interaction'] ? 'never' : 'allow';
+  // Before anybody is asked: a place for the files is there, or nothing is done.
+  const files = wanted.some(({ kind }) => kind === 'file') ? await TokenFiles.make() : undefined;
+  const over = new AbortController();
+  const env = { ...process.env };
+  for (const { kind, name, resource } of wanted) {
+    const asked: Asked = {
+      as: undefined,
+      params: {
+        resource,
+        ...scopeFrom(options.scope),
+        ...(options.account === undefined ? {} : { account: options.account }),
+        minimumValidity: validity,
+        interaction,
+      },
+    };
+    const token = await tokenWithin(asked, { command: ['headers'], within: timeout * 1000 });
+    if (token.expires_in < validity) throw tooOld(resource, token, validity);
+    if (kind === 'env' || !files) env[name] = token.access_token;
+    else {
+      env[name] = files.write(name, token.access_token);
+      keepFresh(
+        {
+          name,
+          token,
+          ask: (minimumValidity) => tokenFor(unattended(asked, minimumValidity), refreshTimeout),
+          replace: ({ access_token: text }) => void files.write(name, text),
+          tell: say,
+        },
+        over.signal,
+      );
+    }
+  }
+  try {
+    return await runInPlace(operands, env);
+  } finally {
+    over.abort();
+    files?.remove();
+  }
+});
+
+interface Wanted {
+  readonly kind: 'env' | 'file';
+  /** Of the variable. */
+  readonly name: string;
+  readonly resource: string;
+}
+
+function wantedFrom({ env = [], file = [], scope, account }: Input<typeof statement>['options']): Wanted[] {
+  const wanted = [...env.map((text) => wantedIn('env', text)), ...file.map((text) => wantedIn('file', text))];
+  if (wanted.length === 0)
+    throw new UsageError('keyturn exec needs --env NAME=RESOURCE or --file NAME=RESOURCE');
+  const names = wanted.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UsageError(`${quoted(twice)} is named twice`);
+  const isOne = new Set(wanted.map(({ resource }) => resource)).size === 1;
+  if (!isOne && (scope !== undefined || account !== undefined))
+    throw new UsageError('--scope and --account go with one RESOURCE only');
+  return wanted;
+}
+
+function wantedIn(kind: Wanted['kind'], text: string): Wanted {
+  const [, name, resource] = /^([A-Za-z_]\w*)=(.+)$/s.exec(text) ?? [];
+  if (name !== undefined && resource !== undefined) return { kind, name, resource: resourceFrom(resource) };
+  throw new UsageError(`--${kind} takes NAME=RESOURCE, not ${quoted(text)}`);
+}
+
+function unattended({ as, params }: Asked, minimumValidity: number): Asked {
+  return { as, params: { ...params, interaction: 'never', minimumValidity } };
+}
+
+function tooOld(resource: string, { expires_in: left }: TokenResult, validity: number): KeyturnError {
+  return new KeyturnError(
+    'token_invalid',
+    `The newest token for ${quoted(resource)} lives ${left} s more, and the command needs ${validity} s. Nothing was run.`,
+    { hint: 'Name less with --min-validity; or use --file, whose token is replaced before it ends.' },
+  );
+}

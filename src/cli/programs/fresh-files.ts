@@ -1,0 +1,65 @@
+/**
+ * Keeps tokens in files fresh while a program uses them.
+ *
+ * Invariant: no question is asked. Where there is no newer token, the old one stays in its file, the person reads one line,
+ * and it goes on trying.
+ */
+import { reasonOf } from '../../base/errors.ts';
+import type { TokenResult } from '../../ipc/wire/token-messages.ts';
+
+export interface FreshFile {
+  /** For the line that a person reads. */
+  readonly name: string;
+  readonly token: TokenResult;
+  /** A token that lives longer than so many seconds, if the broker has one. */
+  readonly ask: (minimumValidity: number) => Promise<TokenResult>;
+  readonly replace: (token: TokenResult) => void;
+  readonly tell: (line: string) => void;
+}
+
+/** Milliseconds before its end at which a token is replaced; at half of its life where that is sooner. */
+const lead = 120_000;
+
+/** Milliseconds. A timer doesn't run while the machine sleeps: the clock is read again so often. */
+const lookEvery = 30_000;
+
+/** Milliseconds between two tries. */
+const minPause = 1000;
+
+/** Goes on until the signal aborts. */
+export function keepFresh(file: FreshFile, signal: AbortSignal): void {
+  let timer: NodeJS.Timeout | undefined;
+  let hasFailed = false;
+  signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  const wait = (due: number): void => {
+    if (signal.aborted) return;
+    const left = due - Date.now();
+    timer = setTimeout(
+      () => {
+        if (Date.now() < due) wait(due);
+        else void renew();
+      },
+      Math.min(lookEvery, Math.max(minPause, left)),
+    );
+  };
+  const renew = async (): Promise<void> => {
+    try {
+      const token = await file.ask(Math.ceil(lead / 1000));
+      if (signal.aborted) return;
+      file.replace(token);
+      hasFailed = false;
+      wait(dueOf(token));
+    } catch (error) {
+      if (!hasFailed)
+        file.tell(`keyturn: the token of ${file.name} could not be replaced (${reasonOf(error)}).`);
+      hasFailed = true;
+      wait(Date.now() + lookEvery);
+    }
+  };
+  wait(dueOf(file.token));
+}
+
+function dueOf({ expires_at: end }: TokenResult): number {
+  const left = end * 1000 - Date.now();
+  return Date.now() + Math.max(minPause, left - Math.min(lead, left / 2));
+}

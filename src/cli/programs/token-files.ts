@@ -1,0 +1,83 @@
+/**
+ * Tokens as files, for a program that reads its credential from a path and reads it again.
+ *
+ * Invariants: the files lie in memory (tmpfs), in a folder that only their user may enter, 0600. A file is replaced whole.
+ * They are removed when this process ends; those of a process that was killed are removed by the next one.
+ */
+import { lstatSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import path from 'node:path';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import { checkPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
+import { systemCode } from '../../base/system-error.ts';
+import { tryLock } from '../../daemon/home/single-instance.ts';
+
+/** <linux/magic.h>: tmpfs and ramfs. */
+const inMemory = [0x01021994, 0x858458f6];
+
+const prefix = 'keyturn-exec-';
+const lockName = 'lock';
+
+export class TokenFiles {
+  readonly #folder: string;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Throws `file_unreadable` where there is no folder in memory that is the user's alone. */
+  static async make(runtime = process.env['XDG_RUNTIME_DIR']): Promise<TokenFiles> {
+    const base = checked(runtime);
+    await sweep(base);
+    const folder = mkdtempSync(path.join(base, prefix));
+    const files = new TokenFiles(folder);
+    process.once('exit', () => files.remove());
+    // Held until this process ends, however it ends: see `sweep`.
+    await tryLock(path.join(folder, lockName));
+    return files;
+  }
+
+  /** Answers the path. */
+  write(name: string, token: string): string {
+    const file = path.join(this.#folder, name);
+    replaceFileAtOnce(file, token);
+    return file;
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function checked(runtime: string | undefined): string {
+  if (!runtime || !path.isAbsolute(runtime)) throw noMemory('XDG_RUNTIME_DIR names no folder');
+  try {
+    checkPrivate(lstatSync(runtime, { bigint: true }), runtime, 'stateFolder');
+    if (inMemory.includes(statfsSync(runtime).type)) return runtime;
+  } catch (error) {
+    if (error instanceof KeyturnError) throw error;
+    throw noMemory(`${quoted(runtime)} can't be looked at (${systemCode(error)})`);
+  }
+  throw noMemory(`${quoted(runtime)} is on a disk`);
+}
+
+function noMemory(problem: string): KeyturnError {
+  return new KeyturnError('file_unreadable', `There is no place in memory for a token: ${problem}.`, {
+    rule: 'A token is written to no disk (SECURITY.md)',
+    hint: 'Use --env in place of --file; or log in by a session that sets XDG_RUNTIME_DIR to a tmpfs of yours (0700).',
+  });
+}
+
+/** Removes what processes left that were killed: nobody holds their locks any longer. */
+async function sweep(base: string): Promise<void> {
+  for (const name of readdirSync(base).filter((entry) => entry.startsWith(prefix))) {
+    const folder = path.join(base, name);
+    try {
+      const release = await tryLock(path.join(folder, lockName));
+      if (!release) continue;
+      rmSync(folder, { recursive: true, force: true });
+      release();
+    } catch {
+      // It went away in between, or it isn't ours.
+    }
+  }
+}

@@ -1,0 +1,270 @@
+/** `keyturn exec`: a real command with a token of a real server in its environment, its files, its signals and its terminal. */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { builtBin } from '../support/built.ts';
+import { homeInWorld, isAlive, type TestHome, until } from '../support/home.ts';
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Prints what it was given, and no token: a hash of it. */
+const telling = `
+  const { createHash } = require('node:crypto');
+  const { readFileSync } = require('node:fs');
+  const { NOTES_TOKEN: token, ...rest } = process.env;
+  console.log(JSON.stringify({
+    token: createHash('sha256').update(token).digest('hex'),
+    rest,
+    args: process.argv.slice(1),
+    isInArguments: [process.pid, process.ppid].some((pid) => readFileSync('/proc/' + pid + '/cmdline', 'utf8').includes(token)),
+  }));
+`;
+
+/** A folder as a login session has it: in memory, the user's alone. */
+function runtimeFolder(): string {
+  const folder = mkdtempSync('/dev/shm/keyturn-test-');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The user is signed in, and \`cli\` is allowed. */
+async function signedIn(lifetime?: number): Promise<{ home: TestHome; env: string; resource: string }> {
+  const { home, resource } = await homeInWorld(
+    lifetime === undefined ? {} : { issuing: { accessTokenLifetime: lifetime } },
+  );
+  await home.ok(['allow', 'cli', resource]);
+  await home.ok(['login', resource]);
+  return { home, resource, env: `NOTES_TOKEN=${resource}` };
+}
+
+describe('the environment', () => {
+  it('has the token in its variable, and is otherwise as it was; no argument has it', async () => {
+    const { home, env, resource } = await signedIn();
+    const token = (await home.ok(['token', resource])).trim();
+    const told = await home.ok(['exec', '--env', env, '--', process.execPath, '-e', telling, '--', '--help']);
+    expect(JSON.parse(told)).toEqual({
+      token: hash(token),
+      rest: home.env,
+      args: ['--help'],
+      isInArguments: false,
+    });
+  });
+
+  it.each([
+    ['no variable', []],
+    ['a variable without a resource', ['--env', 'NOTES_TOKEN']],
+    ['a name that is none', ['--env', '1A=https://notes.example/mcp']],
+    ['a name twice', ['--env', 'A=https://notes.example/mcp', '--file', 'A=https://notes.example/mcp']],
+    [
+      'scopes for two resources',
+      ['--env', 'A=https://a.example/', '--env', 'B=https://b.example/', '--scope', 'read'],
+    ],
+  ])('is refused with %s, before anything is done', async (_what, options) => {
+    const { home } = await homeInWorld();
+    const run = await home.keyturn(['exec', ...options, '--', 'echo', 'ran']);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toContain('reason: invalid_request');
+    expect(home.brokers()).toEqual([]);
+  });
+});
+
+describe('the exit code', () => {
+  it('is the command’s own, or tells the signal that ended it', async () => {
+    const { home, env } = await signedIn();
+    const run = async (...command: string[]) => home.keyturn(['exec', '--env', env, '--', ...command]);
+    expect(await run('sh', '-c', 'exit 7')).toEqual({ code: 7, stdout: '', stderr: '' });
+    expect(await run('sh', '-c', 'kill -TERM $$')).toEqual({ code: 143, stdout: '', stderr: '' });
+    expect(await run('no-such-command')).toMatchObject({ code: 127, stdout: '' });
+    expect(await run('/')).toMatchObject({ code: 126, stdout: '' });
+  });
+
+  it('is 5, and nothing runs, where every token would be too old', async () => {
+    const { home, env } = await signedIn(50);
+    const run = await home.keyturn(['exec', '--env', env, '--', 'echo', 'ran']);
+    expect(run).toMatchObject({ code: 5, stdout: '' });
+    expect(run.stderr).toMatch(/lives \d+ s more, and the command needs 60 s\. Nothing was run\./);
+    expect(run.stderr).toContain('reason: token_invalid');
+    const less = await home.keyturn(['exec', '--min-validity', '10', '--env', env, '--', 'echo', 'ran']);
+    expect(less).toEqual({ code: 0, stdout: 'ran\n', stderr: '' });
+  });
+
+  it('is 3, and nothing runs, where a permission is missing', async () => {
+    const { home, resource } = await homeInWorld();
+    const run = await home.keyturn([
+      'exec',
+      '--no-interaction',
+      '--env',
+      `NOTES_TOKEN=${resource}`,
+      '--',
+      'echo',
+      'ran',
+    ]);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+  });
+});
+
+/** Says on standard error which signals it gets, until it gets SIGTERM. */
+const listening = `
+  for (const name of ['SIGUSR2', 'SIGINT', 'SIGHUP', 'SIGQUIT']) process.on(name, () => console.error('got ' + name));
+  process.on('SIGTERM', () => process.exit(9));
+  setInterval(() => undefined, 1000);
+  console.error('ready ' + process.pid);
+`;
+
+describe('signals', () => {
+  it('reach the command where no terminal sends them', async () => {
+    const { home, env } = await signedIn();
+    const running = home.start(['exec', '--env', env, '--', process.execPath, '-e', listening]);
+    await running.says('ready');
+    for (const name of ['SIGUSR2', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) {
+      running.signal(name);
+      await running.says(`got ${name}`);
+    }
+    running.signal('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 9 });
+  });
+
+  it('of a terminal come once, and a shell stops and continues both as one job', async () => {
+    const { home, env } = await signedIn();
+    const terminal = inTerminal(home, ['bash', '--norc', '-i']);
+    const words = [
+      process.execPath,
+      builtBin,
+      'exec',
+      '--env',
+      env,
+      '--',
+      process.execPath,
+      '-e',
+      '"$LISTENING"',
+    ];
+    terminal.type(`${words.join(' ')}\n`);
+    const [, pid = ''] = await terminal.shows(/ready (\d+)/);
+    terminal.type('\u0003');
+    await terminal.shows(/got SIGINT/);
+    terminal.type('\u001a');
+    await terminal.shows(/Stopped/);
+    const wrapper = Number(/PPid:\s+(\d+)/.exec(status(Number(pid)))?.[1]);
+    expect(status(Number(pid))).toMatch(/State:\s+T/);
+    expect(status(wrapper)).toMatch(/State:\s+T/);
+    terminal.type('fg\n');
+    await until('both go on', () => ![Number(pid), wrapper].some((one) => /State:\s+T/.test(status(one))));
+    terminal.type('\u0003');
+    await until('the second interrupt came', () => terminal.shown().split('got SIGINT').length === 3);
+    process.kill(wrapper, 'SIGTERM');
+    terminal.type('echo "code $?"\n');
+    await terminal.shows(/code 9/);
+    expect(terminal.shown().split('got SIGINT')).toHaveLength(3);
+    terminal.type('exit\n');
+    await terminal.ended;
+  });
+});
+
+describe('a file', () => {
+  it('holds the token, is the user’s alone, and is gone when the command ends', async () => {
+    const { home, resource } = await signedIn();
+    const runtime = runtimeFolder();
+    const token = (await home.ok(['token', resource])).trim();
+    const command =
+      'printf %s "$(sha256sum < "$AT")|$AT|$(stat -c %a "$AT" "$(dirname "$AT")" | tr "\\n" " ")"';
+    const told = await home.ok(['exec', '--file', `AT=${resource}`, '--', 'sh', '-c', command], {
+      env: { XDG_RUNTIME_DIR: runtime },
+    });
+    const [sum, file = '', modes] = told.split('|');
+    expect(sum).toContain(hash(token));
+    expect(path.dirname(path.dirname(file))).toBe(runtime);
+    expect(modes).toBe('600 700 ');
+    expect(readdirSync(runtime)).toEqual([]);
+  });
+
+  it('is replaced before its token ends, and removed also when a signal ends the command', async () => {
+    const { home, resource } = await signedIn(10);
+    const runtime = runtimeFolder();
+    const command = ['--min-validity', '1', '--', 'sh', '-c', 'echo "$AT" >&2; exec sleep 600'];
+    const running = home.start(['exec', '--file', `AT=${resource}`, ...command], {
+      env: { XDG_RUNTIME_DIR: runtime },
+    });
+    const file = await until('the file is there', () => {
+      const [folder] = readdirSync(runtime);
+      const at = path.join(runtime, folder ?? '', 'AT');
+      return folder !== undefined && existsSync(at) ? at : undefined;
+    });
+    await running.says(file);
+    const first = readFileSync(file, 'utf8');
+    const { ino } = statSync(file);
+    await until('another token is there', () => readFileSync(file, 'utf8') !== first);
+    expect(statSync(file).ino).not.toBe(ino);
+    running.signal('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 143 });
+    expect(readdirSync(runtime)).toEqual([]);
+  });
+
+  it('of a keyturn that was killed is removed by the next one; that of one that runs stays', async () => {
+    const { home, resource } = await signedIn();
+    const env = { XDG_RUNTIME_DIR: runtimeFolder() };
+    const words = (script: string) => ['exec', '--file', `AT=${resource}`, '--', 'sh', '-c', script];
+    const killed = home.start(
+      words('echo "at $AT" >&2; while kill -0 $PPID; do sleep 0.1; done 2>/dev/null'),
+      {
+        env,
+      },
+    );
+    await killed.says('at ');
+    killed.signal('SIGKILL');
+    await killed.ended;
+    const kept = home.start(words('echo "at $AT" >&2; exec cat'), { env, stdinStaysOpen: true });
+    await kept.says('at ');
+    expect(readdirSync(env.XDG_RUNTIME_DIR)).toHaveLength(1);
+    await home.ok(words('test -s "$AT"'), { env });
+    expect(readdirSync(env.XDG_RUNTIME_DIR)).toHaveLength(1);
+    kept.signal('SIGTERM');
+    await kept.ended;
+    expect(readdirSync(env.XDG_RUNTIME_DIR)).toEqual([]);
+  });
+
+  it('is refused where no folder in memory is the user’s alone, before anybody is asked', async () => {
+    const { home, resource } = await homeInWorld();
+    const words = ['exec', '--file', `AT=${resource}`, '--', 'echo', 'ran'];
+    for (const folder of [undefined, '/proc', home.folder, '/dev/shm']) {
+      const run = await home.keyturn(words, { env: { XDG_RUNTIME_DIR: folder } });
+      expect(run).toMatchObject({ code: 7, stdout: '' });
+      expect(run.stderr).toContain('reason: file_unreadable');
+    }
+    expect(home.brokers()).toEqual([]);
+  });
+});
+
+const status = (pid: number): string => readFileSync(`/proc/${pid}/status`, 'utf8');
+
+interface Terminal {
+  readonly ended: Promise<unknown>;
+  type(text: string): void;
+  shown(): string;
+  shows(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+/** A command in a terminal of its own. */
+function inTerminal(home: TestHome, command: readonly string[]): Terminal {
+  const script = path.join(import.meta.dirname, '..', 'support', 'processes', 'terminal.py');
+  const child = spawn('python3', [script, ...command], {
+    env: { ...home.env, LISTENING: listening, HISTFILE: '/dev/null', PS1: '$ ', TERM: 'dumb' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  const ended = once(child, 'close');
+  onTestFinished(async () => {
+    child.kill();
+    await ended;
+    await until('what ran there ends', () => !isAlive(child.pid ?? 0));
+  });
+  return {
+    ended,
+    type: (typed) => void child.stdin.write(typed),
+    shown: () => text,
+    shows: async (pattern) => until(`the terminal shows ${pattern}`, () => pattern.exec(text)),
+  };
+}
