@@ -10,7 +10,7 @@ import type { Http } from '../base/http.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
-import { expectedTokens, processTokenFields } from './token-response.ts';
+import { expectedTokens, processAccessToken } from './token-response.ts';
 import type { TokenResponse } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
 import { requireTokenFields, requestToken } from './token-request.ts';
@@ -44,14 +44,8 @@ export async function requestClientCredentials(
     },
     failure: (failed, reply, via) => failure(failed, reply, via, isScoped),
   });
-  const expected = expectedTokens(request, requestedAt);
-  // RFC 6749 §4.4.3: a refresh token SHOULD NOT come; one that does is not kept.
-  const { refreshToken: _unwanted, ...answer } = processTokenFields(
-    requireTokenFields(outcome),
-    expected,
-    http,
-  );
-  return answer;
+  // RFC 6749 §4.4.3: a refresh token SHOULD NOT come.
+  return processAccessToken(requireTokenFields(outcome), expectedTokens(request, requestedAt), http);
 }
 
 /** RFC 6749 §4.4: the grant MUST only be used by confidential clients. */

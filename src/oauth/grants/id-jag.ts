@@ -24,7 +24,7 @@ import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
-import { expectedTokens, processTokenFields, statedLifetime, unusable } from './token-response.ts';
+import { expectedTokens, processAccessToken, statedLifetime, unusable } from './token-response.ts';
 import type { TokenResponse, TokenFields } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
 import { requireTokenFields, requestToken } from './token-request.ts';
@@ -175,14 +175,8 @@ export async function redeemIdentityAssertion(
     },
     failure: redemptionFailed,
   });
-  const expected = expectedTokens(request, requestedAt);
   // The next token comes from a new assertion, so that the company's word is asked again each time.
-  const { refreshToken: _unwanted, ...answer } = processTokenFields(
-    requireTokenFields(outcome),
-    expected,
-    http,
-  );
-  return answer;
+  return processAccessToken(requireTokenFields(outcome), expectedTokens(request, requestedAt), http);
 }
 
 function requireAudience(assertion: IdentityAssertion, server: TokenServer): void {

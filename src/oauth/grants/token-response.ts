@@ -142,6 +142,12 @@ export function processTokenFields(
   };
 }
 
+/** As `processTokenFields`, where the next token comes from a new request: a refresh token that comes all the same is not kept. */
+export function processAccessToken(...answer: Parameters<typeof processTokenFields>): TokenResponse {
+  const { refreshToken: _unwanted, ...rest } = processTokenFields(...answer);
+  return rest;
+}
+
 /** RFC 6749 §7.1: a token of an unknown type MUST NOT be used. §5.1: the type is case-insensitive. */
 function requireBearer(fields: TokenFields, expected: ExpectedTokens): void {
   const type = fields.token_type ?? '';
