@@ -1,8 +1,8 @@
 /**
- * What the card for a program shows and a yes to it gives: scopes, and the grant that would serve.
+ * What the card for a program shows and a yes gives: scopes, and the grant that would be used.
  *
- * Invariant: the card lists what the program would get today. A program that names no scopes would get all
- * that its grants have, so that those are listed; they are empty only where nobody has signed in yet.
+ * Invariant: the card lists what the program would get now. A program that names no scopes would get all scopes of its
+ * grants, so the card lists those; it lists none only if nobody has signed in yet.
  */
 import { union } from '../../oauth/base/scope.ts';
 import { chooseGrant } from './grant-choice.ts';

@@ -28,7 +28,7 @@ export interface ConsentParts extends PermissionChangesParts {
 }
 
 export class Consent {
-  /** What is allowed at this moment, without a question. */
+  /** The permissions and leases of this moment. */
   readonly current: CurrentPermissions;
   readonly changes: PermissionChanges;
   readonly #parts: ConsentParts;
@@ -43,7 +43,10 @@ export class Consent {
     this.#pauses = new CardPauses(() => parts.clock.now());
   }
 
-  /** The person signs in there by themselves: a program waits no longer if its cards were about that server only. */
+  /**
+   * The person signs in there without a program's request: if a program's cards were only about that server, its pause
+   * ends.
+   */
   signingIn(endpoint: string): void {
     this.#pauses.actedAt(endpoint);
   }
@@ -63,8 +66,8 @@ export class Consent {
   }
 
   /**
-   * Sets what the user decided, durably, before anybody hears of it. Open cards that it answers are closed, leases
-   * end. Throws `conflict` where `from` is no longer there.
+   * Stores the user's decision before anybody is told. Closes open cards that it answers, and ends leases. Throws
+   * `conflict` if `from` is no longer the stored permission.
    */
   async decide(permission: Permission, from?: AsRead): Promise<void> {
     this.#parts.leases.end(permission.clientId, permission.endpoint);
@@ -73,7 +76,7 @@ export class Consent {
     if (permission.decision === 'allow') this.#pauses.end(permission.clientId);
   }
 
-  /** A run of a program is over, and what was allowed for it. */
+  /** A run of a program is over: ends its leases. */
   endRun(run: string): void {
     for (const { clientId, endpoint } of this.#parts.leases.endRun(run)) {
       const client = this.#parts.clients.nameOf(clientId);
@@ -90,7 +93,7 @@ export class Consent {
     this.#refuseTooSoon(access);
     const { clock, clients, grants, interactions, refresher } = this.#parts;
     const there = grants.forEndpoint(access.endpoint);
-    // A card shows accounts and scopes as the vault has them, not as a line of the index says.
+    // A card shows the vault's accounts and scopes. The index is not enough.
     if (!refresher.secrets.comparison.areCompared(there)) {
       await refresher.compareWithVault(there);
       signal.throwIfAborted();
@@ -147,7 +150,7 @@ export class Consent {
     }
   }
 
-  /** Nobody said yes, unless the owner's own command closed the card. */
+  /** There was no yes, unless a command of the owner closed the card. */
   #putOff(access: AccessRequest): void {
     if (this.current.covering(access)) return;
     this.#pauses.lengthen(access.clientId, access.endpoint);

@@ -1,8 +1,8 @@
 /**
  * What a program may have at this moment: its permission on disk, and its leases in memory.
  *
- * Invariant: nothing here waits. An answer holds until the caller's next `await`; after one the caller asks again,
- * because the user may have ended a permission, or refused something, in between.
+ * Invariant: nothing here waits. An answer holds until the caller's next `await`. After that the caller asks again,
+ * because the user may have ended or refused something in between.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { KeyturnError } from '../../base/errors.ts';
@@ -45,8 +45,8 @@ export class CurrentPermissions {
   }
 
   /**
-   * Everything that is allowed there, whether it covers the request or not: first what is on disk, then the leases.
-   * Throws `consent_denied` where any of it refuses what is asked for.
+   * All that is allowed there, even if it doesn't cover the request: first the permission on disk, then the leases.
+   * Throws `consent_denied` if one of them refuses a part of the request.
    */
   all(access: AccessRequest): Permission[] {
     const { clientId, endpoint, asker } = access;

@@ -35,16 +35,16 @@ export interface GrantRequest {
 
 export type GrantChoice =
   | { readonly kind: 'use'; readonly grant: Grant; readonly permission: Permission }
-  /** It would serve, and no permission names it. */
+  /** It could be used, but no permission names it. */
   | { readonly kind: 'ask'; readonly grant: Grant }
-  /** The index lists it, and the vault has nothing of it that could be used. */
+  /** The index lists it, but the vault has no tokens of it. */
   | { readonly kind: 'lost'; readonly grant: Grant }
-  /** Others are signed in there, and nobody under the name that the program asks for. */
+  /** Other accounts are signed in there, but not the one that the program names. */
   | { readonly kind: 'unknownAccount'; readonly account: string; readonly known: readonly string[] }
-  /** Nothing serves; `grant` did once, or its sign-in was not finished. */
+  /** No grant can be used. `grant` could be earlier, or its sign-in was not finished. */
   | { readonly kind: 'signIn'; readonly grant: Grant | undefined };
 
-/** `permissions`: those that cover the request's scopes, what lasts longest first. */
+/** `permissions`: those that cover the request's scopes, the longest-lasting first. */
 export function chooseGrant(
   { there, comparison }: ChoiceParts,
   { clientId, account, grantId }: GrantRequest,
@@ -71,8 +71,8 @@ export function chooseGrant(
 }
 
 /**
- * The ids keep their order: the grant of the first token stays the one that serves. Where it needs a sign-in, another one
- * that is named serves only if its account is the same, as after the server has moved to another issuer.
+ * The grant of the first token stays the one that is used. If it needs a sign-in, another named grant is used only if
+ * its account is the same, as after the server has moved to another issuer.
  */
 function firstNamed({ grants = [] }: Permission, living: readonly Grant[]): Grant | undefined {
   const named = grants.flatMap((id) => living.find((one) => one.id === id) ?? []);
@@ -81,7 +81,7 @@ function firstNamed({ grants = [] }: Permission, living: readonly Grant[]): Gran
   return sameAccount.find(({ state }) => state.kind === 'active') ?? first;
 }
 
-/** At one issuer the subjects count; between issuers nothing but the name can be compared. */
+/** At the same issuer subjects are compared. Between issuers only the account's name can be compared. */
 function isSameAccount(one: Grant, other: Grant): boolean {
   if (one.account !== other.account) return false;
   return one.issuer !== other.issuer || subjectOf(one) === subjectOf(other);
@@ -93,7 +93,7 @@ function vouchedOf(comparison: ChoiceParts['comparison'], living: readonly Grant
   return vouched.length > 0 ? vouched : living;
 }
 
-/** For a permission that names no grant yet: the only one there is for its resource. */
+/** For a permission that names no grant yet: the grant of its resource, if there is only one. */
 function onlyOne(permission: Permission, living: readonly Grant[]): Grant | undefined {
   if (isBound(permission)) return undefined;
   const fitting = living.filter(({ resource }) => resource === (permission.resource ?? resource));
@@ -102,7 +102,7 @@ function onlyOne(permission: Permission, living: readonly Grant[]): Grant | unde
   return only && more.length === 0 && !refusesGrant(permission, only.id) ? only : undefined;
 }
 
-/** What the person is asked about: nothing that they refused, as long as there is anything else. */
+/** The grant that the person is asked about. A grant that they refused comes only if there is no other. */
 function likeliest(living: readonly Grant[], permissions: readonly Permission[]): Grant | undefined {
   const open = living.filter(({ id }) => !permissions.some((one) => refusesGrant(one, id)));
   const candidates = open.length > 0 ? open : living;
@@ -124,10 +124,13 @@ export function grantsOfAccount(
   });
 }
 
-/** A permission is for the resource it was verified for; metadata that now names another voids it. Throws `resource_mismatch`. */
+/**
+ * A permission is for the resource that discovery verified. If the metadata now names another resource, the permission
+ * doesn't count. Throws `resource_mismatch`.
+ */
 export function requireSameResource(permission: Permission, grant: Grant): void {
   if (permission.resource === undefined || permission.resource === grant.resource) return;
-  // The person named this very grant.
+  // The person named this grant.
   if (namesGrant(permission, grant.id)) return;
   throw otherResource(permission.endpoint, grant);
 }

@@ -1,16 +1,15 @@
 /**
- * Leases: what the user allowed once, for one run of a program, or for some minutes beside what stands.
+ * Leases: access that the user allowed for one token, for one run of a program, or for some minutes.
  *
- * Invariant: in memory only. A lease ends with the first token under it if it was for once, with its run, with
- * its time, by the owner's word or with the broker, whichever is first, and leaves the permission or denial on
- * disk as it was.
+ * Invariant: a lease is in memory only. It ends when the broker or the owner ends it, or with its run, its time or its
+ * one token, whichever comes first. It never changes the permission or denial on disk.
  */
 import type { ClientProcess, ClientProcessView } from '../questions/client-process.ts';
 import type { Permission } from '../records/permission.ts';
 
 export interface Lease {
   readonly permission: Permission;
-  /** The run it is bound to, as it was when the user answered; absent: any run, until `permission.until`. */
+  /** The run that it is for, as it was when the user answered; absent: any run, until `permission.until`. */
   readonly run?: ClientProcessView;
   /** For one token. */
   readonly once?: true;
@@ -20,20 +19,20 @@ export class Leases {
   #leases: Lease[] = [];
   readonly #spent = new Map<string, number>();
 
-  /** How many tokens this program got so far that were for once. */
+  /** How many tokens this program got under leases for one token. */
   spentBy(clientId: string): number {
     return this.#spent.get(clientId) ?? 0;
   }
 
-  /** What is leased to this asker at `now` (milliseconds). A process that runs another program by now has none. */
+  /** The leases of this process at `now` (milliseconds). If the process runs another program by now, it has none. */
   find(clientId: string, endpoint: string, asker: ClientProcess | undefined, now: number): Permission[] {
-    // Mostly there is none, and every request asks.
+    // This runs at every request, and usually there is no lease.
     if (this.#leases.length === 0) return [];
     return (
       this.#current(now)
         .filter(({ permission }) => permission.clientId === clientId && permission.endpoint === endpoint)
         .filter(({ run }) => !run || (run.run === asker?.run && run.standing() === 'same'))
-        // What lasts comes first: it must not use up what was given for once.
+        // The longer-lasting lease comes first, so that a lease for one token is not used up without need.
         .toSorted((a, b) => Number(a.once ?? false) - Number(b.once ?? false))
         .map(({ permission }) => permission)
     );
@@ -49,21 +48,24 @@ export class Leases {
       .filter((permission) => permission.endpoint === endpoint);
   }
 
-  /** The lease that this very permission stands in. */
+  /** The lease that has this permission. */
   holding(permission: Permission): Lease | undefined {
     return this.#leases.find((lease) => lease.permission === permission);
   }
 
-  /** A token was handed out under this very permission: what was for once is over. */
+  /** A token was handed out under this permission: a lease for one token is over. */
   used(permission: Permission): void {
-    // Mostly there is none, and every token comes here.
+    // This runs for every token, and usually there is no lease.
     if (this.#leases.length === 0) return;
     const ended = this.#drop((lease) => lease.once === true && lease.permission === permission);
     const { clientId } = permission;
     this.#spent.set(clientId, this.spentBy(clientId) + ended.length);
   }
 
-  /** Keeps a lease in place of an earlier one of the same run, program and endpoint; what is for once stands beside. */
+  /**
+   * Keeps a lease. It replaces an earlier one of the same run, program and endpoint, unless one of the two is for one
+   * token.
+   */
   set(lease: Lease): void {
     const { clientId, endpoint } = lease.permission;
     this.#leases = [
@@ -78,7 +80,7 @@ export class Leases {
     ];
   }
 
-  /** Answers whether there was one. */
+  /** Returns whether there was one. */
   end(clientId: string, endpoint: string): boolean {
     return (
       this.#drop(({ permission }) => permission.clientId === clientId && permission.endpoint === endpoint)
@@ -90,7 +92,7 @@ export class Leases {
     this.#drop(({ permission }) => permission.clientId === clientId);
   }
 
-  /** The run is over. Answers what ended with it. */
+  /** The run is over. Returns the leases that ended with it. */
   endRun(run: string): Permission[] {
     return this.#drop((lease) => lease.run?.run === run).map(({ permission }) => permission);
   }

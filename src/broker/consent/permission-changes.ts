@@ -32,7 +32,10 @@ export interface Card {
 
 type Allowed = Pick<Card, 'scope' | 'grants'>;
 
-/** Any program of the user's can ask as the command line, so a card allows it for one hour (milliseconds). */
+/**
+ * Every program of the user can ask under the name of the command line, so a card allows it for one hour
+ * (milliseconds).
+ */
 const cliLease = 3_600_000;
 
 export class PermissionChanges {
@@ -44,7 +47,10 @@ export class PermissionChanges {
     this.#current = current;
   }
 
-  /** Durable before anybody hears of it. Closes the cards that it answers. Throws `conflict` where `from` is no longer there. */
+  /**
+   * Written to disk before anybody is told. Closes the cards that it answers. Throws `conflict` if `from` is no longer
+   * the stored permission.
+   */
   async set(permission: Permission, from?: AsRead): Promise<void> {
     await this.#parts.permissions.set(permission, from);
     await this.record(permission, permission.decision, permission.scope);
@@ -74,7 +80,7 @@ export class PermissionChanges {
     // The owner decided by a command while the card was open.
     if (before && covers(before, { ...access, scope: allowed.scope })) return;
     const permission = this.#widened(access, before, allowed, decision.time);
-    // A time, a run or a single token must not end what has no end.
+    // A permission without an end must not get one from a shorter answer.
     if (decision.run || decision.once || (before && decision.time !== undefined))
       await this.#lease(permission, card, decision);
     else await this.set(permission);
@@ -96,7 +102,7 @@ export class PermissionChanges {
     await this.record(before, 'deny', more);
   }
 
-  /** What is allowed there beyond a run: on disk, else for a time. A denial on disk leaves nothing to extend. */
+  /** The permission on disk, else a lease with an end time. A denial on disk can't be extended. */
   extendable(key: PermissionKey): Permission | undefined {
     const { clientId, endpoint } = key;
     const onDisk = this.#current.onDisk(key);

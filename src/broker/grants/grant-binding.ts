@@ -1,9 +1,10 @@
 /**
- * What the vault says of a grant: everything that decides where its tokens go and who may have what they yield.
+ * The binding of a grant, which the vault keeps: everything that decides where the grant's tokens go and who may get
+ * access tokens from it.
  *
- * Invariants: a binding lies in the vault beside the tokens, and is written before the index follows. The
- * index of grants is for look-up and display: where it differs, the binding counts. A revocation counts
- * on whichever side it is found; only a later sign-in undoes it.
+ * Invariants: a binding is in the vault beside the tokens, and is written before the index. The index of grants is for
+ * look-up and display: if the two differ, the binding counts. A revocation counts if either of them has it; only a
+ * later sign-in undoes it.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -30,13 +31,13 @@ const boundFields = {
 const boundSchema = grantSchema.pick(boundFields);
 
 export const bindingSchema = boundSchema.extend({
-  /** Of the grant's record that the index was to get with it. */
+  /** The generation of the grant's record that was written to the index with this binding. */
   generation: z.number().int().nonnegative(),
   /** When somebody last signed in for it (milliseconds, as all times here). */
   signedInAt: z.number().optional(),
   /** When the user ended it. */
   revokedAt: z.number().optional(),
-  /** The address or user name that its issuer knows the person by; for that issuer alone. */
+  /** The address or user name of the person at the issuer. It is sent to that issuer only. */
   loginHint: z.string().optional(),
 });
 
@@ -66,7 +67,7 @@ export function bindingOf(grant: Grant): Binding {
   };
 }
 
-/** Identifies what a record says without repeating it: 22 characters, so that many fit one vault item. */
+/** A digest of a record, 22 characters long, so that many fit into one item of the vault. */
 export function digestOf(grant: Grant, isRevoked = grant.state.kind === 'revoked'): string {
   const { server, purpose, subject, lostScope, ...rest } = boundOf(grant);
   const source = server ? [server.revision, server.identifier] : [];
@@ -93,9 +94,9 @@ export interface VaultFacts {
 export interface Verdict {
   /** The record as the vault has it. */
   readonly record: Omit<Grant, 'generation'>;
-  /** Higher than the generation on either side. */
+  /** Higher than the generation of the record and of the binding. */
   readonly generation: number;
-  /** Fields of the index that said something else; empty where it agrees. */
+  /** Fields whose value in the index was wrong; empty if none was. */
   readonly differing: readonly string[];
 }
 
@@ -107,7 +108,7 @@ export function compared(id: string, record: Grant | undefined, facts: VaultFact
   const { generation, ...fields } = {
     ...known,
     ...boundOf(binding),
-    // A record of an older version has no place: then the binding has none either.
+    // A record of an older version has no `server`: then the binding has none either.
     server: binding.server,
     purpose: binding.purpose,
     subject: binding.subject,
@@ -147,7 +148,7 @@ function stateBy(binding: Binding, record: Grant | undefined): GrantState {
   if (record?.state.kind === 'revoked' && !isOlder(record, record.state.endedAt, binding)) {
     return revoked(record, record.state.endedAt ?? 0);
   }
-  // A crash, or an older file, left the index behind a sign-in that the vault has.
+  // After a crash, or with an older file, the index may lack a sign-in that the vault has.
   return record && record.generation >= binding.generation ? record.state : { kind: 'active' };
 }
 
@@ -157,7 +158,7 @@ function revoked(record: Grant | undefined, endedAt: number): GrantState {
   return pending ? record.state : { kind: 'revoked', receipt: 'pending', endedAt };
 }
 
-/** True where somebody signed in after the revocation. In doubt the revocation counts. */
+/** True if somebody signed in after the revocation. If that is uncertain, the revocation counts. */
 function isOlder({ generation }: Grant, endedAt: number | undefined, binding: Binding): boolean {
   return generation < binding.generation && (endedAt ?? 0) < (binding.signedInAt ?? 0);
 }

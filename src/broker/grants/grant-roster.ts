@@ -1,9 +1,10 @@
 /**
- * The vault's item `grants`: which grants this home has, and what the index said of those that older versions made.
+ * The vault's item `grants`: which grants this home has, and a digest of the index's record for each grant that an
+ * older version made.
  *
- * Invariants: it is made of the index once, at the first opening of a vault that certainly has neither it nor
- * epochs of this version (authority-epochs.ts). From then on a grant's item without a binding counts only where the
- * index still says what it said then. A grant stands here before its tokens are in the vault, so that a line that is
+ * Invariants: the item is made from the index once, when a vault is first opened that certainly has neither the item
+ * nor epochs of this version (authority-epochs.ts). From then on a grant's item without a binding counts only if the
+ * index still has the record of that time. A grant is listed here before its tokens are in the vault, so that a line
  * missing in the index loses no tokens.
  */
 import { z } from 'zod';
@@ -19,7 +20,9 @@ export const rosterItem = 'grants';
 
 const version = 1;
 
-/** By grant: what the index said of it when this was made; empty for a grant that was bound from its beginning. */
+/**
+ * By grant: the digest of its record when this item was made; empty for a grant that had a binding from its beginning.
+ */
 const schema = z.object({
   version: z.literal(version),
   grants: z.record(z.string().regex(/^[0-9a-f]{16}$/), z.string()),
@@ -38,7 +41,10 @@ export class GrantRoster {
     this.#grants = grants;
   }
 
-  /** Reads it once, or makes it. Throws what the vault throws, and `file_unreadable` where there is no index to make it of. */
+  /**
+   * Reads the item once, or makes it. Throws what the vault throws, and `file_unreadable` if it must be made and the
+   * index can't be read.
+   */
   async open(): Promise<void> {
     if (this.#known) return;
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
@@ -54,7 +60,7 @@ export class GrantRoster {
     return [...(this.#known?.keys() ?? [])];
   }
 
-  /** True where the index still says of the grant what it said when this was made; that it has ended since is fine. */
+  /** True if the grant's record in the index still has the digest of that time; the grant may have ended since. */
   recognises(grant: Grant): boolean {
     const sealed = this.#known?.get(grant.id);
     if (sealed === undefined) return false;
@@ -63,7 +69,7 @@ export class GrantRoster {
     );
   }
 
-  /** In the vault when it resolves. Throws what the vault throws. */
+  /** The vault has the item when this resolves. Throws what the vault throws. */
   async add(id: string): Promise<void> {
     await this.open();
     if (this.#known?.has(id)) {
@@ -85,7 +91,10 @@ export class GrantRoster {
     this.#known = this.#durable;
   }
 
-  /** This version writes the item before it writes epochs. So where there are epochs and no item, the item was lost: no index makes it anew. */
+  /**
+   * This version writes the item before the epochs. If there are epochs and no item, the item was lost, and is not made
+   * from the index.
+   */
   async #toSeal(): Promise<readonly Grant[]> {
     const isFirst = isBeforeEpochs(await this.#vault.find(recordsItem));
     return isFirst ? this.#grants.all() : [];

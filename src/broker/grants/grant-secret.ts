@@ -1,14 +1,13 @@
 /**
- * A grant's item in the vault: refresh token, an access token only where no refresh token exists, and the
- * binding that says where they may go.
+ * A grant's item in the vault: the refresh token, or an access token if there is no refresh token, and the binding that
+ * says where they may go.
  *
- * Invariants: nobody gets a secret without its binding, nor before the index of grants says what the binding
- * says. An item without a binding is of an older version, and counts only where `grant-roster.ts` recognises its
- * grant. Replacing a refresh token keeps the replaced one of an earlier sign-in until the grant is revoked, so
- * that "disconnect" reaches every token the server still honours; each with the registration it was issued
- * under, which alone may revoke it (RFC 7009 §2.1). A rotated token that the vault refused stays in memory, and
- * is what everybody reads from then on; a sign-in replaces it. Only the holder of the grant's turn writes
- * (`Refresher.exclusive`).
+ * Invariants: callers get a secret only with its binding, and only after the index of grants agrees with the binding.
+ * An item without a binding is from an older version, and counts only if `grant-roster.ts` recognises its grant. When a
+ * sign-in replaces a refresh token, the old one is kept until the grant is revoked, so that "disconnect" reaches every
+ * token that the server still accepts. Each is kept with the registration that it was issued to, because no other
+ * client may revoke it (RFC 7009 §2.1). If the vault refuses a rotated token, it stays in memory and all callers get
+ * it; a sign-in replaces it. Only the holder of the grant's turn writes (`Refresher.exclusive`).
  */
 import { z } from 'zod';
 import { reasonOf } from '../../base/errors.ts';
@@ -26,13 +25,13 @@ import type { Registrations } from '../records/registrations.ts';
 const tokenSchema = z.object({
   value: z.string(),
   hint: z.enum(['refresh_token', 'access_token']),
-  /** What it was issued under; absent where nobody knows: the grant's present one. */
+  /** The registration it was issued to; absent if unknown: then the grant's present one. */
   registrationId: z.string().optional(),
   /** Of an access token: milliseconds since the epoch. */
   expiresAt: z.number().optional(),
 });
 
-/** A token that nobody uses any more, kept for a revocation alone. */
+/** A token that is no longer used. It is kept only to be revoked. */
 export type Superseded = z.infer<typeof tokenSchema>;
 
 const supersededSchema = z.union([
@@ -43,7 +42,7 @@ const supersededSchema = z.union([
 
 const schema = z.object({
   refreshToken: z.string().optional(),
-  /** What refresh and access token were issued under; absent in items of older versions. */
+  /** The registration that both tokens were issued to; absent in items of older versions. */
   registrationId: z.string().optional(),
   accessToken: z
     .object({
@@ -55,7 +54,7 @@ const schema = z.object({
     })
     .optional(),
   superseded: z.array(supersededSchema).default([]),
-  /** What the last narrower refresh asked for, until a full one brought all scopes again (lost-scope.ts). */
+  /** The scopes of the last narrower refresh; absent once a full refresh brought all scopes again (lost-scope.ts). */
   narrowedTo: z.array(z.string()).optional(),
   /** Absent in items of older versions. */
   binding: bindingSchema.optional(),
@@ -68,7 +67,7 @@ export type GrantSecret = Omit<Item, 'binding'> & { readonly binding: Binding };
 /** Keeps at most eight refresh tokens and eight access tokens for revocation; servers end older ones long before. */
 const maxSuperseded = 8;
 
-/** Those worth keeping at `now` (milliseconds): the newest of each kind, and no access token that is over. */
+/** The tokens to keep at `now` (milliseconds): the newest of each kind, without expired access tokens. */
 export function keptSuperseded(tokens: readonly Superseded[], now: number): Superseded[] {
   const alive = tokens.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
   return (['refresh_token', 'access_token'] as const).flatMap((hint) =>
@@ -78,12 +77,12 @@ export function keptSuperseded(tokens: readonly Superseded[], now: number): Supe
 
 export interface SecretsParts extends ComparisonParts {
   readonly vault: Vault;
-  /** Asked first: where the vault was exchanged for another it throws, before anything is noted as missing. */
+  /** Called first: if the vault was exchanged for another one, this throws before anything is noted as missing. */
   readonly registrations: Pick<Registrations, 'verify'>;
 }
 
 export class GrantSecrets {
-  /** How the index stands to the vault. */
+  /** How the index differs from the vault. */
   readonly comparison: VaultComparison;
   readonly #parts: SecretsParts;
   readonly #roster: GrantRoster;
@@ -130,7 +129,7 @@ export class GrantSecrets {
     return secret;
   }
 
-  /** Undefined: none yet, or its item is lost, which only a new sign-in mends. Throws what the vault throws. */
+  /** Undefined if there is none yet, or its item is lost; only a new sign-in helps then. Throws what the vault throws. */
   async readIfThere(grantId: string): Promise<GrantSecret | undefined> {
     try {
       return await this.read(grantId);
@@ -140,7 +139,10 @@ export class GrantSecrets {
     }
   }
 
-  /** Sees to it that the index says of this grant what the vault says. Throws what the vault throws, but not for this one item. */
+  /**
+   * Makes the grant's line in the index agree with the vault. Throws what the vault throws, except for a fault of this
+   * one item.
+   */
   async compareWithVault(grantId: string): Promise<void> {
     if (this.comparison.isCompared(grantId)) return;
     try {
@@ -150,14 +152,14 @@ export class GrantSecrets {
     }
   }
 
-  /** After a sign-in. Until it resolves the grant keeps what it had. */
+  /** After a sign-in. Until this resolves, the grant keeps its earlier tokens. */
   async write(grantId: string, secret: GrantSecret): Promise<void> {
     await this.#roster.add(grantId);
     await this.#parts.vault.write(grantVaultId(grantId), JSON.stringify(secret));
     this.#unsaved.delete(grantId);
   }
 
-  /** The vault first, then the index, which `follow` changes. Where it can't, the next use mends it. */
+  /** Writes the vault first, then the index by `follow`. If `follow` fails, the next use of the grant mends the index. */
   async writeBoth(grantId: string, secret: GrantSecret, follow: () => Promise<Grant>): Promise<Grant> {
     await this.write(grantId, secret);
     try {
@@ -170,13 +172,13 @@ export class GrantSecrets {
     }
   }
 
-  /** After a rotation: the old refresh token is spent, so the new one counts even if the vault refuses it. */
+  /** After a rotation the old refresh token no longer works, so the new one counts even if the vault refuses it. */
   async rotate(grantId: string, secret: GrantSecret): Promise<void> {
     this.#unsaved.set(grantId, secret);
     await this.write(grantId, secret);
   }
 
-  /** The vault says that it has ended, whether or not the index can follow. Throws as `read`. */
+  /** Records in the vault that the grant has ended, even if the index can't be written. Throws as `read`. */
   async end(grantId: string, revokedAt: number): Promise<void> {
     await this.#parts.registrations.verify();
     await this.#roster.open();
@@ -207,7 +209,10 @@ export class GrantSecrets {
     throw absent(vault, grantId);
   }
 
-  /** An item of an older version is bound to what the index says, if that is what it said when the vault was first opened. */
+  /**
+   * Gives an item of an older version a binding from the index, if the index is the same as when the vault was first
+   * opened.
+   */
   async #bound(grantId: string, { binding, ...item }: Item): Promise<GrantSecret> {
     if (binding) return { ...item, binding };
     const grant = this.#parts.grants.byId(grantId);

@@ -1,9 +1,9 @@
 /**
- * Compares every line of the index of grants with the vault, once a run, in the background: a line that nobody
- * asks for is mended too, and a revocation that only the vault knows of goes on.
+ * Compares every line of the index of grants with the vault, once in a run and in the background. So a line that no
+ * request uses is mended too, and a revocation that only the vault knows of goes on.
  *
- * Invariants: it is never the first to open the vault, stops where the vault doesn't answer, and goes on once the
- * vault answers again. A lock or a stop waits for one grant at most.
+ * Invariants: it never opens the vault first, stops when the vault doesn't answer, and goes on when the vault answers
+ * again. A lock or a stop waits for one grant at most.
  */
 import type { VaultListener } from '../../vault/guard.ts';
 import type { Grant, Grants } from '../records/grant.ts';
@@ -26,7 +26,7 @@ export class IndexSweep implements VaultListener {
     this.#parts = parts;
   }
 
-  /** The vault has just answered somebody. */
+  /** The vault has just answered another caller. */
   answered(): void {
     this.#isVaultOpen = true;
     this.#running ??= this.#run()
@@ -40,7 +40,7 @@ export class IndexSweep implements VaultListener {
     this.#isVaultOpen = false;
   }
 
-  /** No further grant is looked at. Resolves when the present one is done with. */
+  /** Compares no further grant. Resolves when the present one is done. */
   async end(): Promise<void> {
     this.#hasEnded = true;
     await this.#running;

@@ -1,8 +1,8 @@
 /**
- * Holds the index of grants against the vault, once a grant and run.
+ * Compares the index of grants with the vault, once for each grant in a run.
  *
- * Invariants: where they differ, what the vault says is written into the index before anything uses the grant,
- * and the difference is told: in the audit log, the broker's log and `status`. What only the index says counts for
+ * Invariants: if they differ, the vault's values are written into the index before anything uses the grant, and the
+ * difference is reported in the audit log, the broker's log and `status`. A value that only the index has counts for
  * nothing.
  */
 import { quoted } from '../../base/errors.ts';
@@ -28,7 +28,7 @@ export interface Difference {
 /** `vouched`: the index says what the vault says. `absent`: the vault has no such item. `strange`: an old item that the index doesn't fit. */
 type ComparisonState = 'vouched' | 'absent' | 'strange';
 
-/** As many as a person reads; more are counted only. Somebody may write thousands of lines. */
+/** As many as a person reads; others are only counted. A program could write thousands of lines. */
 const maxTold = 50;
 
 export class VaultComparison {
@@ -46,7 +46,7 @@ export class VaultComparison {
     return this.#states.size;
   }
 
-  /** Of every grant whose line was wrong, the last thing that was. */
+  /** For each grant whose line was wrong: its last difference. */
   get differences(): readonly Difference[] {
     return [...this.#told].map(([grant, what]) => ({ grant, what }));
   }
@@ -68,27 +68,27 @@ export class VaultComparison {
     return grants.every(({ id }) => this.#states.has(id));
   }
 
-  /** The vault holds the grant's tokens, and the index says of them what the vault says. */
+  /** The vault has the grant's tokens, and the index agrees with the vault. */
   isVouched(grantId: string): boolean {
     return this.#states.get(grantId) === 'vouched';
   }
 
-  /** The vault was asked, and certainly holds nothing of the grant. */
+  /** The vault was asked, and certainly has no item of the grant. */
   isLost(grantId: string): boolean {
     return this.#states.get(grantId) === 'absent';
   }
 
-  /** The index will follow what was just written to the vault. */
+  /** The vault was just written; the index will be written next. */
   written(grantId: string): void {
     this.#states.set(grantId, 'vouched');
   }
 
-  /** The index did not follow: the next use compares anew. */
+  /** The index was not written: the next use compares again. */
   failed(grantId: string): void {
     this.#states.delete(grantId);
   }
 
-  /** The vault has this. Throws `file_unreadable` where the index can't be mended; nothing is used then. */
+  /** The vault has these facts. Throws `file_unreadable` if the index can't be mended; the grant is not used then. */
   async compare(grantId: string, facts: VaultFacts): Promise<void> {
     const { grants } = this.#parts;
     if (this.#states.get(grantId) === 'vouched') return;

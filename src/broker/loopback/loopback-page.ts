@@ -1,8 +1,8 @@
 /**
- * What the browser shows when it comes back from the authorization server.
+ * The page that the browser shows when it comes back from the authorization server.
  *
- * Invariant: fixed text only. No script, no remote content, nothing of the request is repeated, and
- * the page is neither stored nor named in a referrer (its address held a code).
+ * Invariant: the text is fixed. The page has no script and no remote content, repeats nothing of the request, and is
+ * neither stored nor sent as a referrer, because its address contains a code.
  */
 import { createHash } from 'node:crypto';
 

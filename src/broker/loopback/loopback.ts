@@ -1,12 +1,12 @@
 /**
- * The loopback redirect receiver (RFC 8252 §7.3): a listener that exists only during one sign-in. The browser
- * starts there as well: it is given an address of ours, which leads on to the authorization URL, since every user
- * of the machine can read the arguments of the browser's command.
+ * The loopback redirect receiver (RFC 8252 §7.3): a listener that exists only during one sign-in. The browser also
+ * starts there: it gets an address of ours that redirects to the authorization URL, because every user of the machine
+ * can read the arguments of the browser's command.
  *
- * Invariant: it listens on 127.0.0.1 and [::1] literally, and nothing but the one right reply ends
- * it. Any other method, path, Host, state or user of the machine, and what is no page in a tab of its own, gets 400
- * and the listener goes on, so that neither a web page nor another session can end or feed a sign-in. A reply counts
- * only at the redirect URI of its own sign-in, also where several sign-ins share the port.
+ * Invariant: it listens on 127.0.0.1 and [::1] literally, and only the one right reply ends it. Any other method, path,
+ * Host, state or user of the machine, and any request that is not a page in a tab of its own, gets 400 and the listener
+ * goes on. So neither a web page nor another session can end or answer a sign-in. A reply counts only at the redirect
+ * URI of its own sign-in, even if several sign-ins share the port.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
@@ -25,8 +25,8 @@ export const sharedPath = '/callback';
 const pathBytes = 16;
 
 /**
- * A path that no other registration has, so that an answer shows by its place which issuer it is for
- * (RFC 9700 §4.4.2). The random part comes first: some servers accept every path below a registered one.
+ * A path that no other registration has. So the path of an answer shows which issuer it is for (RFC 9700 §4.4.2). The
+ * random part comes first: some servers accept every path below a registered one.
  */
 const ownPath = (): string => `/${unguessable()}${sharedPath}`;
 
@@ -41,7 +41,7 @@ const maxTargetLength = 8192;
 export interface RedirectCallback {
   /** The redirect, as the browser brought it. Holds the authorization code: never log it. */
   readonly url: URL;
-  /** Ends the browser's request with what the person should see. */
+  /** Ends the browser's request with a page for the person. */
   show(page: Page): void;
 }
 
@@ -74,7 +74,7 @@ interface OpenPort {
 export interface LoopbackParts {
   /** Returns which user owns the browser's connection. */
   readonly ownerOf: (request: IncomingMessage) => PeerOwner;
-  /** One port for everybody, which the operator of a server can allow. */
+  /** One port for every home, so that the operator of a server can allow it. */
   readonly fixedPort: number;
 }
 
@@ -203,8 +203,9 @@ function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, resp
 }
 
 /**
- * Where this browser is led on to. Again and again while the sign-in waits, so that a reload or a prefetch uses
- * nothing up; once where the system doesn't tell whose browser asks, since another user's may ask after it.
+ * Where this browser is redirected to. The address works again and again while the sign-in waits, so that a reload or a
+ * prefetch does no harm. If the system doesn't tell whose browser asks, it works once, since another user's browser may
+ * ask after it.
  */
 function leadFor({ leads, port }: OpenPort, ownerOf: Ask, request: IncomingMessage): string | undefined {
   const { method, url = '', headers } = request;
@@ -246,7 +247,10 @@ function matching(request: IncomingMessage, target: URL): URL | undefined {
   return url.origin === target.origin && url.pathname === target.pathname ? url : undefined;
 }
 
-/** Fetch Metadata: a page in a tab. A frame, an image or a script of another page says otherwise. Older browsers say nothing. */
+/**
+ * Fetch Metadata: true for a page in a tab, false for a frame, an image or a script of another page. Older browsers
+ * send no such header.
+ */
 function isTopLevel(headers: IncomingHttpHeaders): boolean {
   const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination = 'document' } = headers;
   return mode === 'navigate' && destination === 'document' && !isAhead(headers);

@@ -1,8 +1,8 @@
 /**
  * The listening sockets of the loopback redirect: one port, on 127.0.0.1 and on [::1].
  *
- * Invariant: a port is open on both addresses or on none, so that no other program receives what is meant for us;
- * slow and silent connections hold no place for long.
+ * Invariant: a port is open on both addresses or on none, so that no other program receives our redirects. Slow and
+ * silent connections are soon closed.
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -11,18 +11,18 @@ import type { AddressInfo, Socket } from 'node:net';
 import { KeyturnError } from '../../base/errors.ts';
 
 /**
- * A registration names its port, and the next sign-in needs it again. So it is one that nobody is assigned
- * (RFC 6335 §6), above those that Linux hands out to any program by itself (32768 to 60999).
+ * A registration names its port, and the next sign-in needs it again. So the port is an unassigned one (RFC 6335 §6),
+ * above the ports that Linux gives to any program by itself (32768 to 60999).
  */
 const portRange = [61_000, 65_536] as const;
 
 /**
- * The port in our client ID metadata document. One for everybody, since the document is hosted once and
+ * The port in our client ID metadata document. It is the same for every home, because the document is hosted once and
  * names it.
  */
 export const documentPort = 61_417;
 
-/** The other one that it names. */
+/** The other port that the document names. */
 export const spareDocumentPort = 61_733;
 
 /** A port for a registration of its own. Whether it is free is found out by listening. */
@@ -40,10 +40,10 @@ const requestTime = 10_000;
 const checkingInterval = 2000;
 /** A browser opens a handful; more would only help somebody who means to fill the port. */
 const maxConnections = 32;
-/** Milliseconds that an answer has to leave once the listener closes. */
+/** Milliseconds for the last answer to be sent when the listener closes. */
 const closingGrace = 2000;
 
-/** One address: its server and the connections that have asked nothing yet. */
+/** One address: its server and the connections that have sent no request yet. */
 export interface AddressListener {
   readonly server: Server;
   readonly silent: Set<Socket>;
