@@ -1,7 +1,7 @@
 /**
- * What a protected server says of its authorization servers and scopes, asked now.
+ * Asks a protected server which authorization servers and scopes it has now.
  *
- * Invariant: we ask the protected server ourselves. A local client's challenge is a hint that counts only where it is
+ * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it counts if it is
  * same-origin or our own request confirms it (invariant 11, docs/internals.md).
  */
 import { KeyturnError } from '../../base/errors.ts';
@@ -30,7 +30,7 @@ export interface DestinationParts {
 
 export interface ResourceRequest {
   readonly endpoint: string;
-  /** The endpoint as somebody typed it: a slash at its end may matter to the server. Absent: as `endpoint`. */
+  /** The endpoint as it was typed: a slash at its end may matter to the server. Absent: as `endpoint`. */
   readonly typed?: string;
   /** False: the person started it. Absent: a program's request did. */
   readonly isAutomatic?: boolean;
@@ -45,7 +45,7 @@ export interface AskedResource {
 }
 
 export async function askResource(parts: DestinationParts, request: ResourceRequest): Promise<AskedResource> {
-  // Of the endpoint, not of its origin: one protected server speaks for no other that shares its host.
+  // Metadata of the endpoint, not of its origin: a protected server doesn't speak for others on the same host.
   const what = `resource ${request.endpoint}`;
   return parts.rests.ask({ what, isByPerson: isByPerson(request) }, () => askResourceNow(parts, request));
 }
@@ -63,7 +63,7 @@ async function askResourceNow(parts: DestinationParts, request: ResourceRequest)
   return { found, ...(challengedScope === undefined ? {} : { challengedScope }) };
 }
 
-/** Our own, unless only the client's names a metadata document, and that of the same origin. */
+/** Our own challenge, unless only the client's one names a metadata document of the same origin. */
 function countingChallenge(
   own: BearerChallenge | undefined,
   { challenge: hinted, endpoint }: ResourceRequest,
@@ -91,9 +91,8 @@ export function isNamed({ issuer, server }: Grant, offered: readonly string[]): 
 }
 
 /**
- * After a protected server refused a fresh token: does it still name the issuer that gave it? What it
- * says decides, even if the new issuer is out of order. `unknown` where it can't be asked now, which
- * changes nothing.
+ * After a protected server refused a fresh token: does it still name the issuer of that token? Its answer decides, even
+ * if the new issuer doesn't work. `unknown` if it can't be asked now; nothing changes then.
  */
 export async function stillNames(
   parts: DestinationParts,
@@ -109,8 +108,8 @@ export async function stillNames(
 }
 
 /**
- * What a step-up asks for where the challenge names nothing (spec, Scope selection): all that the server lists.
- * Empty where it lists nothing.
+ * The scopes of a step-up if the challenge names none (spec, Scope selection): all that the server lists. Empty if it
+ * lists none.
  */
 export async function listedScope(
   parts: DestinationParts,

@@ -1,8 +1,8 @@
 /**
- * When default endpoints may be used, which are guessed from the protected server's URL.
+ * When default endpoints may be used. They are guessed from the protected server's URL.
  *
- * Invariant: metadata that is gone for a moment sends neither a person, nor a client that was entered for the issuer,
- * nor its secret to an endpoint that is guessed.
+ * Invariant: if metadata is missing only for a moment, a guessed endpoint gets no person, no client that was entered
+ * for the issuer, and no client secret.
  */
 import { quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
@@ -29,14 +29,14 @@ function wasByMetadata({ grants }: DestinationParts, issuer: string): boolean {
     .some(
       ({ issuer: own, server }) =>
         [own, server?.identifier].includes(issuer) &&
-        // Older records name no place: those were signed in by metadata.
+        // Older records don't say where metadata was found: their sign-ins used metadata.
         (server === undefined || server.revision === 'current' || server.isByMetadata === true),
     );
 }
 
 /**
- * In the earlier revision: metadata that was used before may be gone for a moment, and the secret of an entered client
- * goes to no endpoint that is guessed. Where a grant shows that the client is used there already, it goes on.
+ * In the earlier revision: metadata that was used before may be missing for a moment, and a guessed endpoint must not
+ * get the secret of an entered client. If a grant shows that the client is already used there, the sign-in goes on.
  */
 export function refuseGuess(parts: DestinationParts, issuer: string): void {
   if (wasByMetadata(parts, issuer)) throw metadataGone(issuer);

@@ -1,9 +1,9 @@
 /**
- * Where a sign-in leads: from an endpoint to its resource and one authorization server.
+ * Finds for an endpoint its resource and one authorization server.
  *
- * Invariant: we ask the protected server ourselves; a local client's challenge is a hint that counts
- * only where it is same-origin or our own request confirms it (invariant 11, docs/internals.md). An authorization server
- * that changed is noticed and named, and nothing of the old one is reused.
+ * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it counts if it is
+ * same-origin or our own request confirms it (invariant 11, docs/internals.md). If the authorization server has
+ * changed, the sign-in says so, and uses nothing of the old one.
  */
 import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord } from '../../base/errors.ts';
 import { requirePkceForPerson } from '../../oauth/discovery/authorization-server.ts';
@@ -33,7 +33,7 @@ export interface Destination {
   readonly resource: string;
   readonly server: AuthorizationServer;
   readonly source: MetadataSource;
-  /** It was chosen among several, as one where the person can sign in: see `requireSignIn`. */
+  /** The authorization server was chosen among several: see `requireSignIn`. */
   readonly isChecked?: true;
   /** Scopes of the challenge that counts. */
   readonly challengedScope?: readonly string[];
@@ -43,7 +43,10 @@ export interface Destination {
   readonly formerIssuer?: string;
 }
 
-/** What its issuer calls itself, what the protected server calls it, and the resource: an owner may have set an override for each. */
+/**
+ * The issuer's own name, the protected server's name for it, and the resource: the owner may have set an override for
+ * each.
+ */
 export function namesOf({ server, source, resource }: Destination): [string, string, string] {
   return [server.issuer, source.identifier, resource];
 }
@@ -90,14 +93,17 @@ export async function findDestination(
 }
 
 /**
- * At most so many of the authorization servers that a protected server names are tried in one search: its list is a
- * stranger's, and may name somebody who has nothing to do with it.
+ * The authorization servers tried in one search. A protected server's list is untrusted, and may name servers that have
+ * nothing to do with it.
  */
 const maxServersTried = 5;
 
 type ChosenServer = Pick<Destination, 'server' | 'source' | 'isChecked'>;
 
-/** RFC 9728 §7.6, the client chooses: the user's choice, else one we hold something of, else the first that qualifies. */
+/**
+ * RFC 9728 §7.6, the client chooses: the user's choice, else a server where we have a grant or a client, else the first
+ * that qualifies.
+ */
 async function chooseServer(
   parts: DestinationParts,
   request: DestinationRequest,
@@ -119,7 +125,7 @@ async function chooseServer(
       // Spec, Discovery rules 5: metadata first. Another one may have some.
       withDefaults ??= { server, source: asked, ...checked };
     } catch (error) {
-      // What the first one did wrong says more than what a fallback did.
+      // The first server's fault explains more than the fault of a fallback.
       refusal ??= error;
     }
   }
@@ -127,7 +133,7 @@ async function chooseServer(
   throw order.length > maxServersTried ? othersUntried(refusal, request.endpoint, order.length) : refusal;
 }
 
-/** The same refusal, with how many were left alone. */
+/** The same refusal, with the number of servers that were not tried. */
 function othersUntried(refusal: unknown, endpoint: string, named: number): unknown {
   if (!(refusal instanceof KeyturnError)) return refusal;
   const others = `Keyturn tried ${maxServersTried} of the ${named} authorization servers that are named, and no more. To choose one: keyturn login ${shellWord(endpoint)} --issuer ISSUER`;
@@ -137,7 +143,7 @@ function othersUntried(refusal: unknown, endpoint: string, named: number): unkno
   return new KeyturnError(reason, message, { hint, cause, ...(rule === undefined ? {} : { rule }) });
 }
 
-/** We are known there, or can be, and get tokens there with or without a person. Throws where not. */
+/** Keyturn has a client there or can get one, and can get tokens with or without a person. Throws if not. */
 function requireUsable(
   parts: DestinationParts,
   { method }: DestinationRequest,
@@ -148,7 +154,10 @@ function requireUsable(
   requireSignIn(parts, server, method);
 }
 
-/** Refuses what no page could mend. Throws `registration_required`, `pkce_unsupported` or `metadata_invalid`. */
+/**
+ * Refuses a server at which no sign-in page could succeed. Throws `registration_required`, `pkce_unsupported` or
+ * `metadata_invalid`.
+ */
 export function requireSignIn(
   parts: DestinationParts,
   server: AuthorizationServer,
@@ -181,9 +190,9 @@ function inOrder(
   const settled = offered.find(
     (one) => granted.includes(one) || registrationAt(one)?.source === 'preregistered',
   );
-  // A grant or an entered client settles it: a mishap there is told, not hidden by going elsewhere.
+  // A grant or an entered client decides the server: if it fails, the person is told, and no other server is tried.
   if (settled !== undefined) return [settled];
-  // Our own registration decides only the order: the sign-in that it was made for may have failed.
+  // A registration of our own decides only the order: the sign-in that it was made for may have failed.
   const ours = offered.filter((one) => registrationAt(one) !== undefined);
   return [...ours, ...offered.filter((one) => !ours.includes(one))];
 }

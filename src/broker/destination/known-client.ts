@@ -1,8 +1,8 @@
 /**
- * Who Keyturn is at an authorization server: the client that it has there, or how it would get one.
+ * The client that Keyturn has at an authorization server, or how it would get one.
  *
- * Invariant: a metadata document at a URL that is no longer the user's isn't used, nor one that another issuer knows us
- * by, if an answer may name no issuer (mix-up.ts).
+ * Invariant: a metadata document is not used if its URL is no longer the user's, nor if another issuer knows us by it
+ * and an answer may name no issuer (mix-up.ts).
  */
 import { isWithin } from '../../oauth/base/scope.ts';
 import { chooseRegistration } from '../../oauth/client/registration.ts';
@@ -35,7 +35,7 @@ export interface WantedClient extends Pick<DynamicRegistration, 'scope' | 'needs
   readonly isByPerson: boolean;
 }
 
-/** What we have at this issuer, if we have anything. */
+/** Our registration at this issuer, if there is one. */
 export function knownAs(
   { registrations, servers, clientMetadataUrl }: IdentityParts,
   server: AuthorizationServer,
@@ -74,7 +74,7 @@ export function chooseIdentity(parts: IdentityParts, server: AuthorizationServer
   return { choice, existing };
 }
 
-/** A server may refuse a client the scopes that it did not register. */
+/** A server may refuse scopes that the client did not register. */
 export function coversScope(
   { registration: { scope } }: RegistrationRecord,
   { now = [] }: WantedClient,
@@ -87,7 +87,7 @@ export function mayBeUsed(existing: RegistrationRecord, wanted: WantedClient): b
   return isCovered && servesDevice(existing, wanted);
 }
 
-/** A registration of ours that a page was enough for doesn't serve for another device. */
+/** A registration of ours for sign-ins by a page doesn't allow a sign-in on another device. */
 export function servesDevice(
   { registration: { grantTypes } }: RegistrationRecord,
   { isDevice }: WantedClient,

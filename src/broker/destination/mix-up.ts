@@ -1,9 +1,9 @@
 /**
- * Which issuers' answers can be mixed up (RFC 9700 §4.4): a hostile authorization server can send the browser on
- * to an honest one, whose answer then arrives where the hostile one's is awaited.
+ * Which issuers' answers can be mixed up (RFC 9700 §4.4): a hostile authorization server can redirect the browser to an
+ * honest one, whose answer then arrives while the hostile one's is expected.
  *
- * Invariant: an answer that names no issuer (RFC 9207) counts only where its redirect URI belongs to one issuer
- * of this home. Ports don't tell issuers apart, since servers let them vary (RFC 8252 §7.3); paths do.
+ * Invariant: an answer that names no issuer (RFC 9207) counts only if its redirect URI belongs to one issuer of this
+ * home. Paths tell issuers apart. Ports don't, because servers let them vary (RFC 8252 §7.3).
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
@@ -11,7 +11,7 @@ import type { AmbiguousIssuer } from '../../oauth/grants/authorization.ts';
 import { freshRedirect, sharedPath } from '../loopback/loopback.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 
-/** False for what an older version registered, and for a document: its path is everybody's. */
+/** False for registrations of older versions and for a metadata document: others have the same path. */
 export const hasOwnPath = ({ registration }: RegistrationRecord): boolean =>
   pathOf(registration.redirectUri) !== sharedPath;
 
@@ -27,8 +27,8 @@ function mayAnswerAt(path: string, { registration, grant, isRejected }: Registra
 }
 
 /**
- * The issuer of another client whose answer could arrive at the redirect URI of `record`, and what the person can
- * do about it. Undefined where the place tells the issuer.
+ * The issuer of another client whose answer could arrive at the redirect URI of `record`, and what the person can do
+ * about it. Undefined if the redirect URI shows the issuer.
  */
 export function ambiguityOf(
   records: readonly RegistrationRecord[],
@@ -67,7 +67,7 @@ export function documentElsewhere(
   return other?.registration.issuer;
 }
 
-/** The server takes the document and nothing else, and another issuer knows us by it. */
+/** The server accepts only the document, and another issuer knows us by it. */
 export function documentShared({ issuer }: AuthorizationServer, other: string): KeyturnError {
   return new KeyturnError(
     'registration_required',

@@ -35,7 +35,7 @@ export async function listenFor({ loopback }: RedirectParts, record: Registratio
   return { receiver: await loopback.open(record.registration.redirectUri), record, isNew: false };
 }
 
-/** By a registration that an earlier sign-in made and did not finish with, else by a new one. */
+/** With a registration that an earlier sign-in made and didn't finish, else with a new one. */
 export async function registered(
   parts: RedirectParts,
   server: AuthorizationServer,
@@ -64,7 +64,7 @@ export async function registeredNow(
   const listening: Receiver[] = [];
   try {
     const record = await register(parts, server, redirectForms(parts, listening), http, wanted);
-    // On the port that is held here, under the name of the host that the server accepted.
+    // On the port that the listener has, under the host name that the server accepted.
     const receiver = await parts.loopback.open(record.registration.redirectUri);
     return { receiver, record, isNew: true };
   } finally {
@@ -72,14 +72,17 @@ export async function registeredNow(
   }
 }
 
-/** The redirect URIs to register, each once its port is held: some servers know loopback only by one of its names, or at a port that their operator allows. */
+/**
+ * The redirect URIs to register, each after its listener is open. Some servers accept only one of the names of
+ * loopback, or only a port that their operator allows.
+ */
 async function* redirectForms({ loopback }: RedirectParts, listening: Receiver[]): AsyncGenerator<string> {
   const any = await loopback.open();
   listening.push(any);
   yield any.redirectUri;
   yield any.redirectUri.replace('127.0.0.1', 'localhost');
   const fixed = await unlessTaken(loopback.openFixed());
-  // Then the server's refusal of the other forms is what counts.
+  // Then the server's refusal of the other forms counts.
   if (!fixed) return;
   listening.push(fixed);
   yield fixed.redirectUri;

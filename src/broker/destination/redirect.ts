@@ -1,9 +1,9 @@
 /**
- * What a sign-in needs before its page: our identity at the issuer, and a listener on its redirect URI.
+ * What a sign-in needs before its page opens: our client at the issuer, and a listener on its redirect URI.
  *
- * Invariant: the listener stands before its URI is registered, so that no registration names a port
- * that somebody else holds; on any failure it is closed again. Every dynamic registration gets a path
- * of its own (RFC 9700 §4.4.2); what shares its path is known to `mix-up.ts`.
+ * Invariant: the listener is open before its URI is registered, so that no registration names a port that another
+ * program has. On any failure it is closed again. Every dynamic registration gets a path of its own (RFC 9700 §4.4.2);
+ * `mix-up.ts` knows the redirect URIs that share a path.
  */
 import { reasonOf } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
@@ -18,7 +18,7 @@ import type { WantedClient, Identity } from './known-client.ts';
 import { registeredNow, registered, listenFor, unlessTaken } from './new-client.ts';
 import { chooseIdentity, coversScope, knownAs, mayBeUsed, servesDevice } from './known-client.ts';
 
-/** A client that another one is needed in place of. */
+/** A client that has to be replaced. */
 interface Unusable {
   readonly record: RegistrationRecord;
   readonly isFresh?: boolean;
@@ -53,7 +53,7 @@ export async function prepareRedirect(
       ? registeredNow(parts, server, http, wanted)
       : ((await successor(parts, server, wanted, refused)) ?? registered(parts, server, http, wanted));
   }
-  // Chosen here and not before: a sign-in that waited for its page may find a client that another one registered.
+  // The client is chosen only now: while the sign-in waited for its page, another one may have registered a client.
   const { choice, existing } = chooseIdentity(parts, server);
   if (choice.mechanism === 'metadata_document') return fromDocument(parts, server, choice.clientId);
   if (!existing) return registered(parts, server, http, wanted);
@@ -73,8 +73,8 @@ export async function prepareRedirect(
 }
 
 /**
- * A registration in place of one without a path of its own, or (`needsScope`) without the scopes that are asked for. Undefined
- * where the server registers none: the older one is used then, and `mix-up.ts` says when its answer needs `iss`.
+ * A registration that replaces one without a path of its own, or (`needsScope`) without the requested scopes. Undefined
+ * if the server registers none: the older one is used then, and `mix-up.ts` says when its answer needs `iss`.
  */
 async function replaced(
   parts: RedirectParts,
@@ -141,7 +141,7 @@ async function onAnotherPort({ loopback }: RedirectParts, record: RegistrationRe
   return { receiver: onSpare ?? (await loopback.openAnywhere(spare.pathname)), record, isNew: false };
 }
 
-/** What another sign-in has put in the place of the client meanwhile. */
+/** The client by which another sign-in has replaced this one meanwhile. */
 async function successor(
   parts: RedirectParts,
   server: AuthorizationServer,

@@ -1,9 +1,9 @@
 /**
- * The name that a program gives itself: what it may be made of, and which names a person would mix up.
+ * The name that a program gives itself: which characters it may have, and which names a person could confuse.
  *
- * Invariant: what passes is visible as it stands, and each of its words is of one script. Two names that
- * `areAlike` says look the same to a person, by case, form, spaces or letters of another script. A name
- * proves nothing all the same.
+ * Invariant: an accepted name is shown exactly as it is, and each of its words has one script. Two names that
+ * `areAlike` accepts look the same to a person, apart from case, form, spaces or letters of another script. A name
+ * proves nothing about the program.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { prototypes } from './confusables.ts';
@@ -34,8 +34,9 @@ const wordOfOneScript = together.map(
 );
 
 /**
- * What draws nothing, or changes how its neighbours are drawn: controls, formats (bidi among them), unassigned
- * and private ones, every space but U+0020, what Unicode calls ignorable; and four that fonts leave blank.
+ * Characters that draw nothing, or change how their neighbours are drawn: controls, formats (bidi among them),
+ * unassigned and private ones, every space but U+0020, those that Unicode calls ignorable, and four that fonts leave
+ * blank.
  */
 const unseen =
   /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800\ufffc\u{1d159}\u{16fe4}]|(?! )\p{Zs}/u;

@@ -19,7 +19,7 @@ const revokedSchema = z.object({
   receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned']),
   /** Milliseconds, as all times here. Absent in records of older versions. */
   endedAt: z.number().optional(),
-  /** While pending: what the server said to the refresh token, where only other tokens are left to tell. */
+  /** While pending: the server's answer about the refresh token, if only other tokens still have to be revoked. */
   answer: z.enum(['confirmed', 'notOffered']).optional(),
   /** While pending: how often the server was asked in vain, and when it is asked next. */
   tries: z.number().int().optional(),
@@ -35,7 +35,7 @@ const stateSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('loginRequired'),
     why: z.string(),
-    /** Milliseconds: only what the user does after this opens a sign-in page again. */
+    /** Milliseconds: a sign-in page opens only after the user has acted later than this. */
     awaitsUserSince: z.number().optional(),
     /** The server refused to refresh it, and said nothing against its refresh token. */
     isRefused: z.boolean().optional(),
@@ -43,10 +43,10 @@ const stateSchema = z.discriminatedUnion('kind', [
   revokedSchema,
 ]);
 
-/** The state in the record. `refreshing` and `expired` pass by themselves and are derived from memory. */
+/** The state in the record. `refreshing` and `expired` are not stored: they follow from what is in memory. */
 export type GrantState = z.infer<typeof stateSchema>;
 
-/** Where the issuer's metadata is found again, and by which revision's rules. */
+/** Where the issuer's metadata was found, and by which revision's rules. */
 const serverPlaceSchema = z.object({
   /** `default`: the protected server names it on its own origin, and it published no metadata at the sign-in. */
   revision: z.enum(['current', 'earlier', 'default']),
@@ -63,7 +63,7 @@ export type MetadataSource = Readonly<z.infer<typeof serverPlaceSchema>>;
  * attempt that a start finds was under way when the broker ended.
  */
 const attemptSchema = z.object({
-  /** Within what a date can say. */
+  /** At most the largest date of JavaScript. */
   startedAt: z.number().nonnegative().max(8.64e15),
   /** The broker kept running, but has no answer: the network lost it, or it could not be stored. */
   isUnanswered: z.boolean().optional(),
@@ -84,7 +84,7 @@ export const grantSchema = z.object({
   /** The value sent as `resource` (RFC 8707), byte for byte. */
   resource: z.string(),
   issuer: z.string(),
-  /** What it is called: the label the user chose, else the subject of an ID token, else `default`. */
+  /** Its name: the label that the user chose, else the subject of an ID token, else `default`. */
   account: z.string(),
   /** The subject of its ID token; null: its server named none. Absent in records of older versions. */
   subject: z.string().nullable().optional(),
@@ -108,14 +108,14 @@ export const grantSchema = z.object({
   /** Milliseconds since the epoch by the wall clock, as all times in records. */
   createdAt: z.number(),
   lastRefreshedAt: z.number().optional(),
-  /** When somebody last signed in for it. */
+  /** The time of its last sign-in. */
   signedInAt: z.number().optional(),
-  /** When the last access token that may still be good somewhere ends. */
+  /** When the last access token expires that may still be valid somewhere. */
   liveUntil: z.number().optional(),
   /** The last end of this grant that the server confirmed; stays when somebody signs in again. */
   confirmedEnd: z.object({ endedAt: z.number(), confirmedAt: z.number() }).optional(),
   attempt: attemptSchema.optional(),
-  /** What its newest access token says of the resource it is for; absent where that can't be seen. */
+  /** The audience of its newest access token; absent if the token can't be read. */
   audience: z.enum(['resource', 'unbound', 'other']).optional(),
   /** Whether a refresh token came at the last sign-in that asked for offline_access, and whether consent was asked for then. */
   offline: z.object({ hasCome: z.boolean(), byConsent: z.boolean() }).optional(),
@@ -129,7 +129,7 @@ export const grantVaultId = (id: string): string => `grant.${id}`;
 /** Label for an account nobody named and no ID token identifies. */
 export const defaultAccount = 'default';
 
-/** The label that another sign-in of this account can ask for; `default` is only our word for "nobody named one". */
+/** The label by which another sign-in can name this account. `default` isn't one: it is our word for "no name". */
 export function accountLabel({ account }: Grant): string | undefined {
   return account === defaultAccount ? undefined : account;
 }
@@ -146,8 +146,8 @@ export function endpointsWithin(grant: Grant): ReadonlySet<string> {
 }
 
 /**
- * Who signed in for it, as the server said; undefined where it said nothing. Older versions kept a subject as the
- * account and noted nothing more: what was asked for with `openid` and isn't `default` counts as one.
+ * The subject that signed in, as the server named it; undefined if it named none. Older versions stored a subject as
+ * the account: if `openid` was requested and the account isn't `default`, it counts as a subject.
  */
 export function subjectOf({ subject, account, scope, requestedScope }: Grant): string | undefined {
   if (subject !== undefined) return subject ?? undefined;
@@ -162,7 +162,7 @@ export function isFor({ purpose }: Grant, clientId: string): boolean {
 
 export const isLiving = ({ state }: Grant): boolean => state.kind !== 'revoked';
 
-/** Every name by which the owner may have set something for the servers of a grant. */
+/** Every name of the grant's servers for which the owner may have set an override. */
 export function namesOfServers({ endpoints, resource, issuer, server }: Grant): string[] {
   return [...endpoints, resource, issuer, ...(server ? [server.identifier] : [])];
 }
@@ -231,7 +231,7 @@ export class Grants {
     return next;
   }
 
-  /** Writes what the vault says of a grant over what the index says, at a generation that no reader has seen. */
+  /** Replaces a grant's record in the index by the vault's, with a generation that no reader has seen. */
   async mend(grant: Omit<Grant, 'generation'>, generation: number): Promise<void> {
     await this.#put({ ...grant, generation });
   }

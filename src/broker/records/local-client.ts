@@ -28,8 +28,8 @@ export const localClientSchema = z.object({
 export type LocalClient = z.infer<typeof localClientSchema>;
 
 /**
- * An older copy without these two fields allows nothing more: the time of last use is for lists, and a
- * client that is not confirmed is void after a minute.
+ * An older copy of the file without these two fields allows nothing more: the time of last use is for lists only, and
+ * an unconfirmed client is void after a minute.
  */
 export const localClientRules: ChangeRules<LocalClient> = {
   essence: ({ lastUsedAt: _at, confirmed: _is, ...rest }) => rest,
@@ -46,7 +46,7 @@ const confirmWithin = 60_000;
 
 export class LocalClients {
   readonly #file: AuthorityStore<LocalClient>;
-  /** Kept in memory, written along with the next change: a token request does no disk I/O. */
+  /** Kept in memory and written with the next change: a token request does no disk I/O. */
   readonly #lastUsed = new Map<string, number>();
 
   constructor(file: AuthorityStore<LocalClient>) {

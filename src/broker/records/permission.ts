@@ -41,7 +41,7 @@ export const permissionRules: ChangeRules<Permission> = {
     decision === 'deny' || refused.length > 0 || refusedGrants.length > 0,
 };
 
-/** The permission as a request read it: a change made from it counts only while it is unchanged. */
+/** The permission as a request read it. A change made from it counts only if the stored one is still the same. */
 export interface AsRead {
   readonly read: Permission | undefined;
 }

@@ -22,7 +22,7 @@ export const registrationRecordSchema = z.object({
   idp: z.object({ issuer: z.string(), clientId: z.string(), idTokenFile: z.string() }).optional(),
   /** The server said that it no longer knows this client. Grants still name it, sign-ins no longer use it. */
   isRejected: z.boolean().optional(),
-  /** Another one is in use there, and no sign-in with this one has succeeded yet. */
+  /** Another registration is in use at this issuer, and no sign-in with this one has succeeded yet. */
   isOnTrial: z.boolean().optional(),
 });
 
@@ -75,7 +75,7 @@ export class Registrations {
     return inUse(this.#file.items, issuer, now);
   }
 
-  /** The newest one at this issuer that is to replace another one. */
+  /** The newest registration at this issuer that shall replace another one. */
   onTrial(issuer: string, now: number): RegistrationRecord | undefined {
     return this.#file.items.findLast((record) => record.isOnTrial && isUsable(record, issuer, now));
   }
@@ -122,8 +122,8 @@ export class Registrations {
   }
 
   /**
-   * A sign-in with this one has succeeded: from now on it is the one in use. `refused`: the server refused that
-   * one in the same sign-in.
+   * A sign-in with this registration has succeeded: from now on it is in use. `refused`: the registration that the
+   * server refused in the same sign-in.
    */
   async succeeded({ id }: RegistrationRecord, refused: RegistrationRecord | undefined): Promise<void> {
     const isSettled = refused === undefined && this.byId(id)?.isOnTrial === undefined;

@@ -1,8 +1,7 @@
 /**
- * A sign-in that came back as another account: the person is asked, and what nobody wants is given back.
+ * A sign-in returned another account: asks the person whether to keep it, and revokes its tokens if not.
  *
- * Invariants: only a yes keeps anything. Where nobody answers, or nobody can, the tokens that came are revoked at
- * their server and stand nowhere here.
+ * Invariants: only a yes keeps the tokens. Without an answer they are revoked at their server and stored nowhere.
  */
 import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../base/errors.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
@@ -35,7 +34,7 @@ export async function requireYes(
   }
 }
 
-/** RFC 7009: nobody will use these. Never throws: what went wrong is in the audit log. */
+/** RFC 7009: revokes tokens that will not be used. Never throws: the audit log has the error. */
 export async function giveBack(
   parts: SignInParts,
   { request: { endpoint }, destination: { server } }: SignInContext,
@@ -63,7 +62,7 @@ export async function giveBack(
   audit.note({ event: 'revoke', outcome, endpoint, issuer: server.issuer });
 }
 
-/** A second name for one account would make two grants of it, which no page could tell apart. */
+/** A second name for one account would make two grants of it, and no page could tell them apart. */
 function knownAlready(endpoint: string, { asked, known, signedIn }: Mismatch): KeyturnError {
   const other = quoted(known);
   const who = known === signedIn ? other : `${quoted(signedIn)}, which is ${other} here,`;

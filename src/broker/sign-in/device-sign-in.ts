@@ -1,7 +1,7 @@
 /**
- * A sign-in on another device (RFC 8628), for machines whose loopback no browser reaches.
+ * A sign-in on another device (RFC 8628), for machines whose loopback address no browser can reach.
  *
- * Invariant: started by the user only; the code is shown to the user only, never to a local client.
+ * Invariant: only the user starts it, and only the user sees the code; a local client never does.
  */
 import { reasonOf } from '../../base/errors.ts';
 import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
@@ -41,7 +41,7 @@ interface Started {
   readonly record: RegistrationRecord;
   readonly device: DeviceRequest;
   readonly authorization: DeviceAuthorization;
-  /** The client that another one took the place of. */
+  /** The client that was replaced. */
   readonly refused: Refused | undefined;
 }
 
@@ -63,7 +63,7 @@ async function start(
   }
 }
 
-/** The same identity as with a browser. */
+/** The same client as with a browser. */
 async function prepare(
   parts: SignInParts,
   { request, destination, scope }: SignInContext,
@@ -90,7 +90,7 @@ async function prepare(
   return { identity, device };
 }
 
-/** Asks as often as the server allows until the person is done; `expiresAt` of the code ends it. */
+/** Asks the server until the person is done, as often as it allows. The wait ends with the code's `expiresAt`. */
 async function approval(
   parts: SignInParts,
   { request, destination }: SignInContext,

@@ -1,10 +1,10 @@
 /**
- * What a sign-in page is told besides scopes and resource: whom to expect, and what to ask the person anew.
+ * The parameters of a sign-in page besides scopes and resource: `login_hint` and `prompt`.
  *
- * Invariants: `login_hint` is an address or user name, never a label of the person's or a subject. A page is asked
- * to let the person choose only after another account signed in, and for consent only where no refresh token
- * came without it: servers fail on prompts that they don't know, and a person is not asked for nothing. A prompt
- * that its issuer refused is not sent there again.
+ * Invariants: `login_hint` is an address or user name, never a label that the person chose, and never a subject.
+ * `prompt` asks for a choice of account only after another account signed in, and for consent only if no refresh token
+ * came without it: servers fail on prompts that they don't know, and the person should not be asked without need. A
+ * prompt that an issuer refused is not sent to it again.
  */
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import { includesOfflineAccess } from '../../oauth/base/scope.ts';
@@ -29,7 +29,10 @@ export type Prompt = 'select_account' | 'consent';
 /** More issuers than one user has. Beyond it the oldest entry is dropped. */
 const maxRemembered = 64;
 
-/** Prompts that an issuer refused where the same page without them was taken. In memory: a server may learn them. */
+/**
+ * Prompts that an issuer refused, while it accepted the same page without them. In memory only: a server may support
+ * them later.
+ */
 export class RefusedPrompts {
   readonly #byIssuer = new Map<string, ReadonlySet<Prompt>>();
 
@@ -41,7 +44,7 @@ export class RefusedPrompts {
     if (oldest !== undefined && this.#byIssuer.size > maxRemembered) this.#byIssuer.delete(oldest);
   }
 
-  /** What is left of these prompts. */
+  /** These prompts without the refused ones. */
   without(issuer: string, prompts: readonly Prompt[]): Prompt[] {
     return prompts.filter((prompt) => !this.#byIssuer.get(issuer)?.has(prompt));
   }
@@ -76,10 +79,10 @@ function offeredPrompts({ metadata }: AuthorizationServer): readonly unknown[] |
   return Array.isArray(offered) ? offered : undefined;
 }
 
-/** Something before and after an @: what servers take for a name, other than a label that a person makes up. */
+/** Text before and after an @: servers accept that as a user name, and a label rarely looks so. */
 const address = /^[^\s@]+@[^\s@]+$/;
 
-/** As the ID token of the grant's last sign-in named the person, at that same issuer; else a label that is an address. */
+/** The name in the ID token of the grant's last sign-in, for that same issuer; else a label that is an address. */
 async function knownName(
   { grants, refresher }: PageOptionsParts,
   { server, grantId, account }: Page,
@@ -92,7 +95,7 @@ async function knownName(
     const secret = await refresher.secrets.readIfThere(meant.id);
     if (secret?.binding.loginHint !== undefined) return secret.binding.loginHint;
   }
-  // The server has moved: its new issuer doesn't learn who signed in at the old one.
+  // The server has moved: its new issuer is not told who signed in at the old one.
   if (grantId !== undefined && !meant) return undefined;
   return account !== undefined && address.test(account) ? account : undefined;
 }
@@ -115,7 +118,7 @@ function lastOffline(grants: Grants, issuer: string): Offline | undefined {
   return there.toSorted((one, other) => (other.signedInAt ?? 0) - (one.signedInAt ?? 0))[0]?.offline;
 }
 
-/** What a sign-in that asked for offline_access tells of its server. What was tried in vain is not tried again. */
+/** What a sign-in with offline_access shows about its server. A prompt that made no difference is not sent again. */
 export function offlineOutcome(
   grants: Grants,
   issuer: string,

@@ -1,10 +1,10 @@
 /**
  * Opens sign-in pages one after another.
  *
- * Invariant (5, docs/internals.md): at most one automatic sign-in page is open. A page that the person is done with gives its place up,
- * though its sign-in may still wait for an answer. After one that failed, the next for
- * the same endpoint waits for the user to act. After one whose askers all hung up the next waits for a
- * pause, which doubles with each such page, so that hanging up is no way to open a hundred tabs.
+ * Invariant (5, docs/internals.md): at most one automatic sign-in page is open. When the person is done with a page,
+ * the next may open, even if the sign-in still waits for an answer. After a failed page, the next one for the same
+ * endpoint waits until the user acts. After a page whose programs all disconnected, the next one waits for a pause,
+ * which doubles with each such page. So a program can't open a hundred tabs by disconnecting.
  */
 import { untilAborted } from '../../base/abort.ts';
 import { reasonOf } from '../../base/errors.ts';

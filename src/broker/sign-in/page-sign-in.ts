@@ -1,8 +1,8 @@
 /**
- * A sign-in by a page: the browser here, or one elsewhere whose last address the person pastes back.
+ * A sign-in by a page: in the browser here, or in one elsewhere whose last address the person pastes back.
  *
- * Invariant: whichever way the reply comes, it passes the same checks of state and issuer, once; a
- * client that the server refuses is replaced once, then the user is told.
+ * Invariant: every reply passes the same checks of state and issuer, once. A client that the server refuses is replaced
+ * once; after that the user is told.
  */
 import { KeyturnError, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';
 import { buildAuthorizationRequest } from '../../oauth/grants/authorization.ts';
@@ -188,7 +188,7 @@ function pastedReply(address: string, started: StartedAuthorization): URL {
 }
 
 interface OpenedContext extends SignInContext {
-  /** What could be mixed up with it when its page opened. */
+  /** The issuer whose answers could be confused with this one's when its page opened. */
   readonly ambiguity: AmbiguousIssuer | undefined;
 }
 
@@ -246,7 +246,7 @@ async function redeem(
   const { record } = redirect;
   const { server } = destination;
   const clientSecret = await parts.registrations.secret(record);
-  // Asked anew: what else this home knows may have changed while the page was open.
+  // Checked again: this home may have got other clients while the page was open.
   const ambiguity = before ?? ambiguityOf(parts.registrations.all(), record);
   requireUnchanged(parts, arrival);
   return exchangeCode(

@@ -1,6 +1,6 @@
 /**
- * What every kind of sign-in works with: the request, its destination, and where the tokens go. Types only, so that
- * the kinds of sign-in and the code that chooses among them need not import each other.
+ * Types that every kind of sign-in uses: the request, its destination, and where the tokens are stored. Types only, so
+ * that the kinds of sign-in and the code that chooses among them need not import each other.
  */
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
@@ -33,9 +33,9 @@ export interface SignInRequest extends SignInDetails {
   readonly challenge?: BearerChallenge;
   /** Scopes the caller needs; a step-up passes the union. */
   readonly scope?: readonly string[];
-  /** What the server was asked for before and did not grant: noted once more as asked for, and not sent. */
+  /** Scopes that were requested before and not granted. They are stored as requested, and not sent again. */
   readonly notGranted?: readonly string[];
-  /** The broker bounds how often it comes, so that a refusal of its scopes keeps no other page from opening. */
+  /** The number of such sign-ins is bounded, so a refusal of their scopes doesn't keep other pages from opening. */
   readonly isStepUp?: boolean;
   /** Scopes a permission allows at most; absent: no bound. */
   readonly bound?: readonly string[];
@@ -45,20 +45,20 @@ export interface SignInRequest extends SignInDetails {
   readonly isNewClient?: boolean;
   /** A local client's request started it, not the user. */
   readonly isAutomatic: boolean;
-  /** Nobody may be asked: only grants that need no person. */
+  /** No person may be asked: only grants that need none are used. */
   readonly isUnattended: boolean;
-  /** The grant that it should renew; absent where it is for none that is there. */
+  /** The grant that it should renew; absent if there is none. */
   readonly grantId?: string;
   /** The last sign-in there came back as another account. */
   readonly isChoosing?: boolean;
 }
 
-/** What every way of signing in works with. */
+/** What every way of signing in uses. */
 export interface SignInContext {
   readonly request: SignInRequest;
   readonly destination: Destination;
   readonly scope: readonly string[] | undefined;
-  /** Of a way of signing in without a page of ours: none. */
+  /** None for a way of signing in without a page of ours. */
   readonly options: PageOptions;
 }
 
@@ -70,7 +70,7 @@ export interface IssuedTokens {
   readonly asking?: () => void;
 }
 
-/** Keeps what was issued; a way of signing in calls it while the person still looks at the outcome. */
+/** Stores the issued tokens; called while the person still sees the page, so that it can show the outcome. */
 export type StoreTokens = (tokens: IssuedTokens) => Promise<Grant>;
 
 /**

@@ -1,10 +1,9 @@
 /**
- * One sign-in, from the challenge to the stored grant:
- * challenge → discovery → registration → authorization → token → vault.
+ * One sign-in, from the challenge to the stored grant: challenge → discovery → registration → authorization → token →
+ * vault.
  *
- * Invariant: the issuer is recorded from validated metadata before the browser opens, and nothing of
- * a sign-in is kept unless its last step succeeded; the refresh token is in the vault before the
- * grant says that it is active.
+ * Invariant: the issuer is taken from validated metadata before the browser opens. Nothing of a sign-in is stored
+ * unless its last step succeeds. The refresh token is in the vault before the grant is active.
  */
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
@@ -25,7 +24,10 @@ import { signInByPage } from './page-sign-in.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { requestUnattended, unattendedRecord } from './unattended.ts';
 
-/** One for an endpoint whose last one found a server that could not serve waits as long as that server rests. */
+/**
+ * If the last sign-in at this endpoint found a server that could not answer, this one waits as long as that server
+ * rests.
+ */
 export async function signIn(
   parts: SignInParts,
   request: SignInRequest,
@@ -42,7 +44,7 @@ async function signInNow(
   onPage: OnPage,
   signal: AbortSignal,
 ): Promise<Grant> {
-  // A token that can't be kept is not worth a sign-in.
+  // If the vault can't store a token, no sign-in starts.
   await parts.vault.probe();
   const destination = await findDestination(parts, request);
   const { server } = destination;
@@ -50,13 +52,13 @@ async function signInNow(
   const options = await optionsFor(parts, request, { server, scope });
   const context: SignInContext = { request, destination, scope, options };
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
-  // Nobody signs in there, so that nobody is asked who it was.
+  // No person signs in there, so there is no question about the account.
   if (record) {
     const answer = await askUnattended(parts, context, record);
     return storeTokens(parts, context, { record, answer }, async () => undefined);
   }
   if (request.isUnattended) throw needsPerson(request.endpoint);
-  // Neither a client nor a page for a sign-in that nobody could be asked about.
+  // No client is registered and no page opens if the question about the account could not be asked.
   await parts.interactions.requireAskable();
   refuseMovedClient(parts, destination);
   if (!destination.isChecked) requireSignIn(parts, server, request.method);
@@ -75,7 +77,7 @@ async function signInNow(
   });
 }
 
-/** RFC 8628 §3.1: a sign-in on another device takes none of them. */
+/** RFC 8628 §3.1: a sign-in on another device has none of these parameters. */
 async function optionsFor(
   parts: SignInParts,
   request: SignInRequest,
@@ -109,7 +111,7 @@ async function askUnattended(
 }
 
 /**
- * Another account than was expected is kept with the person's yes only; else its tokens go back. The question may stay
+ * Another account than expected is kept only with the person's yes; else its tokens are revoked. The question may stay
  * open for long, and no page is open meanwhile.
  */
 async function storeConfirmed(
@@ -164,8 +166,8 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
     earlierRevision: source.revision === 'earlier',
   });
   if (!request.bound) return selected;
-  // Least privilege: a program that may have less doesn't make us ask for more. A refresh token is our
-  // business, not its; but only a server that offers one is asked for it (newer revisions, refresh tokens).
+  // Least privilege: if a program may have only some scopes, no more are requested. A refresh token is for Keyturn, not
+  // for the program, but offline_access is requested only if the server offers it (newer revisions, refresh tokens).
   const { bound } = request;
   const kept = selected?.filter((scope) => bound.includes(scope)) ?? [];
   return withOfflineAccess(kept.length > 0 ? kept : bound, server.scopesSupported);

@@ -34,11 +34,11 @@ export class SignIns {
   readonly #parts: SignInsParts & SignInParts;
   readonly #runs = new SharedWork<Grant>();
   readonly #pages: PageQueue;
-  /** Automatic sign-ins that a sign-in of the user makes needless, by endpoint and account. */
+  /** Automatic sign-ins that end when the user signs in, by endpoint and account. */
   readonly #needless = new Map<string, AbortController>();
   /** Sign-ins of the user's under way, by endpoint and account; each ends without an error. */
   readonly #own = new Map<string, Promise<unknown>>();
-  /** Those that register anew: automatic ones wait for them, since their page would show an error. */
+  /** The user's sign-ins with a new client: automatic ones wait for them, since their page would show an error. */
   readonly #anew = new Set<string>();
   /** Endpoints whose last sign-in came back as another account than was meant. */
   readonly #strayed = new Set<string>();
@@ -58,7 +58,7 @@ export class SignIns {
     this.#pages.refusePaused(endpoint);
   }
 
-  /** What a request whose time is over still waits for. `clientId`: absent for the person's own sign-in. */
+  /** What a request was waiting for when its time ran out. `clientId`: absent for the person's own sign-in. */
   stillPending({
     clientId,
     endpoint,
@@ -138,7 +138,7 @@ export class SignIns {
     const { isNewClient = false, typed: _typed, ...plain } = asked;
     const shared = this.#parts.isDesk ? plain : { ...plain, starter: undefined };
     const key = `user ${JSON.stringify(shared)}`;
-    // A user who wants a new client has seen the page of the sign-in that waits.
+    // A user who wants a new client has seen the open page.
     if (isNewClient && this.#runs.has(key)) this.#pageOf(asked)?.showsError();
     const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
     const run = this.#runs.join(key, (signal) => this.#noted(request, signal), caller);
@@ -220,7 +220,7 @@ export class SignIns {
   }
 }
 
-/** False for an account that was kept beside the one that was meant. */
+/** False for an account that was kept beside the intended one. */
 function isMeant({ grantId, account }: SignInRequest, grant: Grant): boolean {
   if (grantId !== undefined) return grant.id === grantId;
   return account === undefined || grant.account === account;

@@ -25,7 +25,7 @@ export interface UnattendedRequest {
   readonly overrides: Overrides;
 }
 
-/** The record by which tokens come without a person, if the owner entered one for this issuer. */
+/** The client for tokens without a person, if the owner entered one for this issuer. */
 export function unattendedRecord(
   registrations: Registrations,
   issuer: string,
