@@ -96,7 +96,7 @@ export class Epochs {
     if (this.of(name).id === id) return;
     await this.#exclusive(async () => {
       const newest = await this.#newest();
-      // What we wrote ourselves stands there too where the vault kept it and said that it failed.
+      // Our own write may be there too, if the vault stored it and reported a failure.
       if (newest[name] !== this.#known[name] && newest[name]?.id !== id) throw writtenByOther();
       const epochs = { ...newest, [name]: { epoch, id } };
       await this.#item.write(textOf(epochs));

@@ -31,17 +31,17 @@ const fileSchema = z.object({
   mac: z.string(),
 });
 
-/** What a file needs of the home that it belongs to (authority.ts). */
+/** What a file needs from its home (authority.ts). */
 export interface MacKeySource {
   /** Resolves once every file was verified, and has its items or its trouble. Throws what the vault throws. */
   verify(): Promise<void>;
   /** The key for the MAC of this file. Asked for at each use. Throws what the vault throws. */
   key(name: string): Promise<KeyObject>;
-  /** What the vault has of each file; loaded before a file is judged. */
+  /** The vault's epoch of each file; loaded before a file is verified. */
   readonly epochs: Epochs;
 }
 
-/** What stands in a file. */
+/** The content of a file. */
 interface State<Item> {
   readonly items: readonly Item[];
   readonly edition: Edition;
@@ -53,7 +53,7 @@ interface Proof {
   readonly covered: string;
 }
 
-/** As it was read, before anything counts. */
+/** The content as it was read, before it is verified. */
 interface Read<Item> extends State<Item> {
   /** Undefined where there is no file. */
   readonly proof: Proof | undefined;
@@ -61,7 +61,7 @@ interface Read<Item> extends State<Item> {
 
 export interface FileParts<Item> {
   readonly file: string;
-  /** Stands in the MAC, so that one file can't take another's place. */
+  /** Part of the MAC's input, so that one file can't replace another. */
   readonly name: string;
   readonly schema: z.ZodType<Item>;
   readonly rules: ChangeRules<Item>;
@@ -77,7 +77,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   readonly #queue = new WriteQueue({ write: () => this.#write(), takeBack: () => this.#takeBack() });
   #read: Read<Item> | undefined;
   #verified: readonly Item[] | undefined;
-  /** What the disk has of it. */
+  /** The state on disk. */
   #durable: State<Item> = { items: [], edition: firstEdition };
   /** The key for the write that is waiting; dropped when it begins. */
   #key: KeyObject | undefined;
@@ -152,7 +152,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   async change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
     await this.#macKeys.verify();
     if (!this.#verified) throw this.#trouble ?? unreadableFile(this.path, 'it was not verified');
-    // Before memory changes: what could not be kept must not count for a moment.
+    // Before memory changes: a change that can't be stored must not count, not even for a moment.
     const key = await this.#macKeys.key(this.#name);
     this.#verified = edit(this.#verified);
     this.#key = key;

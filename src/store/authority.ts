@@ -119,11 +119,11 @@ export class MemoryAuthority implements Authority {
   }
 
   beside(): void {
-    // What an earlier broker wrote is not in this vault.
+    // This vault has nothing that an earlier broker wrote.
   }
 
   afterwards(): void {
-    // Nothing of this broker's outlives it.
+    // No record of this broker remains after it ends.
   }
 
   async verify(): Promise<void> {
@@ -149,7 +149,7 @@ class MemoryRecords<Item> implements AuthorityStore<Item> {
   }
 
   async verify(): Promise<void> {
-    // What this broker decided itself needs no proof.
+    // This broker's own records need no proof.
   }
 
   async change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {

@@ -26,7 +26,7 @@ import type { RecordStore, FileTrouble } from './record-store.ts';
 const version = formats.grants;
 const headerSchema = z.object({ records: z.string(), version: z.literal(version) });
 
-/** Dead lines that are always borne: small files aren't written anew for a handful of them. */
+/** Dead lines that are always allowed: a small file isn't rewritten for a few of them. */
 const spareLines = 256;
 
 /** A change that is in memory and not yet on the disk. */
@@ -155,7 +155,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     this.#lines = lines.length;
   }
 
-  /** What somebody else put there is neither overwritten nor continued. */
+  /** A file that another program wrote is neither overwritten nor continued. */
   async #checkUnchanged(): Promise<void> {
     const handle = await openPrivate(this.path, constants.O_RDONLY);
     if (!handle && this.#end.size === 0) return;

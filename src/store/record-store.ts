@@ -25,7 +25,7 @@ export function troubleWith(file: string, error: KeyturnError): FileTrouble {
 
 /** Records that were loaded before: reading them does no I/O. */
 export interface RecordStore<Item> {
-  /** What counts. Throws `file_unreadable` where the store has none. */
+  /** The records that count. Throws `file_unreadable` if the store has none. */
   readonly items: readonly Item[];
   /** True once there are records to show: read, or found absent. */
   readonly isLoaded: boolean;
@@ -86,7 +86,7 @@ export class WriteQueue {
         await this.#steps.write();
         for (const { resolve } of sharing) resolve();
       } catch (error) {
-        // Those who came since then built upon what is lost.
+        // Changes that came since then are based on the lost one.
         const lost = [...sharing, ...this.#waiting];
         this.#waiting = [];
         this.#steps.takeBack();

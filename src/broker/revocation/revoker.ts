@@ -1,11 +1,11 @@
 /**
  * Ends grants: here at once, and at the authorization server by RFC 7009.
  *
- * Invariants: a grant is over on this machine before the server is asked, so that a dead network can't keep it
- * alive. It ends in memory and in the index at once, and is marked in the vault before the answer, so that an older
- * line of the index revives nothing. Where the vault doesn't answer the grant ends all the same; the next try writes
- * the mark. The server that is told is the one that the vault names. The tokens leave the vault only when that server
- * was told of each or offers no revocation, or when a month of tries failed; the receipt says which.
+ * Invariants: a grant ends on this machine before the server is asked, so that a dead network can't keep it alive. It
+ * ends in memory and in the index at once, and is marked in the vault before the answer, so that an older line of the
+ * index can't revive it. If the vault doesn't answer, the grant ends all the same, and the next try writes the mark.
+ * The vault names the server that is asked. The tokens leave the vault only if that server has answered for each of
+ * them or offers no revocation, or after a month of failed tries; the receipt says which.
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import { isSelfContained } from '../../oauth/grants/token-response.ts';
@@ -177,7 +177,7 @@ interface Read {
   /** Absent if there is none, or it can't be read now. */
   readonly secret?: GrantSecret;
   readonly failure?: unknown;
-  /** There was one, and the vault no longer has it: its server can't be told. */
+  /** There was one, but the vault no longer has it: its server can't be asked to revoke it. */
   readonly isLost?: boolean;
 }
 

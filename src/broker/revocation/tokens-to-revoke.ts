@@ -60,7 +60,7 @@ function plain({ value, hint, registrationId, expiresAt }: TokenToRevoke): Super
   return { value, hint, registrationId, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
-/** The vault's item while these tokens are left. None of them is used any more. */
+/** The vault's item while these tokens are left to revoke. None of them is used any more. */
 export function secretOfRemaining(left: readonly TokenToRevoke[], binding: Binding): GrantSecret {
   const current = left.find(({ isCurrent }) => isCurrent);
   return {

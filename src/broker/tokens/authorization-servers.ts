@@ -1,9 +1,9 @@
 /**
- * Authorization servers we have met: their validated metadata, kept as long as their HTTP headers allow.
+ * Authorization servers that a sign-in has found: their validated metadata, cached as long as their HTTP headers allow.
  *
- * Invariants: metadata is found where it was found before, by the same rules and with the same
- * overrides, and is used for its own issuer only. For a grant that stands, metadata that can't be
- * believed at this moment is a server that can't be reached: it ends nothing.
+ * Invariants: metadata is looked up where it was found before, by the same rules and with the same overrides, and is
+ * used for its own issuer only. If metadata can't be trusted at the moment, an existing grant treats its server as
+ * unreachable: the grant does not end.
  */
 import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import { discoverAuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
@@ -34,7 +34,7 @@ export class AuthorizationServers {
     this.#parts = parts;
   }
 
-  /** For refresh and revocation: what we know while it is fresh, else what the server says now. */
+  /** For refresh and revocation: the cached metadata while it is fresh, else the server's present metadata. */
   async of(grant: Grant): Promise<AuthorizationServer> {
     const endpoint = grant.endpoints[0] ?? grant.resource;
     const source = grant.server ?? { revision: 'current', identifier: grant.issuer };
@@ -60,8 +60,8 @@ export class AuthorizationServers {
   }
 
   /**
-   * What the server says now; with a source of the revision `default` the default endpoints where it publishes nothing.
-   * Throws `metadata_invalid` where they don't serve.
+   * The server's present metadata. For a source of the revision `default`: the default endpoints if it publishes none.
+   * Throws `metadata_invalid` if they can't be used.
    */
   async discover(endpoint: string, source: MetadataSource): Promise<AuthorizationServer> {
     const http = this.#parts.network(endpoint);
@@ -76,12 +76,12 @@ export class AuthorizationServers {
     return server;
   }
 
-  /** Milliseconds since the epoch by this issuer's own clock, as far as its answers told it. */
+  /** Milliseconds since the epoch by this issuer's own clock, as far as its responses showed it. */
   timeAt(issuer: string): number {
     return serverTime(this.#parts.network(issuer), this.#placesOf(issuer));
   }
 
-  /** Milliseconds that the issuer's clock is ahead of this machine's; 0 where nothing is known of it. */
+  /** Milliseconds that the issuer's clock is ahead of this machine's; 0 if unknown. */
   skewOf(issuer: string): number {
     return clockSkew(this.#parts.network(issuer), this.#placesOf(issuer));
   }
@@ -90,7 +90,7 @@ export class AuthorizationServers {
     return this.#known.values().find((server) => server.issuer === issuer) ?? { issuer };
   }
 
-  /** What the owner changed about a server counts from the next request on. */
+  /** The owner changed something about a server: the next request uses it. */
   forget(): void {
     this.#known.clear();
   }
@@ -136,7 +136,10 @@ function noMetadata(issuer: string): RuleRefusal {
   );
 }
 
-/** Default endpoints would serve it, but not in place of metadata that was used, nor for a client that somebody entered. */
+/**
+ * True if default endpoints may be used: not in place of metadata that was used before, nor for a client that the owner
+ * entered.
+ */
 export function metadataGone(issuer: string): RuleRefusal {
   return new RuleRefusal(
     'metadata_invalid',

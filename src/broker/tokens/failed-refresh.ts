@@ -1,7 +1,7 @@
 /**
- * What a refresh that gave no token means: for the client, for the grant's record, and for the next try.
+ * What a refresh without a token means: for the client, for the grant's record, and for the next try.
  *
- * Invariant: an attempt stays noted until the server's word on the stored token is known.
+ * Invariant: an attempt stays in the record until it is known what the server did with the stored token.
  */
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { ResponseLost } from '../../oauth/base/http.ts';
@@ -29,17 +29,17 @@ export interface FailedRefresh {
   readonly scope: readonly string[] | undefined;
 }
 
-/** The key of what holds for one scope set of a grant alone. */
+/** The key for one scope set of a grant. */
 export const keyOfSet = (grantId: string, scope: readonly string[]): string =>
   `${setsOf(grantId)}${scopeKey(scope)}`;
 
-/** What the keys of all scope sets of a grant begin with. */
+/** The prefix of the keys of all scope sets of a grant. */
 export const setsOf = (grantId: string): string => `${grantId} `;
 
 /**
- * The key of what pauses: the scope set alone where the server refused to narrow to it (RFC 6749 §6), with any error,
- * because that says nothing about the grant's own scopes. A forgotten client and a dead refresh token (no refusal, but
- * `login_required`) concern every refresh of the grant.
+ * The key of the pause. If the server refused to narrow (RFC 6749 §6), with any error, only this scope set pauses,
+ * because the refusal says nothing about the grant's own scopes. A forgotten client and a dead refresh token (no
+ * refusal, but `login_required`) concern every refresh of the grant.
  */
 export function pausedBy({ id }: Grant, { error, record, scope }: FailedRefresh): string {
   const isNarrowing = scope !== undefined && isRefusal(error) && !isForgottenRegistration(error, record);
@@ -51,7 +51,10 @@ export function isForgottenRegistration(error: unknown, { registration }: Regist
   return error instanceof ClientRejected && error.isUnknown && registration.source === 'dynamic';
 }
 
-/** What stays noted after a request without a token: gone once the server's word on the stored token is known. */
+/**
+ * The attempt in the record after a request without a token: removed once it is known what the server did with the
+ * stored token.
+ */
 export function attemptAfter(
   { attempt }: Grant,
   { error, progress, before }: FailedRefresh,

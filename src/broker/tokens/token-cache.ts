@@ -1,8 +1,8 @@
 /**
  * Access tokens in memory, by grant and scope set.
  *
- * Invariant: an access token stands here only while its grant may use it; ending a grant or being
- * refused by the protected server drops it. At most eight scope sets a grant (invariant 10, docs/internals.md).
+ * Invariant: an access token is here only while its grant may use it. It is removed when the grant ends or the
+ * protected server refuses it. A grant has at most eight scope sets (invariant 10, docs/internals.md).
  */
 import { randomBytes } from 'node:crypto';
 
@@ -21,14 +21,14 @@ export interface AccessToken {
   readonly handedTo: Set<string>;
 }
 
-/** More sets than that means a program that plays with scopes; the oldest makes room. */
+/** More sets mean that a program tries many scopes; the oldest set is removed. */
 const maxSets = 8;
 /** Refresh when less than this is left … in milliseconds. */
 const maxMargin = 300_000;
 /** … or less than this part of the lifetime, whichever is less: a 30-second token stays usable. */
 const marginPart = 1 / 5;
 
-/** The part of the margin that is left to chance, so that what was issued in one moment isn't refreshed in one. */
+/** The random part of the margin, so that tokens of the same moment aren't all refreshed at once. */
 const marginJitter = 0.1;
 
 /** A token younger than this (milliseconds) is just issued: it satisfies any minimum, so that no caller sets off a refresh with each request … */
@@ -126,12 +126,12 @@ export class TokenCache {
     return [...(this.#grants.get(grantId)?.values() ?? [])];
   }
 
-  /** True while this very token stands here: its grant has not ended since it was taken out. */
+  /** True while this token is still here: its grant has not ended since the caller took it. */
   holds(grantId: string, token: AccessToken): boolean {
     return this.of(grantId).includes(token);
   }
 
-  /** The protected server refused this token: it is dropped, wherever it stands. */
+  /** The protected server refused this token: removes it, for every scope set. */
   refuse(grantId: string, refused: AccessToken): void {
     const sets = this.#grants.get(grantId);
     for (const [key, token] of sets ?? []) if (token === refused) sets?.delete(key);

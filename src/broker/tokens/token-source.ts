@@ -22,7 +22,7 @@ export interface SourceParts {
 }
 
 export interface TokenNeed {
-  /** The one in memory, which isn't fresh enough. */
+  /** The token in memory, which isn't fresh enough. */
   readonly cached: AccessToken | undefined;
   /** Just these scopes; undefined: all of the grant's. Only a grant with a refresh token can narrow. */
   readonly narrow: readonly string[] | undefined;
@@ -32,9 +32,8 @@ export interface TokenNeed {
 }
 
 /**
- * A token; `changed` when the grant is no longer what it was: look again; `signIn` when only a new
- * sign-in gives one that lives long enough, while the present one still serves others. Throws what
- * the refresher throws.
+ * A token. `changed`: the grant has changed, so the caller looks again. `signIn`: only a new sign-in gives a token that
+ * lives long enough, while the present one can still be used for others. Throws what the refresher throws.
  */
 export async function renewedToken(
   parts: SourceParts,

@@ -1,10 +1,9 @@
 /**
- * What the broker does by itself as time passes: keeps tokens in use fresh, and notes what the clock does.
+ * The broker's regular work: refreshes tokens that are in use, and notes changes of the clock.
  *
- * Invariants: one coarse tick that compares times, so that a suspend changes nothing; never a page, a
- * question or a keychain prompt. Only a token that some program was handed is replaced before its
- * margin is reached; one that nobody used since its issue is left to expire. Failures are quiet: the
- * audit log has them, and the next request is told.
+ * Invariants: there is one coarse tick that compares times, so a suspend changes nothing. It opens no page, no question
+ * and no keychain prompt. A token is refreshed before its margin only if a program got it; an unused one is left to
+ * expire. A failure goes to the audit log only; the next request reports it.
  */
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -26,7 +25,7 @@ export interface UpkeepParts {
 /** Milliseconds. Short enough to meet the margin of a token of half a minute (6 s), long enough to cost nothing. */
 export const tickEvery = 5000;
 
-/** Milliseconds by which the clocks may part between two ticks before it is told: a busy machine ticks late. */
+/** Milliseconds by which the clocks may differ between two ticks before it is reported: a busy machine ticks late. */
 const notable = 5000;
 
 interface Reading {
@@ -88,7 +87,7 @@ export class Upkeep {
     }
   }
 
-  /** The machine woke up, or the network is back: what failed before says little now, and time may have passed. */
+  /** The machine woke up, or the network is back: earlier failures no longer count, and time may have passed. */
   resumed(): void {
     this.#wake();
     this.tick();

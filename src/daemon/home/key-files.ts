@@ -1,7 +1,7 @@
 /**
- * The key files of programs that were unpaired.
+ * Removes the key files of unpaired programs.
  *
- * Invariant: a file goes only if it holds a key of this very home and program, which opens nothing any more. What
+ * Invariant: a file is removed only if it contains a key of this home and program, which no longer works. A file that
  * can't be read, belongs to another home or is a symbolic link stays.
  */
 import { readdir, rm } from 'node:fs/promises';

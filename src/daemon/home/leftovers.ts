@@ -1,9 +1,8 @@
 /**
- * What a crash leaves beside the home's files.
+ * Files that a crash leaves in the home.
  *
- * Invariant: only what was on its way to take a file's place, and never did, is removed, and only under
- * the home's lock. What was cut off a torn file is kept, and told at each start until a person takes it
- * away.
+ * Invariant: only drafts that never replaced their file are removed, and only under the home's lock. The cut-off end of
+ * a torn file is kept, and reported at each start until a person removes it.
  */
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,10 +1,10 @@
 /**
  * Files that don't belong together: another vault, or another id, than the one that this home was written with.
  *
- * Invariant: such a home serves nothing and adopts nothing, and every refusal says so. Every file of a home can be
- * written by other programs, so this is what can be known before the vault is asked: a home that once had a master
- * secret keeps it outside memory, and a file with a MAC was written when there was one (home-traces.ts). A vault that
- * lacks that secret says so itself (master.ts).
+ * Invariant: such a home answers no request and adopts no file, and every refusal says so. Other programs can write
+ * every file of a home, so only this can be known before the vault is asked: a home that once had a master secret keeps
+ * it outside memory, and a file with a MAC was written when there was one (home-traces.ts). If a vault lacks that
+ * secret, master.ts refuses.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { provenFile } from './home-traces.ts';
@@ -21,7 +21,7 @@ export async function wasOpened({ hasMaster, paths }: Pick<Home, 'hasMaster' | '
   );
 }
 
-/** Undefined for a home whose files fit together, as far as they tell. */
+/** Undefined if the home's files belong together, as far as they tell. */
 export function homeMismatch(
   home: Pick<Home, 'vault'>,
   { vault, vaultKey }: Pick<Settings, 'vault' | 'vaultKey'>,

@@ -10,7 +10,10 @@ import { asConfirmed, differencesFrom } from '../settings/written-settings.ts';
 import type { WrittenSettings } from '../settings/written-settings.ts';
 import type { HomeItem } from './home-item.ts';
 
-/** What counts without a yes: what only takes away. The vault keeps it too, so that no file takes it back. */
+/**
+ * The values that count without a yes, because they take access away. The vault keeps them too, so that a changed file
+ * can't undo them.
+ */
 function countingAnyway(written: WrittenSettings): Confirmed {
   return toConfirmed(inForce(written.settings, differencesFrom(written, nothingConfirmed)), undefined);
 }
@@ -25,7 +28,7 @@ export function decided(
   const settings = asConfirmed(written);
   if (early === 'no') return { ...item, settings: countingAnyway(written), declined: settings };
   if (early) return { ...item, settings: early };
-  // What only takes away is kept too: a file that loses it gives nothing back.
+  // Values that take access away are kept too: a file without them gives nothing back.
   return differencesFrom(written, nothingConfirmed).length === 0 ? { ...item, settings } : item;
 }
 
@@ -39,7 +42,7 @@ export function answered(
   if (verdict === 'no') {
     return { ...rest, settings: item.settings ?? countingAnyway(now), declined: asConfirmed(shown) };
   }
-  // What was set meanwhile stays.
+  // Settings that were changed meanwhile stay.
   const settings = item.settings
     ? asked.reduce(
         (held, { name, value }) => withSetting(held, name, value, shown.authorities),

@@ -1,8 +1,8 @@
 /**
- * The settings that the vault has to confirm, as it keeps them, and what differs from them.
+ * The settings that the vault has to confirm: how it keeps them, and which written values differ from them.
  *
- * Invariant: what is compared is the value that its schema made, and of a file of authorities its content. A value
- * that takes away (a shorter time until the lock, no plain http) needs no confirmation.
+ * Invariant: values are compared as their schema parsed them, and a file of authorities by its content. A value that
+ * takes access away (a shorter time until the lock, no plain http) needs no confirmation.
  */
 import { z } from 'zod';
 import type { AuthoritiesFile } from '../system/authorities.ts';
@@ -23,9 +23,9 @@ export const nothingConfirmed: Confirmed = { values: {} };
 /** A setting that was written otherwise than the vault has it. */
 export interface Difference {
   readonly name: SettingName;
-  /** What was written; absent: it was unset. */
+  /** The written value; absent: it was unset. */
   readonly value?: Settings[SettingName];
-  /** What counts in its place; absent: nothing. */
+  /** The value that counts instead; absent: none. */
   readonly held?: Settings[SettingName];
   /** The value is the same, and the file that it names has another content. */
   readonly isContent?: true;
@@ -47,12 +47,12 @@ export function toConfirmed(settings: Settings, authorities: AuthoritiesFile | u
   return { values, ...(named === undefined ? {} : { authorities: named }) };
 }
 
-/** The value that the vault has; the default where it has none, or one that this Keyturn can't use. */
+/** The vault's value; the default if it has none, or one that this Keyturn can't use. */
 function heldValue({ values }: Confirmed, name: SettingName): Settings[SettingName] {
   return settingsSchema.shape[name].safeParse(values[name]).data ?? defaultSettings[name];
 }
 
-/** What was written, and the vault would have to confirm and doesn't. */
+/** The written values that the vault would have to confirm and doesn't. */
 export function differences(
   written: Settings,
   confirmed: Confirmed,
@@ -85,11 +85,11 @@ function needsWord(name: SettingName, value: Settings[SettingName], held: Settin
   return typeof held === 'number' && value > held;
 }
 
-/** The settings to go by: what was written, and where that differs what the vault has. */
+/** The settings in force: the written values, or the vault's where the two differ. */
 export function inForce(written: Settings, different: readonly Difference[]): Settings {
   const settings: Settings = { ...written };
   for (const { name, held, isContent } of different) {
-    // Of another content nothing is left that could be trusted.
+    // If the content is another one, there is no file that could be trusted.
     Object.assign(settings, { [name]: isContent ? undefined : held });
   }
   return settings;

@@ -1,9 +1,9 @@
 /**
- * The settings while a broker runs: what counts, where it comes from, and changes.
+ * The settings while a broker runs: which values count, where they come from, and changes.
  *
- * Invariant: a value is checked by its schema before it is written, and the file is replaced whole.
- * A change is in force at once only where the table of `live` settings says so, and never against
- * this run's environment, which a broker that the user starts takes as it is.
+ * Invariant: a value is checked by its schema before it is written, and the file is replaced whole. A change counts at
+ * once only if the table of `live` settings says so. It never replaces a value of this run's environment in a broker
+ * that the user started.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
@@ -34,9 +34,9 @@ export interface CheckedSetting {
 
 export class SettingsBook {
   readonly #source: SettingsSource;
-  /** The settings of this run. Live ones change, and all of them may once the vault has said which count. */
+  /** The settings of this run. Live ones can change, and all of them can when the vault says which values count. */
   readonly current: Settings;
-  /** What file and environment say, whether it counts or not. */
+  /** The values in file and environment, even if they don't count. */
   readonly written: Settings;
   #different: readonly Difference[] = [];
   #known: (() => void) | undefined;
@@ -48,7 +48,7 @@ export class SettingsBook {
     this.current = { ...this.written };
   }
 
-  /** The vault has said which settings count, and what was written differs so. */
+  /** The vault has said which settings count. `different`: the written values that don't. */
   goBy(settings: Settings, different: readonly Difference[]): void {
     Object.assign(this.current, settings);
     this.#different = different;
@@ -128,7 +128,7 @@ export class SettingsBook {
   }
 }
 
-/** The vault's value counts, and what was written in its place is shown beside it. */
+/** The vault's value counts; the written one is shown beside it. */
 function heldDetail({ value, held, isContent }: Difference, fallback: Value): Omit<Detail, 'name' | 'live'> {
   const counts = isContent ? undefined : held;
   return {
@@ -144,7 +144,7 @@ function isValue(value: unknown): value is NonNullable<Value> {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** What a text stands for, as a command line gives it. */
+/** The value that a text on a command line means. */
 function spelled(value: unknown): unknown[] {
   if (value === 'true' || value === 'false') return [value === 'true'];
   return typeof value === 'string' && /^\d{1,15}$/.test(value) ? [Number(value)] : [];

@@ -31,7 +31,7 @@ const maxIdle = 30 * 24 * 60 * 60;
 
 export const settingsSchema = z.object({
   vault: z.enum(['keychain', 'sealed-file', 'memory']).default('keychain'),
-  /** What opens a `sealed-file` vault. */
+  /** Where the key of a `sealed-file` vault comes from. */
   vaultKey: z.enum(['passphrase', 'keychain']).default('passphrase'),
   /** Seconds without a request by a local program after which the vault is locked; absent: never. */
   lockAfter: z.int().min(1).max(maxIdle).optional(),
@@ -55,8 +55,8 @@ export const settingsSchema = z.object({
     .regex(/^[\x21-\x7e]+$/)
     .default('2025-03-26'),
   /**
-   * What a card proposes first. `run` asks once a start of the program, is over by itself, and is never on the
-   * disk; `once` and `hour` would come back all day to a person who works with a program, until they are no longer read.
+   * The choice that a card proposes first. `run` asks once for each start of the program, ends by itself and is never
+   * on disk. `once` and `hour` would ask so often that a person no longer reads the cards.
    */
   defaultLease: z.enum(['once', 'run', 'hour', 'untilRevoked']).default('run'),
   /** http is accepted for loopback hosts. For development only. */
@@ -71,7 +71,7 @@ export type SettingName = keyof Settings;
 
 export const defaultSettings: Readonly<Settings> = settingsSchema.parse({});
 
-/** Settings whose change is in force at once; what rests on the others is built when the broker starts. */
+/** Settings whose change counts at once; the others count when the broker starts again. */
 export const live: Readonly<Record<SettingName, boolean>> = {
   vault: false,
   vaultKey: false,
@@ -122,7 +122,7 @@ export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free
   logLevel: 'free',
 };
 
-/** What each takes, for refusals. */
+/** The values that each setting accepts, for error messages. */
 export const takes: Readonly<Record<SettingName, string>> = {
   vault: 'keychain, sealed-file or memory',
   vaultKey: 'passphrase or keychain',
@@ -205,7 +205,7 @@ export function writeSettings({ path }: Conf, settings: Readonly<Record<string, 
   replaceFileAtOnce(path, `${JSON.stringify(settings, undefined, 2)}\n`);
 }
 
-/** What the environment says of settings, not checked yet. */
+/** The settings in the environment, not checked yet. */
 export function fromEnvironment(env: Environment): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const [setting, names] of Object.entries(variables)) {

@@ -1,8 +1,8 @@
 /**
- * What an interpreter says it runs: its script, its arguments and its folder.
+ * What an interpreter claims to run: its script, its arguments and its folder.
  *
- * Invariant: a process can rewrite its own arguments, so this is claimed and nothing more. It is bounded, it ends
- * before code that stands in an argument, and what looks like a secret is left out.
+ * Invariant: a process can rewrite its own arguments, so this is only a claim. It is bounded, it stops before code in
+ * an argument, and it leaves out what looks like a secret.
  */
 import { procLink, procText } from './proc.ts';
 
@@ -11,19 +11,19 @@ export interface Claim {
   readonly script?: string;
   /** All of them, without the program's own name. A secret is shown as `…`. */
   readonly arguments: readonly string[];
-  /** There is more than what is shown here. */
+  /** There are more arguments than are shown here. */
   readonly isCut: boolean;
   /** Its working folder. */
   readonly folder?: string;
 }
 
-/** Arguments: a person reads no more of them. */
+/** The number of arguments that are shown: a person reads no more. */
 const maxArguments = 24;
 
 /** Characters of one argument or of a folder. */
 const maxLengthShown = 200;
 
-/** What stands for a secret. */
+/** Shown in place of a secret. */
 const withheld = '…';
 
 /** Empty for a process that has ended, or has wiped its arguments. */
@@ -39,7 +39,7 @@ export function claimOf(pid: number): Claim {
 export function claimIn(commandLine: string): Omit<Claim, 'folder'> {
   const [, ...given] = commandLine.replace(/\0$/, '').split('\0');
   const script = scriptAt(given);
-  // What follows the script is its own: a `-c` there need not be code.
+  // What follows the script are its own arguments: a `-c` there need not be code.
   const code = given.findIndex((argument, at) => (script === -1 || at <= script) && isCode(argument));
   const plain = (code === -1 ? given : given.slice(0, code)).slice(0, maxArguments);
   const shown = plain.map((argument, at) => bounded(mask(argument, plain[at - 1])));
@@ -80,7 +80,7 @@ function scriptAt(given: readonly string[]): number {
   return given.findIndex((argument, at) => !argument.startsWith('-') && !takesValue.has(given[at - 1] ?? ''));
 }
 
-/** What the name of a flag, a variable or a parameter has in it whose value is a secret. */
+/** A part of the name of a flag, a variable or a parameter whose value is a secret. */
 const secretName =
   /token|secret|passw|passphrase|pwd|credential|cookie|bearer|session|signature|jwt|auth|(?:^|[-_.]|api|access|private)(?:key|pass|pin|otp|sig)(?:$|[-_.])/i;
 
@@ -110,7 +110,9 @@ function mask(argument: string, before: string | undefined): string {
     .replace(/[\w+~=-]{16,}/g, (text) => (isRandom(text) ? withheld : text));
 }
 
-/** Whether eight or more letters and digits are left of it without its words: a key of 64 bits has that many in hexadecimal. */
+/**
+ * Whether eight or more letters and digits are left without its words: a key of 64 bits has that many in hexadecimal.
+ */
 function isRandom(text: string): boolean {
   const rest = text.replace(/[A-Z]?[a-z]{3,}/g, '').replace(/[^A-Za-z0-9]/g, '');
   return rest.length >= 8;

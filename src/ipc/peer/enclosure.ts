@@ -1,8 +1,8 @@
 /**
- * What holds a process: a systemd unit, a container, a Flatpak or a Snap, as far as Linux tells.
+ * What a process runs in: a systemd unit, a container, a Flatpak or a Snap, as far as Linux tells.
  *
- * Invariant: read strictly and for display only. Any program of the user can have a unit, or a sandbox of its own
- * making, under a name of its choice: these names are never attested.
+ * Invariant: this is read strictly and only shown. Any program of the user can have a unit, or a sandbox of its own,
+ * under any name, so these names are never attested.
  */
 import { beginningOf, identityOf, procText } from './proc.ts';
 

@@ -39,7 +39,7 @@ const SO_PEERCRED = 17;
 /** struct ucred: pid, uid, gid, 32 bits each. */
 const ucredBytes = 12;
 
-/** The reader for this system. The native call is loaded here, once, and only where it is of use. */
+/** The reader for this system. The native call is loaded here, once, and only on systems that need it. */
 export async function loadPeerReader(platform = process.platform): Promise<PeerReader> {
   if (platform !== 'linux') return () => ({ kind: 'unverified' });
   const { default: koffi } = await import('koffi');

@@ -1,9 +1,8 @@
 /**
- * Which program a process runs, as far as the kernel tells: for cards and lists, read when one is shown.
+ * Which program a process runs, as far as the kernel tells. Read when a card or a list shows it.
  *
- * Invariant: `file` is `attested` only where the kernel says which file runs, the file at the path that is shown is
- * that very file, and it is no interpreter. Names, arguments and folders are the process's own to choose and are
- * never more than claimed.
+ * Invariant: `file` is `attested` only if the kernel says which file runs, the shown path leads to that same file, and
+ * the file is no interpreter. A process chooses its names, arguments and folders itself, so they are only claims.
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';
@@ -20,7 +19,10 @@ import { identityOf, procLink, procText, startOf, statFields } from './proc.ts';
  */
 export type FileStanding = 'attested' | 'interpreter' | 'elsewhere' | 'unreadable';
 
-/** Who can change the file, or put another in its place, besides the administrator. Each can do so more easily than the one before it. */
+/**
+ * Who can change the file, or replace it, besides the administrator. For each value it is easier than for the one
+ * before.
+ */
 export type Changer = 'you' | 'group' | 'others';
 
 export interface ProgramFacts {
@@ -37,8 +39,8 @@ export interface ProgramFacts {
 }
 
 /**
- * Programs that run what somebody else wrote, by the name of their file. The dynamic loader is one of them: it runs
- * the file that is its argument. A copy under another name isn't known by it; then the path says so.
+ * Interpreters, by the name of their file. The dynamic loader is one of them: it runs the file that is its argument. A
+ * copy under another name isn't recognised, but the card shows its path.
  */
 const interpreters =
   /^(?:node(?:js)?|deno|bun|electron|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|php[\d.]*|lua(?:jit)?[\d.]*|tclsh[\d.]*|wish[\d.]*|guile[\d.]*|java|dotnet|mono|julia|gjs|Rscript|R|sh|bash|dash|zsh|fish|ksh[\d.]*|mksh|tcsh|csh|busybox|toybox|[gmn]?awk|osascript|pwsh|wine(?:64)?(?:-preloader)?|qemu-[\w-]+|ld(?:-[\w.-]+)?\.so[\d.]*)(?:\.exe)?$/;
@@ -48,7 +50,7 @@ export function isInterpreter(executable: string): boolean {
   return interpreters.test(path.posix.basename(executable));
 }
 
-/** Names the very file that a process runs. Undefined where the kernel doesn't tell. */
+/** Identifies the file that a process runs. Undefined if the kernel doesn't tell. */
 export function imageOf(peer: PeerFacts): string | undefined {
   if (peer.kind === 'unverified' || peer.pid <= 0) return undefined;
   const image = identityOf(`/proc/${peer.pid}/exe`);
@@ -69,7 +71,7 @@ function isStill({ pid, startTicks }: PeerFacts & { readonly kind: 'verified' })
   return startTicks !== undefined && startOf(pid) === startTicks;
 }
 
-/** What the kernel appends to a path whose file has no name any more. */
+/** The kernel appends this to the path of a deleted file. */
 const unlinked = / \(deleted\)$/;
 
 function fileOf(pid: number): Omit<ProgramFacts, 'enclosures' | 'parents'> {
@@ -114,7 +116,7 @@ function changersOf(place: string): readonly Changer[] {
     const group: readonly Changer[] = (mode & 0o020) !== 0 && gid !== 0 ? ['group'] : [];
     return [...owner, ...group, ...((mode & 0o002) === 0 ? [] : (['others'] as const))];
   } catch {
-    // What can't be looked at is not taken for safe.
+    // A file or folder that can't be read doesn't count as safe.
     return ['others'];
   }
 }
