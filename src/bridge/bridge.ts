@@ -10,8 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError } from '../base/errors.ts';
 import type { Connection } from '../client/connection.ts';
 import { ClientSide } from './client-side.ts';
-import { duplicateId, lineOf, rpcErrorOf, tooManyRequests } from './errors.ts';
-import { lastWords, maxRequests, slowBytes } from './limits.ts';
+import { Eras } from './eras/eras.ts';
+import { duplicateId, lineOf, rpcErrorOf, tooManyRequests } from './base/errors.ts';
+import { lastWords, maxRequests, slowBytes } from './base/limits.ts';
 import {
   type Answer,
   cancelledId,
@@ -22,9 +23,9 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type RequestId,
-} from './messages.ts';
-import { authorizedFetch } from './authorized-fetch.ts';
-import { Cancelled, Upstream } from './upstream.ts';
+} from './base/messages.ts';
+import { authorizedFetch } from './server/authorized-fetch.ts';
+import { Cancelled, Upstream } from './server/upstream.ts';
 
 export interface BridgeOptions {
   /** The protected server's endpoint, checked by `endpointUrl`. */
@@ -60,6 +61,7 @@ class Bridge {
   readonly #options: BridgeOptions;
   readonly #client: ClientSide;
   readonly #upstream: Upstream;
+  readonly #eras: Eras;
   readonly #underWay = new Map<RequestId, UnderWay>();
   readonly #ended = Promise.withResolvers<void>();
   #bytes = 0;
@@ -75,13 +77,16 @@ class Bridge {
       onMessage: (message, size) => this.#fromClient(message, size),
       onEnd: () => this.#ended.resolve(),
     });
+    const wait = options.wait ?? (async (ms, abort) => sleep(ms, undefined, { signal: abort }));
+    const toClient = (message: JSONRPCMessage): void => void this.#client.send(message);
     this.#upstream = new Upstream({
       endpoint,
       fetch: authorizedFetch({ endpoint, connection, fetch }),
-      onMessage: (message) => void this.#client.send(message),
+      onMessage: (message, about) => this.#eras.heard(message, about),
       ready: async () => this.#client.ready(),
-      wait: options.wait ?? (async (ms, signal) => sleep(ms, undefined, { signal })),
+      wait,
     });
+    this.#eras = new Eras({ server: this.#upstream, toClient, wait });
   }
 
   async run(): Promise<void> {
@@ -93,13 +98,14 @@ class Bridge {
     await this.#ended.promise;
     signal.removeEventListener('abort', end);
     for (const { abort } of this.#underWay.values()) abort.abort(new Cancelled('the client is gone'));
+    this.#eras.end();
     await Promise.race([this.#upstream.end(), sleep(lastWords, undefined, { ref: false })]);
     await this.#client.close();
   }
 
   #fromClient(message: JSONRPCMessage, size: number): void {
     if (isRequest(message)) return void this.#take(message, size);
-    if (!isNotification(message)) return void this.#pass(this.#upstream.send(message));
+    if (!isNotification(message)) return void this.#pass(this.#eras.send(message));
     const cancelled = cancelledId(message);
     if (cancelled === undefined) return this.#notify(message);
     const { reason } = message.params ?? {};
@@ -107,7 +113,7 @@ class Bridge {
   }
 
   #notify(message: JSONRPCNotification): void {
-    const sent = this.#pass(this.#upstream.send(message));
+    const sent = this.#pass(this.#eras.send(message));
     if (message.method === 'notifications/initialized') this.#inOrder = sent;
   }
 
@@ -132,7 +138,7 @@ class Bridge {
   async #answerTo(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       await this.#inOrder;
-      return await this.#upstream.request(request, signal);
+      return await this.#eras.request(request, signal);
     } catch (error) {
       return signal.aborted ? undefined : errorAnswer(request.id, rpcErrorOf(this.#told(error)));
     }

@@ -5,10 +5,10 @@
  */
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Readable, Writable } from 'node:stream';
-import { invalidRequest, parseError, tooLongRequest } from './errors.ts';
-import { maxMessage } from './limits.ts';
+import { invalidRequest, parseError, tooLongRequest } from './base/errors.ts';
+import { maxMessage } from './base/limits.ts';
 import { Lines } from './lines.ts';
-import { type JSONRPCMessage, listen, type RpcError } from './messages.ts';
+import { type JSONRPCMessage, listen, type RpcError } from './base/messages.ts';
 
 export interface ClientSideOptions {
   readonly stdin: Readable;

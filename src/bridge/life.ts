@@ -3,7 +3,7 @@
  *
  * Invariant: ends within a second of its parent, also where that died and its end of the pipe was left open elsewhere.
  */
-import { parentLook } from './limits.ts';
+import { parentLook } from './base/limits.ts';
 
 /** Aborts when the process gets another parent, or a signal to end. */
 export function whileWanted(): AbortSignal {

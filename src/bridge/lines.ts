@@ -5,7 +5,7 @@
  * the next one is read.
  */
 import { Readable } from 'node:stream';
-import { maxMessage, slowPiece } from './limits.ts';
+import { maxMessage, slowPiece } from './base/limits.ts';
 
 export interface LineProblems {
   /** A line is longer than the limit. The rest of it is skipped. */

@@ -4,8 +4,8 @@
  * Invariant: says what happened, whether a call may have run, and what to do. Text of a server is quoted and bounded;
  * an error that isn't ours shows its code and nothing else.
  */
-import { KeyturnError, quoted } from '../base/errors.ts';
-import { systemCode } from '../base/system-error.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import { systemCode } from '../../base/system-error.ts';
 import type { RpcError } from './messages.ts';
 import { mayReissue } from './reissue.ts';
 
@@ -36,6 +36,17 @@ export const tooManyRequests: RpcError = {
   code: -32_603,
   message:
     'Keyturn: 1,024 requests are under way, which is the most that the bridge takes. Ask again when some are answered.',
+};
+
+export const unasked: RpcError = {
+  code: -32_603,
+  message:
+    'Keyturn: the server asks something before it goes on, and this client can’t be asked it or gave no answer. The request did not finish.',
+};
+
+export const unknownState: RpcError = {
+  code: -32_602,
+  message: 'Keyturn: no request waits under this requestState any more. Send the request without it.',
 };
 
 /** What is known of a request that has no answer. */

@@ -1,6 +1,6 @@
 /** Answers of a server, bounded and at the client's pace. */
 import { expect, it } from 'vitest';
-import { type Exchange, exchanges, watchedFetch } from '../../src/bridge/exchange.ts';
+import { type Exchange, exchanges, watchedFetch } from '../../../src/bridge/server/exchange.ts';
 
 /** The pieces of an answer, as the transport would read them. */
 async function read(pieces: readonly string[], type: string, limit: number, ready = async () => undefined) {

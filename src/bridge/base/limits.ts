@@ -17,3 +17,7 @@ export const parentLook = 400;
 
 /** Milliseconds that the last words to the server may take after the client is gone. */
 export const lastWords = 500;
+
+/** Requests of a stateless client that wait for its answers to a stateful server's questions, and for how many milliseconds. */
+export const maxParked = 64;
+export const parkedFor = 600_000;

@@ -3,9 +3,9 @@
  *
  * Invariant: a token goes where `createFetch` lets it go, and nowhere else. A server that wants no token gets none.
  */
-import { reasonOf } from '../base/errors.ts';
-import type { Connection } from '../client/connection.ts';
-import { createFetch } from '../client/fetch.ts';
+import { reasonOf } from '../../base/errors.ts';
+import type { Connection } from '../../client/connection.ts';
+import { createFetch } from '../../client/fetch.ts';
 import type { Fetch } from './exchange.ts';
 
 interface Parts {

@@ -5,8 +5,9 @@
  * nothing (`reissue.ts`); then under a new id, a bounded number of times. What a session asked of the client is answered
  * to that session or to none.
  */
-import { untilAborted } from '../base/abort.ts';
-import { NoAnswer } from './errors.ts';
+import { untilAborted } from '../../base/abort.ts';
+import { isStateless } from '../base/envelope.ts';
+import { NoAnswer } from '../base/errors.ts';
 import type { Fetch } from './exchange.ts';
 import {
   type Answer,
@@ -16,16 +17,18 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type RequestId,
-} from './messages.ts';
-import { mayReissue } from './reissue.ts';
-import { Session, SessionLost } from './session.ts';
+} from '../base/messages.ts';
+import { mayReissue } from '../base/reissue.ts';
+import { ParamHeaders } from './param-headers.ts';
+import { type RequestOptions, Session, SessionLost } from './session.ts';
+import type { Heard, Way } from '../base/way.ts';
 
 export interface UpstreamOptions {
   readonly endpoint: URL;
   /** Attaches tokens. */
   readonly fetch: Fetch;
   /** The server's own requests and notifications. */
-  readonly onMessage: (message: JSONRPCMessage) => void;
+  readonly onMessage: Heard;
   /** Resolves when the client takes more. */
   readonly ready: () => Promise<void>;
   /** Waits between two tries. Milliseconds. */
@@ -47,9 +50,10 @@ interface Asked {
   readonly id: RequestId;
 }
 
-export class Upstream {
+export class Upstream implements Way {
   readonly #options: UpstreamOptions;
   readonly #asked = new Map<RequestId, Asked>();
+  readonly #paramHeaders = new ParamHeaders();
   #session: Promise<Session> | undefined;
   /** The client's own handshake, for the session after this one. */
   #initialize: JSONRPCRequest | undefined;
@@ -66,9 +70,10 @@ export class Upstream {
     let sent = request;
     for (let tries = 0; ; tries += 1) {
       try {
+        const options = { signal, about: request.id };
         const answer = await (request.method === 'initialize'
-          ? this.#begin(sent, signal)
-          : this.#ask(sent, signal));
+          ? this.#begin(sent, options)
+          : this.#ask(sent, options));
         return { ...answer, id: request.id };
       } catch (error) {
         const pause = this.#pauseAfter(error, request.method, tries);
@@ -92,13 +97,20 @@ export class Upstream {
     await (await this.#session?.catch(() => undefined))?.end();
   }
 
-  async #ask(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+  async #ask(request: JSONRPCRequest, options: RequestOptions): Promise<Answer> {
+    const { signal } = options;
     const session = await untilAborted(this.#current(), signal);
+    const wantsHeaders = isStateless(request);
+    const headers = wantsHeaders ? this.#paramHeaders.for(request) : {};
     try {
-      return await session.request(request, signal);
+      const answer = await session.request(request, { ...options, headers });
+      if (wantsHeaders) this.#paramHeaders.learn(request, answer);
+      return answer;
     } catch (error) {
       if (error instanceof SessionLost) await this.#drop(session);
-      if (signal.reason instanceof Cancelled) await this.#cancel(session, request.id, signal.reason);
+      // A stateless server learns it from the end of the stream.
+      if (signal.reason instanceof Cancelled && !wantsHeaders)
+        await this.#cancel(session, request.id, signal.reason);
       throw error;
     }
   }
@@ -117,12 +129,12 @@ export class Upstream {
   }
 
   /** The client's own `initialize`: its parameters are kept for the sessions to come. */
-  async #begin(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+  async #begin(request: JSONRPCRequest, options: RequestOptions): Promise<Answer> {
     const old = await this.#session?.catch(() => undefined);
     if (old) await this.#drop(old);
     this.#isInitialized = false;
-    const { session, answer } = await this.#open(request, signal);
-    this.#initialize = request;
+    const { session, answer } = await this.#open(request, options);
+    this.#initialize = 'result' in answer ? request : undefined;
     this.#session = Promise.resolve(session);
     return answer;
   }
@@ -143,7 +155,8 @@ export class Upstream {
     // A client that sends requests without a handshake: the server is to say what it thinks of that.
     if (!this.#initialize) return this.#make();
     const initialize = { ...this.#initialize, id: this.#newId() };
-    const { session, answer } = await this.#open(initialize, AbortSignal.timeout(renewal));
+    const options = { signal: AbortSignal.timeout(renewal), about: initialize.id };
+    const { session, answer } = await this.#open(initialize, options);
     if ('error' in answer) {
       await session.close();
       throw new NoAnswer(
@@ -156,10 +169,13 @@ export class Upstream {
     return session;
   }
 
-  async #open(request: JSONRPCRequest, signal: AbortSignal): Promise<{ session: Session; answer: Answer }> {
+  async #open(
+    request: JSONRPCRequest,
+    options: RequestOptions,
+  ): Promise<{ session: Session; answer: Answer }> {
     const session = await this.#make();
     try {
-      const answer = await session.request(request, signal);
+      const answer = await session.request(request, options);
       const version = 'result' in answer ? answer.result['protocolVersion'] : undefined;
       if (typeof version === 'string') session.speak(version);
       return { session, answer };
@@ -173,25 +189,25 @@ export class Upstream {
     const { endpoint, fetch, ready } = this.#options;
     const session: Session = new Session(endpoint, fetch, {
       ready,
-      onMessage: (message) => this.#heard(session, message),
+      onMessage: (message, about) => this.#heard(session, message, about),
       onLost: () => void this.#renew(session),
     });
     await session.start();
     return session;
   }
 
-  #heard(session: Session, message: JSONRPCMessage): void {
+  #heard(session: Session, message: JSONRPCMessage, about: RequestId | undefined): void {
     if (isRequest(message)) {
       // Two sessions may count alike.
       const id = this.#asked.has(message.id) ? this.#newId() : message.id;
       this.#asked.set(id, { session, id: message.id });
-      this.#options.onMessage({ ...message, id });
+      this.#options.onMessage({ ...message, id }, about);
       return;
     }
     const ended = 'method' in message && !('id' in message) ? cancelledId(message) : undefined;
     const known = ended === undefined ? undefined : this.#takeAsked(session, ended);
-    if (known === undefined || !('params' in message)) return this.#options.onMessage(message);
-    this.#options.onMessage({ ...message, params: { ...message.params, requestId: known } });
+    if (known === undefined || !('params' in message)) return this.#options.onMessage(message, about);
+    this.#options.onMessage({ ...message, params: { ...message.params, requestId: known } }, about);
   }
 
   /** The id by which the client knows what this session asked under `id`; it isn't open any more. */
@@ -218,7 +234,8 @@ export class Upstream {
       if (asked.session !== session) continue;
       this.#asked.delete(requestId);
       // Nobody waits for the client's answer any more.
-      this.#options.onMessage({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+      const params = { requestId };
+      this.#options.onMessage({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, undefined);
     }
     await session.retire();
   }

@@ -10,18 +10,18 @@ import {
   SdkHttpError,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
-import { KeyturnError, quoted } from '../base/errors.ts';
-import { brokenStream, networkCode, NoAnswer, unreachable, wasSent } from './errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import { brokenStream, networkCode, NoAnswer, unreachable, wasSent } from '../base/errors.ts';
 import { type Exchange, exchanges, type Fetch, watchedFetch } from './exchange.ts';
 import {
   type Answer,
   isAnswer,
-  type JSONRPCMessage,
   type JSONRPCNotification,
   type JSONRPCRequest,
   listen,
   type RequestId,
-} from './messages.ts';
+} from '../base/messages.ts';
+import type { Heard } from '../base/way.ts';
 
 /** The server doesn't know the session any more (404): it refused the request for that, and did not run it. */
 export class SessionLost extends NoAnswer {
@@ -39,7 +39,7 @@ export class WrongTransport extends KeyturnError {}
 
 export interface SessionHooks {
   /** The server's own requests and notifications. */
-  readonly onMessage: (message: JSONRPCMessage) => void;
+  readonly onMessage: Heard;
   /** The server has ended the session, as a listening stream learns first. */
   readonly onLost: () => void;
   /** Resolves when the client takes more. */
@@ -52,8 +52,17 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
+export interface RequestOptions {
+  readonly signal: AbortSignal;
+  /** The client's id, where this is sent under another. */
+  readonly about: RequestId;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** Statuses by which a server of the older transport answers a POST to its stream's URL. */
 const otherTransport = new Set([400, 404, 405, 406, 415]);
+
+const methodNotFound = -32_601;
 
 /** What a proxy answers while the server behind it restarts. */
 const passingStatuses = new Set([502, 503, 504]);
@@ -83,7 +92,7 @@ export class Session {
     listen(this.#transport, {
       onmessage: (message) => {
         if (isAnswer(message)) this.#settle(message);
-        else onMessage(message);
+        else onMessage(message, exchanges.getStore()?.about);
       },
       // Each failure reaches the request that it belongs to.
       onerror: () => undefined,
@@ -104,23 +113,23 @@ export class Session {
   }
 
   /** The server's answer. Rejects with a KeyturnError, or with the signal's reason once the client has cancelled. */
-  async request(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+  async request(request: JSONRPCRequest, { signal, about, headers = {} }: RequestOptions): Promise<Answer> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const exchange: Exchange = {};
+    const exchange: Exchange = { about };
     const abort = (): void => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     this.#pending.set(request.id, { method: request.method, resolve, reject });
     const broken = (): void => reject(this.#withoutAnswer(request.method, exchange));
     exchanges
       .run(exchange, async () =>
-        this.#transport.send(request, { requestSignal: signal, onRequestStreamEnd: broken }),
+        this.#transport.send(request, { requestSignal: signal, onRequestStreamEnd: broken, headers }),
       )
       // Without a stream nothing comes later; the answer, if there was one, came before.
       .then(() => exchange.isStream || broken())
       .catch((error: unknown) => {
         const answer = answerIn(error, request.id);
-        if (answer) resolve(answer);
+        if (answer && !this.#isLost(error, answer)) resolve(answer);
         else reject(this.#failure(error, request.method, exchange));
       });
     try {
@@ -188,6 +197,12 @@ export class Session {
     if (exchange.status !== undefined && !exchange.isStream && isParseFailure(error))
       return notTheProtocol(method);
     return brokenStream(method);
+  }
+
+  /** A 404 in a session says that the session is gone, unless its error says that the method is. */
+  #isLost(error: unknown, answer: Answer): boolean {
+    const isMissing = 'error' in answer && answer.error.code === methodNotFound;
+    return this.hasId && error instanceof SdkHttpError && error.data.status === 404 && !isMissing;
   }
 
   #refusal(status: number, method: string): KeyturnError {

@@ -5,10 +5,13 @@
  * Invariant: no piece of an answer is read before the client took the earlier ones; no message grows past the limit.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { maxMessage } from './limits.ts';
+import { maxMessage } from '../base/limits.ts';
+import type { RequestId } from '../base/messages.ts';
 
 /** What became of one message that the transport sent. */
 export interface Exchange {
+  /** The client's request that this is about. */
+  readonly about?: RequestId;
   /** The status of the server's last answer. */
   status?: number;
   /** The answer is a stream of events: its messages come later. */

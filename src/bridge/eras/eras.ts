@@ -1,0 +1,151 @@
+/**
+ * Which revisions client and server speak, found out with the first message, and who stands between them.
+ *
+ * Invariant: where both speak alike, messages pass as they are.
+ */
+import { randomUUID } from 'node:crypto';
+import { KeyturnError } from '../../base/errors.ts';
+import {
+  clientWordsOf,
+  enveloped,
+  fieldsOf,
+  type Fields,
+  isStateless,
+  statefulRevision,
+  statelessRevision,
+} from '../base/envelope.ts';
+import {
+  type Answer,
+  isAnswer,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type RequestId,
+} from '../base/messages.ts';
+import { WrongTransport } from '../server/session.ts';
+import { StatefulClient } from './stateful-client.ts';
+import { StatelessClient } from './stateless-client.ts';
+import type { Way } from '../base/way.ts';
+
+export interface ErasOptions {
+  readonly server: Way;
+  readonly toClient: (message: JSONRPCMessage) => void;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** JSON-RPC codes by which a server says that it knows no handshake, or no such method. */
+const otherEra = new Set([-32_022, -32_601, -32_602, -32_600]);
+
+export class Eras implements Way {
+  readonly #options: ErasOptions;
+  #between: Way | undefined;
+  /** The server's side of a stateless client is found once, for all requests that wait. */
+  #finding: Promise<Way> | undefined;
+
+  constructor(options: ErasOptions) {
+    this.#options = options;
+  }
+
+  async request(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+    if (request.method === 'initialize' && !isStateless(request)) return this.#handshake(request, signal);
+    if (this.#between) return this.#between.request(request, signal);
+    if (!isStateless(request)) return this.#options.server.request(request, signal);
+    this.#finding ??= this.#find(request, signal);
+    try {
+      this.#between = await this.#finding;
+    } finally {
+      this.#finding = undefined;
+    }
+    return this.#between.request(request, signal);
+  }
+
+  async send(message: JSONRPCNotification | Answer): Promise<void> {
+    // What the bridge itself asked of the client is answered to the one who asked it.
+    await (this.#between ?? this.#options.server).send(message);
+  }
+
+  /** What the server sends by itself. */
+  heard(message: JSONRPCMessage, about: RequestId | undefined): void {
+    if (this.#between instanceof StatelessClient) this.#between.heard(message, about);
+    else if (!isAcknowledgement(message)) this.#options.toClient(message);
+    else if (!(this.#between instanceof StatefulClient)) this.#options.toClient(message);
+  }
+
+  end(): void {
+    if (this.#between instanceof StatefulClient) this.#between.end();
+  }
+
+  async #handshake(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+    this.end();
+    this.#between = undefined;
+    const { server, toClient, wait } = this.#options;
+    const outcome = await server.request(request, signal).catch((error: unknown) => {
+      if (error instanceof WrongTransport) return error;
+      throw error;
+    });
+    const isOther =
+      outcome instanceof WrongTransport || ('error' in outcome && otherEra.has(outcome.error.code));
+    const discovered = isOther ? await this.#discover(request, signal) : undefined;
+    if (!discovered) {
+      if (outcome instanceof WrongTransport) throw outcome;
+      return outcome;
+    }
+    const between = new StatefulClient({ server, discovered, initialize: request, toClient, wait });
+    this.#between = between;
+    return between.welcome;
+  }
+
+  /** What the server says of itself, if it speaks the stateless revision. */
+  async #discover(request: JSONRPCRequest, signal: AbortSignal): Promise<Fields | undefined> {
+    const words = isStateless(request)
+      ? clientWordsOf(request)
+      : {
+          info: fieldsOf(request.params)['clientInfo'],
+          capabilities: fieldsOf(fieldsOf(request.params)['capabilities']),
+        };
+    const asking = {
+      jsonrpc: '2.0',
+      id: `keyturn-discover-${randomUUID()}`,
+      method: 'server/discover',
+    } as const;
+    const answer = await this.#options.server
+      .request(enveloped(asking, words), signal)
+      .catch((error: unknown) => {
+        // Refusals of the broker and failures of the network say nothing of revisions.
+        if (error instanceof KeyturnError && !isRefusal(error)) throw error;
+        return undefined;
+      });
+    if (!answer || 'error' in answer) return undefined;
+    const versions = answer.result['supportedVersions'];
+    return Array.isArray(versions) && versions.includes(statelessRevision) ? answer.result : undefined;
+  }
+
+  /** Who stands between a stateless client and this server: nobody, where that is stateless too. */
+  async #find(request: JSONRPCRequest, signal: AbortSignal): Promise<Way> {
+    const { server, toClient } = this.#options;
+    if (await this.#discover(request, signal)) return server;
+    const { info, capabilities } = clientWordsOf(request);
+    const answer = await server.request(
+      {
+        jsonrpc: '2.0',
+        id: `keyturn-initialize-${randomUUID()}`,
+        method: 'initialize',
+        params: { protocolVersion: statefulRevision, clientInfo: info, capabilities },
+      },
+      signal,
+    );
+    // A server of neither: its own words about the client's request say more than ours.
+    if ('error' in answer) return server;
+    await server.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    return new StatelessClient({ server, initialized: answer.result, toClient });
+  }
+}
+
+function isAcknowledgement(message: JSONRPCMessage): boolean {
+  return !isAnswer(message) && message.method === 'notifications/subscriptions/acknowledged';
+}
+
+/** The server answered, and not in a form of the stateless revision. */
+function isRefusal(error: KeyturnError): boolean {
+  return error instanceof WrongTransport || error.reason === 'protected_server_unreachable';
+}

@@ -1,0 +1,173 @@
+/** Clients and servers of different eras: the stateful revisions, and the stateless one of 2026-07-28. */
+import type { Client } from '@modelcontextprotocol/client';
+import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  type ProtocolServer,
+  statefulServer,
+  statelessServer,
+} from '../../support/servers/protocol-server.ts';
+import { bridged } from '../rig.ts';
+
+const question = {
+  mode: 'form',
+  message: 'Which?',
+  requestedSchema: { type: 'object', properties: {} },
+} as const;
+
+function tools(): McpServer {
+  const server = new McpServer({ name: 'tools', version: '1.0.0' }, { capabilities: { logging: {} } });
+  server.registerTool('echo', { inputSchema: z.object({ text: z.string() }) }, ({ text }) => ({
+    content: [{ type: 'text', text }],
+  }));
+  server.registerTool('tell', {}, async (context) => {
+    await context.mcpReq.log('info', 'half way');
+    const { _meta: { progressToken } = {} } = context.mcpReq;
+    if (progressToken !== undefined)
+      await context.mcpReq.notify({
+        method: 'notifications/progress',
+        params: { progressToken, progress: 1 },
+      });
+    return { content: [] };
+  });
+  server.registerTool('wait', {}, async (context) => {
+    await new Promise((resolve) => context.mcpReq.signal.addEventListener('abort', resolve));
+    return { content: [] };
+  });
+  server.registerResource('note', 'note://1', {}, async (uri) => ({
+    contents: [{ uri: uri.href, text: 'milk' }],
+  }));
+  return server;
+}
+
+/** Asks by `input_required`, twice. */
+function statelessTools(): McpServer {
+  const server = tools();
+  server.registerTool('ask', {}, async (context) => {
+    const { inputResponses, requestState } = context.mcpReq;
+    const state = requestState();
+    if (state === undefined)
+      return inputRequired({ inputRequests: { first: inputRequired.elicit(question) }, requestState: 'one' });
+    const answered = acceptedContent(inputResponses, 'first') ?? acceptedContent(inputResponses, 'second');
+    if (state === 'one')
+      return inputRequired({
+        inputRequests: { second: inputRequired.elicit(question) },
+        requestState: 'two',
+      });
+    return { content: [{ type: 'text', text: `${JSON.stringify(state)} ${JSON.stringify(answered)}` }] };
+  });
+  return server;
+}
+
+/** Asks by requests of its own, twice. */
+function statefulTools(): McpServer {
+  const server = tools();
+  server.registerTool('ask', {}, async (context) => {
+    await context.mcpReq.elicitInput(question);
+    const { content } = await context.mcpReq.elicitInput(question);
+    return { content: [{ type: 'text', text: `"two" ${JSON.stringify(content)}` }] };
+  });
+  return server;
+}
+
+const stateless = {
+  versionNegotiation: { mode: { pin: '2026-07-28' } },
+  capabilities: { elicitation: {} },
+} as const;
+const stateful = { capabilities: { elicitation: {} } } as const;
+
+describe.each([
+  ['a stateful client, a stateless server', stateful, async () => statelessServer(statelessTools)],
+  ['a stateless client, a stateful server', stateless, async () => statefulServer(statefulTools)],
+  ['a stateless client, a stateless server', stateless, async () => statelessServer(statelessTools)],
+  ['a stateful client, a stateful server', stateful, async () => statefulServer(statefulTools)],
+])('%s', (_what, options, start: () => Promise<ProtocolServer>) => {
+  const open = async () => {
+    const server = await start();
+    let asked = 0;
+    const rig = await bridged(server.url, options, (client: Client) =>
+      client.setRequestHandler('elicitation/create', async () => {
+        asked += 1;
+        return { action: 'accept', content: { asked } };
+      }),
+    );
+    return { ...rig, server, asked: () => asked };
+  };
+
+  it('list, call and read', async () => {
+    const { client, said } = await open();
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['echo', 'tell', 'wait', 'ask']);
+    expect(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })).toMatchObject({
+      content: [{ text: 'hi' }],
+    });
+    expect(await client.readResource({ uri: 'note://1' })).toMatchObject({ contents: [{ text: 'milk' }] });
+    expect(client.getServerVersion()).toMatchObject({ name: 'tools' });
+    expect(said).toEqual([]);
+  });
+
+  it('ask twice in the middle of a call, which runs once', async () => {
+    const { client, asked, said } = await open();
+    const result = await client.callTool({ name: 'ask' });
+    expect(result).toMatchObject({ content: [{ text: '"two" {"asked":2}' }] });
+    expect(asked()).toBe(2);
+    expect(said).toEqual([]);
+  });
+
+  it('carry errors of the server', async () => {
+    const { client } = await open();
+    await expect(client.readResource({ uri: 'note://none' })).rejects.toMatchObject({ code: -32_602 });
+  });
+
+  it('carry progress in the middle of a call', async () => {
+    const { client } = await open();
+    const heard: number[] = [];
+    await client.callTool({ name: 'tell' }, { onprogress: ({ progress }) => void heard.push(progress) });
+    expect(heard).toEqual([1]);
+  });
+
+  it('cancel', async () => {
+    const { client, server, said } = await open();
+    const cancel = new AbortController();
+    const call = client.callTool({ name: 'wait' }, { signal: cancel.signal });
+    await expect.poll(() => server.count('tools/call')).toBe(1);
+    cancel.abort();
+    await expect(call).rejects.toThrow();
+    expect(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })).toMatchObject({
+      content: [{ text: 'hi' }],
+    });
+    expect(said).toEqual([]);
+  });
+
+  it('never send a broken call again', async () => {
+    const { client, server } = await open();
+    server.mishap = ({ method }) => (method === 'tools/call' ? 'cut' : undefined);
+    await expect(client.callTool({ name: 'echo', arguments: { text: 'hi' } })).rejects.toThrow(
+      /may have run/,
+    );
+    expect(server.count('tools/call')).toBe(1);
+  });
+});
+
+describe('a stateless server', () => {
+  it('gets the headers that its revision wants', async () => {
+    const server = await statelessServer(() => {
+      const made = new McpServer({ name: 'tools', version: '1.0.0' });
+      const region = z.string().meta({ 'x-mcp-header': 'Region' });
+      made.registerTool('deploy', { inputSchema: z.object({ region }) }, ({ region: where }) => ({
+        content: [{ type: 'text', text: where }],
+      }));
+      return made;
+    });
+    const { client } = await bridged(server.url);
+    await client.listTools();
+    expect(await client.callTool({ name: 'deploy', arguments: { region: 'süd' } })).toMatchObject({
+      content: [{ text: 'süd' }],
+    });
+    const { headers } = server.received.at(-1) ?? {};
+    expect(headers?.get('mcp-protocol-version')).toBe('2026-07-28');
+    expect(headers?.get('mcp-method')).toBe('tools/call');
+    expect(headers?.get('mcp-name')).toBe('deploy');
+    expect(headers?.get('mcp-param-region')).toBe('=?base64?c8O8ZA==?=');
+  });
+});
