@@ -64,6 +64,7 @@ export function questionWords(question: Question): string {
     case 'settings':
       return 'Settings were changed outside Keyturn';
     case 'allow':
+      if (question.key) return `${quotedName(client)} wants to use your API key for ${serverName(resource)}`;
       return `${quotedName(client)} wants access to ${serverName(resource)}`;
     case 'pair':
       return `${quotedName(client)} wants to connect`;
@@ -75,7 +76,10 @@ export function questionWords(question: Question): string {
 function commandWords(question: Question): string {
   const { command, client = '', resource = '', issuer = '', server = '', setting } = question;
   switch (command) {
+    case 'key':
+      return `set an API key for ${serverName(resource)}`;
     case 'allow':
+      if (question.key) return `let ${quotedName(client)} use your API key for ${serverName(resource)}`;
       return `give ${quotedName(client)} access to ${serverName(resource)}`;
     case 'endDenial':
       return `undo the denial of ${quotedName(client)} at ${serverName(resource)}`;

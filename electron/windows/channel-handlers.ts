@@ -18,7 +18,7 @@ import type { Question } from '../base/summary.ts';
 import type { AppWindow, Windows } from './windows.ts';
 
 export interface HandlerParts {
-  readonly owner: Pick<InProcessOwner, 'call' | 'release' | 'widens' | 'endsRefusal'>;
+  readonly owner: Pick<InProcessOwner, 'call' | 'release' | 'widens' | 'endsRefusal' | 'endsKeyRefusal'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
   readonly screenChoice: ScreenChoice;
@@ -103,8 +103,8 @@ function appHandlers(parts: HandlerParts): Handlers {
 }
 
 /** What the person said yes to may open one page of that server, without another press. */
-function leadsToPage({ kind, command, method }: Partial<Question> = {}): boolean {
-  return kind === 'allow' || (kind === 'command' && command === 'login' && method === 'browser');
+function leadsToPage({ kind, command, method, key }: Partial<Question> = {}): boolean {
+  return (kind === 'allow' && !key) || (kind === 'command' && command === 'login' && method === 'browser');
 }
 
 /** Undefined where no such question is open. */
@@ -142,6 +142,10 @@ function guardedHandlers({ owner, signInPages, windows }: HandlerParts): Handler
     'permission.end': async ({ guard }, params) => {
       if (await owner.endsRefusal(params)) guard.approve();
       return owner.call('permission.end', params);
+    },
+    'key.permission.end': async ({ guard }, params) => {
+      if (await owner.endsKeyRefusal(params)) guard.approve();
+      return owner.call('key.permission.end', params);
     },
     'home.release': async ({ guard }, { isReleased }) => {
       if (isReleased) guard.approve();

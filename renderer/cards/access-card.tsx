@@ -14,6 +14,7 @@ import { Address, UntrustedLines, UntrustedText } from '../parts/untrusted-text.
 import { Icon } from '../parts/icon.tsx';
 import { commandName, leaseParams, newScopes } from './lease-choices.ts';
 import type { LeaseChoice } from './lease-choices.ts';
+import { KeyPlace } from '../parts/key-place.tsx';
 import { LeasePicker } from './lease-picker.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Refused } from '../parts/refused.tsx';
@@ -38,7 +39,7 @@ export function AccessCard({ question, onDone }: CardProps) {
     <ConsentForm
       question={question}
       onDone={onDone}
-      words={wordsFor(client)}
+      words={wordsFor(question)}
       content={content}
       approvalParams={() => leaseParams(chosen, permission)}
     >
@@ -52,7 +53,10 @@ export function AccessCard({ question, onDone }: CardProps) {
         />
         <AccessRequest question={question} permission={permission} issuers={issuers} />
       </div>
-      {client === commandName && <Notice kind="warn">{words.cliWarning}</Notice>}
+      {question.key && <Notice kind="warn">{words.keyWhat}</Notice>}
+      {client === commandName && (
+        <Notice kind="warn">{question.key ? words.cliKeyWarning : words.cliWarning}</Notice>
+      )}
       {context && (
         <LeasePicker
           leases={leases}
@@ -66,13 +70,17 @@ export function AccessCard({ question, onDone }: CardProps) {
   );
 }
 
-function wordsFor(client: string): ConsentWords {
+function wordsFor({ client = '', key }: Question): ConsentWords {
   const name = sanitizeLabel(client);
   return {
-    title: words.titleAllow,
+    title: key ? words.titleKey : words.titleAllow,
     help: words.help,
     confirm: words.allow,
-    answered: { yes: words.allowed(name), no: words.denied(name), later: words.postponed },
+    answered: {
+      yes: key ? words.keyGiven(name) : words.allowed(name),
+      no: words.denied(name),
+      later: words.postponed,
+    },
   };
 }
 
@@ -83,7 +91,7 @@ interface AccessRequestProps extends Pick<AccessContext, 'permission'> {
 }
 
 function AccessRequest({ question, permission, issuers }: AccessRequestProps) {
-  const { resource = '', scope, account, createdAt } = question;
+  const { resource = '', scope, account, createdAt, key } = question;
   const names = scopeNames(scope);
   return (
     <>
@@ -95,8 +103,8 @@ function AccessRequest({ question, permission, issuers }: AccessRequestProps) {
               <Address url={resource} />
             </p>
           </ScrollBox>
-          {issuers && <Issuers urls={issuers} />}
-          {permission && <p class="small">{question.accounts ? words.anotherAccount : words.more}</p>}
+          {issuers && !key && <Issuers urls={issuers} />}
+          {permission && !key && <p class="small">{question.accounts ? words.anotherAccount : words.more}</p>}
         </div>
       </div>
       <Facts>
@@ -106,13 +114,20 @@ function AccessRequest({ question, permission, issuers }: AccessRequestProps) {
           </Fact>
         )}
         <CurrentAccounts accounts={question.accounts} />
-        <Fact name={words.scopes}>
-          {names.length === 0 ? (
-            <span class="dim">{words.scopesNone}</span>
-          ) : (
-            <Scopes names={names} fresh={newScopes(question, permission)} />
-          )}
-        </Fact>
+        {key && (
+          <Fact name={words.keyIn}>
+            <KeyPlace of={key} />
+          </Fact>
+        )}
+        {!key && (
+          <Fact name={words.scopes}>
+            {names.length === 0 ? (
+              <span class="dim">{words.scopesNone}</span>
+            ) : (
+              <Scopes names={names} fresh={newScopes(question, permission)} />
+            )}
+          </Fact>
+        )}
         <Fact name={words.asked}>
           <When at={createdAt} />
         </Fact>

@@ -11,6 +11,7 @@ import type { CardProps, ConsentWords } from './consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { overrideTarget } from '../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
+import { KeyPlace } from '../parts/key-place.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { scopeNames, Scopes } from '../parts/scopes.tsx';
 import { strings } from '../base/strings.ts';
@@ -28,10 +29,13 @@ export function CommandCard({ question, onDone }: CardProps) {
         <Change question={question} />
       </div>
       <Notice kind="warn">
-        <p>{words.whats[command]}</p>
+        <p>{question.key && command === 'allow' ? words.allowsKey : words.whats[command]}</p>
         {asksNobody(question) && <p>{words.unasked}</p>}
-        {question.replaces === true && <p>{words.replaces}</p>}
-        {question.client === commandName && <p>{strings.card.cliWarning}</p>}
+        {question.replaces === true && <p>{question.key ? words.replacesKey : words.replaces}</p>}
+        {question.unchecked && <p>{words.uncheckedKey}</p>}
+        {question.client === commandName && (
+          <p>{question.key ? strings.card.cliKeyWarning : strings.card.cliWarning}</p>
+        )}
       </Notice>
     </QuestionForm>
   );
@@ -63,6 +67,7 @@ function Change({ question }: { readonly question: Question }) {
             </Fact>
           ),
       )}
+      <KeyFact of={question.key} />
       {issuer !== undefined && (
         <Fact name={strings.card.issuer}>
           <Address url={issuer} />
@@ -88,11 +93,7 @@ function Change({ question }: { readonly question: Question }) {
       )}
       {isDenial && <DeniedAccounts accounts={question.accounts} />}
       {isPermission && <PermissionFacts question={question} />}
-      {isDenial && question.scope !== undefined && (
-        <Fact name={strings.servers.scopes}>
-          <Scopes names={scopeNames(question.scope)} />
-        </Fact>
-      )}
+      {isDenial && <DeniedScopes scope={question.scope} />}
       {until !== undefined && (
         <Fact name={words.until}>
           <WhenExactly at={until} />
@@ -100,6 +101,15 @@ function Change({ question }: { readonly question: Question }) {
       )}
       <NewSetting question={question} />
     </Facts>
+  );
+}
+
+function KeyFact({ of }: { readonly of: Question['key'] }) {
+  if (of === undefined) return null;
+  return (
+    <Fact name={words.key}>
+      <KeyPlace of={of} />
+    </Fact>
   );
 }
 
@@ -149,12 +159,14 @@ function ClientFacts({ question: { grant, authMethod, redirectUri, idp } }: { re
 }
 
 /** Which scopes, and until when where it names no end. */
-function PermissionFacts({ question: { scope, until } }: { readonly question: Question }) {
+function PermissionFacts({ question: { scope, until, key } }: { readonly question: Question }) {
   return (
     <>
-      <Fact name={strings.servers.scopes}>
-        {scope === undefined ? words.anyScope : <Scopes names={scopeNames(scope)} />}
-      </Fact>
+      {!key && (
+        <Fact name={strings.servers.scopes}>
+          {scope === undefined ? words.anyScope : <Scopes names={scopeNames(scope)} />}
+        </Fact>
+      )}
       {until === undefined && <Fact name={words.until}>{strings.programs.untilRevoked}</Fact>}
     </>
   );
@@ -166,6 +178,15 @@ function DeniedAccounts({ accounts = [] }: Pick<Question, 'accounts'>) {
       <UntrustedText text={account} />
     </Fact>
   ));
+}
+
+function DeniedScopes({ scope }: Pick<Question, 'scope'>) {
+  if (scope === undefined) return null;
+  return (
+    <Fact name={strings.servers.scopes}>
+      <Scopes names={scopeNames(scope)} />
+    </Fact>
+  );
 }
 
 function NewSetting({ question: { setting } }: { readonly question: Question }) {

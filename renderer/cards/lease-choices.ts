@@ -45,11 +45,16 @@ export function defaultChoice(
 
 /** What the asking program may do at that server already, beyond a session. */
 export function currentPermission(
-  { resource }: Question,
+  { resource, key }: Question,
   asker: LocalClient | undefined,
 ): Permission | undefined {
   return asker?.permissions.find(
-    (p) => p.resource === resource && p.decision === 'allow' && p.run === undefined,
+    (p) =>
+      p.resource === resource &&
+      // A permission for tokens says nothing about the key, and the other way round.
+      (p.key === undefined) === (key === undefined) &&
+      p.decision === 'allow' &&
+      p.run === undefined,
   );
 }
 

@@ -43,11 +43,11 @@ export function OpenQuestions() {
   );
 }
 
-function summary({ kind, client = '', resource = '' }: Question): string {
+function summary({ kind, client = '', resource = '', key }: Question): string {
   const server = sanitizeLabel(resource);
   switch (kind) {
     case 'allow':
-      return strings.waiting.allow(sanitizeLabel(client), server);
+      return strings.waiting[key ? 'key' : 'allow'](sanitizeLabel(client), server);
     case 'pair':
       return strings.waiting.pair(sanitizeLabel(client));
     case 'login':

@@ -19,6 +19,8 @@ export interface AuditRow {
     /** The index of grants did not say what the vault says. */
     | 'index'
     | 'registration'
+    /** An API key: set, removed, given to a program, refused by its server. */
+    | 'key'
     | 'override'
     | 'proxy'
     | 'settings'

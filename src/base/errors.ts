@@ -62,6 +62,8 @@ export const reasons = {
   audit_broken: { code: -32049, exit: exitCodes.signInFailed },
   account_mismatch: { code: -32046, exit: exitCodes.signInFailed },
   client_rejected: { code: -32048, exit: exitCodes.signInFailed },
+  key_refused: { code: -32064, exit: exitCodes.signInFailed },
+  oauth_offered: { code: -32065, exit: exitCodes.signInFailed },
 
   authorization_server_unreachable: { code: -32050, exit: exitCodes.unreachable },
   protected_server_unreachable: { code: -32051, exit: exitCodes.unreachable },

@@ -7,7 +7,8 @@ import { Consent } from './consent/consent.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Question } from './questions/question.ts';
 import type { SignInMethod, Starter } from './questions/starter.ts';
-import type { Token, TokenRequest } from './questions/token-request.ts';
+import { KeyRequests } from './key-requests.ts';
+import type { HandedKey, Token, TokenRequest } from './questions/token-request.ts';
 import { namesBeside } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
 import { brokerStopping, noSuchSignIn } from './refusals/refusals.ts';
@@ -38,6 +39,7 @@ export class Broker {
   readonly #requestSignIns: RequestSignIns;
   readonly #rejections: Rejections;
   readonly #requests: TokenRequests;
+  readonly #keyRequests: KeyRequests;
 
   constructor(parts: BrokerParts) {
     this.parts = parts;
@@ -51,6 +53,7 @@ export class Broker {
       signIns: this.#requestSignIns,
       rejections: this.#rejections,
     });
+    this.#keyRequests = new KeyRequests(parts, this.consent);
   }
 
   /**
@@ -69,6 +72,16 @@ export class Broker {
   /** The canonical endpoint for what a person typed. Throws `invalid_resource`. */
   canonical(resource: string): string {
     return canonicalResource(resource, this.parts.urlPolicy);
+  }
+
+  /** The endpoint's API key, if the endpoint has one. Throws `consent_denied`, `consent_required`, `key_refused`, and what the vault throws. */
+  async getKey(request: TokenRequest): Promise<HandedKey | undefined> {
+    return this.#keyRequests.answer(request);
+  }
+
+  /** A protected server refused a key that this program received. */
+  async rejectKey(clientId: string, keyId: string): Promise<void> {
+    await this.#keyRequests.reject(clientId, keyId);
   }
 
   async getToken(request: TokenRequest): Promise<Token> {

@@ -1,5 +1,6 @@
 /** Everything the broker stands on, put together by the composition root and passed in. */
 import type { UrlPolicy } from '../oauth/base/secure-url.ts';
+import type { ApiKeys } from './records/api-key.ts';
 import type { LocalClients } from './records/local-client.ts';
 import type { Leases } from './consent/lease.ts';
 import type { Permissions } from './records/permission.ts';
@@ -9,6 +10,7 @@ export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts'> {
   /** Whether http is accepted for loopback hosts. */
   readonly urlPolicy: UrlPolicy;
   readonly clients: LocalClients;
+  readonly keys: ApiKeys;
   readonly permissions: Permissions;
   readonly leases: Leases;
   /** A person sits at windows of the broker's own: a yes counts there only, and refusals say so. */

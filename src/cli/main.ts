@@ -25,6 +25,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   unpair: () => import('./commands/unpair.ts'),
   pending: () => import('./commands/pending.ts'),
   answer: () => import('./commands/answer.ts'),
+  key: () => import('./commands/key.ts'),
   proxy: () => import('./commands/proxy.ts'),
   register: () => import('./commands/register.ts'),
   override: () => import('./commands/override.ts'),

@@ -1,9 +1,9 @@
 /**
  * An authenticated connection to the broker.
  *
- * Invariant: requests are sent only over a channel whose other end has proved itself. Only `getToken` and
- * `rejectToken` open a new channel and ask again: doing them twice is harmless, other requests may not be. They
- * do so for a bounded time, until a broker answers.
+ * Invariant: requests are sent only over a channel whose other end has proved itself. Only `getToken`,
+ * `getCredential` and `rejectToken` open a new channel and ask again: doing them twice is harmless, other requests may not
+ * be. They do so for a bounded time, until a broker answers.
  */
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
@@ -11,8 +11,11 @@ import { connectTo } from '../ipc/wire/endpoint.ts';
 import type { Identity } from '../ipc/wire/handshake-messages.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import {
+  isKeyResult,
   isTokenRejectResult,
   isTokenResult,
+  type CredentialGetParams,
+  type KeyResult,
   type TokenGetParams,
   type TokenRejectParams,
   type TokenRejectResult,
@@ -28,7 +31,7 @@ export interface RequestOptions {
    * request until it ends or this connection is closed.
    */
   readonly signal?: AbortSignal | undefined;
-  /** `getToken` only: called when another broker is asked the same. Listeners are gone then. */
+  /** `getToken` and `getCredential` only: called when another broker is asked the same. Listeners are gone then. */
   readonly onTakeover?: (() => void) | undefined;
 }
 
@@ -43,7 +46,9 @@ export interface Connection {
    * asks it the same: up to 15 s for one that takes over, up to 10 s after one that died.
    */
   getToken(params: TokenGetParams, options?: RequestOptions): Promise<TokenResult>;
-  /** Tells the broker that a protected server refused a token. Waits for a broker as `getToken` does. */
+  /** As `getToken`, for a program that can use an API key as well: answers what the server of `resource` wants. */
+  getCredential(params: CredentialGetParams, options?: RequestOptions): Promise<TokenResult | KeyResult>;
+  /** Tells the broker that a protected server refused a token or a key. Waits for a broker as `getToken` does. */
   rejectToken(params: TokenRejectParams, options?: RequestOptions): Promise<TokenRejectResult>;
   /** Calls `listener` for each notification, until the returned function is called. Ends with the channel. */
   onNotification(listener: NotificationListener): () => void;
@@ -113,6 +118,17 @@ class BrokerConnection implements Connection {
 
   async getToken(params: TokenGetParams, options: RequestOptions = {}): Promise<TokenResult> {
     return tokenFrom(await this.#persistently('token.get', params, options));
+  }
+
+  async getCredential(
+    params: CredentialGetParams,
+    options: RequestOptions = {},
+  ): Promise<TokenResult | KeyResult> {
+    const result = await this.#persistently('token.get', params, options);
+    if (params.kinds.includes('key') && isKeyResult(result)) return result;
+    // A broker of an older release knows no kinds.
+    if (params.kinds.includes('token')) return tokenFrom(result);
+    throw malformed('token.get');
   }
 
   async rejectToken(params: TokenRejectParams, options: RequestOptions = {}): Promise<TokenRejectResult> {

@@ -1,12 +1,19 @@
 /**
- * A fetch that authorizes itself: attaches the broker's token to requests for one endpoint, and
+ * A fetch that authorizes itself: attaches the broker's token or API key to requests for one endpoint, and
  * answers the endpoint's challenges.
  *
- * Invariant: the token travels in the Authorization header only (RFC 6750 §2.1), to the endpoint's
- * origin and path only, redirects included. Attempts are bounded; a 400 is never sent again.
+ * Invariant: a token travels in the Authorization header only (RFC 6750 §2.1), a key in its own header only, both to the
+ * endpoint's origin and path only, redirects included. Attempts are bounded; a 400 is never sent again, and neither is a
+ * key that the server refused.
  */
-import { KeyturnError } from '../base/errors.ts';
-import type { Challenge, TokenGetParams, TokenResult } from '../ipc/wire/token-messages.ts';
+import { KeyturnError, shellWord } from '../base/errors.ts';
+import type {
+  Challenge,
+  CredentialKind,
+  KeyResult,
+  TokenGetParams,
+  TokenResult,
+} from '../ipc/wire/token-messages.ts';
 import { maxLength } from '../ipc/wire/limits.ts';
 import type { Connection } from './connection.ts';
 import { endpointUrl, isWithin } from './endpoint-url.ts';
@@ -23,6 +30,11 @@ export interface FetchOptions {
   readonly interaction?: 'never' | 'allow';
   /** Seconds that one request waits for the person. The broker's default is 300. */
   readonly timeout?: number;
+  /**
+   * What the program can use. With `key`, requests carry the API key that the person set for the endpoint, if there is one.
+   * Default: tokens only.
+   */
+  readonly kinds?: readonly [CredentialKind, ...CredentialKind[]];
   /** Most times one request is sent because of a 401 or 403, 1 to 5. Default 3: two answers to challenges. */
   readonly maxAttempts?: number;
 }
@@ -104,6 +116,8 @@ function isStream(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }
 
+type Credential = TokenResult | KeyResult;
+
 /** Tokens in use by one program at one moment: the present one, and those of requests that are still under way. */
 const maxAccepted = 8;
 
@@ -116,7 +130,9 @@ class AcceptedTokens {
   }
 
   /** RFC 6750 §3.1: any other answer than a 401 says that the token itself is good. A 5xx says nothing. */
-  note({ tokenId }: TokenResult, { status }: Response): void {
+  note(credential: Credential, { status }: Response): void {
+    if ('kind' in credential) return;
+    const { tokenId } = credential;
     if (status === 401 || status >= 500 || this.#ids.has(tokenId)) return;
     this.#ids.add(tokenId);
     const [oldest] = this.#ids;
@@ -149,41 +165,58 @@ class AuthorizedRequest {
 
   async run(first: Replayable, maxAttempts: number): Promise<Response> {
     let request = first;
-    let token = await this.#getToken(request, {});
+    let credential: Credential = await this.#getCredential(request, {});
     let attempts = 1;
     let redirects = 0;
     for (;;) {
-      const response = await this.#send(request, token);
-      this.#worked.note(token, response);
+      const response = await this.#send(request, credential);
+      this.#worked.note(credential, response);
       const moved = redirects < maxRedirects ? this.#redirected(request, response) : undefined;
       if (moved) {
         redirects += 1;
         request = moved;
       } else {
+        if ('kind' in credential && response.status === 401) throw await this.#refused(response, credential);
         const next =
-          attempts < maxAttempts ? await this.#afterChallenge(request, response, token) : undefined;
+          attempts < maxAttempts ? await this.#afterChallenge(request, response, credential) : undefined;
         if (!next) return response;
         attempts += 1;
-        token = next;
+        credential = next;
       }
       // Frees the connection that the answer came on.
       await response.body?.cancel();
     }
   }
 
-  async #getToken(request: Replayable, more: Partial<TokenGetParams>): Promise<TokenResult> {
-    const token = await this.#connection.getToken(
-      { ...tokenParams(this.#options), ...more },
-      { signal: request.signal },
-    );
-    if (token.token_type.toLowerCase() === 'bearer') return token;
-    // RFC 6749 §7.1: a client must not use a token type that it doesn't understand.
-    throw new KeyturnError('token_invalid', 'the token is not a bearer token', { rule: 'RFC 6749 §7.1' });
+  async #getCredential(request: Replayable, more: Partial<TokenGetParams>): Promise<Credential> {
+    const { kinds } = this.#options;
+    if (!kinds?.includes('key')) return this.#getToken(request, more);
+    const params = { ...tokenParams(this.#options), ...more, kinds };
+    const credential = await this.#connection.getCredential(params, { signal: request.signal });
+    return 'kind' in credential ? credential : requireBearer(credential);
   }
 
-  async #send(request: Replayable, token: TokenResult): Promise<Response> {
+  async #getToken(request: Replayable, more: Partial<TokenGetParams>): Promise<TokenResult> {
+    return requireBearer(
+      await this.#connection.getToken({ ...tokenParams(this.#options), ...more }, { signal: request.signal }),
+    );
+  }
+
+  /** The same key would be refused again. */
+  async #refused(response: Response, { keyId, resource }: KeyResult): Promise<KeyturnError> {
+    await response.body?.cancel();
+    // The owner's lists then show it. Where the broker can't be told, the error below says it all the same.
+    await this.#connection.rejectToken({ keyId, status: 401 }).catch(() => undefined);
+    return new KeyturnError('key_refused', `${resource} refused the API key.`, {
+      rule: 'A refused API key is not sent again: only the user can replace it',
+      hint: `Make a new key at the server, and set it: keyturn key set ${shellWord(resource)} --stdin`,
+    });
+  }
+
+  async #send(request: Replayable, credential: Credential): Promise<Response> {
     const headers = new Headers(request.headers);
-    headers.set('authorization', `Bearer ${token.access_token}`);
+    if ('kind' in credential) headers.set(credential.header, credential.value);
+    else headers.set('authorization', `Bearer ${credential.access_token}`);
     const { url, method, body, signal, redirect, rest } = request;
     return this.#fetch(url.href, {
       ...rest,
@@ -214,10 +247,11 @@ class AuthorizedRequest {
   async #afterChallenge(
     request: Replayable,
     response: Response,
-    token: TokenResult,
+    token: Credential,
   ): Promise<TokenResult | undefined> {
     const challenge = challengeOf(response);
-    if (!challenge) return undefined;
+    // A key has no scopes that another one could add.
+    if (!challenge || 'kind' in token) return undefined;
     const next = await this.#answer(challenge, request, token);
     return next?.tokenId === token.tokenId ? undefined : next;
   }
@@ -238,6 +272,12 @@ class AuthorizedRequest {
     if (verdict.retryAfter !== undefined) return undefined;
     return verdict.token ?? this.#getToken(request, { challenge, operation });
   }
+}
+
+/** RFC 6749 §7.1: a client must not use a token type that it doesn't understand. */
+function requireBearer(token: TokenResult): TokenResult {
+  if (token.token_type.toLowerCase() === 'bearer') return token;
+  throw new KeyturnError('token_invalid', 'the token is not a bearer token', { rule: 'RFC 6749 §7.1' });
 }
 
 function withoutBody(request: Replayable): Replayable {

@@ -8,6 +8,9 @@ export { KeyturnError, type Reason } from '../base/errors.ts';
 export type { Identity } from '../ipc/wire/handshake-messages.ts';
 export type {
   Challenge,
+  CredentialGetParams,
+  CredentialKind,
+  KeyResult,
   TokenGetParams,
   TokenRejectParams,
   TokenRejectResult,

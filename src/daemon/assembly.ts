@@ -9,6 +9,7 @@ import type { Audit } from '../audit/audit.ts';
 import { HomeAuthority, MemoryAuthority } from '../store/authority.ts';
 import type { Authority } from '../store/authority.ts';
 import { epochItem } from '../store/authority-epochs.ts';
+import { apiKeyRules, ApiKeys, apiKeySchema } from '../broker/records/api-key.ts';
 import { AuthorizationServers } from '../broker/tokens/authorization-servers.ts';
 import { Grants, grantSchema } from '../broker/records/grant.ts';
 import { Interactions } from '../broker/questions/interaction.ts';
@@ -67,6 +68,7 @@ export function recordsOf(folder: string, authority: Authority, log?: (line: str
     permissions: authority.records('permissions', permissionSchema, permissionRules),
     overrides: authority.records('overrides', overrideSchema),
     proxies: authority.records('proxies', proxySchema),
+    keys: authority.records('keys', apiKeySchema, apiKeyRules),
   };
 }
 
@@ -136,6 +138,7 @@ export function assemble({
     interactions: new Interactions(() => clock.wall(), questionsChanged, mayAsk),
     loopback,
     clients: new LocalClients(records.clients),
+    keys: new ApiKeys(records.keys, gated),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
     isDesk,

@@ -10,7 +10,7 @@ import { methods } from '../ipc/protocol/methods.ts';
 import type { MethodName } from '../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../ipc/server/server.ts';
 import { ownerId } from '../ipc/wire/handshake-messages.ts';
-import { endsRefusal, widens } from './clients/widening.ts';
+import { endsKeyRefusal, endsRefusal, widens } from './clients/widening.ts';
 import type { EndParams, PermissionParams } from './clients/widening.ts';
 
 /** The methods that an owner may call; those of local clients hand out tokens. */
@@ -25,6 +25,8 @@ export interface InProcessOwner {
   widens(params: PermissionParams): Promise<boolean>;
   /** Whether a refusal would end with such a permission. Throws KeyturnError. */
   endsRefusal(params: EndParams): Promise<boolean>;
+  /** The same for the API key there. Throws KeyturnError. */
+  endsKeyRefusal(params: EndParams): Promise<boolean>;
   /** Gives the home free for brokers without a window, or takes that back. No method of the wire does so. */
   release(isReleased: boolean): Promise<void>;
   /** Ends the subscription, and what waits for this owner. */
@@ -71,6 +73,10 @@ export function inProcessOwner(
     endsRefusal: async (params) => {
       await verifyRecords();
       return endsRefusal(broker, params);
+    },
+    endsKeyRefusal: async (params) => {
+      await verifyRecords();
+      return endsKeyRefusal(broker, params);
     },
     release,
     close: () => over.abort(closed()),

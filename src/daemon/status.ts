@@ -45,6 +45,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     ...(settings.browser === undefined ? {} : { browser: settings.browser }),
     insecureLoopback: settings.insecureLoopback,
     grants: records.grants.isLoaded ? records.grants.items.length : 0,
+    keys: records.keys.isLoaded ? records.keys.shown.length : 0,
     clients: records.clients.isLoaded ? records.clients.shown.length : 0,
     interactions: parts.interactions.list().length,
     overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],

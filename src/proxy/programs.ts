@@ -163,6 +163,8 @@ export class Programs {
       request: (method, params, options) => connection.request(method, params, options),
       getToken: (params, options) =>
         within(after, connection.getToken({ ...params, ...(named && { process: named }) }, options)),
+      getCredential: (params, options) =>
+        within(after, connection.getCredential({ ...params, ...(named && { process: named }) }, options)),
       rejectToken: (params, options) => connection.rejectToken(params, options),
       onNotification: (listener) => connection.onNotification(listener),
       close: () => connection.close(),

@@ -11,7 +11,14 @@ import { unreadableFile } from '../base/private-file.ts';
 export const formats = { authority: 3, grants: 2, home: 1, settings: 1 } as const;
 
 /** The files of authority, by their names without `.json`. */
-export const authorityFiles = ['registrations', 'clients', 'permissions', 'overrides', 'proxies'] as const;
+export const authorityFiles = [
+  'registrations',
+  'clients',
+  'permissions',
+  'overrides',
+  'proxies',
+  'keys',
+] as const;
 
 const versionSchema = z.object({ version: z.int() });
 

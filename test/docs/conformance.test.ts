@@ -121,6 +121,7 @@ describe('the state files of SECURITY.md', () => {
       'permissions.json',
       'overrides.json',
       'proxies.json',
+      'keys.json',
       'registrations.json',
       'settings.json',
       'preferences.json',

@@ -155,9 +155,10 @@ export class TestHome {
       env: clean({ ...this.env, ...env }),
       stdio: 'pipe',
     });
-    // `register` and `unlock` read a client secret or a passphrase there.
+    // `register`, `unlock` and `key` read a client secret, a passphrase or an API key there.
     if (args[0] === 'register') keepSecret('client secret', stdin.trim());
     if (args[0] === 'unlock') keepSecret('passphrase', stdin.trim());
+    if (args[0] === 'key') keepSecret('API key', stdin.trim());
     // A command that doesn't read its input may be gone before it is written.
     child.stdin.on('error', () => undefined).write(stdin);
     if (!stdinStaysOpen) child.stdin.end();

@@ -9,6 +9,7 @@ import { hear } from './servers/wire-ear.ts';
 
 export type SecretKind =
   | 'access token'
+  | 'API key'
   | 'assertion'
   | 'client key'
   | 'client secret'

@@ -4,6 +4,7 @@ import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { KeyPlace } from '../../parts/key-place.tsx';
 import { ReduceAccessDialog } from './reduce-access-dialog.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { scopeNames, Scopes } from '../../parts/scopes.tsx';
@@ -34,8 +35,12 @@ export function PermissionRow({ program, permission }: PermissionRowProps) {
         </p>
         <Accounts names={permission.accounts} />
         {isDenied && <p class="dim small">{words.deniedWhat}</p>}
-        {!isDenied &&
-          (scope === undefined ? <p class="dim">{words.anyScope}</p> : <Scopes names={scopeNames(scope)} />)}
+        {permission.key && (
+          <p class="dim">
+            {words.key} <KeyPlace of={permission.key} />
+          </p>
+        )}
+        {!isDenied && !permission.key && <Reach scope={scope} />}
         {!isDenied && (
           <p class="dim small">
             <Until permission={permission} />
@@ -45,6 +50,10 @@ export function PermissionRow({ program, permission }: PermissionRowProps) {
       <PermissionActions program={program} permission={permission} />
     </div>
   );
+}
+
+function Reach({ scope }: Pick<Permission, 'scope'>) {
+  return scope === undefined ? <p class="dim">{words.anyScope}</p> : <Scopes names={scopeNames(scope)} />;
 }
 
 /** Whose tokens the program gets there. */
@@ -94,7 +103,8 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
   const names = useRemovableScopes(permission);
   const end = async (): Promise<void> => {
     const { clientId: client } = program;
-    if (!(await action.run('permission.end', { client, resource: permission.resource }))) return;
+    const method = permission.key ? 'key.permission.end' : 'permission.end';
+    if (!(await action.run(method, { client, resource: permission.resource }))) return;
     announce(isDenied ? words.undone(name, server) : words.ended(name, server));
   };
   return (
@@ -128,10 +138,10 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
 }
 
 /** The scopes that can be taken away. A permission for any scope reaches what was granted there. */
-function useRemovableScopes({ resource, decision, scope, run }: Permission): string[] {
+function useRemovableScopes({ resource, decision, scope, run, key }: Permission): string[] {
   const grants: readonly Grant[] = useList('grant.list').value?.grants ?? [];
   // A permission for one run has no other form on the wire: setting it would make it a lasting one.
-  if (decision === 'deny' || run !== undefined) return [];
+  if (decision === 'deny' || run !== undefined || key) return [];
   if (scope !== undefined) return scopeNames(scope);
   return scopeNames(
     grants

@@ -11,6 +11,7 @@ import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import type { Decision } from '../questions/answer.ts';
 import { questionTimeout } from '../questions/interaction.ts';
+import { shownKey } from '../records/api-key.ts';
 import { cliClientId } from '../records/local-client.ts';
 import { carriedOver } from '../records/permission.ts';
 import type { AsRead, Permission } from '../records/permission.ts';
@@ -18,10 +19,14 @@ import { askedTooSoon } from '../refusals/refusals.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import { CardPauses } from './card-pauses.ts';
 import { offerFor } from './consent-offer.ts';
+import type { Offer } from './consent-offer.ts';
 import { CurrentPermissions } from './current-permissions.ts';
 import type { AccessRequest } from './current-permissions.ts';
-import { PermissionChanges } from './permission-changes.ts';
+import { permissionRow, PermissionChanges } from './permission-changes.ts';
 import type { Card, PermissionChangesParts } from './permission-changes.ts';
+
+/** A key has no scopes and no grant. */
+const keyOffer: Offer = { scope: [], grants: [], offered: undefined };
 
 export interface ConsentParts extends PermissionChangesParts {
   readonly refresher: Pick<Refresher, 'secrets' | 'compareWithVault'>;
@@ -80,7 +85,7 @@ export class Consent {
   endRun(run: string): void {
     for (const { clientId, endpoint } of this.#parts.leases.endRun(run)) {
       const client = this.#parts.clients.nameOf(clientId);
-      this.#parts.audit.note({ event: 'permission', outcome: 'run over', client, endpoint });
+      this.#parts.audit.note({ ...permissionRow(this.#parts.keys, endpoint, 'run over'), client });
     }
   }
 
@@ -92,26 +97,25 @@ export class Consent {
   async #ask(access: AccessRequest, signal: AbortSignal): Promise<void> {
     this.#refuseTooSoon(access);
     const { clock, clients, grants, interactions, refresher } = this.#parts;
-    const there = grants.forEndpoint(access.endpoint);
+    // For a key the grants aren't even read.
+    const there = access.key ? [] : grants.forEndpoint(access.endpoint);
     // A card shows the vault's accounts and scopes. The index is not enough.
     if (!refresher.secrets.comparison.areCompared(there)) {
       await refresher.compareWithVault(there);
       signal.throwIfAborted();
     }
+    const { comparison } = refresher.secrets;
+    const offer = access.key ? keyOffer : offerFor({ grants, comparison }, access, this.current.all(access));
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
-    const offer = offerFor(
-      { grants, comparison: refresher.secrets.comparison },
-      access,
-      this.current.all(access),
-    );
     const asker = access.asker?.look();
     const answered = interactions.askWithTerms(
       {
         kind: 'allow',
         clientId: access.clientId,
         clientName: clients.nameOf(access.clientId),
-        endpoint: access.endpoint,
+        endpoint: access.key?.endpoint ?? access.endpoint,
+        ...(access.key === undefined ? {} : { key: { ...shownKey(access.key), subject: access.endpoint } }),
         ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
         ...(offer.offered === undefined ? {} : { grant: offer.offered }),
         ...(asker === undefined ? {} : { asker }),

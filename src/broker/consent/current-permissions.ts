@@ -6,6 +6,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { KeyturnError } from '../../base/errors.ts';
+import type { ApiKey } from '../records/api-key.ts';
 import type { ClientProcess } from '../questions/client-process.ts';
 import type { Grants } from '../records/grant.ts';
 import type { LocalClients } from '../records/local-client.ts';
@@ -23,8 +24,12 @@ export interface CurrentPermissionsParts {
   readonly clock: Clock;
 }
 
-/** What a program asks for. `scope` is empty where it named none. */
+/**
+ * What a program asks for. `scope` is empty where it named none. For an API key, `endpoint` is the key's subject
+ * (records/api-key.ts), and permissions, leases and denials are looked up under that.
+ */
 export interface AccessRequest extends GrantRequest, Need {
+  readonly key?: ApiKey;
   readonly asker?: ClientProcess;
   readonly interaction: 'never' | 'allow';
 }
@@ -70,13 +75,15 @@ export class CurrentPermissions {
     return covering;
   }
 
-  denied({ clientId, endpoint, grantId }: AccessRequest): KeyturnError {
+  denied({ clientId, endpoint, grantId, key }: AccessRequest): KeyturnError {
+    if (key) return refusals.keyDenied(this.#parts.clients.nameOf(clientId), key);
     const grant = grantId === undefined ? undefined : this.#parts.grants.byId(grantId);
     return refusals.consentDenied(this.#parts.clients.nameOf(clientId), endpoint, grant);
   }
 
   required(access: AccessRequest): KeyturnError {
-    const { clientId, endpoint, scope, grantId } = access;
+    const { clientId, endpoint, scope, grantId, key } = access;
+    if (key) return refusals.keyNotAllowed(this.#parts.clients.nameOf(clientId), key);
     return refusals.consentRequired({
       name: this.#parts.clients.nameOf(clientId),
       endpoint,

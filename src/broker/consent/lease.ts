@@ -88,6 +88,10 @@ export class Leases {
     );
   }
 
+  endAllFor(endpoint: string): void {
+    this.#drop(({ permission }) => permission.endpoint === endpoint);
+  }
+
   endAllOf(clientId: string): void {
     this.#drop(({ permission }) => permission.clientId === clientId);
   }

@@ -12,12 +12,14 @@ import type { Decision } from '../questions/answer.ts';
 import type { ClientProcessView } from '../questions/client-process.ts';
 import type { Interactions } from '../questions/interaction.ts';
 import type { Grant } from '../records/grant.ts';
+import type { ApiKeys } from '../records/api-key.ts';
 import { cliClientId } from '../records/local-client.ts';
 import { covers, isBoundTo, isRefused } from '../records/permission.ts';
 import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
 import type { AccessRequest, CurrentPermissions, CurrentPermissionsParts } from './current-permissions.ts';
 
 export interface PermissionChangesParts extends CurrentPermissionsParts {
+  readonly keys: Pick<ApiKeys, 'shownOf'>;
   readonly interactions: Interactions;
   readonly audit: Audit;
 }
@@ -119,10 +121,8 @@ export class PermissionChanges {
   ): Promise<void> {
     const client = this.#parts.clients.nameOf(clientId);
     await this.#parts.audit.record({
-      event: 'permission',
-      outcome,
+      ...permissionRow(this.#parts.keys, endpoint, outcome),
       client,
-      endpoint,
       ...(scope === undefined ? {} : { scope }),
     });
   }
@@ -199,7 +199,7 @@ export class PermissionChanges {
       endpoint,
       decision: 'allow',
       createdAt,
-      ...(scope.length > 0 ? { scope } : { fixAtFirstToken: true }),
+      ...(scope.length > 0 ? { scope } : access.key ? {} : { fixAtFirstToken: true }),
       ...(grants.length > 0 ? { grants } : {}),
     };
   }
@@ -208,7 +208,8 @@ export class PermissionChanges {
   #closeAnswered(permission: Permission): void {
     for (const { id, question } of this.#parts.interactions.list()) {
       if (question.kind !== 'allow') continue;
-      if (question.clientId !== permission.clientId || question.endpoint !== permission.endpoint) continue;
+      const subject = question.key?.subject ?? question.endpoint;
+      if (question.clientId !== permission.clientId || subject !== permission.endpoint) continue;
       const { scope = [], grant } = question;
       const need = { scope, grantId: grant?.isAnother ? grant.id : undefined };
       if (isRefused(permission, need) || covers(permission, need)) {
@@ -216,4 +217,15 @@ export class PermissionChanges {
       }
     }
   }
+}
+
+/** A row of the audit log about a permission: one for an API key says so, and names the endpoint of the key. */
+export function permissionRow(
+  keys: Pick<ApiKeys, 'shownOf'>,
+  subject: string,
+  outcome: string,
+): { readonly event: 'permission'; readonly outcome: string; readonly endpoint: string } {
+  const key = keys.shownOf(subject);
+  if (!key) return { event: 'permission', outcome, endpoint: subject };
+  return { event: 'permission', outcome: `key: ${outcome}`, endpoint: key.endpoint };
 }

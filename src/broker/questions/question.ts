@@ -1,5 +1,6 @@
 /** The kinds of question, and what each shows. No secrets, except codes that the person has to type. */
 import type { ClientProcessView } from './client-process.ts';
+import type { ShownKey } from '../records/api-key.ts';
 import type { OverrideName } from '../records/override.ts';
 import type { SignInDetails, SignInMethod } from './starter.ts';
 
@@ -15,6 +16,18 @@ export type ApprovalRequest =
       readonly account?: string;
       /** Milliseconds since the epoch; absent: until the owner ends it. */
       readonly until?: number;
+      /** It is about the endpoint's API key, and about no token. */
+      readonly key?: ShownKey;
+    }
+  | {
+      /** An API key would be set. The key itself isn't here. */
+      readonly command: 'key';
+      readonly endpoint: string;
+      readonly key: ShownKey;
+      /** True if a key there ends: its value, or its header as well. */
+      readonly replaces: boolean;
+      /** Keyturn would not ask whether the server offers a sign-in. */
+      readonly isUnchecked?: true;
     }
   | {
       readonly command: 'register';
@@ -38,6 +51,8 @@ export type ApprovalRequest =
       readonly accounts?: readonly string[];
       /** When the denial would end, in milliseconds since the epoch; absent: now. */
       readonly until?: number;
+      /** It is about the endpoint's API key, and about no token. */
+      readonly key?: ShownKey;
     }
   | {
       readonly command: 'login';
@@ -98,6 +113,8 @@ export type Question =
       readonly clientId: string;
       readonly clientName: string;
       readonly endpoint: string;
+      /** The question is about the endpoint's API key, and about no token. `subject`: what its permission stands under. */
+      readonly key?: ShownKey & { readonly subject: string };
       /** What a yes allows; absent if only the first sign-in shows it. */
       readonly scope?: readonly string[];
       /** The grant to use; a yes names it in the permission. Absent if nobody has signed in yet. */

@@ -1,5 +1,6 @@
 /** A local client's token request and its result. The ipc layer owns the names on the wire. */
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
+import type { ApiKey } from '../records/api-key.ts';
 import type { ClientProcess } from './client-process.ts';
 import type { Permission } from '../records/permission.ts';
 
@@ -24,6 +25,13 @@ export interface TokenRequest {
   readonly timeout: number;
   /** Aborts when the local client disconnects. */
   readonly signal: AbortSignal;
+}
+
+/** An API key, as a program gets it. */
+export interface HandedKey {
+  readonly key: ApiKey;
+  /** The key without its scheme. */
+  readonly value: string;
 }
 
 export interface ClientChallenge {

@@ -13,7 +13,7 @@ import type { AuthorityStore } from '../../store/record-store.ts';
 
 export const permissionSchema = z.object({
   clientId: z.string(),
-  /** Canonical endpoint as the user named it. */
+  /** Canonical endpoint as the user named it; for an API key the key's subject (api-key.ts), which no endpoint looks like. */
   endpoint: z.string(),
   /** The canonical resource, once discovery verified it. Another one later voids the permission. */
   resource: z.string().optional(),
@@ -108,6 +108,12 @@ export class Permissions {
       return rest;
     });
     return wasThere;
+  }
+
+  /** Ends what stands under this endpoint, of every program, denials too. */
+  async endAllFor(endpoint: string): Promise<void> {
+    if (!this.#file.items.some((p) => p.endpoint === endpoint)) return;
+    await this.#file.change((items) => items.filter((p) => p.endpoint !== endpoint));
   }
 
   async endAllOf(clientId: string): Promise<void> {

@@ -1,4 +1,5 @@
 /** The files of records that one home has, by name. */
+import type { ApiKey } from './api-key.ts';
 import type { RecordLog } from '../../store/record-log.ts';
 import type { AuthorityStore, RecordStore } from '../../store/record-store.ts';
 import type { Grant } from './grant.ts';
@@ -15,6 +16,7 @@ export interface Records {
   readonly permissions: AuthorityStore<Permission>;
   readonly overrides: AuthorityStore<OverrideRecord>;
   readonly proxies: AuthorityStore<ProxyRecord>;
+  readonly keys: AuthorityStore<ApiKey>;
 }
 
 export const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);

@@ -4,6 +4,7 @@
  * Invariant: messages name the endpoint, the program, scopes and the issuer, never a token.
  */
 import { KeyturnError, quoted, RuleRefusal, shellQuoted, shellWord, Unreachable } from '../../base/errors.ts';
+import type { ApiKey } from '../records/api-key.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Permission } from '../records/permission.ts';
 
@@ -22,6 +23,38 @@ export function consentDenied(name: string, endpoint: string, grant: Grant | und
   return new KeyturnError('consent_denied', `The user refused ${name} ${what}.`, {
     rule: 'A denial is remembered until the user changes it',
     hint: `To change it: keyturn allow ${shellWord(name)} ${shellWord(endpoint)}${accountOption(grant)}`,
+  });
+}
+
+export function keyDenied(name: string, { endpoint }: ApiKey): KeyturnError {
+  return new KeyturnError('consent_denied', `The user refused ${name} the API key for ${endpoint}.`, {
+    rule: 'A denial is remembered until the user changes it',
+    hint: `To change it: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --key`,
+  });
+}
+
+export function keyNotAllowed(name: string, { endpoint }: ApiKey): KeyturnError {
+  return new KeyturnError(
+    'consent_required',
+    `${name} asks for the API key for ${endpoint}; nobody has allowed that.`,
+    {
+      rule: 'No permission, no key; a permission for tokens gives no key',
+      hint: `Allow it with: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --key`,
+    },
+  );
+}
+
+export function noKey(endpoint: string): KeyturnError {
+  return new KeyturnError('not_found', `There is no API key for ${endpoint}.`, {
+    hint: `\`keyturn key list\` shows the keys there are. To set one: keyturn key set ${shellWord(endpoint)} --stdin`,
+  });
+}
+
+/** The program reports a 401 for the key: another try brings the same answer. */
+export function keyRefused(endpoint: string): KeyturnError {
+  return new KeyturnError('key_refused', `${endpoint} refused the API key.`, {
+    rule: 'A refused API key is not sent again: only the user can replace it',
+    hint: `Make a new key at the server, and set it: keyturn key set ${shellWord(endpoint)} --stdin`,
   });
 }
 

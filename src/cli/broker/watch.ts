@@ -183,6 +183,12 @@ function tellDevice(question: Fields): void {
 }
 
 function tellAllow(question: Fields, isDesk: boolean): void {
+  if (isFields(question['key'])) {
+    say(
+      `keyturn: may the command line, and so any program you run, have your API key for ${text(question, 'resource')}?`,
+    );
+    return tellAnswer(question, isDesk);
+  }
   const scope = text(question, 'scope');
   const account = text(question, 'account');
   const as = account === '' ? '' : ` as ${quoted(account)}`;

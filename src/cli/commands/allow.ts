@@ -1,7 +1,7 @@
 /** `keyturn allow CLIENT RESOURCE`: gives a local client a permission. Works before any discovery. */
 import { exitCodes } from '../../base/errors.ts';
 import { accountNote } from '../terminal/account-note.ts';
-import { durationFrom, resourceFrom, scopeFrom } from '../terminal/arguments.ts';
+import { durationFrom, resourceFrom, scopeFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { say } from '../terminal/output.ts';
@@ -24,6 +24,11 @@ export const command = defineCommand(
         summary: 'as this account too, if you have several there',
         more: '; the present scopes and end stay, unless you give others. If the program has no permission there yet, it gets every scope until you end it, unless --scope and --for limit that',
       },
+      key: {
+        type: 'boolean',
+        summary: 'the API key there, and no token',
+        more: '; goes with --for only',
+      },
       for: {
         type: 'string',
         value: 'TIME',
@@ -36,17 +41,27 @@ export const command = defineCommand(
     examples: [
       'keyturn allow cli https://notes.example/mcp',
       'keyturn allow my-editor https://notes.example/mcp --scope notes:read --for 8h',
+      'keyturn allow my-editor https://tickets.example/mcp --key',
     ],
   },
   async ({ options, operands: [client, resource] }) => {
     const now = Math.floor(Date.now() / 1000);
+    const until = options.for === undefined ? {} : { until: now + durationFrom(options.for, '--for') };
+    if (options.key) {
+      if (options.scope !== undefined)
+        throw new UsageError("--scope doesn't go with --key: a key has no scopes");
+      if (options.account !== undefined) throw new UsageError("--account doesn't go with --key");
+      const resourceUrl = resourceFrom(resource);
+      await ask('key.permission.set', { client, resource: resourceUrl, decision: 'allow', ...until });
+      return exitCodes.ok;
+    }
     await ask('permission.set', {
       client,
       resource: resourceFrom(resource),
       decision: 'allow',
       ...scopeFrom(options.scope),
       ...(options.account === undefined ? {} : { account: options.account }),
-      ...(options.for === undefined ? {} : { until: now + durationFrom(options.for, '--for') }),
+      ...until,
     });
     // For a person at a terminal; a script knows what it says.
     if (options.account === undefined && process.stderr.isTTY) await sayAccount(client, resource);

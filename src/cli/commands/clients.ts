@@ -3,6 +3,7 @@ import path from 'node:path';
 import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
+import { keyPlaceWords } from '../terminal/key-rows.ts';
 import { printJson, printTable, processName, say, when } from '../terminal/output.ts';
 
 export const command = defineCommand(
@@ -49,7 +50,7 @@ function rows(client: Client, refused: ReadonlySet<string>): string[][] {
     permission.resource,
     `${permission.decision}${permission.run === undefined ? mark(files.permissions) : ''}`,
     permission.accounts?.join(', ') ?? '-',
-    permission.scope ?? 'any',
+    permission.key ? `API key, ${keyPlaceWords(permission.key)}` : (permission.scope ?? 'any'),
     untilOf(permission),
     used,
   ]);

@@ -2,7 +2,8 @@
 import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { printJson, printTable, say, when } from '../terminal/output.ts';
+import { showKeys } from '../terminal/key-rows.ts';
+import { print, printJson, printTable, say, when } from '../terminal/output.ts';
 import { receiptNotes } from '../terminal/receipt.ts';
 
 type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
@@ -36,9 +37,13 @@ export const command = defineCommand(
   },
   async ({ options }) => {
     const { grants } = await ask('grant.list', {});
-    if (options.json) printJson(grants);
-    else if (grants.length === 0) say('No grants yet. Sign in with: keyturn login RESOURCE');
-    else {
+    if (options.json) {
+      printJson(grants);
+      return exitCodes.ok;
+    }
+    const { keys } = await ask('key.list', {});
+    if (grants.length === 0 && keys.length === 0) say('No grants yet. Sign in with: keyturn login RESOURCE');
+    else if (grants.length > 0) {
       printTable(
         ['GRANT', 'SERVER', 'ISSUER', 'ACCOUNT', 'STATE', 'TOKEN UNTIL', 'SCOPES', 'PROGRAMS'],
         grants.map((grant) => [
@@ -53,6 +58,8 @@ export const command = defineCommand(
         ]),
       );
     }
+    if (grants.length > 0 && keys.length > 0) print('');
+    showKeys(keys);
     return exitCodes.ok;
   },
 );

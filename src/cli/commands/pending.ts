@@ -2,6 +2,7 @@
 import { exitCodes, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
 import { askWhere } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
+import { keyPlaceWords } from '../terminal/key-rows.ts';
 import { hostOf, print, printJson, processName, say, when } from '../terminal/output.ts';
 
 export const command = defineCommand(
@@ -39,7 +40,9 @@ function describe(question: Question, isDesk: boolean): string[] {
   switch (question.kind) {
     case 'allow':
       return [
-        `${id}  May ${client} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
+        question.key
+          ? `${id}  May ${client} have your API key for ${resource} (${keyPlaceWords(question.key)})?`
+          : `${id}  May ${client} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
         ...askerLines(asker),
         ...answer,
       ];
@@ -123,10 +126,13 @@ function commandWords(question: Question): string {
   switch (question.command) {
     case 'allow': {
       const end = until === undefined ? '' : ` until ${when(until)}`;
+      if (question.key) return `allow ${client} the API key for ${resource}${end}`;
       return `allow ${client} ${resource}${accountWords(account)}${scope ? ` with ${scope}` : ''}${end}`;
     }
     case 'endDenial':
-      return `end what you denied ${client} at ${resource}${accounts ? ` as ${accounts.map(quoted).join(', ')}` : ''}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
+      return `end what you denied ${client} at ${resource}${question.key ? ' (the API key)' : ''}${accounts ? ` as ${accounts.map(quoted).join(', ')}` : ''}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
+    case 'key':
+      return `set an API key for ${resource}${keyWords(question)}`;
     case 'register':
       return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
     case 'login':
@@ -146,6 +152,16 @@ function commandWords(question: Question): string {
     default:
       return 'unlock the vault';
   }
+}
+
+/** Where a key would go, and which one it replaces. */
+function keyWords({ key, replaces, unchecked }: Question): string {
+  const words = [
+    key === undefined ? '' : `, to go in ${keyPlaceWords(key)}`,
+    replaces === true ? ', in place of the one that was set there before' : '',
+    unchecked === true ? ', without asking whether the server offers a sign-in' : '',
+  ];
+  return words.join('');
 }
 
 /** What a client is entered for, and which one it replaces. */

@@ -57,6 +57,7 @@ function lines(status: Status): string[] {
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
     `grants     ${status.grants}`,
     `index      ${indexNote(status)}`,
+    `API keys   ${status.keys}`,
     `programs   ${status.clients}`,
     `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
     `audit log  ${auditStates[status.audit.state]}${status.audit.reason === undefined ? '' : `: ${status.audit.reason}`}`,

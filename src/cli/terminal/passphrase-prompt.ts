@@ -22,15 +22,23 @@ export async function linesFromStdin(count: number): Promise<string[]> {
 
 /** Asks once. Throws `invalid_request` where standard input is no terminal. */
 export async function askPassphrase(question: string): Promise<string> {
+  return askUnseen(question, { what: 'A passphrase', option: '--passphrase-stdin' });
+}
+
+/** The same for another secret. `option`: what the person can give instead. */
+export async function askSecret(question: string, option: string): Promise<string> {
+  return askUnseen(question, { what: 'A key', option });
+}
+
+async function askUnseen(
+  question: string,
+  { what, option }: { readonly what: string; readonly option: string },
+): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) {
-    throw new KeyturnError(
-      'invalid_request',
-      'A passphrase is asked for on the terminal, and there is none.',
-      {
-        hint: 'Give it on standard input with --passphrase-stdin.',
-      },
-    );
+    throw new KeyturnError('invalid_request', `${what} is asked for on the terminal, and there is none.`, {
+      hint: `Give it on standard input with ${option}.`,
+    });
   }
   // Before the question: somebody who types at once must not see an echo.
   stdin.setRawMode(true);

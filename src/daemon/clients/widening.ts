@@ -9,8 +9,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../../broker/broker.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { grantsOfAccount } from '../../broker/consent/grant-choice.ts';
+import { keySubject } from '../../broker/records/api-key.ts';
+import type { ApiKey } from '../../broker/records/api-key.ts';
 import { namesGrant } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
+import { noKey } from '../../broker/refusals/refusals.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
@@ -53,6 +56,20 @@ export function endsRefusal(broker: Broker, { client, resource }: EndParams): bo
   return refusalOf(broker, clientId, broker.canonical(resource)) !== undefined;
 }
 
+/** The same for the API key that the endpoint has now. Throws `not_found` as well where there is none. */
+export function endsKeyRefusal(broker: Broker, { client, resource }: EndParams): boolean {
+  const clientId = broker.parts.clients.resolve(client);
+  return refusalOf(broker, clientId, keySubject(requireKey(broker, resource))) !== undefined;
+}
+
+/** Throws `not_found`. */
+export function requireKey(broker: Broker, resource: string): ApiKey {
+  const endpoint = broker.canonical(resource);
+  const key = broker.parts.keys.for(endpoint);
+  if (!key) throw noKey(endpoint);
+  return key;
+}
+
 /**
  * What a request would set. An account is added to what stands: scopes and end that the request leaves out stay what
  * they are. Throws `not_found` for an unknown client or account, and `conflict` where it leaves out the scopes and
@@ -91,6 +108,36 @@ export interface PermissionChange {
   readonly decided: Permission;
   /** It counts only while this stands. Absent: it always counts. */
   readonly from?: AsRead;
+}
+
+export type KeyPermissionParams = ParamsOf<'key.permission.set'>;
+
+/**
+ * The same for the API key that the endpoint has now. What gives no more than what stands is no change of that: it counts
+ * only while this stands. Throws `not_found` for an unknown client, and where there is no key.
+ */
+export function keyPermissionChange(broker: Broker, params: KeyPermissionParams): PermissionChange {
+  const { clients, permissions, clock } = broker.parts;
+  const clientId = clients.resolve(params.client);
+  const decided = {
+    clientId,
+    endpoint: keySubject(requireKey(broker, params.resource)),
+    decision: params.decision,
+    createdAt: clock.wall(),
+    ...(params.until === undefined ? {} : { until: params.until * 1000 }),
+  };
+  return widensKey(broker, params) ? { decided } : { decided, from: permissions.asRead(decided) };
+}
+
+/** As `widens`, for the API key that the endpoint has now. Throws what `keyPermissionChange` throws. */
+export function widensKey(broker: Broker, params: KeyPermissionParams): boolean {
+  const { clients, permissions, clock } = broker.parts;
+  const clientId = clients.resolve(params.client);
+  const key = requireKey(broker, params.resource);
+  const refused = refusalOf(broker, clientId, keySubject(key));
+  if (params.decision === 'deny') return refused !== undefined && isOverSooner(params.until, refused.until);
+  const held = permissions.find(clientId, keySubject(key), clock.wall());
+  return held?.decision !== 'allow' || !endsBy(params.until, held.until);
 }
 
 /** Throws what `decisionOf` throws. */

@@ -9,6 +9,7 @@ import { explainGrant, leftOver, notableSkew } from '../../broker/explain.ts';
 import type { NextRefresh } from '../../broker/explain.ts';
 import type { StoredRow } from '../../audit/audit-row.ts';
 import { reaches } from '../../broker/consent/grant-choice.ts';
+import { isKeySubject, shownKey } from '../../broker/records/api-key.ts';
 import { namesOfServers } from '../../broker/records/grant.ts';
 import type { Grant, Grants } from '../../broker/records/grant.ts';
 import type { Permission } from '../../broker/records/permission.ts';
@@ -168,7 +169,7 @@ function shownState({ parts }: Broker, grant: Grant): string {
 type ClientAnswer = ResultOf<'client.list'>['clients'][number];
 
 export function clientAnswers({ parts }: Broker): ClientAnswer[] {
-  const { clients, permissions, leases, clock, grants } = parts;
+  const { clients, permissions, leases, clock } = parts;
   const wall = clock.wall();
   return clients.withCli().map((client) => ({
     clientId: client.id,
@@ -177,12 +178,14 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(client.lastUsedAt) }),
     ...fileAnswer(client.executable),
     permissions: [
-      ...permissions.shownOf(client.id, wall).map((permission) => permissionAnswer(grants, permission)),
-      ...leases.of(client.id, wall).map(({ permission, run, once }) => ({
-        ...permissionAnswer(grants, permission),
-        ...(run === undefined ? {} : { run: processAnswer(run) }),
-        ...(once === undefined ? {} : { once }),
-      })),
+      ...permissions.shownOf(client.id, wall).flatMap((permission) => permissionAnswer(parts, permission)),
+      ...leases.of(client.id, wall).flatMap(({ permission, run, once }) =>
+        permissionAnswer(parts, permission).map((answer) => ({
+          ...answer,
+          ...(run === undefined ? {} : { run: processAnswer(run) }),
+          ...(once === undefined ? {} : { once }),
+        })),
+      ),
     ],
   }));
 }
@@ -198,15 +201,27 @@ function accountsOf(index: Grants, { grants = [] }: Permission): string[] {
   return index.isReadable ? grants.flatMap((id) => index.byId(id)?.account ?? []) : [];
 }
 
-function permissionAnswer(grants: Grants, permission: Permission): ClientAnswer['permissions'][number] {
+/** None for a permission of an API key that is no more: it gives nothing. */
+function permissionAnswer(
+  { grants, keys }: Broker['parts'],
+  permission: Permission,
+): ClientAnswer['permissions'] {
+  const { decision } = permission;
+  const until = permission.until === undefined ? {} : { until: wholeSeconds(permission.until) };
+  if (isKeySubject(permission.endpoint)) {
+    const key = keys.shownOf(permission.endpoint);
+    return key ? [{ resource: key.endpoint, key: shownKey(key), decision, ...until }] : [];
+  }
   const accounts = accountsOf(grants, permission);
-  return {
-    resource: permission.endpoint,
-    decision: permission.decision,
-    ...(permission.scope === undefined ? {} : { scope: formatScope(permission.scope) }),
-    ...(accounts.length > 0 ? { accounts } : {}),
-    ...(permission.until === undefined ? {} : { until: wholeSeconds(permission.until) }),
-  };
+  return [
+    {
+      resource: permission.endpoint,
+      decision,
+      ...(permission.scope === undefined ? {} : { scope: formatScope(permission.scope) }),
+      ...(accounts.length > 0 ? { accounts } : {}),
+      ...until,
+    },
+  ];
 }
 
 /** By name, as far as they have a value; and each with where it comes from. */

@@ -18,8 +18,8 @@ import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
 import { approvalRequestFor } from './widening-methods.ts';
 import type { ApprovalRequestParts } from './widening-methods.ts';
-import { permissionChange } from '../clients/widening.ts';
-import type { PermissionChange, PermissionParams } from '../clients/widening.ts';
+import { keyPermissionChange, permissionChange } from '../clients/widening.ts';
+import type { KeyPermissionParams, PermissionChange, PermissionParams } from '../clients/widening.ts';
 
 export interface ApprovalParts extends ApprovalRequestParts {
   readonly processes: ClientProcesses;
@@ -83,7 +83,11 @@ export class Approvals {
   /** The change has a row of its own in the audit log. This row says that a command asked for it. */
   async #record(request: ApprovalRequest, verdict: Verdict): Promise<void> {
     const { audit } = this.#parts.broker.parts;
-    await audit.record({ event: 'command', outcome: `${request.command}: ${verdict}`, ...placeOf(request) });
+    await audit.record({
+      event: 'command',
+      outcome: `${commandName(request)}: ${verdict}`,
+      ...placeOf(request),
+    });
   }
 
   #refuseTooSoon(): void {
@@ -103,7 +107,15 @@ function permissionChangeOf(
   method: MethodName,
   params: unknown,
 ): PermissionChange | undefined {
-  return method === 'permission.set' ? permissionChange(broker, params as PermissionParams) : undefined;
+  if (method === 'permission.set') return permissionChange(broker, params as PermissionParams);
+  if (method === 'key.permission.set') return keyPermissionChange(broker, params as KeyPermissionParams);
+  return undefined;
+}
+
+/** The row says so where it is about an API key. */
+function commandName(request: ApprovalRequest): string {
+  const isAboutKey = (request.command === 'allow' || request.command === 'endDenial') && request.key;
+  return isAboutKey ? `${request.command} key` : request.command;
 }
 
 function placeOf(request: ApprovalRequest): { client?: string; endpoint?: string; issuer?: string } {
@@ -111,6 +123,8 @@ function placeOf(request: ApprovalRequest): { client?: string; endpoint?: string
     case 'allow':
     case 'endDenial':
       return { client: request.clientName, endpoint: request.endpoint };
+    case 'key':
+      return { endpoint: request.endpoint };
     case 'login':
       return {
         endpoint: request.endpoint,

@@ -3,6 +3,7 @@
  * which programs without a key come.
  */
 import type { Broker } from '../../broker/broker.ts';
+import { permissionRow } from '../../broker/consent/permission-changes.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { clientAnswers } from './answers.ts';
@@ -93,6 +94,8 @@ export async function removeClient(
 }
 
 /**
+ * `endpoint`: what the permission stands under, for an API key its subject.
+ *
  * Where the user refused nothing by now, a denial that comes meanwhile stays. Throws `conflict` then, and
  * `not_found` where there is none.
  */
@@ -102,15 +105,16 @@ export async function endPermission(
   endpoint: string,
   outcome: string,
 ): Promise<void> {
-  const { permissions, leases, audit, clients } = broker.parts;
+  const { permissions, leases, audit, clients, keys } = broker.parts;
   const isRefused = refusalOf(broker, clientId, endpoint) !== undefined;
   const from = isRefused ? undefined : permissions.asRead({ clientId, endpoint });
   const wasLeased = leases.end(clientId, endpoint);
   const wasKept = await permissions.end(clientId, endpoint, from);
   if (!wasLeased && !wasKept) {
-    throw new KeyturnError('not_found', `${clients.nameOf(clientId)} has no permission for ${endpoint}.`, {
+    const what = keys.shownOf(endpoint) ? `the API key for ${keys.shownOf(endpoint)?.endpoint}` : endpoint;
+    throw new KeyturnError('not_found', `${clients.nameOf(clientId)} has no permission for ${what}.`, {
       hint: '`keyturn clients` shows the permissions there are.',
     });
   }
-  await audit.record({ event: 'permission', outcome, client: clients.nameOf(clientId), endpoint });
+  await audit.record({ ...permissionRow(keys, endpoint, outcome), client: clients.nameOf(clientId) });
 }

@@ -13,8 +13,9 @@ import type { Handlers, Services } from './services.ts';
 import { clientMethods } from './client-methods.ts';
 import { grantMethods } from './grant-methods.ts';
 import { homeMethods } from './home-methods.ts';
-import { registrationMethods } from './registration-methods.ts';
+import { registrationMethods } from './registered-clients.ts';
 import { resetMethods } from './reset.ts';
+import { keyMethods } from './key-methods.ts';
 import { tokenMethods } from './token-methods.ts';
 import { vaultMethods } from './vault-methods.ts';
 import { widensAtClosedDesk } from './widening-methods.ts';
@@ -24,6 +25,7 @@ const handlers: Handlers = {
   ...tokenMethods,
   ...grantMethods,
   ...clientMethods,
+  ...keyMethods,
   ...registrationMethods,
   ...homeMethods,
   ...vaultMethods,

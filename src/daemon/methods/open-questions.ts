@@ -3,6 +3,7 @@
  *
  * Invariant: the URL and the code that finish a sign-in go only to callers that may finish it.
  */
+import { shownKey } from '../../broker/records/api-key.ts';
 import type { ProcessFacts } from '../../broker/questions/client-process.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import type { Interaction } from '../../broker/questions/interaction.ts';
@@ -42,6 +43,7 @@ export function interactionAnswer(
         client: question.clientName,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
         resource: question.endpoint,
+        ...(question.key === undefined ? {} : { key: shownKey(question.key) }),
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
         ...offeredAnswer(question.grant),
       };
@@ -125,8 +127,17 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
         client: request.clientName,
         resource: request.endpoint,
         ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
+        ...(request.key === undefined ? {} : { key: request.key }),
         ...whoseAnswer(request),
         ...(request.until === undefined ? {} : { until: wholeSeconds(request.until) }),
+      };
+    case 'key':
+      return {
+        command,
+        resource: request.endpoint,
+        key: request.key,
+        replaces: request.replaces,
+        ...(request.isUnchecked === undefined ? {} : { unchecked: request.isUnchecked }),
       };
     case 'register':
       return request;

@@ -12,6 +12,21 @@ import type { RegistrationRecord } from '../../broker/records/registrations.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
+import type { Handlers } from './services.ts';
+
+export const registrationMethods: Pick<
+  Handlers,
+  'registration.set' | 'registration.list' | 'registration.remove'
+> = {
+  'registration.set': (services, _caller, params) => services.register(params),
+
+  'registration.list': ({ broker }) => ({ registrations: registeredAnswers(broker.parts) }),
+
+  'registration.remove': async ({ broker }, _caller, params) => {
+    await removeRegistered(broker.parts, params);
+    return {};
+  },
+};
 
 type Registered = ResultOf<'registration.list'>['registrations'][number];
 

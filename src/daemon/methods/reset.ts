@@ -10,6 +10,7 @@ import { recordsItem } from '../../store/authority-epochs.ts';
 import { rosterItem } from '../../broker/grants/grant-roster.ts';
 import { grantVaultId } from '../../broker/records/grant.ts';
 import type { Grant } from '../../broker/records/grant.ts';
+import { apiKeyVaultId } from '../../broker/records/api-key.ts';
 import { registrationVaultId } from '../../broker/records/registrations.ts';
 import { abandonRevocation, isPending, revokeGrant } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
@@ -126,13 +127,14 @@ async function emptyVault({
   const ids = [
     ...new Set([...grants.map(({ id }) => id), ...broker.parts.refresher.secrets.known].map(grantVaultId)),
     ...registrations.filter(({ hasSecret }) => hasSecret).map(({ id }) => registrationVaultId(id)),
+    ...(records.keys.isLoaded ? records.keys.shown : []).map(({ id }) => apiKeyVaultId(id)),
     anchorItem,
     recordsItem,
     rosterItem,
     homeItem,
     masterItem,
   ];
-  const unlisted = !records.grants.isLoaded || !records.registrations.isLoaded;
+  const unlisted = [records.grants, records.registrations, records.keys].some(({ isLoaded }) => !isLoaded);
   try {
     await vault.destroy(ids);
     if (isMismatched)

@@ -1,6 +1,12 @@
 /** The methods by which a local client gets, rejects and gives up tokens. */
 import type { Broker } from '../../broker/broker.ts';
-import type { ClientChallenge, Token } from '../../broker/questions/token-request.ts';
+import { noKey } from '../../broker/refusals/refusals.ts';
+import type {
+  ClientChallenge,
+  HandedKey,
+  Token,
+  TokenRequest,
+} from '../../broker/questions/token-request.ts';
 import { cliClientId } from '../../broker/records/local-client.ts';
 import { toWall } from '../../base/clock.ts';
 import type { ProcessName } from '../../ipc/peer/peer.ts';
@@ -18,7 +24,7 @@ const defaultTimeout = 300;
 
 export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permission.release'> = {
   'token.get': async ({ broker, processes }, caller, params) => {
-    const token = await broker.getToken({
+    const request: TokenRequest = {
       clientId: brokerClientId(caller),
       asker: processes.of(caller, behindOf(broker, caller, params)),
       resource: params.resource,
@@ -31,11 +37,20 @@ export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'permis
       interaction: params.interaction ?? 'never',
       timeout: (params.timeout ?? defaultTimeout) * 1000,
       signal: caller.signal,
-    });
-    return tokenAnswer(broker, token);
+    };
+    // A program that doesn't name keys gets none, whatever it may have.
+    const { kinds = ['token'] } = params;
+    const key = kinds.includes('key') ? await broker.getKey(request) : undefined;
+    if (key) return keyAnswer(key);
+    if (!kinds.includes('token')) throw noKey(broker.canonical(params.resource));
+    return tokenAnswer(broker, await broker.getToken(request));
   },
 
-  'token.reject': ({ broker }, caller, params) => {
+  'token.reject': async ({ broker }, caller, params) => {
+    if (params.keyId !== undefined) {
+      if (params.status === 401) await broker.rejectKey(brokerClientId(caller), params.keyId);
+      return { rejected: false };
+    }
     // The schema refuses a request that names neither or both.
     const token =
       params.tokenId === undefined ? { accessToken: params.access_token ?? '' } : { tokenId: params.tokenId };
@@ -73,6 +88,18 @@ function behindOf(
 
 /** The owner asks for tokens as the local client `cli`, which needs a permission like any other. */
 const brokerClientId = (caller: Caller): string => (caller.role === 'owner' ? cliClientId : caller.clientId);
+
+function keyAnswer({ key, value }: HandedKey): ResultOf<'token.get'> {
+  const { id, endpoint, header, scheme } = key;
+  return {
+    kind: 'key',
+    header,
+    ...(scheme === undefined ? {} : { scheme }),
+    value: scheme === undefined ? value : `${scheme} ${value}`,
+    resource: endpoint,
+    keyId: id,
+  };
+}
 
 function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'> {
   const left = Math.max(0, token.expiresAt - broker.parts.clock.now());

@@ -7,6 +7,8 @@
  * than what is allowed already.
  */
 import type { Broker } from '../../broker/broker.ts';
+import { keySubject, shownKey } from '../../broker/records/api-key.ts';
+import type { ApiKey } from '../../broker/records/api-key.ts';
 import { hostOrigin, privateAddress } from '../../broker/records/override.ts';
 import type { Proxies } from '../../broker/records/proxy.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';
@@ -19,7 +21,16 @@ import { checkRegistration, enteredFor } from './registration-entry.ts';
 import type { CheckedSetting } from '../settings/settings-book.ts';
 import { withoutPassword } from '../settings/settings-book.ts';
 import { spelled } from '../system/spelling.ts';
-import { decisionOf, endsRefusal, refusalOf, widens } from '../clients/widening.ts';
+import { checkKey } from './key-methods.ts';
+import {
+  decisionOf,
+  endsKeyRefusal,
+  endsRefusal,
+  refusalOf,
+  requireKey,
+  widens,
+  widensKey,
+} from '../clients/widening.ts';
 
 export interface ApprovalRequestParts {
   readonly broker: Broker;
@@ -52,6 +63,32 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
     request: ({ broker }, { client, resource }) =>
       denialEndRequest(broker, broker.parts.clients.resolve(client), broker.canonical(resource)),
     widensAtClosedDesk: endsRefusal,
+  },
+
+  'key.set': {
+    request: ({ broker }, params) => {
+      const endpoint = checkKey(broker, params);
+      const { header, scheme, unchecked } = params;
+      return {
+        command: 'key',
+        endpoint,
+        key: scheme === undefined ? { header } : { header, scheme },
+        replaces: broker.parts.keys.for(endpoint) !== undefined,
+        ...(unchecked === undefined ? {} : { isUnchecked: unchecked }),
+      };
+    },
+    widensAtClosedDesk: always,
+  },
+
+  'key.permission.set': {
+    request: ({ broker }, params) => keyPermissionRequest(broker, params),
+    widensAtClosedDesk: widensKey,
+  },
+
+  'key.permission.end': {
+    request: ({ broker }, { client, resource }) =>
+      keyDenialEndRequest(broker, broker.parts.clients.resolve(client), requireKey(broker, resource)),
+    widensAtClosedDesk: endsKeyRefusal,
   },
 
   'registration.set': {
@@ -180,13 +217,15 @@ function permissionRequest(broker: Broker, params: ParamsOf<'permission.set'>): 
   };
 }
 
+type DenialEnd = Extract<ApprovalRequest, { readonly command: 'endDenial' }>;
+
 /** `until`, in seconds: the denial would end then; absent: now. */
 function denialEndRequest(
   broker: Broker,
   clientId: string,
   endpoint: string,
   until?: number,
-): ApprovalRequest | undefined {
+): DenialEnd | undefined {
   const refused = refusalOf(broker, clientId, endpoint);
   if (!refused) return undefined;
   return {
@@ -197,6 +236,33 @@ function denialEndRequest(
     ...(refused.accounts === undefined ? {} : { accounts: refused.accounts }),
     ...(until === undefined ? {} : { until: until * 1000 }),
   };
+}
+
+function keyPermissionRequest(
+  broker: Broker,
+  params: ParamsOf<'key.permission.set'>,
+): ApprovalRequest | undefined {
+  if (!widensKey(broker, params)) return undefined;
+  const key = requireKey(broker, params.resource);
+  const clientId = broker.parts.clients.resolve(params.client);
+  if (params.decision === 'deny') return keyDenialEndRequest(broker, clientId, key, params.until);
+  return {
+    command: 'allow',
+    clientName: broker.parts.clients.nameOf(clientId),
+    endpoint: key.endpoint,
+    key: shownKey(key),
+    ...(params.until === undefined ? {} : { until: params.until * 1000 }),
+  };
+}
+
+function keyDenialEndRequest(
+  broker: Broker,
+  clientId: string,
+  key: ApiKey,
+  until?: number,
+): ApprovalRequest | undefined {
+  const request = denialEndRequest(broker, clientId, keySubject(key), until);
+  return request && { ...request, endpoint: key.endpoint, key: shownKey(key) };
 }
 
 /** Characters that a card shows whole: the longest value that anybody could still read. */

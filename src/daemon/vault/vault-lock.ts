@@ -24,7 +24,7 @@ const personTimeout = 120_000;
 
 export interface VaultLockParts {
   readonly secrets: Pick<Secrets, 'guard' | 'lockable' | 'watch' | 'bus' | 'master'>;
-  readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'interactions' | 'audit' | 'clock'>;
+  readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'keys' | 'interactions' | 'audit' | 'clock'>;
   readonly settings: Pick<Settings, 'lockAfter'>;
   /** The vault's state changed. */
   readonly changed: () => void;
@@ -148,6 +148,7 @@ export class VaultLock {
     await secrets.guard.shut();
     secrets.master.forget();
     broker.cache.clear();
+    broker.keys.clear();
     await secrets.lockable.lock();
     changed();
     await recorded;

@@ -6,6 +6,7 @@
 import * as z from 'zod';
 
 import { asker, executable } from './asker-schema.ts';
+import { keyPlace } from './key-schema.ts';
 import { account, id, instant, name, scope, url } from './values.ts';
 
 export const permission = z.object({
@@ -16,6 +17,8 @@ export const permission = z.object({
 });
 
 const heldPermission = permission.extend({
+  /** It is for the endpoint's API key, which goes in this header, and for no token. */
+  key: keyPlace.optional(),
   /** The accounts that the program works as there; absent until its first token. */
   accounts: z.array(account).optional(),
   /** The permission is for this run of the program only. */

@@ -6,6 +6,7 @@
 import * as z from 'zod';
 
 import { asker } from './asker-schema.ts';
+import { keyPlace } from './key-schema.ts';
 import { authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
 import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
 import { account, day, id, instant, name, overrideName, scope, seconds, state, url } from './values.ts';
@@ -50,6 +51,7 @@ export const interaction = z.object({
     .literal([
       'allow',
       'endDenial',
+      'key',
       'register',
       'login',
       'override',
@@ -62,6 +64,10 @@ export const interaction = z.object({
   client: name.optional(),
   asker: asker.optional(),
   resource: url.optional(),
+  /** The question is about the API key for `resource`, which goes in this header, and about no token. */
+  key: keyPlace.optional(),
+  /** Of an API key that would be set: Keyturn would not ask whether the server offers a sign-in. */
+  unchecked: z.literal(true).optional(),
   issuer: url.optional(),
   scope: scope.optional(),
   /** Of `allow`: whose tokens a yes allows; absent where nobody has signed in yet. Of a sign-in: the label that it was asked for. Of `account`: who signed in; absent where the server didn't say. */
@@ -79,7 +85,7 @@ export const interaction = z.object({
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
   idp: url.optional(),
-  /** True where the client that was entered for that issuer would end. */
+  /** True where the client that was entered for that issuer, or the key that was set there, would end. */
   replaces: z.boolean().optional(),
   override: overrideName.optional(),
   server: url.optional(),

@@ -15,8 +15,9 @@ import { interaction, interactionAnswer, loginAnswer, loginStart } from './inter
 import { proxy, proxyAdd, proxyNamed } from './proxy-schema.ts';
 import { clientIdentifier, registered, registration } from './registration-schema.ts';
 import { deskState, setting, settingName, settingValue } from './settings-schema.ts';
+import { keyListed, keySet } from './key-schema.ts';
 import { status } from './status-schema.ts';
-import { tokenGet, tokenReject, tokenRejectResult, tokenResult } from './token-schema.ts';
+import { keyResult, tokenGet, tokenReject, tokenRejectResult, tokenResult } from './token-schema.ts';
 import { account, empty, name, overrideName, url } from './values.ts';
 import { desktopSession, passphrase } from './vault-schema.ts';
 
@@ -61,7 +62,13 @@ const client = name;
 
 export const methods = {
   // Tokens
-  'token.get': { who: 'client', effect: 'asks', usesRecords: true, params: tokenGet, result: tokenResult },
+  'token.get': {
+    who: 'client',
+    effect: 'asks',
+    usesRecords: true,
+    params: tokenGet,
+    result: z.union([tokenResult, keyResult]),
+  },
   'token.reject': {
     who: 'client',
     effect: 'narrows',
@@ -186,6 +193,45 @@ export const methods = {
     effect: 'narrows',
     usesRecords: true,
     params: proxyNamed,
+    result: empty,
+  },
+
+  // API keys, and which programs may have them
+  'key.set': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: keySet,
+    /** `replaced`: there was a key. `permissionsStay`: it had the same header and scheme, so that its programs keep it. */
+    result: z.object({ replaced: z.boolean(), permissionsStay: z.boolean() }),
+  },
+  'key.list': {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    params: empty,
+    result: z.object({ keys: z.array(keyListed) }),
+  },
+  'key.remove': {
+    who: 'owner',
+    effect: 'narrows',
+    usesRecords: true,
+    params: z.object({ resource: url }),
+    result: empty,
+  },
+  /** As `permission.set`, for the API key of an endpoint: a key has neither scopes nor accounts. */
+  'key.permission.set': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: permission.omit({ scope: true }).extend({ client }),
+    result: empty,
+  },
+  'key.permission.end': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: z.object({ client, resource: url }),
     result: empty,
   },
 

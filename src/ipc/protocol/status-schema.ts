@@ -25,6 +25,7 @@ export const status = z.object({
   insecureLoopback: z.boolean(),
   /** How many there are. */
   grants: z.int().nonnegative(),
+  keys: z.int().nonnegative(),
   clients: z.int().nonnegative(),
   interactions: z.int().nonnegative(),
   overrides,

@@ -7,7 +7,8 @@ import * as z from 'zod';
 
 import { account, id, instant, scope, seconds, url } from './values.ts';
 import { maxLength } from '../wire/limits.ts';
-import { tokenPattern } from '../wire/values.ts';
+import { keyValuePattern, tokenPattern } from '../wire/values.ts';
+import { keyPlace } from './key-schema.ts';
 
 const challenge = z.object({
   status: z.literal([401, 403]),
@@ -28,8 +29,22 @@ export const tokenResult = z.object({
   tokenId: id,
 });
 
+/** An API key, in place of a token. `value` is the whole value of the header, with the scheme. */
+export const keyResult = keyPlace.extend({
+  kind: z.literal('key'),
+  value: z.string().min(1).max(maxLength.token).regex(keyValuePattern),
+  resource: url,
+  keyId: id,
+});
+
 export const tokenGet = z.object({
   resource: url,
+  /** What the program can use; without it, tokens only. */
+  kinds: z
+    .array(z.literal(['token', 'key']))
+    .min(1)
+    .max(2)
+    .optional(),
   scope: scope.min(1).optional(),
   account: account.optional(),
   minimumValidity: seconds.optional(),
@@ -45,6 +60,7 @@ export const tokenReject = z
   .object({
     tokenId: id.optional(),
     access_token: accessToken.optional(),
+    keyId: id.optional(),
     status: z.int().min(400).max(599),
     challenge: challenge.optional(),
     operation: z.string().max(maxLength.operation).optional(),
@@ -52,8 +68,9 @@ export const tokenReject = z
     worked: z.boolean().optional(),
   })
   .refine(
-    (params) => (params.tokenId === undefined) !== (params.access_token === undefined),
-    'exactly one of tokenId and access_token names the refused token',
+    ({ tokenId, access_token, keyId }) =>
+      [tokenId, access_token, keyId].filter((named) => named !== undefined).length === 1,
+    'exactly one of tokenId, access_token and keyId names what was refused',
   );
 
 export const tokenRejectResult = z.object({

@@ -34,6 +34,8 @@ export const maxLength = {
   account: 256,
   /** An access token: JWTs with large group claims reach 8 KiB. */
   token: 16 * 1024,
+  /** An API key: those in use have less than 200 characters, and a signed one may be a JWT. */
+  key: 8192,
   /** A WWW-Authenticate header: Node refuses header blocks beyond 16 KiB. */
   challenge: 8192,
   /** What a program was about to do, e.g. `POST /reports`. */

@@ -9,7 +9,16 @@
  * protocol/. No schema library: `keyturn token` loads this file, and its start has to be quick.
  */
 import { maxLength } from './limits.ts';
-import { isCount, isId, isObject, isText, tokenPattern } from './values.ts';
+import {
+  headerPattern,
+  isCount,
+  isId,
+  isObject,
+  isText,
+  keyValuePattern,
+  schemePattern,
+  tokenPattern,
+} from './values.ts';
 
 /** What a protected server answered; a hint to the broker, never an order. */
 export interface Challenge {
@@ -17,6 +26,9 @@ export interface Challenge {
   /** The WWW-Authenticate header as it came. */
   readonly wwwAuthenticate?: string;
 }
+
+/** What a request may be answered with: an access token, or the API key that the owner set for the endpoint. */
+export type CredentialKind = 'token' | 'key';
 
 /** `minimumValidity` and `timeout` in seconds. */
 export interface TokenGetParams {
@@ -32,6 +44,24 @@ export interface TokenGetParams {
   readonly process?: { readonly pid: number; readonly startTicks: string };
 }
 
+/** The kinds that the program can use. If both are named, the endpoint's API key is the answer where it has one. */
+export interface CredentialGetParams extends TokenGetParams {
+  readonly kinds: readonly [CredentialKind, ...CredentialKind[]];
+}
+
+/** An API key. It has no end that Keyturn knows of, and belongs in this header only, at `resource` only. */
+export interface KeyResult {
+  readonly kind: 'key';
+  readonly header: string;
+  /** Stands before the key in `value`; absent: `value` is the key alone. */
+  readonly scheme?: string;
+  /** The whole value of the header. */
+  readonly value: string;
+  /** The endpoint that the key is for. */
+  readonly resource: string;
+  readonly keyId: string;
+}
+
 /** `expires_at`: seconds since 1970. `expires_in`: seconds from the moment of the answer. */
 export interface TokenResult {
   readonly access_token: string;
@@ -45,9 +75,11 @@ export interface TokenResult {
   readonly tokenId: string;
 }
 
-/** Names the refused token by exactly one of `tokenId` and `access_token`. */
+/** Names what was refused by exactly one of `tokenId`, `access_token` and `keyId`. */
 export interface TokenRejectParams {
   readonly tokenId?: string;
+  /** An API key. It is marked for the user, and nothing replaces it. */
+  readonly keyId?: string;
   readonly access_token?: string;
   readonly status: number;
   readonly challenge?: Challenge;
@@ -83,6 +115,22 @@ export function isTokenResult(value: unknown): value is TokenResult {
     isId(value['tokenId'])
   );
 }
+
+export function isKeyResult(value: unknown): value is KeyResult {
+  return (
+    isObject(value) &&
+    value['kind'] === 'key' &&
+    matches(value['header'], headerPattern) &&
+    (value['scheme'] === undefined || matches(value['scheme'], schemePattern)) &&
+    isText(value['value'], maxLength.token) &&
+    keyValuePattern.test(value['value']) &&
+    isText(value['resource'], maxLength.url) &&
+    isId(value['keyId'])
+  );
+}
+
+const matches = (value: unknown, pattern: RegExp): boolean =>
+  typeof value === 'string' && pattern.test(value);
 
 export function isTokenRejectResult(value: unknown): value is TokenRejectResult {
   return (

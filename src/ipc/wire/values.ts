@@ -25,6 +25,15 @@ export const namePattern = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,64}$/u;
 /** Visible ASCII: all that may stand after `Bearer ` in a header (RFC 6750 §2.1 allows less). */
 export const tokenPattern = /^[\x21-\x7e]+$/;
 
+/** RFC 9110 §5.6.2: the name of a header. The bound is well above the names in use. */
+export const headerPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
+
+/** RFC 9110 §11.1: an authentication scheme, such as `Bearer`. */
+export const schemePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/;
+
+/** What stands in the header: the key, or the scheme, one space and the key. */
+export const keyValuePattern = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32} )?[\x21-\x7e]+$/;
+
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && idPattern.test(value);
 }

@@ -39,6 +39,7 @@ function brokerSaying(state: string, accepts: boolean): { connection: Connection
       return {};
     },
     getToken: never,
+    getCredential: never,
     rejectToken: never,
     onNotification: never,
     close: () => undefined,

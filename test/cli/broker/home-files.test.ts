@@ -29,6 +29,7 @@ const state = [
   'permissions.json',
   'overrides.json',
   'proxies.json',
+  'keys.json',
   'audit.jsonl',
   'audit-000012.jsonl',
   'daemon.log',

@@ -16,6 +16,7 @@ import { connect, connectAsOwner } from '../../../src/client/connect.ts';
 import type { Connection } from '../../../src/client/connection.ts';
 import { pair } from '../../../src/client/pair.ts';
 import { reasonOf } from '../../../src/base/errors.ts';
+import type { TokenResult } from '../../../src/ipc/wire/token-messages.ts';
 import { methods } from '../../../src/ipc/protocol/methods.ts';
 import type { MethodName, ParamsOf } from '../../../src/ipc/protocol/methods.ts';
 import { openVault } from '../../../src/vault/open.ts';
@@ -116,8 +117,11 @@ export class CrashHome {
   }
 
   /** A token for the command line. */
-  async token(account: string): Promise<Answer<'token.get'>> {
-    return this.ask('token.get', { resource: this.#resource, account, interaction: 'never', timeout: 30 });
+  async token(account: string): Promise<TokenResult> {
+    const params = { resource: this.#resource, account, interaction: 'never', timeout: 30 } as const;
+    const answer = await this.ask('token.get', params);
+    if ('kind' in answer) throw new Error('an API key, and nobody asked for one');
+    return answer;
   }
 
   /** All programs ask for all accounts, as fast as they are answered, until the broker is gone. */

@@ -1,0 +1,122 @@
+/**
+ * `token.get` for an API key: permission → value → answer.
+ *
+ * Invariants: no permission for this very key, no key. A permission for tokens of the same endpoint gives none. From the
+ * look-up of the permission to the answer nothing waits; after a step that waits, the request starts again.
+ */
+import { reasonOf } from '../base/errors.ts';
+import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
+import { canonicalResource } from '../oauth/base/resource.ts';
+import type { Consent } from './consent/consent.ts';
+import type { AccessRequest } from './consent/current-permissions.ts';
+import type { BrokerParts } from './parts.ts';
+import type { HandedKey, TokenRequest } from './questions/token-request.ts';
+import { keySubject } from './records/api-key.ts';
+import type { ApiKey } from './records/api-key.ts';
+import type { Permission } from './records/permission.ts';
+import { stillPending } from './refusals/pending-refusals.ts';
+import { keyRefused, noKey } from './refusals/refusals.ts';
+
+/** What every try of one request has in common. */
+interface KeyRequest {
+  readonly endpoint: string;
+  readonly request: TokenRequest;
+  readonly deadline: { readonly signal: AbortSignal };
+}
+
+export class KeyRequests {
+  readonly #parts: BrokerParts;
+  readonly #consent: Consent;
+  /** By key, ids of the programs that received it since the start. */
+  readonly #handedTo = new Map<string, Set<string>>();
+
+  constructor(parts: BrokerParts, consent: Consent) {
+    this.#parts = parts;
+    this.#consent = consent;
+  }
+
+  /** Undefined: the endpoint has no API key. */
+  async answer(request: TokenRequest): Promise<HandedKey | undefined> {
+    const { keys, urlPolicy, clock } = this.#parts;
+    const endpoint = canonicalResource(request.resource, urlPolicy);
+    if (!keys.for(endpoint)) return undefined;
+    const deadline = requestDeadline(clock, request.timeout, request.signal);
+    try {
+      return await this.#serve({ endpoint, request, deadline });
+    } catch (error) {
+      const { interactions, isDesk } = this.#parts;
+      const waited = { clientId: request.clientId, endpoint, isDesk };
+      const refusal = error instanceof DeadlineExceeded ? stillPending(interactions.list(), waited) : error;
+      this.#note(request, endpoint, { event: 'refused', outcome: `key: ${reasonOf(refusal)}` });
+      throw refusal;
+    } finally {
+      deadline.end();
+    }
+  }
+
+  /** Marks the key for the owner's lists. Nothing is replaced: only the owner can. */
+  async reject(clientId: string, keyId: string): Promise<void> {
+    const { keys, audit, clients, clock } = this.#parts;
+    const key = keys.byId(keyId);
+    if (!key || !this.#handedTo.get(keyId)?.has(clientId)) return;
+    if (!keys.refused(keyId, clock.wall())) return;
+    const client = clients.nameOf(clientId);
+    await audit.record({ event: 'key', outcome: 'refused by the server', client, endpoint: key.endpoint });
+  }
+
+  /** Each turn waits for a person or for the vault, so that it never spins. */
+  async #serve(asked: KeyRequest): Promise<HandedKey> {
+    const { endpoint, request, deadline } = asked;
+    const { keys } = this.#parts;
+    for (;;) {
+      // Read anew each time: the owner may have set another one meanwhile, or removed it.
+      const key = keys.for(endpoint);
+      if (!key) throw noKey(endpoint);
+      const access = accessTo(key, request);
+      const permission = this.#consent.current.covering(access)?.[0];
+      if (!permission) await this.#consent.requirePermission(access, deadline);
+      else if (request.challenge?.status === 401) {
+        await this.reject(request.clientId, key.id);
+        throw keyRefused(endpoint);
+      } else {
+        const value = keys.held(key.id);
+        if (value !== undefined) return this.#handOut(asked, permission, { key, value });
+        await keys.read(key);
+      }
+    }
+  }
+
+  #handOut({ request, endpoint }: KeyRequest, permission: Permission, handed: HandedKey): HandedKey {
+    const { audit, clients, clock, leases } = this.#parts;
+    const { clientId } = request;
+    leases.used(permission);
+    clients.used(clientId, clock.wall());
+    const programs = this.#handedTo.get(handed.key.id) ?? new Set();
+    this.#handedTo.set(handed.key.id, programs.add(clientId));
+    const fingerprint = audit.fingerprint(handed.value);
+    const shown = fingerprint === undefined ? {} : { fingerprint };
+    this.#note(request, endpoint, { event: 'key', outcome: 'given', ...shown });
+    return handed;
+  }
+
+  /** The row in the audit log. Repeats are gathered, as for tokens. */
+  #note(
+    { clientId }: TokenRequest,
+    endpoint: string,
+    what: { readonly event: 'key' | 'refused'; readonly outcome: string; readonly fingerprint?: string },
+  ): void {
+    const { audit, clients } = this.#parts;
+    audit.note({ ...what, client: clients.nameOf(clientId), endpoint });
+  }
+}
+
+function accessTo(key: ApiKey, { clientId, asker, interaction }: TokenRequest): AccessRequest {
+  return {
+    clientId,
+    ...(asker === undefined ? {} : { asker }),
+    endpoint: keySubject(key),
+    key,
+    scope: [],
+    interaction,
+  };
+}

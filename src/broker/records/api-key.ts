@@ -1,0 +1,186 @@
+/**
+ * API keys: static keys and personal tokens that the owner entered for servers without a sign-in.
+ *
+ * Invariants: the value lies in the vault only, in one item with what decides where it goes: endpoint, header and scheme.
+ * Where a record says something else than its item, the key is refused. One key an endpoint. A key under another header
+ * or scheme has another id, and a permission names the id, so that it never gives a later key.
+ */
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { KeyturnError } from '../../base/errors.ts';
+import type { ChangeRules } from '../../store/narrowing.ts';
+import type { AuthorityStore } from '../../store/record-store.ts';
+import { VaultError } from '../../vault/base/trouble.ts';
+import type { Vault } from '../../vault/base/vault.ts';
+
+/** Where a key goes. */
+const placeFields = {
+  /** Canonical endpoint: origin and path. */
+  endpoint: z.string(),
+  /** The name of the header, as the owner wrote it. */
+  header: z.string(),
+  /** Stands before the key in that header, e.g. `Bearer`; absent: the key stands alone. */
+  scheme: z.string().optional(),
+};
+
+const placeSchema = z.object(placeFields);
+
+export type KeyPlace = z.infer<typeof placeSchema>;
+
+export const apiKeySchema = z.object({
+  id: z.string().regex(/^[0-9a-f]{16}$/),
+  ...placeFields,
+  /** The owner set it without asking whether the server offers a sign-in. */
+  isUnchecked: z.boolean().optional(),
+  /** Milliseconds since the epoch. */
+  setAt: z.number(),
+});
+
+export type ApiKey = z.infer<typeof apiKeySchema>;
+
+/** Every change begins a new edition: in an older copy without a key, `keyturn reset` would not find its item in the vault. */
+export const apiKeyRules: ChangeRules<ApiKey> = { isDenial: () => true };
+
+const itemSchema = z.object({ version: z.literal(1), ...placeFields, value: z.string().min(1) });
+
+/** The key's item in the vault. */
+export const apiKeyVaultId = (id: string): string => `key.${id}`;
+
+const subjectPrefix = 'key:';
+
+/**
+ * What a permission for a key stands under, in place of an endpoint. No endpoint looks like this, so that a permission for
+ * tokens never gives a key, and a permission for a key never gives a token.
+ */
+export const keySubject = ({ id }: Pick<ApiKey, 'id'>): string => `${subjectPrefix}${id}`;
+
+export const isKeySubject = (subject: string): boolean => subject.startsWith(subjectPrefix);
+
+/** What a card and a list show of a key, besides its endpoint. */
+export interface ShownKey {
+  readonly header: string;
+  readonly scheme?: string;
+}
+
+export const shownKey = ({ header, scheme }: Pick<KeyPlace, 'header' | 'scheme'>): ShownKey =>
+  scheme === undefined ? { header } : { header, scheme };
+
+export class ApiKeys {
+  readonly #file: AuthorityStore<ApiKey>;
+  readonly #vault: Vault;
+  /** By id, the values that were read since the vault was opened. */
+  readonly #values = new Map<string, string>();
+  #clearings = 0;
+  /** When a server last refused one, by id, in milliseconds since the epoch. */
+  readonly #refusedAt = new Map<string, number>();
+
+  constructor(file: AuthorityStore<ApiKey>, vault: Vault) {
+    this.#file = file;
+    this.#vault = vault;
+  }
+
+  /** To list: verified or not. */
+  shown(): readonly ApiKey[] {
+    return this.#file.shown;
+  }
+
+  for(endpoint: string): ApiKey | undefined {
+    return this.#file.items.find((key) => key.endpoint === endpoint);
+  }
+
+  byId(id: string): ApiKey | undefined {
+    return this.#file.items.find((key) => key.id === id);
+  }
+
+  /** For lists and rows of the log: the key whose permission stands under `subject`. Verified or not. */
+  shownOf(subject: string): ApiKey | undefined {
+    if (!isKeySubject(subject) || !this.#file.isLoaded) return undefined;
+    return this.#file.shown.find((key) => keySubject(key) === subject);
+  }
+
+  /** The value, if it was read already. */
+  held(id: string): string | undefined {
+    return this.#values.get(id);
+  }
+
+  /** Reads the value, so that it is held. Throws what the vault throws, and `vault_unreadable` where the item isn't this key's. */
+  async read(key: ApiKey): Promise<void> {
+    const clearings = this.#clearings;
+    const { value, ...place } = itemIn(key.id, await this.#vault.read(apiKeyVaultId(key.id)));
+    if (!isSamePlace(place, key)) throw otherPlace(key);
+    // Races: the vault was locked meanwhile, or the owner set the key anew or removed it.
+    if (clearings === this.#clearings && this.byId(key.id) === key) this.#values.set(key.id, value);
+  }
+
+  /** The value is in the vault before a record names it. The same place keeps its id; another one ends the key that was there. */
+  async set(place: KeyPlace, value: string, more: Pick<ApiKey, 'isUnchecked' | 'setAt'>): Promise<ApiKey> {
+    await this.#file.verify();
+    const before = this.for(place.endpoint);
+    const id = before && isSamePlace(before, place) ? before.id : randomBytes(8).toString('hex');
+    const key = { id, ...place, ...more };
+    await this.#vault.write(apiKeyVaultId(id), JSON.stringify({ version: 1, ...place, value }));
+    await this.#file.change((items) => [...items.filter(({ endpoint }) => endpoint !== place.endpoint), key]);
+    // Only now: until the record is another one, a read may still bring the former value.
+    this.#forget(id);
+    if (before && before.id !== id) await this.#removeValue(before.id);
+    return key;
+  }
+
+  async remove({ id }: ApiKey): Promise<void> {
+    await this.#file.change((items) => items.filter((key) => key.id !== id));
+    await this.#removeValue(id);
+  }
+
+  /** A program says that the server refused it. True for the first time since it was set. */
+  refused(id: string, now: number): boolean {
+    const isNew = !this.#refusedAt.has(id);
+    this.#refusedAt.set(id, now);
+    return isNew;
+  }
+
+  refusedAt(id: string): number | undefined {
+    return this.#refusedAt.get(id);
+  }
+
+  /** Forgets every value: the vault is locked. */
+  clear(): void {
+    this.#clearings += 1;
+    this.#values.clear();
+  }
+
+  async #removeValue(id: string): Promise<void> {
+    this.#forget(id);
+    await this.#vault.remove(apiKeyVaultId(id));
+  }
+
+  #forget(id: string): void {
+    this.#values.delete(id);
+    this.#refusedAt.delete(id);
+  }
+}
+
+function isSamePlace(one: KeyPlace, other: KeyPlace): boolean {
+  return one.endpoint === other.endpoint && one.header === other.header && one.scheme === other.scheme;
+}
+
+function itemIn(id: string, text: string): z.infer<typeof itemSchema> {
+  try {
+    return itemSchema.parse(JSON.parse(text));
+  } catch {
+    throw new VaultError('damaged', `the vault's item "${apiKeyVaultId(id)}" has an unknown shape`, {
+      item: apiKeyVaultId(id),
+      hint: 'It was left as it is. If a newer Keyturn wrote it, update this one; else remove the key (keyturn key remove) and set it again.',
+    });
+  }
+}
+
+function otherPlace({ endpoint }: ApiKey): KeyturnError {
+  return new KeyturnError(
+    'vault_unreadable',
+    `The vault holds the API key for ${endpoint} for another place.`,
+    {
+      rule: 'Where a key goes, the vault decides',
+      hint: 'Remove the key and set it again: keyturn key remove, keyturn key set.',
+    },
+  );
+}

@@ -1,0 +1,128 @@
+/**
+ * The owner's methods about API keys: setting one, what there is, its end, and which programs may have it.
+ *
+ * Invariants: no answer and no error holds a key. A key is set only for a server that offers no sign-in, unless the owner
+ * asked not to look. What ends a key ends the permissions for it.
+ */
+import type { Broker } from '../../broker/broker.ts';
+import { keySubject, shownKey } from '../../broker/records/api-key.ts';
+import type { ApiKey } from '../../broker/records/api-key.ts';
+import { requireKeyHeader } from '../../broker/records/key-header.ts';
+import { KeyturnError, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
+import { offersOAuth } from '../../oauth/discovery/oauth-offer.ts';
+import { endPermission } from './client-methods.ts';
+import type { Handlers } from './services.ts';
+import { keyPermissionChange, requireKey } from '../clients/widening.ts';
+
+export const keyMethods: Pick<
+  Handlers,
+  'key.set' | 'key.list' | 'key.remove' | 'key.permission.set' | 'key.permission.end'
+> = {
+  'key.set': ({ broker }, _caller, params) => setKey(broker, params),
+
+  'key.list': ({ broker }) => ({ keys: keyAnswers(broker) }),
+
+  'key.remove': async ({ broker }, _caller, { resource }) => {
+    const { keys, audit } = broker.parts;
+    const key = requireKey(broker, resource);
+    await endPermissionsFor(broker, key);
+    await keys.remove(key);
+    await audit.record({ event: 'key', outcome: 'removed', endpoint: key.endpoint });
+    return {};
+  },
+
+  'key.permission.set': async ({ broker }, _caller, params, approved) => {
+    const { decided, from } = approved ?? keyPermissionChange(broker, params);
+    // Race: while the card was open, the owner may have set another key there, or removed it.
+    if (decided.endpoint !== keySubject(requireKey(broker, params.resource)))
+      throw anotherKey(params.resource);
+    await broker.consent.decide({ ...decided, createdAt: broker.parts.clock.wall() }, from);
+    return {};
+  },
+
+  'key.permission.end': async ({ broker }, _caller, { client, resource }) => {
+    const clientId = broker.parts.clients.resolve(client);
+    await endPermission(broker, clientId, keySubject(requireKey(broker, resource)), 'ended');
+    return {};
+  },
+};
+
+async function setKey(broker: Broker, params: ParamsOf<'key.set'>): Promise<ResultOf<'key.set'>> {
+  const { keys, audit, clock } = broker.parts;
+  const { resource, header, scheme, value, unchecked } = params;
+  const endpoint = checkKey(broker, params);
+  if (!unchecked) await requireNoSignIn(broker, endpoint);
+  const before = keys.for(endpoint);
+  const place = { endpoint, header, ...(scheme === undefined ? {} : { scheme }) };
+  const more = { setAt: clock.wall(), ...(unchecked ? { isUnchecked: true } : {}) };
+  const key = await keys.set(place, value, more);
+  const permissionsStay = before?.id === key.id;
+  if (before && !permissionsStay) await endPermissionsFor(broker, before);
+  const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
+  await audit.record({ event: 'key', outcome, endpoint: broker.canonical(resource) });
+  return { replaced: before !== undefined, permissionsStay };
+}
+
+/** Changes nothing, asks no server. The canonical endpoint. Throws `invalid_resource`, `invalid_request`, `insecure_url`. */
+export function checkKey(
+  broker: Broker,
+  { resource, header }: Pick<ParamsOf<'key.set'>, 'resource' | 'header'>,
+): string {
+  requireKeyHeader(header);
+  return broker.canonical(resource);
+}
+
+async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<void> {
+  const command = `keyturn key set ${shellWord(endpoint)} --unchecked`;
+  try {
+    if (!(await offersOAuth(endpoint, parts.network(endpoint)))) return;
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    throw new Unreachable(error.reason, error.message, {
+      rule: 'Before a key is set, the server is asked whether it offers a sign-in',
+      hint: `Try again when the server answers; or set the key without asking: ${command}`,
+      cause: error,
+    });
+  }
+  throw new RuleRefusal('oauth_offered', `${endpoint} offers a sign-in, so it needs no API key.`, {
+    rule: 'Where a server offers OAuth, programs get short-lived tokens of a sign-in, not a key that lasts',
+    hint: `Sign in: keyturn login ${shellWord(endpoint)}. If you want the key all the same: ${command}`,
+  });
+}
+
+async function endPermissionsFor({ parts }: Broker, key: ApiKey): Promise<void> {
+  const subject = keySubject(key);
+  parts.leases.endAllFor(subject);
+  await parts.permissions.endAllFor(subject);
+}
+
+function anotherKey(resource: string): KeyturnError {
+  return new KeyturnError('conflict', `The API key for ${resource} is another one by now.`, {
+    rule: 'What is set is what was shown when it was asked about',
+    hint: 'Look at what there is (`keyturn key list`), and try again.',
+  });
+}
+
+type KeyAnswer = ResultOf<'key.list'>['keys'][number];
+
+/** Verified or not: to list, never to act upon. */
+function keyAnswers(broker: Broker): KeyAnswer[] {
+  return broker.parts.keys.shown().map((key) => keyAnswer(broker, key));
+}
+
+function keyAnswer({ parts }: Broker, key: ApiKey): KeyAnswer {
+  const { keys, permissions, leases, clients, clock } = parts;
+  const wall = clock.wall();
+  const subject = keySubject(key);
+  const allowed = [...permissions.shownFor(subject, wall), ...leases.forEndpoint(subject, wall)];
+  const refusedAt = keys.refusedAt(key.id);
+  return {
+    resource: key.endpoint,
+    ...shownKey(key),
+    setAt: Math.floor(key.setAt / 1000),
+    ...(key.isUnchecked ? { unchecked: true as const } : {}),
+    ...(refusedAt === undefined ? {} : { refusedAt: Math.floor(refusedAt / 1000) }),
+    clients: [...new Set(allowed.map(({ clientId }) => clients.nameOf(clientId)))],
+  };
+}

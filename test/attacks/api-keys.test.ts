@@ -1,0 +1,184 @@
+/**
+ * Another program of the same user writes, deletes or puts back what says where an API key goes and who may have it, or runs
+ * the owner's commands.
+ */
+import { describe, expect, it, vi } from 'vitest';
+import { ApiKeys, apiKeyVaultId, keySubject } from '../../src/broker/records/api-key.ts';
+import type { Vault } from '../../src/vault/base/vault.ts';
+import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
+import type { AuthorityBroker } from '../support/homes/authority-home.ts';
+import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
+import { newHome } from '../support/home.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 });
+
+const endpoint = 'https://tickets.example/mcp';
+const evil = 'https://evil.example/mcp';
+const place = { endpoint, header: 'X-Api-Key' };
+const value = 'ak_only-for-tickets';
+const now = 1_000;
+
+const keysOf = ({ records }: AuthorityBroker, vault: Vault): ApiKeys => new ApiKeys(records.keys, vault);
+
+/** A home with one key, which the program `editor` may have. */
+async function scene() {
+  const [folder, vault] = [temporaryFolder(), lastingVault()];
+  const broker = await startOn(folder, vault);
+  const key = await keysOf(broker, vault).set(place, value, { setAt: now });
+  const allowed = {
+    clientId: 'editor',
+    endpoint: keySubject(key),
+    decision: 'allow',
+    createdAt: now,
+  } as const;
+  await broker.permissions.set(allowed);
+  const restart = (): Promise<AuthorityBroker> => startOn(folder, vault);
+  return { vault, broker, keys: keysOf(broker, vault), key, attacker: intruder(folder), restart };
+}
+
+describe('another program’s version', () => {
+  it('of the list of keys sends a key nowhere else', async () => {
+    const { vault, attacker, key, restart } = await scene();
+    attacker.writes(
+      'keys.json',
+      JSON.stringify({ version: 3, items: [{ ...key, endpoint: evil }], mac: '' }),
+    );
+    const restarted = await restart();
+    expect(() => keysOf(restarted, vault).for(evil)).toThrow(/keys\.json/);
+    expect(restarted.troubles()).toEqual([expect.stringContaining('keys.json')]);
+  });
+
+  it.each([
+    ['endpoint', { endpoint: evil }],
+    ['header', { header: 'X-Other' }],
+    ['scheme', { scheme: 'Bearer' }],
+  ])(
+    'of a record with another %s gives no key, though a broker wrote it: the vault says where it goes',
+    async (_what, other) => {
+      const { vault, broker, key } = await scene();
+      await broker.records.keys.change(([item, ...rest]) => (item ? [{ ...item, ...other }, ...rest] : rest));
+      const keys = keysOf(broker, vault);
+      const changed = keys.byId(key.id);
+      if (!changed) throw new Error('there is none');
+      await expect(keys.read(changed)).rejects.toMatchObject({
+        reason: 'vault_unreadable',
+        rule: 'Where a key goes, the vault decides',
+      });
+      expect(keys.held(key.id)).toBeUndefined();
+    },
+  );
+
+  it('of an older copy brings no removed key back, and gives nobody a later one', async () => {
+    const { vault, broker, keys, key, attacker, restart } = await scene();
+    attacker.keeps('keys.json', 'permissions.json');
+    await broker.permissions.endAllFor(keySubject(key));
+    await keys.remove(key);
+    const later = await keys.set({ ...place, header: 'Authorization' }, 'ak_a-later-one', { setAt: now });
+    expect(await vault.find(apiKeyVaultId(key.id))).toBeUndefined();
+    attacker.restores('keys.json', 'permissions.json');
+    const next = await restart();
+    expect(() => keysOf(next, vault).for(endpoint)).toThrow(/older copy/);
+    expect(() => next.permissions.find('editor', keySubject(later), now)).toThrow(/older copy/);
+  });
+
+  it('of the permissions alone gives nobody a key that was set after they were ended', async () => {
+    const { broker, keys, key } = await scene();
+    const later = await keys.set({ ...place, scheme: 'Token' }, 'ak_a-later-one', { setAt: now });
+    expect(later.id).not.toBe(key.id);
+    // As if the end had not been written: what stands is for the key before.
+    expect(broker.permissions.find('editor', keySubject(key), now)).toBeDefined();
+    expect(broker.permissions.find('editor', keySubject(later), now)).toBeUndefined();
+    expect(broker.permissions.find('editor', endpoint, now)).toBeUndefined();
+  });
+});
+
+describe('a list of keys', () => {
+  it('that is deleted hides no key: the home says so', async () => {
+    const { vault, attacker, restart } = await scene();
+    attacker.deletes('keys.json');
+    const next = await restart();
+    expect(() => keysOf(next, vault).for(endpoint)).toThrow(/keys\.json/);
+    expect(next.troubles()).toEqual([expect.stringContaining('keys.json')]);
+  });
+});
+
+describe('the owner’s key, in another program’s hands,', () => {
+  const set = { resource: endpoint, header: 'X-Api-Key', value, unchecked: true } as const;
+  const allow = { client: 'cli', resource: endpoint, decision: 'allow' } as const;
+
+  it('sets no key, and allows nobody one, without a yes on a card that shows server and header and not the key', async () => {
+    const { line, owner, card, answer } = await openDesk(newHome());
+    const setting = line.request('key.set', set);
+    setting.catch(() => undefined);
+    const shown = await card();
+    expect(shown).toMatchObject({
+      command: 'key',
+      resource: endpoint,
+      key: { header: 'X-Api-Key' },
+      replaces: false,
+      unchecked: true,
+    });
+    expect(JSON.stringify(shown)).not.toContain(value);
+    await answer(shown.id, 'no');
+    await expect(setting).rejects.toMatchObject({ reason: 'consent_denied' });
+    expect(await owner.call('key.list', {})).toEqual({ keys: [] });
+    await owner.call('key.set', set);
+  });
+
+  it('gives no program the key that took the place of the one on the card', async () => {
+    const { line, owner, card, answer } = await openDesk(newHome());
+    await owner.call('key.set', set);
+    const allowing = line.request('key.permission.set', allow);
+    allowing.catch(() => undefined);
+    const { id, ...shown } = await card();
+    expect(shown).toMatchObject({
+      command: 'allow',
+      client: 'cli',
+      resource: endpoint,
+      key: { header: 'X-Api-Key' },
+    });
+    await owner.call('key.set', { ...set, header: 'Authorization', scheme: 'Bearer' });
+    await answer(id, 'yes');
+    await expect(allowing).rejects.toMatchObject({ reason: 'conflict' });
+    expect(await owner.call('key.list', {})).toMatchObject({ keys: [{ clients: [] }] });
+  });
+
+  it('ends no denial of a key without a yes', async () => {
+    const { line, owner, card, answer } = await openDesk(newHome());
+    await owner.call('key.set', set);
+    await owner.call('key.permission.set', { ...allow, decision: 'deny' });
+    const ending = line.request('key.permission.end', { client: 'cli', resource: endpoint });
+    ending.catch(() => undefined);
+    const { id, ...shown } = await card();
+    expect(shown).toMatchObject({ command: 'endDenial', client: 'cli', key: { header: 'X-Api-Key' } });
+    await answer(id, 'no');
+    await expect(ending).rejects.toMatchObject({ reason: 'consent_denied' });
+    const asking = line.request('token.get', { resource: endpoint, kinds: ['key'] });
+    await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
+  });
+
+  it('sets and allows nothing in a desk’s home whose app does not run, and takes away', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const desk = await openDesk(home);
+    await desk.owner.call('key.set', set);
+    await desk.stop();
+    const { line } = await openHeadless(home);
+    for (const [method, params] of [
+      ['key.set', { ...set, value: 'another' }],
+      ['key.permission.set', allow],
+    ] as const) {
+      await expect(line.request(method, params), method).rejects.toMatchObject({
+        reason: 'not_permitted',
+        message: expect.stringContaining('desk is closed') as string,
+      });
+    }
+    await line.request('key.permission.set', { ...allow, decision: 'deny' });
+    await expect(
+      line.request('key.permission.end', { client: 'cli', resource: endpoint }),
+    ).rejects.toMatchObject({ reason: 'not_permitted' });
+    await line.request('key.remove', { resource: endpoint });
+    expect(await line.request('key.list')).toEqual({ keys: [] });
+  });
+});

@@ -1,0 +1,396 @@
+/** API keys, for servers that take a static key in place of a sign-in: from `keyturn key set` to the request that carries one. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { homeInBentWorld } from '../support/bent/home.ts';
+import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
+import { library, pairedProgram } from '../support/processes/program.ts';
+import { openKeyServer } from '../support/servers/key-server.ts';
+
+const { createFetch } = await library();
+
+const newKey = (): string => `ak_${randomBytes(18).toString('base64url')}`;
+
+/** A home with a broker, and a server that takes a key in X-Api-Key. The broker trusts it. */
+async function keyScene() {
+  const there = await homeInBentWorld();
+  const key = newKey();
+  const server = await openKeyServer({ header: 'x-api-key', value: key });
+  await there.home.ok(['list']);
+  return { ...there, key, server, url: server.url };
+}
+
+const setKey = (home: TestHome, url: string, key: string, ...more: string[]) =>
+  home.keyturn(['key', 'set', url, '--header', 'X-Api-Key', '--stdin', ...more], { stdin: `${key}\n` });
+
+/** A scene with the key set, and a program that may have it. */
+async function allowedScene() {
+  const scene = await keyScene();
+  const { home, url, key, world } = scene;
+  expect(await setKey(home, url, key)).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  const program = await pairedProgram(home, 'editor');
+  await home.ok(['allow', 'editor', url, '--key']);
+  const fetch = createFetch(program, { resource: url, kinds, fetch: world.fetch });
+  return { ...scene, program, fetch };
+}
+
+const kinds = ['token', 'key'] as const;
+
+interface Card {
+  readonly id: string;
+  readonly kind: string;
+}
+
+const card = (home: TestHome): Promise<Card> =>
+  until('the card', async () => (await home.json<Card[]>('pending')).find(({ kind }) => kind === 'allow'));
+
+describe('an API key', () => {
+  it('reaches its server in its header, by a program that was allowed it, and the audit log has who got it', async () => {
+    const { home, world, key, server, url } = await keyScene();
+    expect(await setKey(home, url, key)).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    const program = await pairedProgram(home, 'editor');
+    await expect(program.getCredential({ resource: url, kinds })).rejects.toMatchObject({
+      reason: 'consent_required',
+      hint: expect.stringContaining(`keyturn allow editor ${url} --key`) as string,
+    });
+    await home.ok(['allow', 'editor', url, '--key']);
+    const fetch = createFetch(program, { resource: url, kinds, fetch: world.fetch });
+    expect(await (await fetch(url, { method: 'POST', body: '{}' })).text()).toBe('served');
+    expect(server.served).toHaveLength(1);
+    expect(await home.json('key', 'list')).toEqual([
+      { resource: url, header: 'X-Api-Key', setAt: expect.any(Number) as number, clients: ['editor'] },
+    ]);
+    expect(await home.ok(['list'])).toContain('X-Api-Key: …');
+    expect(await home.ok(['clients'])).toContain('API key, X-Api-Key: …');
+    expect(await home.ok(['status'])).toContain('API keys   1');
+    await home.ok(['daemon', '--stop']);
+    const rows = await home.json<{ outcome: string }[]>('audit', 'tail');
+    expect(rows.filter(({ outcome }) => /^(set|given|key: .*)$/.test(outcome))).toMatchObject([
+      { event: 'key', outcome: 'set', endpoint: url },
+      { event: 'refused', outcome: 'key: consent_required', client: 'editor', endpoint: url },
+      { event: 'permission', outcome: 'key: allow', client: 'editor', endpoint: url },
+      { event: 'key', outcome: 'given', client: 'editor', endpoint: url },
+    ]);
+  });
+
+  it('is put after Bearer in Authorization where no header is named, and behind no scheme where none is wanted', async () => {
+    const { home, server, url } = await keyScene();
+    const program = await pairedProgram(home, 'editor');
+    const key = newKey();
+    const placed = async (...options: string[]) => {
+      await home.ok(['key', 'set', url, '--stdin', ...options], { stdin: key });
+      await home.ok(['allow', 'editor', url, '--key']);
+      return program.getCredential({ resource: url, kinds: ['key'] });
+    };
+    const answer = { kind: 'key', resource: url, keyId: expect.any(String) as string };
+    expect(await placed()).toEqual({
+      ...answer,
+      header: 'Authorization',
+      scheme: 'Bearer',
+      value: `Bearer ${key}`,
+    });
+    expect(await placed('--scheme', 'Token')).toMatchObject({ scheme: 'Token', value: `Token ${key}` });
+    expect(await placed('--scheme', 'none')).toEqual({ ...answer, header: 'Authorization', value: key });
+    expect(await placed('--header', 'PRIVATE-TOKEN')).toEqual({
+      ...answer,
+      header: 'PRIVATE-TOKEN',
+      value: key,
+    });
+    expect(server.server.holding(key)).toEqual([]);
+  });
+
+  it('is given to a program that asks, once the person said yes to a card that names the key and its header', async () => {
+    const { home, key, url } = await keyScene();
+    await setKey(home, url, key);
+    const program = await pairedProgram(home, 'editor');
+    const asked = program.getCredential({ resource: url, kinds, interaction: 'allow' });
+    const { id } = await card(home);
+    expect(await home.json('pending')).toMatchObject([
+      { kind: 'allow', client: 'editor', resource: url, key: { header: 'X-Api-Key' } },
+    ]);
+    expect(await home.ok(['pending'])).toContain(`May editor have your API key for ${url} (X-Api-Key: …)?`);
+    await home.ok(['answer', id, 'yes']);
+    expect(await asked).toMatchObject({ kind: 'key', value: key });
+  });
+
+  it('is not given to a program that was denied it, until the denial ends', async () => {
+    const { home, key, url } = await keyScene();
+    await setKey(home, url, key);
+    const program = await pairedProgram(home, 'editor');
+    const asked = program.getCredential({ resource: url, kinds, interaction: 'allow' });
+    asked.catch(() => undefined);
+    await home.ok(['answer', (await card(home)).id, 'no']);
+    await expect(asked).rejects.toMatchObject({ reason: 'consent_denied' });
+    const again = { resource: url, kinds, interaction: 'allow' } as const;
+    await expect(program.getCredential(again)).rejects.toMatchObject({ reason: 'consent_denied' });
+    await home.ok(['end', 'editor', url, '--key']);
+    await home.ok(['allow', 'editor', url, '--key', '--for', '1h']);
+    expect(await program.getCredential(again)).toMatchObject({ value: key });
+    await home.ok(['deny', 'editor', url, '--key']);
+    await expect(program.getCredential(again)).rejects.toMatchObject({ reason: 'consent_denied' });
+  });
+
+  it('is given for one request where the person said once', async () => {
+    const { home, key, url } = await keyScene();
+    await setKey(home, url, key);
+    const program = await pairedProgram(home, 'editor');
+    const owner = (await import('../../src/client/connect.ts')).connectAsOwner;
+    const asked = program.getCredential({ resource: url, kinds, interaction: 'allow' });
+    const { id } = await card(home);
+    const connection = await owner({ env: home.env });
+    await connection.request('interaction.answer', { id, answer: 'yes', lease: { once: true } });
+    connection.close();
+    expect(await asked).toMatchObject({ value: key });
+    await expect(program.getCredential({ resource: url, kinds })).rejects.toMatchObject({
+      reason: 'consent_required',
+    });
+  });
+
+  it('is named where there is none, and is no reason for a sign-in', async () => {
+    const { home, url, server } = await keyScene();
+    const program = await pairedProgram(home, 'editor');
+    await expect(
+      program.getCredential({ resource: url, kinds: ['key'], interaction: 'allow' }),
+    ).rejects.toMatchObject({
+      reason: 'not_found',
+      message: `There is no API key for ${url}.`,
+    });
+    for (const args of [
+      ['key', 'remove', url],
+      ['allow', 'editor', url, '--key'],
+      ['end', 'editor', url, '--key'],
+    ]) {
+      const run = await home.keyturn(args);
+      expect(run, args.join(' ')).toMatchObject({ code: 2 });
+      expect(run.stderr, args.join(' ')).toContain('reason: not_found');
+    }
+    expect(server.server.requests).toEqual([]);
+  });
+});
+
+describe('a permission', () => {
+  it('for tokens gives no key, and one for the key gives no token', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['login', resource]);
+    const key = newKey();
+    expect(await setKey(home, resource, key, '--unchecked')).toMatchObject({ code: 0 });
+    const reader = await pairedProgram(home, 'reader');
+    await home.ok(['allow', 'reader', resource]);
+    for (const wanted of [kinds, ['key']] as const)
+      await expect(reader.getCredential({ resource, kinds: wanted })).rejects.toMatchObject({
+        reason: 'consent_required',
+      });
+    expect(await reader.getToken({ resource })).toMatchObject({ resource, token_type: 'Bearer' });
+    const keeper = await pairedProgram(home, 'keeper');
+    await home.ok(['allow', 'keeper', resource, '--key']);
+    await expect(keeper.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
+    expect(await keeper.getCredential({ resource, kinds })).toMatchObject({ kind: 'key', value: key });
+    await home.ok(['end', 'keeper', resource, '--key']);
+    expect((await home.keyturn(['end', 'keeper', resource])).code).toBe(2);
+    await expect(keeper.getCredential({ resource, kinds })).rejects.toMatchObject({
+      reason: 'consent_required',
+    });
+    expect(await reader.getToken({ resource })).toMatchObject({ resource });
+  });
+
+  it('stays when its key gets a new value, and ends when the key goes in another header or is removed', async () => {
+    const { home, program, url } = await allowedScene();
+    const next = newKey();
+    expect((await setKey(home, url, next)).stderr).toContain('get this one from now on');
+    expect(await program.getCredential({ resource: url, kinds })).toMatchObject({ value: next });
+    const other = await home.keyturn(['key', 'set', url, '--header', 'X-Other', '--stdin'], { stdin: next });
+    expect(other).toMatchObject({ code: 0 });
+    expect(other.stderr).toContain('the permissions for it have ended');
+    await expect(program.getCredential({ resource: url, kinds })).rejects.toMatchObject({
+      reason: 'consent_required',
+    });
+    await home.ok(['allow', 'editor', url, '--key']);
+    await home.ok(['key', 'remove', url]);
+    expect(await home.json('key', 'list')).toEqual([]);
+    expect(await home.ok(['clients'])).not.toContain('API key');
+    await setKey(home, url, next);
+    await expect(program.getCredential({ resource: url, kinds })).rejects.toMatchObject({
+      reason: 'consent_required',
+    });
+  });
+
+  it('of a program that is unpaired ends with it', async () => {
+    const { home, url } = await allowedScene();
+    await home.ok(['unpair', 'editor']);
+    expect(await home.json('key', 'list')).toMatchObject([{ resource: url, clients: [] }]);
+    const again = await pairedProgram(home, 'editor');
+    await expect(again.getCredential({ resource: url, kinds })).rejects.toMatchObject({
+      reason: 'consent_required',
+    });
+  });
+});
+
+describe('a server', () => {
+  it('that offers a sign-in gets no key, unless the person asked not to look', async () => {
+    const { home, resource } = await homeInWorld();
+    const key = newKey();
+    const refused = await setKey(home, resource, key);
+    expect(refused).toMatchObject({ code: 5, stdout: '' });
+    expect(refused.stderr).toMatch(/offers a sign-in[^]*--unchecked[^]*reason: oauth_offered/);
+    expect(await home.json('key', 'list')).toEqual([]);
+    expect(await setKey(home, resource, key, '--unchecked')).toMatchObject({ code: 0 });
+    expect(await home.json('key', 'list')).toMatchObject([{ resource, unchecked: true }]);
+    expect(await home.ok(['key', 'list'])).toContain('server not asked about a sign-in');
+  });
+
+  it('that does not answer gets none either, and the refusal says how to set it all the same', async () => {
+    const { home, server, url, key } = await keyScene();
+    server.server.on('*', '*', { status: 503 });
+    const refused = await setKey(home, url, key);
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(refused.stderr).toMatch(/--unchecked[^]*reason: protected_server_unreachable/);
+    expect(await setKey(home, url, key, '--unchecked')).toMatchObject({ code: 0 });
+  });
+
+  it('that refuses the key is not sent it again: the program is told, and the list shows it', async () => {
+    const { home, server, fetch, url, key, program } = await allowedScene();
+    server.expected = 'another';
+    await expect(fetch(url)).rejects.toMatchObject({
+      reason: 'key_refused',
+      message: `${url} refused the API key.`,
+    });
+    expect(server.server.holding(key)).toHaveLength(1);
+    expect(await home.json('key', 'list')).toMatchObject([{ refusedAt: expect.any(Number) as number }]);
+    expect(await home.ok(['list'])).toContain('refused by the server');
+    const challenge = { status: 401 } as const;
+    await expect(program.getCredential({ resource: url, kinds, challenge })).rejects.toMatchObject({
+      reason: 'key_refused',
+    });
+    const next = newKey();
+    server.expected = next;
+    await setKey(home, url, next);
+    expect((await fetch(url)).status).toBe(200);
+    expect(await home.ok(['list'])).not.toContain('refused by the server');
+  });
+
+  it('gets the key at its endpoint only, after redirects too', async () => {
+    const { server, fetch, url, key } = await allowedScene();
+    const { origin } = server.server;
+    const elsewhere = await openKeyServer({ header: 'x-api-key', value: key });
+    const moved = (to: string) => ({ status: 307, headers: { location: to } });
+    server.server.on('GET', '/mcp/there', moved(`${url}/here`));
+    server.server.on('GET', '/mcp/up', moved(`${origin}/other`));
+    server.server.on('GET', '/mcp/out', moved(elsewhere.url));
+    expect((await fetch(`${url}/there`)).status).toBe(200);
+    expect(server.served.map(({ path: at }) => at)).toEqual(['/mcp/here']);
+    for (const way of ['up', 'out']) expect((await fetch(`${url}/${way}`)).status, way).toBe(307);
+    for (const other of [`${origin}/other`, `${origin}/mcp-other`, elsewhere.url])
+      expect((await fetch(other)).status, other).toBe(401);
+    expect(elsewhere.server.holding(key)).toEqual([]);
+    expect(server.server.holding(key).map(({ path: at }) => at)).not.toContain('/other');
+    expect(server.server.holding(key).map(({ path: at }) => at)).not.toContain('/mcp-other');
+  });
+});
+
+describe('`keyturn key`', () => {
+  it('refuses a header that does more than authorize, and what is no key, before anything is asked', async () => {
+    const { home, server, url, key } = await keyScene();
+    for (const header of [
+      'Host',
+      'cookie',
+      'Content-Type',
+      'Mcp-Session-Id',
+      'MCP-Protocol-Version',
+      'Connection',
+      'Transfer-Encoding',
+      'Proxy-Authorization',
+      'Origin',
+      'X-Forwarded-For',
+      'X-HTTP-Method-Override',
+      'Accept',
+      'Last-Event-ID',
+      'no header',
+      'X-Key:',
+    ]) {
+      const run = await home.keyturn(['key', 'set', url, '--header', header, '--stdin'], { stdin: key });
+      expect(run, header).toMatchObject({ code: 2, stdout: '' });
+    }
+    for (const text of [
+      '',
+      '\n',
+      `Bearer ${key}`,
+      `${key}\n${key}\n`,
+      `X-Api-Key: ${key}`,
+      `${key}é`,
+      'k'.repeat(9000),
+    ]) {
+      const run = await home.keyturn(['key', 'set', url, '--stdin'], { stdin: text });
+      expect(run, text.slice(0, 8)).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr).toContain('What was given is no API key.');
+    }
+    expect((await home.keyturn(['key', 'set', url])).stderr).toContain(
+      'Give it on standard input with --stdin.',
+    );
+    expect(server.server.requests).toEqual([]);
+    expect(await home.json('key', 'list')).toEqual([]);
+  });
+
+  it('refuses flags that don’t go together, before it asks anybody', async () => {
+    const home = newHome();
+    for (const args of [
+      [],
+      ['set'],
+      ['set', 'https://a.example', '--json'],
+      ['list', 'https://a.example'],
+      ['list', '--stdin'],
+      ['remove'],
+      ['remove', 'https://a.example', '--unchecked'],
+      ['set', 'https://a.example', '--scheme', 'two words', '--stdin'],
+    ]) {
+      const run = await home.keyturn(['key', ...args]);
+      expect(run, args.join(' ')).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr, args.join(' ')).toContain('keyturn key --help');
+    }
+    for (const more of [
+      ['--scope', 'a'],
+      ['--account', 'a'],
+    ])
+      expect((await home.keyturn(['allow', 'cli', 'https://a.example', '--key', ...more])).code).toBe(2);
+    expect(await home.brokerPid()).toBeUndefined();
+  });
+
+  it('is the owner’s: no program sets, lists or removes a key, or allows itself one', async () => {
+    const { home, program, url } = await allowedScene();
+    for (const method of ['key.set', 'key.list', 'key.remove', 'key.permission.set', 'key.permission.end']) {
+      await expect(program.request(method, { resource: url }), method).rejects.toMatchObject({
+        reason: 'not_permitted',
+      });
+    }
+    expect(await home.json('key', 'list')).toMatchObject([{ clients: ['editor'] }]);
+  });
+});
+
+describe('the vault', () => {
+  it('keeps a key over restarts, gives none while it is locked, and has none after a reset', async () => {
+    const { home, world } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'sealed-file' } });
+    const passphrase = 'correct horse battery\n';
+    await home.ok(['unlock', '--passphrase-stdin'], { stdin: passphrase });
+    const key = newKey();
+    const server = await openKeyServer({ header: 'x-api-key', value: key });
+    const { url } = server;
+    await setKey(home, url, key);
+    const program = await pairedProgram(home, 'editor');
+    await home.ok(['allow', 'editor', url, '--key']);
+    expect(await program.getCredential({ resource: url, kinds })).toMatchObject({ value: key });
+    await home.ok(['lock']);
+    await expect(program.getCredential({ resource: url, kinds })).rejects.toMatchObject({ reason: 'locked' });
+    const removal = await home.keyturn(['key', 'remove', url]);
+    expect(removal).toMatchObject({ code: 7 });
+    await home.ok(['daemon', '--stop']);
+    expect(await home.json('key', 'list')).toMatchObject([{ resource: url, clients: ['editor'] }]);
+    await home.ok(['unlock', '--passphrase-stdin'], { stdin: passphrase });
+    const fetch = createFetch(program, { resource: url, kinds, fetch: world.fetch });
+    expect((await fetch(url)).status).toBe(200);
+    const file = readFileSync(path.join(home.paths.state, 'keys.json'), 'utf8');
+    expect(file).toContain(url);
+    expect(file).not.toContain(key);
+    await home.ok(['reset', '--yes']);
+    expect(await home.json('key', 'list')).toEqual([]);
+  });
+});
