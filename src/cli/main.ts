@@ -61,6 +61,11 @@ async function dispatch(name: string | undefined, args: string[]): Promise<numbe
     process.stderr.write(await overview());
     return exitCodes.usage;
   }
+  // For completion scripts only.
+  if (name === '__complete') {
+    await (await import('./broker/known-values.ts')).printKnownValues(args[0]);
+    return exitCodes.ok;
+  }
   const command = await load(name);
   // What follows `--` is another command's.
   const own = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);

@@ -1,10 +1,12 @@
 /**
  * `keyturn completion SHELL`: prints a completion script. All three are made from all.ts.
  *
- * Invariant: the scripts complete words of the statements only. They never run keyturn: a press of the
- * tab key starts no process and no broker, and shows no server's name.
+ * Invariant: the scripts complete words of the statements. For servers, programs and accounts they run
+ * `keyturn __complete`, which asks a broker that runs and starts none (cli/broker/known-values.ts). What that prints is
+ * only ever compared and inserted, never evaluated by the shell.
  */
 import { exitCodes } from '../../base/errors.ts';
+import type { ValueKind } from '../broker/known-values.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { helpOption, shownOptions, topOptions } from '../terminal/statement.ts';
 import type { Operand, Option, Statement } from '../terminal/statement.ts';
@@ -18,7 +20,7 @@ export const command = defineCommand(
     operands: [{ name: 'bash|zsh|fish', values: shells }],
     options: {},
     about:
-      'Print a completion script for a shell. It completes commands, options and fixed words; it never runs keyturn.',
+      'Print a completion script for a shell. It completes commands, options and fixed words, and servers, programs and accounts that a running broker knows. It starts no broker.',
     examples: [
       'eval "$(keyturn completion bash)"   # in ~/.bashrc',
       'eval "$(keyturn completion zsh)"    # in ~/.zshrc, after compinit',
@@ -49,30 +51,67 @@ const namesOf = (all: Statements): string => all.map(({ name }) => name).join(' 
 const valuesOf = (option: Option): readonly string[] | undefined =>
   option.type === 'string' ? option.values : undefined;
 
-/** Written for bash 3.2, which macOS has: no mapfile, no associative arrays. */
+/** What the help calls an argument, and what a broker knows of that kind. */
+const knownKinds: Readonly<Record<string, ValueKind>> = {
+  RESOURCE: 'resources',
+  'RESOURCE|GRANT': 'resources',
+  SERVER: 'resources',
+  CLIENT: 'programs',
+  ACCOUNT: 'accounts',
+  LABEL: 'accounts',
+};
+
+/** The URL of a metadata document names no server. */
+const kindOf = (of: string, name: string): ValueKind | undefined =>
+  name === 'URL' && of !== 'client-metadata' ? 'resources' : knownKinds[name];
+
+const valueKindOf = (of: string, option: Option): ValueKind | undefined =>
+  option.type === 'string' ? kindOf(of, option.value) : undefined;
+
+/**
+ * Written for bash 3.2, which macOS has: no mapfile, no associative arrays. Bash breaks words at the colons of a URL and
+ * at the @ of an account: they are put together first, and what stands before the last one is cut from the replies.
+ */
 function bashScript(all: Statements): string {
   return `# Completion of keyturn for bash. Load it with: eval "$(keyturn completion bash)"
 _keyturn() {
-  local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} words=''
+  local typed=() piece glue='' i
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    piece=\${COMP_WORDS[i]}
+    case $piece in [:@]*) glue=1 ;; esac
+    if [ -n "$glue" ] && [ "\${#typed[@]}" -gt 1 ]; then
+      typed[\${#typed[@]}-1]+=$piece
+    else
+      typed[\${#typed[@]}]=$piece
+    fi
+    case $piece in *[:@]) glue=1 ;; *) glue='' ;; esac
+  done
+  local place=$((\${#typed[@]} - 1)) words='' kind=''
+  local word=\${typed[place]} before=\${typed[place-1]} cut=''
   COMPREPLY=()
-  if [ "$COMP_CWORD" -eq 1 ]; then
+  if [ "$place" -eq 1 ]; then
     words='${[namesOf(all), 'help', ...top.map(dashed)].join(' ')}'
   else
     # What an option takes comes before anything else that could stand here.
-    case "\${COMP_WORDS[1]}:$before" in
+    case "\${typed[1]}:$before" in
 ${all.flatMap(bashValues).join('\n')}
     *)
-      case "\${COMP_WORDS[1]}:$COMP_CWORD" in
+      case "\${typed[1]}:$place" in
 ${all.flatMap(bashOperands).join('\n')}
       help:2) words='${namesOf(all)}' ;;
       esac
-      case "\${COMP_WORDS[1]}" in
+      case "\${typed[1]}" in
 ${all.map((one) => `      ${one.name}) words="$words ${withHelp(one).map(dashed).join(' ')}" ;;`).join('\n')}
       esac
       ;;
     esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
+  [ -n "$kind" ] || return 0
+  case $COMP_WORDBREAKS in *:*) cut=\${word%"\${word##*[:@]}"} ;; esac
+  while IFS= read -r piece; do
+    case $piece in "$word"*) COMPREPLY[\${#COMPREPLY[@]}]=\${piece#"$cut"} ;; esac
+  done < <(keyturn __complete "$kind" 2>/dev/null)
 }
 complete -F _keyturn keyturn
 `;
@@ -82,20 +121,30 @@ function bashValues(statement: Statement): string[] {
   return shownOptions(statement)
     .filter(([, { type }]) => type === 'string')
     .map(
-      ([name, option]) => `    ${statement.name}:--${name}) words='${(valuesOf(option) ?? []).join(' ')}' ;;`,
+      ([name, option]) =>
+        `    ${statement.name}:--${name}) ${bashSource(valuesOf(option), valueKindOf(statement.name, option))} ;;`,
     );
 }
 
 /** A fixed word stands before the options: its place is its index. */
 function bashOperands({ name, operands }: Statement): string[] {
-  return operands.flatMap(({ values }, index) =>
-    values ? [`      ${name}:${index + 2}) words='${values.join(' ')}' ;;`] : [],
-  );
+  return operands.flatMap(({ name: operand, values }, index) => {
+    const kind = kindOf(name, operand);
+    return values || kind ? [`      ${name}:${index + 2}) ${bashSource(values, kind)} ;;`] : [];
+  });
 }
+
+const bashSource = (values: readonly string[] | undefined, kind: ValueKind | undefined): string =>
+  kind ? `kind=${kind}` : `words='${(values ?? []).join(' ')}'`;
 
 function zshScript(all: Statements): string {
   return `#compdef keyturn
 # Completion of keyturn for zsh. Load it with: eval "$(keyturn completion zsh)"
+_keyturn_known() {
+  local -a known
+  known=(\${(f)"$(keyturn __complete $1 2>/dev/null)"})
+  compadd -a known
+}
 _keyturn() {
   local -a commands
   commands=(
@@ -104,7 +153,7 @@ ${all.map(({ name, summary }) => `    ${singleQuoted(`${name}:${summary}`)}`).jo
   )
   if (( CURRENT == 2 )); then
     _describe command commands
-    _arguments ${top.map(zshOption).join(' ')}
+    _arguments ${top.map((option) => zshOption(option)).join(' ')}
     return
   fi
   local name=$words[2]
@@ -125,23 +174,31 @@ fi
 }
 
 function zshArguments(statement: Statement): string {
-  return [...withHelp(statement).map(zshOption), ...statement.operands.map(zshOperand)].join(' ');
+  const { name } = statement;
+  return [
+    ...withHelp(statement).map((option) => zshOption(option, valueKindOf(name, option[1]))),
+    ...statement.operands.map((operand, index) => zshOperand(operand, index, kindOf(name, operand.name))),
+  ].join(' ');
 }
 
-function zshOption([name, option]: Named): string {
+function zshOption([name, option]: Named, kind?: ValueKind): string {
   const { summary, type } = option;
   const text = `--${name}${type === 'string' ? '=' : ''}[${zshText(summary)}]`;
   if (type === 'boolean') return singleQuoted(text);
   return singleQuoted(
-    `${option.repeatable ? '*' : ''}${text}:${zshText(option.value)}:${zshValues(option.values)}`,
+    `${option.repeatable ? '*' : ''}${text}:${zshText(option.value)}:${zshValues(option.values, kind)}`,
   );
 }
 
-function zshOperand({ name, values }: Operand, index: number): string {
-  return singleQuoted(`${index + 1}:${zshText(name)}:${zshValues(values)}`);
+function zshOperand({ name, values }: Operand, index: number, kind: ValueKind | undefined): string {
+  return singleQuoted(`${index + 1}:${zshText(name)}:${zshValues(values, kind)}`);
 }
 
-const zshValues = (values: readonly string[] | undefined): string => (values ? `(${values.join(' ')})` : ' ');
+/** An action that begins with a space is run as it stands (zshcompsys(1), _arguments). */
+function zshValues(values: readonly string[] | undefined, kind: ValueKind | undefined): string {
+  if (kind) return ` _keyturn_known ${kind}`;
+  return values ? `(${values.join(' ')})` : ' ';
+}
 
 /** `:` and `]` end a part of _arguments' language. */
 function zshText(text: string): string {
@@ -167,14 +224,23 @@ function fishScript(all: Statements): string {
 function fishCommand(statement: Statement): string[] {
   const condition = `complete -c keyturn -n '__fish_seen_subcommand_from ${statement.name}'`;
   return [
-    ...withHelp(statement).map((option) => `${condition} ${fishOption(option)}`),
-    ...statement.operands.flatMap(({ values }) => (values ? [`${condition} -a '${values.join(' ')}'`] : [])),
+    ...withHelp(statement).map(
+      (option) => `${condition} ${fishOption(option, valueKindOf(statement.name, option[1]))}`,
+    ),
+    ...statement.operands.flatMap(({ name, values }) => {
+      const kind = kindOf(statement.name, name);
+      return values || kind ? [`${condition} -a '${fishSource(values, kind)}'`] : [];
+    }),
   ];
 }
 
-function fishOption([name, option]: Named): string {
+const fishSource = (values: readonly string[] | undefined, kind: ValueKind | undefined): string =>
+  kind ? `(keyturn __complete ${kind} 2>/dev/null)` : (values ?? []).join(' ');
+
+function fishOption([name, option]: Named, kind?: ValueKind): string {
   const values = valuesOf(option);
-  const takes = option.type === 'boolean' ? '' : ` -x${values ? ` -a '${values.join(' ')}'` : ''}`;
+  const source = values || kind ? ` -a '${fishSource(values, kind)}'` : '';
+  const takes = option.type === 'boolean' ? '' : ` -x${source}`;
   return `-l ${name}${takes} -d ${singleQuoted(option.summary)}`;
 }
 

@@ -1,0 +1,70 @@
+/**
+ * What a shell may complete an argument to: servers, programs and accounts that a running broker knows.
+ *
+ * Invariant: a press of the tab key starts no broker, waits a second at most, prints nothing but values, and fails silently. A value
+ * that a shell could take for anything but a plain word is left out: programs and servers choose their names. Loads no package.
+ */
+import { connectAsOwner } from '../../client/connect.ts';
+import type { Connection } from '../../client/connection.ts';
+
+/** Milliseconds: a person waits for the shell. */
+const timeout = 1000;
+
+/** More than that nobody reads. */
+const maxValues = 500;
+
+/** Words that mean themselves in bash, zsh and fish alike, and are no option. */
+const plainWord = /^[A-Za-z0-9_][A-Za-z0-9_.:/@%+,-]*$/;
+
+type Collect = (connection: Connection) => Promise<readonly unknown[]>;
+
+const grants = async (connection: Connection): Promise<unknown[]> =>
+  listIn(await connection.request('grant.list'), 'grants');
+const programs = async (connection: Connection): Promise<unknown[]> =>
+  listIn(await connection.request('client.list'), 'clients');
+
+const collectors = {
+  resources: async (connection) => [
+    ...(await grants(connection)).map((grant) => field(grant, 'endpoint')),
+    ...(await programs(connection)).flatMap((program) =>
+      listIn(program, 'permissions').map((permission) => field(permission, 'resource')),
+    ),
+  ],
+  programs: async (connection) => (await programs(connection)).map((program) => field(program, 'name')),
+  accounts: async (connection) => (await grants(connection)).map((grant) => field(grant, 'account')),
+} as const satisfies Record<string, Collect>;
+
+export type ValueKind = keyof typeof collectors;
+
+/** One a line. Never throws. */
+export async function printKnownValues(kind: string | undefined): Promise<void> {
+  const collect = Object.entries(collectors).find(([name]) => name === kind)?.[1];
+  if (!collect) return;
+  // Whatever it waits for then, nobody waits for it.
+  setTimeout(() => process.exit(0), timeout).unref();
+  try {
+    const connection = await connectAsOwner();
+    try {
+      const values = (await collect(connection)).filter(
+        (value): value is string => typeof value === 'string' && plainWord.test(value),
+      );
+      const lines = [...new Set(values)].toSorted().slice(0, maxValues);
+      process.stdout.write(lines.map((line) => `${line}\n`).join(''));
+    } finally {
+      connection.close();
+    }
+  } catch {
+    // A shell that completes has no place for a complaint.
+  }
+}
+
+function listIn(value: unknown, name: string): unknown[] {
+  const list = field(value, name);
+  return Array.isArray(list) ? list : [];
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? Object.getOwnPropertyDescriptor(value, name)?.value
+    : undefined;
+}
