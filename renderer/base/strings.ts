@@ -542,6 +542,22 @@ export const strings = {
     registerThis: 'Register this redirect URI at the sign-in provider:',
   },
 
+  apiKeys: {
+    title: 'API keys',
+    hint: 'For servers without a sign-in. You set one with the command keyturn key set.',
+    header: 'Header',
+    set: 'Set',
+    unchecked: 'You set it without asking whether the server offers a sign-in.',
+    refused: 'The server refused this key',
+    remove: 'Remove…',
+    removeAt: (server: string) => `Remove the API key for ${server}`,
+    removeTitle: 'Remove this API key?',
+    removeWhat:
+      'Keyturn forgets the key, and no app gets it any more. The key itself stays good, and an app may have kept it: end it at the server too.',
+    removeConfirm: 'Remove',
+    removed: (server: string) => `The API key for ${server} is removed.`,
+  },
+
   registered: {
     title: 'OAuth clients by provider',
     hint: 'Keyturn’s clients at each sign-in provider. Secrets and keys are in the vault and never shown.',

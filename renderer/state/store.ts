@@ -13,6 +13,7 @@ import type { Refusal, ResultOn } from '../base/views.ts';
 /** The lists, with what each is asked. */
 const listParams = {
   'grant.list': {},
+  'key.list': {},
   'client.list': {},
   'interaction.list': {},
   'audit.tail': { count: 1000 },

@@ -30,6 +30,7 @@ const nothing: Lists = {
   'client.list': { clients: [] },
   'interaction.list': { interactions: [] },
   'audit.tail': { rows: [] },
+  'key.list': { keys: [] },
   'registration.list': { registrations: [] },
   'settings.get': { settings: {}, details: [], desk: 'here' },
   'preferences.get': examplePreferences,

@@ -1,5 +1,6 @@
 /** Every grant, with what can be done about it; and a first sign-in. */
 import { useMemo, useState } from 'preact/hooks';
+import { ApiKeys } from './api-keys.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { Field } from '../../parts/field.tsx';
@@ -37,6 +38,7 @@ export function Servers() {
         textOf={textOf}
         show={(grant) => <GrantCard grant={grant} />}
       />
+      <ApiKeys />
     </>
   );
 }

@@ -361,6 +361,7 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'client.list': { clients },
   'interaction.list': { interactions: [] },
   'audit.tail': { rows },
+  'key.list': { keys: [] },
   'registration.list': { registrations },
   'settings.get': { settings, details, desk: 'here' },
   'preferences.get': examplePreferences,
