@@ -19,7 +19,7 @@ export interface TransportOptions {
 }
 
 /**
- * Gets the first token, and returns the options of a transport that authorizes itself. With `interaction: 'allow'` the
+ * Gets the first token, or API key, and returns the options of a transport that authorizes itself. With `interaction: 'allow'` the
  * person has the broker's five minutes for the first questions. A later one, in the middle of a session, is refused as
  * `consent_pending` or `login_pending` after `timeout` seconds (45), and stays open: call again once it was answered.
  * Throws the broker's refusals, `invalid_resource` or `insecure_url`.
@@ -30,6 +30,8 @@ export async function transportOptions(
 ): Promise<TransportOptions> {
   const fetch = createFetch(connection, { timeout: requestTimeout, ...options });
   const { timeout: _forRequestsOnly, ...first } = tokenParams(options);
-  await connection.getToken(first);
+  const { kinds } = options;
+  if (kinds?.includes('key')) await connection.getCredential({ ...first, kinds });
+  else await connection.getToken(first);
   return { fetch };
 }

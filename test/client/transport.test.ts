@@ -39,6 +39,14 @@ test.each([
   },
 );
 
+test('asks for a key first where the program can use one', async () => {
+  const { origin } = await startHttp();
+  const resource = `${origin}/api`;
+  const { calls, connection } = await startBroker(resource);
+  await transportOptions(connection, { resource, kinds: ['token', 'key'] });
+  expect(calls).toEqual([{ method: 'token.get', params: { resource, kinds: ['token', 'key'] } }]);
+});
+
 test('refuses a URL that may carry no token before it asks for one', async () => {
   const { calls, connection } = await startBroker('https://files.example/api');
   await expect(transportOptions(connection, { resource: 'http://files.example/api' })).rejects.toMatchObject({
