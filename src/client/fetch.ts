@@ -35,6 +35,11 @@ export interface FetchOptions {
    * Default: tokens only.
    */
   readonly kinds?: readonly [CredentialKind, ...CredentialKind[]];
+  /**
+   * A URL of the endpoint's origin that gets the token besides: one that the server itself named, over an answer that it
+   * gave to the token. Asked for each request. An API key never goes there.
+   */
+  readonly alsoAt?: () => string | undefined;
   /** Most times one request is sent because of a 401 or 403, 1 to 5. Default 3: two answers to challenges. */
   readonly maxAttempts?: number;
 }
@@ -66,7 +71,9 @@ export function createFetch(connection: Connection, options: FetchOptions): type
   const maxAttempts = Math.min(5, Math.max(1, options.maxAttempts ?? 3));
   const worked = new AcceptedTokens();
   return async (input, init) => {
-    if (!isWithin(endpoint, new URL(input instanceof Request ? input.url : input))) return send(input, init);
+    const url = new URL(input instanceof Request ? input.url : input);
+    const isNamed = url.origin === endpoint.origin && url.href === options.alsoAt?.();
+    if (!isNamed && !isWithin(endpoint, url)) return send(input, init);
     const request = await replayable(input, init);
     return new AuthorizedRequest({ connection, options, endpoint, send, worked }).run(request, maxAttempts);
   };
@@ -215,9 +222,10 @@ class AuthorizedRequest {
 
   async #send(request: Replayable, credential: Credential): Promise<Response> {
     const headers = new Headers(request.headers);
-    if ('kind' in credential) headers.set(credential.header, credential.value);
-    else headers.set('authorization', `Bearer ${credential.access_token}`);
     const { url, method, body, signal, redirect, rest } = request;
+    if (!('kind' in credential)) headers.set('authorization', `Bearer ${credential.access_token}`);
+    // A key stays within its path, whatever URL the server named (`alsoAt`).
+    else if (isWithin(this.#endpoint, url)) headers.set(credential.header, credential.value);
     return this.#fetch(url.href, {
       ...rest,
       method,

@@ -263,7 +263,7 @@ describe('what goes wrong at the start', () => {
       { status: 200, headers: { 'content-type': 'application/json' }, body: '{' },
       /no message of the protocol/,
     ],
-    ['nothing there', { status: 404 }, /404/],
+    ['nothing there', { status: 404 }, /speaks neither streamable HTTP/],
     ['another error', { status: 500 }, /500/],
     ['silence', { status: 202 }, /gave no answer/],
   ])('is named: %s', async (_what, mishap, words) => {

@@ -26,6 +26,19 @@ describe('the token', () => {
     expect(bearers(seen).at(-1)).toBe('Bearer secret-1');
   });
 
+  test('goes to one named URL of the origin besides, and to no other, there or elsewhere', async () => {
+    const { origin, seen } = await startHttp();
+    const other = await startHttp();
+    let named = `${origin}/messages?id=1`;
+    const { authorized } = await startFetch(origin, { alsoAt: () => named });
+    for (const path of ['/messages?id=1', '/messages?id=2', '/messages', '/messages/more'])
+      await authorized(`${origin}${path}`);
+    expect(bearers(seen)).toEqual(['Bearer secret-1', undefined, undefined, undefined]);
+    named = `${other.origin}/messages`;
+    await authorized(named);
+    expect(bearers(other.seen)).toEqual([undefined]);
+  });
+
   test('does not leave the origin of the endpoint', async () => {
     const { origin } = await startHttp();
     const other = await startHttp();

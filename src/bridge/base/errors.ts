@@ -79,6 +79,13 @@ export function brokenStream(method: string): NoAnswer {
   );
 }
 
+/** What the older transport’s stream didn't say. */
+export const olderTransport = [
+  'The server speaks neither streamable HTTP at this URL nor the older transport.',
+  'did not run',
+  'Check the URL: it is that of the protocol’s endpoint, often with /mcp at its end, or /sse at an older server.',
+] as const;
+
 export function unreachable(origin: string, code: string): NoAnswer {
   return new NoAnswer(
     `The server at ${origin} can’t be reached (${code}). The request did not run.`,

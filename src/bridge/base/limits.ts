@@ -21,3 +21,6 @@ export const lastWords = 500;
 /** Requests of a stateless client that wait for its answers to a stateful server's questions, and for how many milliseconds. */
 export const maxParked = 64;
 export const parkedFor = 600_000;
+
+/** Milliseconds until a server of the older transport must have named the URL that messages go to. */
+export const connectTime = 10_000;

@@ -8,5 +8,11 @@ export interface Way {
   send(message: JSONRPCNotification | Answer): Promise<void>;
 }
 
+/** A server that may speak the older transport. */
+export interface TwoWays extends Way {
+  /** A handshake by the older transport, after the server refused it by the newer one. */
+  older(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer>;
+}
+
 /** A message that the server sends by itself; `about`: the client's request in whose answer it came. */
 export type Heard = (message: JSONRPCMessage, about: RequestId | undefined) => void;

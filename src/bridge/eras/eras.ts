@@ -25,10 +25,10 @@ import {
 import { WrongTransport } from '../server/session.ts';
 import { StatefulClient } from './stateful-client.ts';
 import { StatelessClient } from './stateless-client.ts';
-import type { Way } from '../base/way.ts';
+import type { TwoWays, Way } from '../base/way.ts';
 
 export interface ErasOptions {
-  readonly server: Way;
+  readonly server: TwoWays;
   readonly toClient: (message: JSONRPCMessage) => void;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -87,8 +87,7 @@ export class Eras implements Way {
       outcome instanceof WrongTransport || ('error' in outcome && otherEra.has(outcome.error.code));
     const discovered = isOther ? await this.#discover(request, signal) : undefined;
     if (!discovered) {
-      if (outcome instanceof WrongTransport) throw outcome;
-      return outcome;
+      return outcome instanceof WrongTransport ? server.older(request, signal) : outcome;
     }
     const between = new StatefulClient({ server, discovered, initialize: request, toClient, wait });
     this.#between = between;
@@ -125,15 +124,16 @@ export class Eras implements Way {
     const { server, toClient } = this.#options;
     if (await this.#discover(request, signal)) return server;
     const { info, capabilities } = clientWordsOf(request);
-    const answer = await server.request(
-      {
-        jsonrpc: '2.0',
-        id: `keyturn-initialize-${randomUUID()}`,
-        method: 'initialize',
-        params: { protocolVersion: statefulRevision, clientInfo: info, capabilities },
-      },
-      signal,
-    );
+    const initialize = {
+      jsonrpc: '2.0',
+      id: `keyturn-initialize-${randomUUID()}`,
+      method: 'initialize',
+      params: { protocolVersion: statefulRevision, clientInfo: info, capabilities },
+    } as const;
+    const answer = await server.request(initialize, signal).catch(async (error: unknown) => {
+      if (error instanceof WrongTransport) return server.older(initialize, signal);
+      throw error;
+    });
     // A server of neither: its own words about the client's request say more than ours.
     if ('error' in answer) return server;
     await server.send({ jsonrpc: '2.0', method: 'notifications/initialized' });

@@ -6,7 +6,7 @@
 import { reasonOf } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
 import { createFetch } from '../../client/fetch.ts';
-import type { Fetch } from './exchange.ts';
+import { exchanges, type Fetch } from './exchange.ts';
 
 interface Parts {
   readonly endpoint: URL;
@@ -15,11 +15,21 @@ interface Parts {
   readonly fetch: typeof globalThis.fetch;
 }
 
+/** Seconds: the SDK's clients give up a request after 60, and should be told before what it waits for. */
+const personWait = 45;
+
 /** A fetch that connects to the broker with its first request. */
 export function authorizedFetch({ endpoint, connection, fetch }: Parts): Fetch {
   let made: Promise<Fetch> | undefined;
   const make = async (): Promise<Fetch> => {
-    const options = { resource: endpoint.href, fetch, interaction: 'allow' } as const;
+    const options = {
+      resource: endpoint.href,
+      fetch,
+      interaction: 'allow',
+      timeout: personWait,
+      kinds: ['token', 'key'],
+      alsoAt: () => exchanges.getStore()?.named,
+    } as const;
     return withoutNeed(createFetch(await connection(), options), fetch);
   };
   return async (url, init) => {

@@ -4,15 +4,11 @@
  * Invariant: each request ends once, with the server's answer or a KeyturnError that says whether it may have run.
  * Nothing is sent twice here.
  */
-import {
-  InsufficientScopeError,
-  SdkError,
-  SdkHttpError,
-  StreamableHTTPClientTransport,
-} from '@modelcontextprotocol/client';
+import { InsufficientScopeError, SdkError, SdkHttpError, SseError } from '@modelcontextprotocol/client';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { brokenStream, networkCode, NoAnswer, unreachable, wasSent } from '../base/errors.ts';
-import { type Exchange, exchanges, type Fetch, watchedFetch } from './exchange.ts';
+import { brokenStream, networkCode, NoAnswer, olderTransport, unreachable, wasSent } from '../base/errors.ts';
+import type { Carrier, MakeCarrier } from './carriers.ts';
+import { type Exchange, exchanges, type Fetch } from './exchange.ts';
 import {
   type Answer,
   isAnswer,
@@ -68,48 +64,50 @@ const methodNotFound = -32_601;
 const passingStatuses = new Set([502, 503, 504]);
 
 export class Session {
-  readonly #transport: StreamableHTTPClientTransport;
+  readonly #carrier: Carrier;
   readonly #origin: string;
   readonly #pending = new Map<RequestId, Pending>();
+  #isStarted = false;
   #isRetired = false;
 
-  constructor(endpoint: URL, fetch: Fetch, { onMessage, onLost, ready }: SessionHooks) {
+  constructor(make: MakeCarrier, endpoint: URL, fetch: Fetch, { onMessage, onLost, ready }: SessionHooks) {
     this.#origin = endpoint.origin;
-    this.#transport = new StreamableHTTPClientTransport(endpoint, {
-      fetch: watchedFetch(fetch, {
-        ready,
-        seen: ({ status }, init) => {
-          if (status === 404 && init?.method === 'GET' && this.#transport.sessionId !== undefined) onLost();
-        },
-      }),
-      reconnectionOptions: {
-        initialReconnectionDelay: 500,
-        maxReconnectionDelay: 5000,
-        reconnectionDelayGrowFactor: 1.5,
-        maxRetries: 8,
-      },
-    });
-    listen(this.#transport, {
+    this.#carrier = make(endpoint, fetch, { onLost, ready });
+    listen(this.#carrier.transport, {
       onmessage: (message) => {
         if (isAnswer(message)) this.#settle(message);
         else onMessage(message, exchanges.getStore()?.about);
       },
-      // Each failure reaches the request that it belongs to.
-      onerror: () => undefined,
+      onerror: (error) => {
+        // Else each failure reaches the request that it belongs to.
+        if (error instanceof SseError && this.#isStarted) onLost();
+      },
     });
   }
 
   get hasId(): boolean {
-    return this.#transport.sessionId !== undefined;
+    return this.#carrier.sessionId() !== undefined;
+  }
+
+  /** All answers come on one stream: none comes after it broke. */
+  get hasOneStream(): boolean {
+    return this.#carrier.isOlder;
   }
 
   async start(): Promise<void> {
-    return this.#transport.start();
+    await this.#carrier.start();
+    this.#isStarted = true;
+  }
+
+  /** What the failure of `start` says. */
+  startFailure(error: unknown): KeyturnError {
+    if (error instanceof SseError) return new NoAnswer(...olderTransport);
+    return this.#failure(error, 'initialize', {});
   }
 
   /** The revision that the server chose: every later request names it. */
   speak(version: string): void {
-    this.#transport.setProtocolVersion(version);
+    this.#carrier.transport.setProtocolVersion?.(version);
   }
 
   /** The server's answer. Rejects with a KeyturnError, or with the signal's reason once the client has cancelled. */
@@ -123,10 +121,10 @@ export class Session {
     const broken = (): void => reject(this.#withoutAnswer(request.method, exchange));
     exchanges
       .run(exchange, async () =>
-        this.#transport.send(request, { requestSignal: signal, onRequestStreamEnd: broken, headers }),
+        this.#carrier.transport.send(request, { requestSignal: signal, onRequestStreamEnd: broken, headers }),
       )
       // Without a stream nothing comes later; the answer, if there was one, came before.
-      .then(() => exchange.isStream || broken())
+      .then(() => exchange.isStream || this.#carrier.isOlder || broken())
       .catch((error: unknown) => {
         const answer = answerIn(error, request.id);
         if (answer && !this.#isLost(error, answer)) resolve(answer);
@@ -145,7 +143,7 @@ export class Session {
   async send(message: JSONRPCNotification | Answer): Promise<void> {
     const exchange: Exchange = {};
     try {
-      await exchanges.run(exchange, async () => this.#transport.send(message));
+      await exchanges.run(exchange, async () => this.#carrier.transport.send(message));
     } catch (error) {
       throw this.#failure(error, 'method' in message ? message.method : 'an answer', exchange);
     }
@@ -154,7 +152,7 @@ export class Session {
   /** Ends the session at the server too, where it has one. */
   async end(): Promise<void> {
     // A server may not let clients end sessions, and may be gone.
-    if (this.hasId) await this.#transport.terminateSession().catch(() => undefined);
+    if (this.hasId) await this.#carrier.terminate().catch(() => undefined);
     await this.close();
   }
 
@@ -167,7 +165,7 @@ export class Session {
   async close(): Promise<void> {
     // The transport says nothing of streams that it ends itself.
     for (const { method, reject } of this.#pending.values()) reject(brokenStream(method));
-    await this.#transport.close();
+    await this.#carrier.transport.close();
   }
 
   #settle(answer: Answer): void {

@@ -19,6 +19,7 @@ import {
   type RequestId,
 } from '../base/messages.ts';
 import { mayReissue } from '../base/reissue.ts';
+import { type MakeCarrier, older, streamable } from './carriers.ts';
 import { ParamHeaders } from './param-headers.ts';
 import { type RequestOptions, Session, SessionLost } from './session.ts';
 import type { Heard, Way } from '../base/way.ts';
@@ -55,6 +56,7 @@ export class Upstream implements Way {
   readonly #asked = new Map<RequestId, Asked>();
   readonly #paramHeaders = new ParamHeaders();
   #session: Promise<Session> | undefined;
+  #carrier: MakeCarrier = streamable;
   /** The client's own handshake, for the session after this one. */
   #initialize: JSONRPCRequest | undefined;
   #isInitialized = false;
@@ -81,6 +83,17 @@ export class Upstream implements Way {
         await this.#options.wait(pause, signal);
         sent = { ...request, id: this.#newId() };
       }
+    }
+  }
+
+  /** A handshake by the older transport, after the server refused it by the newer one. */
+  async older(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+    this.#carrier = older;
+    try {
+      return await this.request(request, signal);
+    } catch (error) {
+      this.#carrier = streamable;
+      throw error;
     }
   }
 
@@ -187,12 +200,16 @@ export class Upstream implements Way {
 
   async #make(): Promise<Session> {
     const { endpoint, fetch, ready } = this.#options;
-    const session: Session = new Session(endpoint, fetch, {
+    const session: Session = new Session(this.#carrier, endpoint, fetch, {
       ready,
       onMessage: (message, about) => this.#heard(session, message, about),
       onLost: () => void this.#renew(session),
     });
-    await session.start();
+    try {
+      await session.start();
+    } catch (error) {
+      throw session.startFailure(error);
+    }
     return session;
   }
 
@@ -237,7 +254,7 @@ export class Upstream implements Way {
       const params = { requestId };
       this.#options.onMessage({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, undefined);
     }
-    await session.retire();
+    await (session.hasOneStream ? session.close() : session.retire());
   }
 
   /** Milliseconds until the next try; undefined where there is none. */
