@@ -26,6 +26,7 @@ import {
 } from './base/messages.ts';
 import { authorizedFetch } from './server/authorized-fetch.ts';
 import { Cancelled, Upstream } from './server/upstream.ts';
+import type { ToolFilter } from './tool-filter.ts';
 
 export interface BridgeOptions {
   /** The protected server's endpoint, checked by `endpointUrl`. */
@@ -43,6 +44,8 @@ export interface BridgeOptions {
   readonly signal: AbortSignal;
   /** Sends the requests. */
   readonly fetch: typeof globalThis.fetch;
+  /** Leaves tools out. */
+  readonly tools?: ToolFilter;
   /** Waits between two tries. Milliseconds. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -122,7 +125,7 @@ class Bridge {
       ? duplicateId
       : this.#underWay.size >= maxRequests
         ? tooManyRequests
-        : undefined;
+        : this.#options.tools?.refusal(request);
     if (refusal) return this.#client.send(errorAnswer(request.id, refusal));
     const abort = new AbortController();
     this.#underWay.set(request.id, { abort, size });
@@ -138,7 +141,8 @@ class Bridge {
   async #answerTo(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       await this.#inOrder;
-      return await this.#eras.request(request, signal);
+      const answer = await this.#eras.request(request, signal);
+      return this.#options.tools?.filtered(request, answer) ?? answer;
     } catch (error) {
       return signal.aborted ? undefined : errorAnswer(request.id, rpcErrorOf(this.#told(error)));
     }

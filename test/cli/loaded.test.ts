@@ -32,8 +32,8 @@ it('keyturn token loads its own statement and no other command, no help and no p
   expect(loaded.filter((file) => file.includes('node_modules'))).toEqual([]);
 });
 
-it('keyturn bridge loads the SDK only once its arguments are understood', () => {
-  const loaded = loadedBy('bridge', 'https://notes.example/mcp');
+it('keyturn bridge loads the SDK only where it answers a client', () => {
+  const loaded = loadedBy('bridge', '--connect', 'no-url', '--as', 'an-editor');
   expect(loaded).toContain('cli/commands/bridge.ts');
   expect(loaded.filter((file) => file.startsWith('bridge/') || file.includes('node_modules'))).toEqual([]);
 });

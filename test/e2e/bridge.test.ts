@@ -2,30 +2,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../support/built.ts';
-import { homeInWorld, isAlive, processFacts, type TestHome, until } from '../support/home.ts';
+import { homeInWorld, isAlive, processFacts, until } from '../support/home.ts';
+import { clientOf } from '../support/processes/bridge-client.ts';
 import { paired } from '../support/processes/program.ts';
-
-/** A client that has started the bridge as its server. Ends with the test. */
-async function clientOf(home: TestHome, ...args: string[]) {
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [builtBin, 'bridge', ...args],
-    env: Object.fromEntries(
-      Object.entries(home.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-    ),
-    stderr: 'pipe',
-  });
-  const output = { stderr: '' };
-  transport.stderr?.on('data', (text: Buffer) => (output.stderr += text.toString()));
-  const client = new Client({ name: 'an-editor', version: '1.0.0' });
-  onTestFinished(() => client.close());
-  await client.connect(transport);
-  return { client, output, pid: transport.pid ?? 0 };
-}
 
 it('lists and calls tools of a protected server, renews a refused token, steps up, and shows the client no token', async () => {
   const { home, world, resource } = await homeInWorld();
@@ -72,11 +53,4 @@ it('ends with the process that started it, though somebody else holds its pipes'
   expect(String(((await once(shell.stdout, 'data')) as [Buffer])[0])).toContain('-32700');
   shell.kill('SIGKILL');
   await until('the bridge ends', () => !isAlive(pid));
-});
-
-it('answers initialize with what to do where the broker knows no such program', async () => {
-  const { home, resource } = await homeInWorld();
-  await home.ok(['list']);
-  const failure = await clientOf(home, resource, '--as', 'stranger').catch((error: unknown) => error);
-  expect(failure).toMatchObject({ code: -32_603, data: { reason: 'unpaired' } });
 });

@@ -1,14 +1,19 @@
 /**
  * `keyturn bridge URL`: lets a client that starts its servers as programs use a protected server.
  *
- * Invariant: stdout carries the protocol's messages and nothing else. The SDK is loaded here and by no other command.
+ * Invariant: stdout carries the protocol's messages and nothing else. The SDK is loaded here and by no other command. What is
+ * refused is told to the client as well, in its protocol.
  */
-import { connect } from '../../client/connect.ts';
+import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
-import { exitCodes } from '../../base/errors.ts';
+import type { Connection } from '../../client/connection.ts';
+import { startEntry } from '../programs/entry.ts';
+import { entryName } from '../programs/entry-name.ts';
+import { headersFrom, withHeaders } from '../programs/extra-headers.ts';
+import { translated } from '../programs/mcp-remote.ts';
 import { UsageError } from '../terminal/arguments.ts';
-import { defineCommand } from '../terminal/command.ts';
-import { say } from '../terminal/output.ts';
+import { type Command, defineCommand } from '../terminal/command.ts';
+import { refuse, say } from '../terminal/output.ts';
 import type { Statement } from '../terminal/statement.ts';
 
 const statement = {
@@ -16,34 +21,131 @@ const statement = {
   summary: 'let a program use a protected server over stdio',
   operands: [{ name: 'URL' }],
   options: {
-    as: { type: 'string', value: 'NAME', summary: 'the paired program that this entry is' },
+    as: {
+      type: 'string',
+      value: 'NAME',
+      summary: 'the name of this entry',
+      more: ' (default: made of the URL and the program that starts it)',
+    },
+    connect: { type: 'boolean', summary: 'pair, allow and sign in now, at this terminal' },
+    header: {
+      type: 'string',
+      value: '"NAME: VALUE"',
+      summary: 'send this header too',
+      more: '; ${VAR} in it is taken from the environment; may be repeated',
+      repeatable: true,
+    },
+    'header-file': {
+      type: 'string',
+      value: 'FILE',
+      summary: 'send the headers of this file too',
+      more: ', one a line; may be repeated',
+      repeatable: true,
+    },
+    'ignore-tool': {
+      type: 'string',
+      value: 'PATTERN',
+      summary: 'leave out tools of this name',
+      more: '; * stands for any characters; may be repeated',
+      repeatable: true,
+    },
+    'in-background': { type: 'boolean', summary: 'ask the person, and carry nothing', hidden: true },
   },
   about:
     'Carry messages between a client that starts its servers as programs and a protected server, with tokens of the broker. The client sees none.',
   notes: [
+    'The first start asks you to pair the entry, to allow it and to sign in. It waits 20 seconds for you; the questions stay open for ten minutes.',
+    'It takes the arguments of mcp-remote 0.15.1: those that it does not need are named on standard error, those that say who signs in are refused with the command to use.',
     'It ends with its standard input, or with the process that started it. One message may have 64 MiB. Trouble goes to standard error, one line each, and to the client as an error of its protocol.',
   ],
   exitCodes: { 0: 'the client is gone', 2: 'usage' },
-  examples: ['keyturn bridge https://notes.example/mcp --as my-editor'],
+  examples: [
+    'keyturn bridge https://notes.example/mcp --as my-editor',
+    'keyturn bridge --connect https://notes.example/mcp --as my-editor',
+  ],
 } as const satisfies Statement;
 
-export const command = defineCommand(statement, async ({ operands: [url], options: { as: name } }) => {
+const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   const endpoint = endpointUrl(url);
-  if (name === undefined) throw new UsageError('keyturn bridge needs --as NAME');
-  const [{ runBridge }, { bridgeFetch }, { whileWanted }] = await Promise.all([
+  const { as, header, 'header-file': files, 'ignore-tool': ignored = [] } = options;
+  if (options.connect) return connectBeforehand(endpoint, as, options['in-background'] === true);
+  const entry = { name: as ?? entryName(endpoint), resource: endpoint.href };
+  const headers = await headersFrom(
+    { ...(header && { header }), ...(files && { 'header-file': files }) },
+    endpoint.href,
+  );
+  await bridge(endpoint, async () => startEntry(entry), { headers, ignored });
+  // Connections that were kept open would keep the process alive.
+  process.exit(exitCodes.ok);
+});
+
+async function connectBeforehand(
+  endpoint: URL,
+  name: string | undefined,
+  isInBackground: boolean,
+): Promise<number> {
+  // The made name has the client's program in it, and this terminal is another one.
+  if (name === undefined) throw new UsageError('keyturn bridge --connect needs --as NAME');
+  const resource = endpoint.href;
+  if (isInBackground) {
+    const { askInBackground } = await import('../programs/asker.ts');
+    return askInBackground({ as: name, params: { resource } });
+  }
+  const { connectEntry } = await import('../programs/entry-connect.ts');
+  await connectEntry({ name, resource });
+  return exitCodes.ok;
+}
+
+interface Additions {
+  readonly headers: ReadonlyMap<string, string>;
+  readonly ignored: readonly string[];
+}
+
+async function bridge(
+  endpoint: URL,
+  connection: () => Promise<Connection>,
+  { headers, ignored }: Additions,
+): Promise<void> {
+  const [{ runBridge }, { bridgeFetch }, { whileWanted }, { ToolFilter }] = await Promise.all([
     import('../../bridge/bridge.ts'),
     import('../../bridge/network.ts'),
     import('../../bridge/life.ts'),
+    import('../../bridge/tool-filter.ts'),
   ]);
   await runBridge({
     endpoint,
-    connection: async () => connect({ name }),
+    connection,
     stdin: process.stdin,
     stdout: process.stdout,
     say,
     signal: whileWanted(),
-    fetch: bridgeFetch(),
+    fetch: withHeaders(bridgeFetch(), headers, endpoint.href),
+    tools: new ToolFilter(ignored),
   });
-  // Connections that were kept open would keep the process alive.
-  process.exit(exitCodes.ok);
-});
+}
+
+/** A client shows what its server answers; few show what a server that ended wrote before. */
+async function answerWith(error: KeyturnError): Promise<never> {
+  refuse(error);
+  const refused = async (): Promise<never> => {
+    throw error;
+  };
+  await bridge(new URL('https://localhost/'), refused, { headers: new Map(), ignored: [] });
+  process.exit(reasons[error.reason].exit);
+}
+
+export const command: Command = {
+  statement,
+  async run(args, all) {
+    try {
+      const { args: own, told } = translated(args);
+      for (const line of told) say(line);
+      return await carry.run(own, all);
+    } catch (error) {
+      const isForClient =
+        error instanceof KeyturnError && !args.includes('--connect') && !process.stdin.isTTY;
+      if (isForClient) return answerWith(error);
+      throw error;
+    }
+  },
+};

@@ -1,0 +1,134 @@
+/**
+ * `keyturn bridge --connect`: pairs an entry, allows it and signs in, before its client starts it.
+ *
+ * Invariant: a person answers each question, at this terminal where the broker asks nobody by itself, else in Keyturn's
+ * window. One who was refused before is asked anew: a person started this.
+ */
+import { createInterface } from 'node:readline/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exitCodes, KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import { homePaths } from '../../base/paths.ts';
+import type { Connection } from '../../client/connection.ts';
+import { pollInterval } from '../../client/takeover.ts';
+import { deskCapability } from '../../ipc/wire/capabilities.ts';
+import { canonicalResource } from '../../oauth/base/resource.ts';
+import { connect } from '../broker/connection.ts';
+import { call } from '../broker/request.ts';
+import { watchQuestions } from '../broker/watch.ts';
+import { say } from '../terminal/output.ts';
+import type { Asked } from './asked.ts';
+import { askPerson, maxAsking } from './asker.ts';
+import { AskingFiles } from './asking-files.ts';
+import type { Entry } from './entry.ts';
+import { forgetRefusal } from './pairing.ts';
+
+/** Throws what a request for a token throws. */
+export async function connectEntry({ name, resource }: Entry): Promise<void> {
+  const asked: Asked = { as: name, params: { resource } };
+  forgetRefusal(name);
+  const owner = await connect();
+  const interrupted = (): never => process.exit(exitCodes.interrupted);
+  process.once('SIGINT', interrupted);
+  process.once('SIGTERM', interrupted);
+  const files = new AskingFiles(homePaths(), asked);
+  const over = AbortSignal.timeout(maxAsking);
+  try {
+    const told = tellQuestions(owner, { name, resource });
+    const release = await othersDone(files, over, told.code);
+    await askPerson(asked, told.code, over).finally(release);
+    if (process.stderr.isTTY) say(`keyturn: ${name} may use ${resource}.`);
+  } catch (error) {
+    if (over.aborted) throw unanswered(name);
+    throw error;
+  } finally {
+    owner.close();
+    process.off('SIGINT', interrupted);
+    process.off('SIGTERM', interrupted);
+  }
+}
+
+/** A process that a client's start left may ask already: its question is the one to answer. Resolves with the lock's release. */
+async function othersDone(
+  files: AskingFiles,
+  signal: AbortSignal,
+  onCode: (code: string) => void,
+): Promise<() => void> {
+  let shown: string | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    const release = await files.tryLock();
+    if (release) return release;
+    const { code } = await files.read();
+    if (code !== undefined && code !== shown) onCode(code);
+    shown = code;
+    await sleep(pollInterval);
+  }
+}
+
+type Question = Awaited<ReturnType<typeof openQuestions>>[number];
+
+async function openQuestions(owner: Connection) {
+  return (await call(owner, 'interaction.list', {})).interactions;
+}
+
+/** Shows the questions of this entry as they open. `code` is to be called with the code of a pairing. */
+function tellQuestions(
+  owner: Connection,
+  { name, resource }: Entry,
+): { readonly code: (code: string) => void } {
+  const isDesk = owner.capabilities.includes(deskCapability);
+  const endpoint = canonicalResource(resource, { allowInsecureLoopback: true });
+  const codes = new Set<string>();
+  const shown = new Set<string>();
+  const isOurs = ({ kind, code = '', client, resource: about }: Question): boolean =>
+    kind === 'pair' ? codes.has(code) : kind === 'allow' && client === name && about === endpoint;
+  const look = async (): Promise<void> => {
+    for (const question of await openQuestions(owner)) {
+      if (shown.has(question.id) || !isOurs(question)) continue;
+      shown.add(question.id);
+      await tell(owner, question, { name, resource }, isDesk);
+    }
+  };
+  const again = (): void => void look().catch(() => undefined);
+  owner.onNotification((method) => {
+    if (method === 'interaction.changed') again();
+  });
+  // It subscribes, and shows the sign-in.
+  watchQuestions(owner, { resource }).then(again, () => undefined);
+  return {
+    code(code) {
+      codes.add(code);
+      again();
+    },
+  };
+}
+
+async function tell(
+  owner: Connection,
+  { id, kind, code }: Question,
+  { name, resource }: Entry,
+  isDesk: boolean,
+): Promise<void> {
+  const what =
+    kind === 'pair'
+      ? `${quoted(name)} asks to be paired. Its code is ${code}.`
+      : `may ${quoted(name)} reach ${quoted(resource)}?`;
+  say(`keyturn: ${what}`);
+  if (isDesk)
+    return say(`  ${kind === 'pair' ? 'Compare the code, and answer' : 'Answer'} in Keyturn’s window.`);
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    return say(`  Answer in another terminal: keyturn answer ${shellWord(id)} yes   (or no)`);
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = /^y(es)?$/i.test((await lines.question('  [y/N] ')).trim()) ? 'yes' : 'no';
+    await call(owner, 'interaction.answer', { id, answer });
+  } finally {
+    lines.close();
+  }
+}
+
+function unanswered(name: string): KeyturnError {
+  return new KeyturnError('consent_pending', `Nobody has answered for ${quoted(name)} within ten minutes.`, {
+    hint: 'Run the command again when you are at the machine.',
+  });
+}

@@ -1,0 +1,47 @@
+/**
+ * The name under which an entry of a client's configuration pairs, where it was given none.
+ *
+ * Invariant: the same server and the same program give the same name, at every start. Two servers never share one.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readlinkSync } from 'node:fs';
+import path from 'node:path';
+import { maxNameLength } from '../../ipc/wire/limits.ts';
+
+/** Characters of the program's name in it. */
+const maxProgram = 20;
+
+/** Hexadecimal digits: sets apart what letters alone don't. */
+const markLength = 6;
+
+/** `notes.example-mcp-claude-3f9a1c`: host and path, the program that started us, and a mark of the whole URL. */
+export function entryName({ host, pathname, href }: URL, program = parentProgram()): string {
+  const by = plain(program).slice(0, maxProgram);
+  const mark = createHash('sha256').update(href).digest('hex').slice(0, markLength);
+  const rest = maxNameLength - by.length - mark.length - 2;
+  return `${plain(`${host}${pathname}`).slice(0, rest)}-${by}-${mark}`;
+}
+
+/** What a client's name may hold. It begins with a letter or a digit. */
+function plain(text: string): string {
+  return (
+    text
+      .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
+      .replace(/^[^A-Za-z0-9]+/, '')
+      .replace(/-+$/, '') || 'program'
+  );
+}
+
+/** The executable of the process that started us; an interpreter where that is one. */
+function parentProgram(): string {
+  try {
+    const file =
+      process.platform === 'linux'
+        ? readlinkSync(`/proc/${process.ppid}/exe`)
+        : execFileSync('ps', ['-o', 'comm=', '-p', String(process.ppid)], { encoding: 'utf8' }).trim();
+    return path.basename(file.replace(/ \(deleted\)$/, ''));
+  } catch {
+    return 'program';
+  }
+}

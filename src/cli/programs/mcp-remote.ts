@@ -1,0 +1,106 @@
+/**
+ * The arguments of mcp-remote (0.15.1), in whose place an entry of a client's configuration may name the bridge.
+ *
+ * Invariant: every one of its flags stands in one of three lists: the bridge does the same, or needs it no more and says so in
+ * one line, or refuses it and names the command of Keyturn's, because it says who signs in or where a secret goes.
+ */
+import { KeyturnError, quoted } from '../../base/errors.ts';
+
+/** What the bridge takes itself; with a value. */
+const own = new Set(['--as', '--header', '--header-file', '--ignore-tool']);
+const ownFlags = new Set(['--connect', '--in-background']);
+
+/** Not needed. With a value: 1. */
+const ignored: Readonly<Record<string, { readonly values: 0 | 1; readonly why: string }>> = {
+  '--allow-http': {
+    values: 0,
+    why: 'http is for this machine only; the setting insecureLoopback allows it there',
+  },
+  '--auth-success-url': { values: 1, why: 'Keyturn shows a page of its own after a sign-in' },
+  '--auth-timeout': {
+    values: 1,
+    why: 'a question stays open for ten minutes, and the bridge waits 20 s for it',
+  },
+  '--body-timeout': { values: 1, why: 'the bridge waits as long as the server keeps the connection' },
+  '--callback-path': { values: 1, why: 'Keyturn chooses the path of its redirect' },
+  '--connect-timeout': { values: 1, why: 'the bridge tries to connect for 10 s' },
+  '--debug': {
+    values: 0,
+    why: 'trouble is told on standard error; keyturn settings logLevel debug says more',
+  },
+  '--disable-cookies': { values: 0, why: 'the bridge keeps no cookies' },
+  '--enable-proxy': { values: 0, why: 'the bridge takes HTTPS_PROXY and NO_PROXY without it' },
+  '--headers-timeout': { values: 1, why: 'the bridge waits as long as the server keeps the connection' },
+  '--host': { values: 1, why: 'Keyturn chooses the host of its redirect' },
+  '--ipv4': { values: 0, why: 'the bridge tries both kinds of address' },
+  '--keep-alive': { values: 0, why: 'the bridge begins a new session where a server has ended the old one' },
+  '--ping-interval': {
+    values: 1,
+    why: 'the bridge begins a new session where a server has ended the old one',
+  },
+  '--protocol': { values: 1, why: 'the bridge finds out what the server speaks' },
+  '--silent': { values: 0, why: 'nothing is told but trouble' },
+  '--transport': { values: 1, why: 'the bridge finds out what the server speaks' },
+};
+
+/** Whose sign-in it is, for which server, and with which secret: that is Keyturn's. */
+const refused: Readonly<Record<string, string>> = {
+  '--authorize-param':
+    'Keyturn asks for tokens by the specification alone. For other scopes: keyturn login URL --scope "A B"',
+  '--client-credentials':
+    'Enter the client once: keyturn register ISSUER --client-id ID --grant client_credentials',
+  '--client-metadata-url': 'Set it once for all servers: keyturn settings clientMetadataUrl URL',
+  '--device-code': 'Sign in once, before: keyturn login URL --device',
+  '--disable-resource-parameter': 'If the server refuses the parameter: keyturn override URL no-resource on',
+  '--resource':
+    'Keyturn takes the resource that the server names. For another account: keyturn login URL --account LABEL; for an entry of its own: --as NAME',
+  '--static-oauth-client-info': 'Enter the client once: keyturn register ISSUER --client-id ID',
+  '--static-oauth-client-metadata':
+    'Keyturn registers itself. For other scopes: keyturn login URL --scope "A B"',
+  '--token-endpoint':
+    'Keyturn takes the endpoint that the issuer publishes. Enter the client once: keyturn register ISSUER --client-id ID --grant client_credentials',
+  '--use-id-token':
+    'Keyturn sends access tokens only: an ID token is for the client that signed in (OpenID Connect Core §2)',
+};
+
+interface Translated {
+  /** Ours, and what nobody knows. */
+  readonly args: string[];
+  /** One line for each that was left out. */
+  readonly told: string[];
+}
+
+/** Throws `invalid_request` for what is refused. */
+export function translated(args: readonly string[]): Translated {
+  const kept: string[] = [];
+  const told: string[] = [];
+  let operands = 0;
+  for (let at = 0; at < args.length; at += 1) {
+    const arg = args[at] ?? '';
+    const [name = ''] = arg.split('=', 1);
+    const hint = Object.hasOwn(refused, name) ? refused[name] : undefined;
+    if (hint !== undefined) throw refusal(name, hint);
+    const left = Object.hasOwn(ignored, name) ? ignored[name] : undefined;
+    if (left) {
+      told.push(`keyturn bridge: ${name} is not needed: ${left.why}.`);
+      if (left.values === 1 && name === arg) at += 1;
+    } else if (own.has(arg)) {
+      kept.push(arg, ...args.slice(at + 1, at + 2));
+      at += 1;
+    } else if (arg.startsWith('-') || ownFlags.has(arg)) kept.push(arg);
+    else {
+      operands += 1;
+      if (operands === 2 && /^\d+$/.test(arg))
+        told.push(`keyturn bridge: the port ${arg} is not needed: Keyturn chooses the port of its redirect.`);
+      else kept.push(arg);
+    }
+  }
+  return { args: kept, told };
+}
+
+function refusal(name: string, hint: string): KeyturnError {
+  return new KeyturnError('invalid_request', `keyturn bridge takes no ${quoted(name)}.`, {
+    rule: 'Who signs in, and with which secret, is told to Keyturn once, and not in a client’s configuration',
+    hint,
+  });
+}

@@ -1,0 +1,32 @@
+/** The name of an entry that was given none. */
+import { describe, expect, it } from 'vitest';
+import { entryName } from '../../../src/cli/programs/entry-name.ts';
+
+const named = (url: string, program = 'claude'): string => entryName(new URL(url), program);
+
+describe('an entry without a name', () => {
+  it('is called by its server and by the program that starts it, the same at each start', () => {
+    expect(named('https://notes.example/mcp')).toMatch(/^notes\.example-mcp-claude-[0-9a-f]{6}$/);
+    expect(named('https://notes.example/mcp')).toBe(named('https://notes.example/mcp'));
+  });
+
+  it.each([
+    ['https://notes.example/a-b', 'https://notes.example/a/b'],
+    ['https://notes.example/?a', 'https://notes.example/?b'],
+    [`https://notes.example/${'a'.repeat(80)}1`, `https://notes.example/${'a'.repeat(80)}2`],
+  ])('is never called as one of another server: %s and %s', (one, other) => {
+    expect(named(one)).not.toBe(named(other));
+  });
+
+  it.each([
+    [`https://${'long.'.repeat(20)}example/${'path/'.repeat(30)}`, 'a very long name of a program'],
+    ['https://[::1]:8443/', '.hidden'],
+    ['https://notes.example/%C3%A4', '—'],
+  ])('has a name that a program can pair under: %s, %s', (url, program) => {
+    expect(named(url, program)).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
+  });
+
+  it('takes the program from the process that started it', () => {
+    expect(entryName(new URL('https://notes.example/'))).toMatch(/^notes\.example-[\w.-]+-[0-9a-f]{6}$/);
+  });
+});

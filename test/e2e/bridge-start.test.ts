@@ -1,0 +1,140 @@
+/** The start of `keyturn bridge`: pairing, permission and sign-in at the first one, and nothing at the next ones. */
+import { describe, expect, it } from 'vitest';
+import { homeInWorld, type TestHome, until } from '../support/home.ts';
+import { clientOf } from '../support/processes/bridge-client.ts';
+import { paired } from '../support/processes/program.ts';
+
+interface Question {
+  readonly id: string;
+  readonly kind: string;
+  readonly client?: string;
+  readonly code?: string;
+  readonly resource?: string;
+}
+
+/** Answers the only question there is, once it is of this kind. */
+async function answer(home: TestHome, kind: string, verdict: 'yes' | 'no'): Promise<Question> {
+  const question = await until(`a question of kind ${kind}`, async () => {
+    const [first, ...others] = await home.json<Question[]>('pending');
+    expect(others).toEqual([]);
+    return first?.kind === kind ? first : undefined;
+  });
+  await home.ok(['answer', question.id, verdict]);
+  return question;
+}
+
+const refusalOf = async (start: Promise<unknown>): Promise<unknown> =>
+  start.then(
+    () => 'started',
+    (error: unknown) => error,
+  );
+
+describe('the first start', () => {
+  it('asks once for all processes of the entry, and goes on in each; later starts ask nothing, whoever starts them', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const starts = [1, 2, 3].map(() => clientOf(home, resource, '--as', 'an-editor'));
+    expect(await answer(home, 'pair', 'yes')).toMatchObject({ client: 'an-editor' });
+    expect(await answer(home, 'allow', 'yes')).toMatchObject({ client: 'an-editor', resource });
+    const clients = await Promise.all(starts);
+    for (const { client } of clients) {
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list-notes');
+    }
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
+    expect(home.askers()).toEqual([]);
+
+    const { client } = await clientOf(home, resource, '--as', 'an-editor');
+    expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
+    expect(await home.json('pending')).toEqual([]);
+    expect(world.counts().authorizationServer.signIns).toBe(1);
+  });
+
+  it('remembers that the person refused to pair it, until a person connects it', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const start = refusalOf(clientOf(home, resource, '--as', 'an-editor'));
+    await answer(home, 'pair', 'no');
+    const refused = {
+      message: expect.stringContaining('keyturn bridge --connect URL --as an-editor'),
+      data: { reason: 'pairing_denied' },
+    };
+    expect(await start).toMatchObject(refused);
+    // The next start raises no question: it is answered at once.
+    expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject(refused);
+    expect(await home.json('pending')).toEqual([]);
+    expect(home.askers()).toEqual([]);
+
+    const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor']);
+    const { code = '' } = await answer(home, 'pair', 'yes');
+    await connecting.says(`Its code is ${code}.`);
+    await answer(home, 'allow', 'yes');
+    expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });
+    const { client } = await clientOf(home, resource, '--as', 'an-editor');
+    expect((await client.listTools()).tools).toHaveLength(2);
+  });
+
+  it('tells the client after 20 seconds what to do, and the questions go on without it', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject({
+      message: expect.stringContaining(`keyturn bridge --connect ${resource} --as an-editor`),
+      data: { reason: 'consent_pending' },
+    });
+    expect(home.askers()).toHaveLength(1);
+    await answer(home, 'pair', 'yes');
+    await answer(home, 'allow', 'yes');
+    await until('the process that asked ends', () => home.askers().length === 0);
+    expect(world.counts().authorizationServer.codeExchanges).toBe(1);
+    const { client } = await clientOf(home, resource, '--as', 'an-editor');
+    expect((await client.listTools()).tools).toHaveLength(2);
+    expect(await home.json('pending')).toEqual([]);
+  });
+
+  it('is refused at once where the person denied the server to this program', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    await paired(home, 'an-editor');
+    await home.ok(['deny', 'an-editor', resource]);
+    expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject({
+      data: { reason: 'consent_denied' },
+    });
+    expect(home.askers()).toEqual([]);
+  });
+});
+
+describe('the arguments of mcp-remote', () => {
+  it('serve as they stand: what is not needed is named on standard error, tools are left out', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    await paired(home, 'an-editor');
+    await home.ok(['allow', 'an-editor', resource]);
+    const given = ['3334', '--transport', 'http-first', '--debug', '--header', 'X-Team: notes'];
+    const { client, output } = await clientOf(
+      home,
+      resource,
+      ...given,
+      '--ignore-tool',
+      'add*',
+      '--as',
+      'an-editor',
+    );
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['list-notes']);
+    await expect(client.callTool({ name: 'add-note', arguments: { note: 'milk' } })).rejects.toThrow(
+      'leaves the tool out',
+    );
+    expect(output.stderr.match(/ is not needed: /g)).toHaveLength(3);
+    expect(output.stderr.trim().split('\n')).toHaveLength(3);
+  });
+
+  it.each([
+    [['--static-oauth-client-info', '{"client_id":"a"}'], 'keyturn register ISSUER --client-id ID'],
+    [['--header', 'Authorization: Bearer x'], 'keyturn key set'],
+    [['--no-such-flag'], 'There is no option \\"--no-such-flag\\" here'],
+  ])('%j is refused to the client, with what to use instead', async (args, said) => {
+    const { home, resource } = await homeInWorld();
+    const error = await refusalOf(clientOf(home, resource, ...args));
+    expect(JSON.stringify(error)).toContain('invalid_request');
+    expect(String(error)).toContain(said.replaceAll('\\', ''));
+    expect(home.brokers()).toEqual([]);
+  });
+});

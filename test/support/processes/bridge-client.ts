@@ -1,0 +1,24 @@
+/** A client that starts the built bridge as its server, as an editor does. */
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { onTestFinished } from 'vitest';
+import { builtBin } from '../built.ts';
+import type { TestHome } from '../home.ts';
+
+/** Ends with the test. Rejects with what the bridge answers to `initialize`. */
+export async function clientOf(home: TestHome, ...args: string[]) {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [builtBin, 'bridge', ...args],
+    env: Object.fromEntries(
+      Object.entries(home.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    ),
+    stderr: 'pipe',
+  });
+  const output = { stderr: '' };
+  transport.stderr?.on('data', (text: Buffer) => (output.stderr += text.toString()));
+  const client = new Client({ name: 'an-editor', version: '1.0.0' });
+  onTestFinished(() => client.close());
+  await client.connect(transport);
+  return { client, output, pid: transport.pid ?? 0 };
+}
