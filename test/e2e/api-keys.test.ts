@@ -258,6 +258,9 @@ describe('a server', () => {
     expect(server.server.holding(key)).toHaveLength(1);
     expect(await home.json('key', 'list')).toMatchObject([{ refusedAt: expect.any(Number) as number }]);
     expect(await home.ok(['list'])).toContain('refused by the server');
+    expect(await home.ok(['explain', url])).toMatch(
+      /API key +https[^]*goes in +X-Api-Key: …[^]*programs +editor[^]*refused +The server[^]*key +refused by the server +editor/,
+    );
     const challenge = { status: 401 } as const;
     await expect(program.getCredential({ resource: url, kinds, challenge })).rejects.toMatchObject({
       reason: 'key_refused',

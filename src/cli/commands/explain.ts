@@ -1,8 +1,12 @@
 /** `keyturn explain RESOURCE|GRANT`: what became of a grant, how it stands, what happens next. Never a token. */
-import { exitCodes } from '../../base/errors.ts';
+import { exitCodes, reasonOf } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { withGrant } from '../broker/named-grant.ts';
+import { keyPlaceWords } from '../terminal/key-rows.ts';
+import type { ListedKey } from '../terminal/key-rows.ts';
+import { tailRows } from '../terminal/audit-rows.ts';
+import { canonicalResource } from '../../oauth/base/resource.ts';
 import { print, printJson, printTable, when } from '../terminal/output.ts';
 
 type Explanation = Awaited<ReturnType<typeof ask<'grant.explain'>>>['grants'][number];
@@ -17,13 +21,20 @@ export const command = defineCommand(
       json: { type: 'boolean', summary: 'print it as JSON' },
     },
     about:
-      'Explain a grant: when you signed in, how it stands, what happens next, and who used it. Says so where a refresh was cut off.',
+      'Explain a grant: when you signed in, how it stands, what happens next, and who used it. Says so where a refresh was cut off. Of a server with an API key: where it goes, whether the server took it, and who got it.',
     examples: ['keyturn explain https://notes.example/mcp'],
   },
   async ({ options, operands: [name] }) => {
-    const { grants } = await withGrant(name, options.account, (named) => ask('grant.explain', named));
-    if (options.json) printJson(grants);
-    else for (const explanation of grants) show(explanation);
+    const key = options.json || options.account !== undefined ? undefined : await keyAt(name);
+    if (key) await showKey(key);
+    try {
+      const { grants } = await withGrant(name, options.account, (named) => ask('grant.explain', named));
+      if (options.json) printJson(grants);
+      else for (const explanation of grants) show(explanation);
+    } catch (error) {
+      // A server that takes an API key mostly has no grant.
+      if (!key || reasonOf(error) !== 'not_found') throw error;
+    }
     return exitCodes.ok;
   },
 );
@@ -62,4 +73,36 @@ function show({
       client ?? '-',
     ]),
   );
+}
+
+/** The API key of a server that is named by its endpoint; none for a name of any other form. */
+async function keyAt(name: string): Promise<ListedKey | undefined> {
+  if (!URL.canParse(name)) return undefined;
+  const endpoint = canonicalResource(name, { allowInsecureLoopback: true });
+  const { keys } = await ask('key.list', {});
+  return keys.find(({ resource }) => resource === endpoint);
+}
+
+/** Rows of the log that are looked through, and rows that are shown. */
+const [searched, shown] = [1000, 40] as const;
+
+async function showKey(key: ListedKey): Promise<void> {
+  const { resource, setAt, refusedAt, unchecked, clients } = key;
+  print(`API key    ${resource}`);
+  print(
+    `set        ${when(setAt)}${unchecked ? ', without asking whether the server offers a sign-in' : ''}`,
+  );
+  print(`goes in    ${keyPlaceWords(key)}`);
+  print(`programs   ${clients.join(', ') || 'none may have it'}`);
+  print(
+    refusedAt === undefined
+      ? 'now        Programs that may have it get it. It has no end that Keyturn knows of.'
+      : `refused    The server refused it ${when(refusedAt)}. Make a new one there, and set it: keyturn key set`,
+  );
+  const { rows } = await ask('audit.tail', { count: searched });
+  const about = rows.filter(
+    ({ endpoint, event, outcome = '' }) =>
+      endpoint === resource && (event === 'key' || outcome.startsWith('key: ')),
+  );
+  if (about.length > 0) tailRows(about.slice(-shown));
 }
