@@ -46,7 +46,7 @@ export default defineConfig({
           // for each file takes longer than most files' tests.
           isolate: false,
           include: ['test/**/*.test.ts'],
-          exclude: [...processTests, ...desktopTests],
+          exclude: ['**/node_modules/**', ...processTests, ...desktopTests],
         },
       },
       {

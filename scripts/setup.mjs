@@ -12,7 +12,6 @@ import process from 'node:process';
 
 const root = path.join(import.meta.dirname, '..');
 const modules = path.join(root, 'node_modules');
-const stampFile = path.join(modules, '.keyturn-setup');
 
 /** What the tests need of Debian, and the command that shows whether it is there. */
 const debianPackages = [
@@ -68,16 +67,17 @@ function node() {
   return binary && existsSync(binary) ? binary : process.execPath;
 }
 
-function installDependencies() {
-  const lock = readFileSync(path.join(root, 'package-lock.json'));
+/** Installs what the lock file of a folder names, if it isn't installed. */
+function install(folder, what) {
+  const stampFile = path.join(folder, 'node_modules', '.keyturn-setup');
+  const lock = readFileSync(path.join(folder, 'package-lock.json'));
   const wanted = createHash('sha256').update(lock).digest('hex');
   const stamp = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '';
   if (stamp === wanted) return;
-  say('installing dependencies (npm ci)');
+  say(`installing ${what} (npm ci)`);
   // No package's install script runs: the one that must (keytar's) is called by name below.
-  if (!npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])) {
-    fail('npm ci failed; see above.');
-  }
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
+  if (!npm(['ci', '--prefix', folder, ...options])) fail('npm ci failed; see above.');
   writeFileSync(stampFile, wanted);
 }
 
@@ -153,7 +153,8 @@ const args = process.argv.slice(2);
 const isForTests = args.includes('--for-tests');
 const runAt = args.indexOf('--run');
 
-installDependencies();
+install(root, 'dependencies');
+if (isForTests) install(path.join(root, 'test', 'clients'), 'clients for the tests of the bridge');
 if (isForTests) installDebianPackages();
 buildKeytar(isForTests);
 build();

@@ -14,6 +14,7 @@ import { notebookScopes } from './notebook.ts';
 import {
   basicScopes,
   type ProtectedServer,
+  type ProtectedService,
   type RequestCounts,
   startProtectedServer,
 } from './protected-server.ts';
@@ -28,6 +29,8 @@ export interface DemoWorldOptions extends Pick<
   /** 0, the default, takes any free port. */
   readonly authorizationServerPort?: number;
   readonly protectedServerPort?: number;
+  /** What is protected; notebooks unless told otherwise. */
+  readonly service?: ProtectedService;
 }
 
 export interface DemoWorld {
@@ -43,7 +46,7 @@ export interface DemoWorld {
 }
 
 export async function startDemoWorld(options: DemoWorldOptions = {}): Promise<DemoWorld> {
-  const { authorizationServerPort = 0, protectedServerPort = 0, ...issuing } = options;
+  const { authorizationServerPort = 0, protectedServerPort = 0, service, ...issuing } = options;
   const certificates = await throwAwayCertificates();
   const trusting = trustingFetch(certificates.ca);
   const authorizationServer = await startAuthorizationServer({
@@ -61,6 +64,7 @@ export async function startDemoWorld(options: DemoWorldOptions = {}): Promise<De
     issuer: authorizationServer.issuer,
     verifier,
     port: protectedServerPort,
+    ...(service ? { service } : {}),
   }).catch(async (error: unknown) => {
     await authorizationServer.close();
     throw error;

@@ -19,6 +19,15 @@ export interface ProtectedServerOptions {
   readonly verifier: VerifierFor;
   /** 0, the default, takes any free port. */
   readonly port?: number;
+  /** What is protected; notebooks unless told otherwise. */
+  readonly service?: ProtectedService;
+}
+
+/** Answers requests that passed the check of their token. */
+export interface ProtectedService {
+  /** Bytes of the largest message that it takes. */
+  readonly limit: number;
+  answer(request: Request, response: Response): Promise<void>;
 }
 
 /** What the endpoint answered; metadata requests aren't counted. */
@@ -39,6 +48,8 @@ export interface ProtectedServer {
   readonly metadataUrl: string;
   /** Live: read it again for newer numbers. */
   readonly counts: Readonly<RequestCounts>;
+  /** Ends every connection, waits for `meanwhile`, and listens at the same port again. */
+  restart(meanwhile?: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,13 +59,14 @@ export const basicScopes = ['notes:read'] as const;
 const endpointPath = '/mcp';
 
 export async function startProtectedServer(options: ProtectedServerOptions): Promise<ProtectedServer> {
-  const listener = await listenOnLoopback(options.certificates, options.port ?? 0);
+  let listener = await listenOnLoopback(options.certificates, options.port ?? 0);
+  const { port } = listener;
   const resource = `${listener.origin}${endpointPath}`;
   // RFC 9728 §3.1: the well-known part goes between host and path.
   const metadataPath = `/.well-known/oauth-protected-resource${endpointPath}`;
   const metadataUrl = `${listener.origin}${metadataPath}`;
   const counts: RequestCounts = { requests: 0, unauthorized: 0, insufficientScope: 0, served: 0 };
-  const notebooks: Notebooks = new Map();
+  const service = options.service ?? notebookService();
 
   const app = express();
   app.disable('x-powered-by');
@@ -75,17 +87,40 @@ export async function startProtectedServer(options: ProtectedServerOptions): Pro
       requiredScopes: [...basicScopes],
       resourceMetadataUrl: metadataUrl,
     }),
-    express.json(),
+    express.json({ limit: service.limit }),
     requireToolScopes(metadataUrl),
   );
-  app.post(endpointPath, (request, response) => answerMessage(notebooks, request, response));
-  app.all(endpointPath, (_request, response) => {
-    // Stateless: there is no stream to listen to and no session to end.
-    response.status(405).set('allow', 'POST').json({ error: 'method_not_allowed' });
-  });
+  app.all(endpointPath, (request, response) => service.answer(request, response));
   app.use(refuseMalformed);
   listener.serve(app);
-  return { url: resource, resource, metadataUrl, counts, close: () => listener.close() };
+  return {
+    url: resource,
+    resource,
+    metadataUrl,
+    counts,
+    async restart(meanwhile) {
+      await listener.close();
+      await meanwhile?.();
+      listener = await listenOnLoopback(options.certificates, port);
+      listener.serve(app);
+    },
+    close: async () => listener.close(),
+  };
+}
+
+/** Bytes: a note is short. */
+const maxNoteMessage = 100 * 1024;
+
+function notebookService(): ProtectedService {
+  const notebooks: Notebooks = new Map();
+  return {
+    limit: maxNoteMessage,
+    async answer(request, response) {
+      if (request.method === 'POST') return answerMessage(notebooks, request, response);
+      // Stateless: there is no stream to listen to and no session to end.
+      response.status(405).set('allow', 'POST').json({ error: 'method_not_allowed' });
+    },
+  };
 }
 
 function countAnswers(counts: RequestCounts) {
