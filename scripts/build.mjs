@@ -39,6 +39,38 @@ async function buildApp() {
   });
 }
 
+/**
+ * The bridge with its packages, in two files that a client's start waits for. What it shares with the command line stays
+ * outside: an error must be of the same class on both sides.
+ */
+async function bundleBridge() {
+  const folder = path.join(dist, 'bridge');
+  const isOutside = (id, importer) => {
+    if (id.startsWith('node:')) return true;
+    if (importer === undefined || !id.startsWith('.') || !importer.startsWith(folder)) return false;
+    return !path.resolve(path.dirname(importer), id).startsWith(folder + path.sep);
+  };
+  await build({
+    configFile: false,
+    logLevel: 'warn',
+    root,
+    ssr: { noExternal: true, target: 'node' },
+    build: {
+      ssr: true,
+      outDir: folder,
+      emptyOutDir: false,
+      minify: false,
+      target: 'node22',
+      rolldownOptions: {
+        input: { bridge: path.join(folder, 'bridge.js'), network: path.join(folder, 'network.js') },
+        external: isOutside,
+        treeshake: { moduleSideEffects: false },
+        output: { entryFileNames: '[name].js', chunkFileNames: '[name]-shared.js' },
+      },
+    },
+  });
+}
+
 async function buildRenderer() {
   const configFile = path.join(root, 'renderer', 'vite.config.ts');
   if (existsSync(configFile)) await build({ configFile, logLevel: 'warn' });
@@ -48,5 +80,6 @@ rmSync(dist, { recursive: true, force: true });
 compile('tsconfig.build.json');
 // npm marks a package's commands as executable when it installs them; `npx keyturn` here runs ours in place.
 chmodSync(path.join(dist, 'cli', 'bin.js'), 0o755);
+await bundleBridge();
 await buildApp();
 await buildRenderer();

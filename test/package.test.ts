@@ -43,6 +43,10 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+function packageOf(target: string): string {
+  return target.split('/', target.startsWith('@') ? 2 : 1).join('/');
+}
+
 describe('the tarball', () => {
   it('holds the program and its papers, and nothing else', () => {
     const wanted =
@@ -70,15 +74,21 @@ describe('the tarball', () => {
     const missing = [...built].flatMap(([file, { imports }]) =>
       imports
         .map(({ target }) => target)
-        .filter(
-          (target) => !built.has(target) && !isBuiltin(target) && !listed.has(target.split('/', 1)[0] ?? ''),
-        )
+        .filter((target) => !built.has(target) && !isBuiltin(target) && !listed.has(packageOf(target)))
         // The keychain worker names keytar in a variable: it is optional.
         .filter(() => file !== 'vault/keychain/keychain-worker.js')
         .map((target) => `${file} imports ${target}`),
     );
     expect(missing).toEqual([]);
     expect(listed).toContain('keytar');
+    // The bridge brings its packages along, and shares the errors and the client library with the command line.
+    const bridge = built.get('bridge/bridge.js')?.imports.map(({ target }) => target) ?? [];
+    expect(bridge.filter((target) => !isBuiltin(target)).toSorted()).toEqual([
+      'base/abort.js',
+      'base/errors.js',
+      'base/system-error.js',
+      'client/fetch.js',
+    ]);
   });
 
   it('is what publint and attw expect of a package', async () => {
@@ -124,7 +134,7 @@ describe('installed in an empty folder', () => {
     const { stdout } = await run(process.execPath, ['-e', program], {
       cwd: path.join(installed, '..', '..'),
     });
-    expect(stdout).toBe('KeyturnError connect createFetch pair\n');
+    expect(stdout).toBe('KeyturnError connect createFetch pair transportOptions\n');
   });
 });
 
