@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { MethodName, methods, ParamsOf } from '../../ipc/protocol/methods.ts';
 import type { Connection } from '../../client/connection.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
-import { connect, throughTakeover } from './connection.ts';
+import { connect, throughRestart, throughTakeover } from './connection.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
 import { explained, VersionDifference, wantsRestart } from './versions.ts';
 
@@ -71,11 +71,14 @@ export async function askWhere<M extends MethodName>(
 }
 
 async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<LocatedAnswer<M>> {
-  return throughTakeover(async () => {
+  const { methodRow } = await import('../../ipc/protocol/methods.ts');
+  const work = async (): Promise<LocatedAnswer<M>> => {
     const connection = await connect();
     const answer = await interruptible(connection, () => call(connection, method, params));
     return { answer, isDesk: connection.capabilities.includes(deskCapability) };
-  });
+  };
+  // What only reads may be asked twice. A broker that ends may close the connection instead of saying that it stops.
+  return methodRow(method).effect === 'reads' ? throughRestart(work) : throughTakeover(work);
 }
 
 /** Ends with 130 on an interrupt, after `connection` closed: that withdraws the question. */
