@@ -209,6 +209,11 @@ export const strings = {
     empty: 'An app that uses Keyturn asks by itself and shows six digits. Compare them with the card here.',
     filter: 'Filter apps',
     cli: 'The keyturn command: any program you run can use it.',
+    proxied: {
+      program: 'It uses a proxy of Keyturn’s and gets no token.',
+      interpreter: 'It uses a proxy of Keyturn’s and gets no token. This is for every script that it runs.',
+      any: 'Any program of yours that uses this proxy. It gets no token.',
+    },
     file: 'File',
     files: {
       attested: {
@@ -628,6 +633,12 @@ export const strings = {
     },
     seenAtPairing: 'seen when it was connected',
     otherFile: 'Another file than when it was connected:',
+    proxied: {
+      program: 'It uses a proxy: it gets no token, and your answer is for this app only.',
+      interpreter:
+        'It uses a proxy: it gets no token. Your answer is for every script that this program runs, not only for this one.',
+      any: 'This system doesn’t say which app connected to the proxy. Your answer is for any program of yours.',
+    },
     cliWarning: 'Any program you run can then get this token with the keyturn command.',
     cliKeyWarning: 'Any program you run can then get this key with the keyturn command.',
     titleKey: 'Give an app your API key?',

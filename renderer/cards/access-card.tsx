@@ -53,6 +53,11 @@ export function AccessCard({ question, onDone }: CardProps) {
         />
         <AccessRequest question={question} permission={permission} issuers={issuers} />
       </div>
+      {question.proxied !== undefined && (
+        <Notice kind={question.proxied === 'program' ? 'info' : 'warn'}>
+          {words.proxied[question.proxied]}
+        </Notice>
+      )}
       {question.key && <Notice kind="warn">{words.keyWhat}</Notice>}
       {client === commandName && (
         <Notice kind="warn">{question.key ? words.cliKeyWarning : words.cliWarning}</Notice>

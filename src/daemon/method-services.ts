@@ -41,7 +41,8 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
     proxies,
     shutdown,
     authority,
-    status: () => statusOf({ home, book, parts, records, trail, log, vaultLock, homeCheck, unshielded }),
+    status: () =>
+      statusOf({ home, book, parts, records, trail, log, vaultLock, homeCheck, proxies, unshielded }),
     changeSetting: async (name, value) => {
       const change = await changeSetting({ home, book, parts, homeCheck }, name, value);
       log.level = book.current.logLevel;

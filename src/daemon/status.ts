@@ -7,6 +7,7 @@ import type { Records } from '../broker/records/records.ts';
 import type { AuditTrail } from './vault/audit-trail.ts';
 import type { Home } from './home/home.ts';
 import type { HomeCheck } from './home/home-check.ts';
+import type { ProxyDesk } from './proxy/proxy-desk.ts';
 import type { VaultLock } from './vault/vault-lock.ts';
 import type { Log } from './system/log.ts';
 import type { SettingsBook } from './settings/settings-book.ts';
@@ -22,6 +23,7 @@ export interface StatusParts {
   readonly log: Log;
   readonly vaultLock: VaultLock;
   readonly homeCheck: Pick<HomeCheck, 'state'>;
+  readonly proxies: Pick<ProxyDesk, 'standing'>;
   /** What the process could not be shielded from. */
   readonly unshielded: readonly string[];
 }
@@ -33,7 +35,7 @@ function indexAnswer({ refresher }: BrokerParts): ResultOf<'status'>['index'] {
 }
 
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
-  const { home, book, parts, records, trail, log, vaultLock, homeCheck, unshielded } = reported;
+  const { home, book, parts, records, trail, log, vaultLock, homeCheck, proxies, unshielded } = reported;
   const settings = book.current;
   return {
     version,
@@ -49,6 +51,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     clients: records.clients.isLoaded ? records.clients.shown.length : 0,
     interactions: parts.interactions.list().length,
     overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
+    proxies: proxies.standing(),
     index: indexAnswer(parts),
     unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
     homeState: { ...homeCheck.state, differing: shown(homeCheck.state.differing) },

@@ -147,7 +147,12 @@ export class Programs {
     const dispatcher = this.#agents.get(name) ?? makeAgent(agent, { headersTimeout: 0, bodyTimeout: 0 });
     this.#agents.set(name, dispatcher);
     const asking = this.#asking(connection, process);
-    const fetch = createFetch(asking, { resource, fetch: sendVia(dispatcher), interaction: 'allow' });
+    const fetch = createFetch(asking, {
+      resource,
+      fetch: sendVia(dispatcher),
+      interaction: 'allow',
+      kinds: ['token', 'key'],
+    });
     return new Program(admission, connection, fetch);
   }
 

@@ -73,7 +73,7 @@ function ReviewMark({ program: { name, pairedAt, lastUsedAt } }: { readonly prog
   );
 }
 
-function File({ program: { executable, file } }: { readonly program: LocalClient }) {
+function File({ program: { executable, file, proxied } }: { readonly program: LocalClient }) {
   const trust = words.files[executable === undefined ? 'unverified' : (file ?? 'unverified')];
   return (
     <>
@@ -87,6 +87,7 @@ function File({ program: { executable, file } }: { readonly program: LocalClient
         <FileMark trust={trust} />
       </p>
       {!trust.isGood && <p class="dim small">{trust.what}</p>}
+      {proxied !== undefined && <p class="dim small">{words.proxied[proxied]}</p>}
     </>
   );
 }

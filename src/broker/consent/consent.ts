@@ -10,7 +10,9 @@ import type { KeyturnError } from '../../base/errors.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import type { Decision } from '../questions/answer.ts';
+import type { ClientProcessView } from '../questions/client-process.ts';
 import { questionTimeout } from '../questions/interaction.ts';
+import type { ProxiedAsker } from '../questions/question.ts';
 import { shownKey } from '../records/api-key.ts';
 import { cliClientId } from '../records/local-client.ts';
 import { carriedOver } from '../records/permission.ts';
@@ -119,6 +121,7 @@ export class Consent {
         ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
         ...(offer.offered === undefined ? {} : { grant: offer.offered }),
         ...(asker === undefined ? {} : { asker }),
+        ...this.#proxied(access.clientId, asker),
         isAllowed: () => this.changes.extendable(access) !== undefined,
       },
       either,
@@ -134,6 +137,13 @@ export class Consent {
     } finally {
       over.abort();
     }
+  }
+
+  #proxied(clientId: string, asker: ClientProcessView | undefined): { readonly proxied?: ProxiedAsker } {
+    const client = this.#parts.clients.proxied(clientId);
+    if (!client) return {};
+    if (client.executable === undefined) return { proxied: 'any' };
+    return { proxied: asker?.file === 'interpreter' ? 'interpreter' : 'program' };
   }
 
   async #settle(access: AccessRequest, card: Card, decision: Decision): Promise<void> {

@@ -90,6 +90,12 @@ export interface OfferedGrant {
   readonly isAnother: boolean;
 }
 
+/**
+ * Who may use what a yes to a proxied program gives: this one program; every script of this interpreter; or every program
+ * of the user's, because the system doesn't tell which one connected.
+ */
+export type ProxiedAsker = 'program' | 'interpreter' | 'any';
+
 /** A setting that was changed outside Keyturn, as it may be shown. */
 export interface WrittenSetting {
   readonly name: string;
@@ -121,6 +127,8 @@ export type Question =
       readonly grant?: OfferedGrant;
       /** The process at the time of its question. */
       readonly asker?: ClientProcessView;
+      /** The program comes by a proxy: whom a yes is for. */
+      readonly proxied?: ProxiedAsker;
       /** Whether the program has a permission there now, which a yes "as before" could keep. */
       readonly isAllowed?: () => boolean;
     }

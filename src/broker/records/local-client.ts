@@ -142,9 +142,9 @@ export class LocalClients {
     return this.#file.items.filter((client) => client.proxy === proxy);
   }
 
-  /** The proxy that asks for this program; undefined for one that asks for itself. */
-  proxyOf(id: string): string | undefined {
-    return this.#file.items.find((client) => client.id === id)?.proxy;
+  /** A program that comes by a proxy; undefined for one that asks for itself. */
+  proxied(id: string): LocalClient | undefined {
+    return this.#file.items.find((client) => client.id === id && client.proxy !== undefined);
   }
 
   /**

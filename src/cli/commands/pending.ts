@@ -44,6 +44,7 @@ function describe(question: Question, isDesk: boolean): string[] {
           ? `${id}  May ${client} have your API key for ${resource} (${keyPlaceWords(question.key)})?`
           : `${id}  May ${client} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
         ...askerLines(asker),
+        ...(question.proxied === undefined ? [] : [`  ${proxiedWords[question.proxied]}`]),
         ...answer,
       ];
     case 'pair':
@@ -192,6 +193,13 @@ function askerLines(asker: Question['asker']): string[] {
     ...(changeableBy ? [`    ${changerWords[changeableBy]} can change this file`] : []),
   ];
 }
+
+/** For whom a yes to a program of a proxy is. */
+const proxiedWords: Readonly<Record<NonNullable<Question['proxied']>, string>> = {
+  program: 'It comes by a proxy and gets no token. A yes is for this program.',
+  interpreter: 'It comes by a proxy and gets no token. A yes is for any script that this interpreter runs.',
+  any: 'The system does not say which program connected to the proxy. A yes is for any program of yours.',
+};
 
 const fileWords = {
   attested: 'the kernel says that this very file runs',

@@ -59,6 +59,7 @@ function lines(status: Status): string[] {
     `index      ${indexNote(status)}`,
     `API keys   ${status.keys}`,
     `programs   ${status.clients}`,
+    ...proxyLines(status),
     `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
     `audit log  ${auditStates[status.audit.state]}${status.audit.reason === undefined ? '' : `: ${status.audit.reason}`}`,
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
@@ -74,6 +75,20 @@ function lines(status: Status): string[] {
       `UNREADABLE ${why}`,
       `           hint: ${hint}`,
     ]),
+  ];
+}
+
+/** A proxy that is closed serves nobody. */
+function proxyLines({ proxies }: Status): string[] {
+  if (proxies.length === 0) return [];
+  return [
+    `proxies    ${proxies.length} (keyturn proxy list)`,
+    ...proxies
+      .filter(({ state }) => state === 'portTaken' || state === 'failed')
+      .map(({ name, port, state }) => {
+        const why = state === 'portTaken' ? 'another program listens there' : 'the system refused it';
+        return `PROXY      ${name} is closed: port ${port}: ${why}`;
+      }),
   ];
 }
 

@@ -12,6 +12,7 @@ import { reaches } from '../../broker/consent/grant-choice.ts';
 import { isKeySubject, shownKey } from '../../broker/records/api-key.ts';
 import { namesOfServers } from '../../broker/records/grant.ts';
 import type { Grant, Grants } from '../../broker/records/grant.ts';
+import type { LocalClient } from '../../broker/records/local-client.ts';
 import type { Permission } from '../../broker/records/permission.ts';
 import { triedUntil } from '../../broker/revocation/revoker.ts';
 import type { Receipt } from '../../broker/revocation/revoker.ts';
@@ -177,6 +178,7 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
     pairedAt: wholeSeconds(client.pairedAt),
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(client.lastUsedAt) }),
     ...fileAnswer(client.executable),
+    ...proxiedAnswer(client),
     permissions: [
       ...permissions.shownOf(client.id, wall).flatMap((permission) => permissionAnswer(parts, permission)),
       ...leases.of(client.id, wall).flatMap(({ permission, run, once }) =>
@@ -194,6 +196,13 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
 function fileAnswer(executable: string | undefined): Pick<ClientAnswer, 'executable' | 'file'> {
   if (executable === undefined) return {};
   return { executable, file: isInterpreter(executable) ? 'interpreter' : 'attested' };
+}
+
+/** For whom a program of a proxy stands. */
+function proxiedAnswer({ proxy, executable }: LocalClient): Pick<ClientAnswer, 'proxied'> {
+  if (proxy === undefined) return {};
+  if (executable === undefined) return { proxied: 'any' };
+  return { proxied: isInterpreter(executable) ? 'interpreter' : 'program' };
 }
 
 /** None while the index of grants can't be read: `status` tells of that. */

@@ -42,6 +42,7 @@ export function interactionAnswer(
         ...common,
         client: question.clientName,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
+        ...(question.proxied === undefined ? {} : { proxied: question.proxied }),
         resource: question.endpoint,
         ...(question.key === undefined ? {} : { key: shownKey(question.key) }),
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),

@@ -78,7 +78,7 @@ function behindOf(
   { clientId, role }: Caller,
   { process }: Pick<ParamsOf<'token.get'>, 'process'>,
 ): ProcessName | 'untold' | undefined {
-  if (role === 'client' && parts.clients.proxyOf(clientId) !== undefined) return process ?? 'untold';
+  if (role === 'client' && parts.clients.proxied(clientId)) return process ?? 'untold';
   if (process === undefined) return undefined;
   throw new KeyturnError('not_permitted', 'A program asks for itself, not for another process.', {
     rule: 'Only the broker’s own proxy names the process behind it',

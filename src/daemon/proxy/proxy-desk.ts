@@ -42,6 +42,12 @@ export class ProxyDesk {
     for (const clientId of programs.withoutPermission()) process.cut(clientId);
   }
 
+  /** For `status`, which asks no vault. */
+  standing(): ResultOf<'status'>['proxies'] {
+    const { proxies, process } = this.#parts;
+    return proxies.shown().map(({ id, name, port }) => ({ name, port, state: process.stateOf(id) }));
+  }
+
   list(): ProxyAnswer[] {
     return this.#parts.proxies.all().map((proxy) => this.#answer(proxy));
   }

@@ -36,5 +36,7 @@ export const localClient = z.object({
   executable: executable.optional(),
   /** What that says: of an interpreter not which program it ran. */
   file: z.literal(['attested', 'interpreter']).optional(),
+  /** It comes by a proxy: for this program, for every script of this interpreter, or for any program. */
+  proxied: z.literal(['program', 'interpreter', 'any']).optional(),
   permissions: z.array(heldPermission),
 });

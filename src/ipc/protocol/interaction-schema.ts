@@ -63,6 +63,8 @@ export const interaction = z.object({
     .optional(),
   client: name.optional(),
   asker: asker.optional(),
+  /** Of `allow`, by a proxy: a yes is for this program, for every script of this interpreter, or for any program. */
+  proxied: z.literal(['program', 'interpreter', 'any']).optional(),
   resource: url.optional(),
   /** The question is about the API key for `resource`, which goes in this header, and about no token. */
   key: keyPlace.optional(),

@@ -16,6 +16,9 @@ const highestPort = 65_535;
 
 export const proxyPort = z.int().min(lowestPort).max(highestPort);
 
+/** `starting`: its process has not said anything yet. `portTaken`: another program listens there. */
+export const proxyState = z.literal(['open', 'starting', 'portTaken', 'failed']);
+
 export const proxy = z.object({
   id,
   name: proxyName,
@@ -23,8 +26,7 @@ export const proxy = z.object({
   port: z.int(),
   /** What a client is configured with. Whoever of the user's programs knows it may ask. */
   url,
-  /** `starting`: its process has not said anything yet. `portTaken`: another program listens there. */
-  state: z.literal(['open', 'starting', 'portTaken', 'failed']),
+  state: proxyState,
   /** The programs that came by it. */
   clients: z.array(name),
 });

@@ -6,6 +6,7 @@
 import * as z from 'zod';
 
 import { deskState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
+import { proxyName, proxyState } from './proxy-schema.ts';
 import { overrideName, url } from './values.ts';
 import { vaultState } from './vault-schema.ts';
 import { maxLength } from '../wire/limits.ts';
@@ -29,6 +30,8 @@ export const status = z.object({
   clients: z.int().nonnegative(),
   interactions: z.int().nonnegative(),
   overrides,
+  /** Where each proxy listens, and whether it does. */
+  proxies: z.array(z.object({ name: proxyName, port: z.int(), state: proxyState })),
   /** The index of grants: how many were compared with the vault since the start, and whose line said something else. */
   index: z.object({
     checked: z.int().nonnegative(),

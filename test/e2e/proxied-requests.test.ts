@@ -1,0 +1,288 @@
+/** What a proxy does with requests and answers: what passes, what doesn't, and what ends with a permission. */
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { statFields } from '../../src/ipc/peer/proc.ts';
+import { homeInBentWorld, openSharedHome } from '../support/bent/home.ts';
+import type { SharedHome } from '../support/bent/home.ts';
+import { processFacts, until } from '../support/home.ts';
+import { pairedProgram } from '../support/processes/program.ts';
+import { openKeyServer } from '../support/servers/key-server.ts';
+import { allowedProxy, answering, call, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
+import type { Proxy } from './proxy-rig.ts';
+
+const inMcp = { 'mcp-session-id': 's-1', 'mcp-protocol-version': '2025-11-25', 'x-own': 'kept' };
+
+let shared: SharedHome;
+beforeAll(async () => {
+  shared = await openSharedHome();
+});
+afterAll(() => shared.close());
+
+describe('a request by a proxy', () => {
+  it('reaches the server with the broker’s token and without the client’s credentials', async () => {
+    const { protectedServer, proxy } = await allowedProxy({ shared });
+    const credentials = {
+      authorization: 'Bearer of-the-client',
+      cookie: 'a=b',
+      'x-forwarded-for': '9.9.9.9',
+    };
+    expect((await call(`${proxy.url}?q=1`, { ...inMcp, ...credentials })).status).toBe(200);
+    const { headers, query } = protectedServer.server.requests.at(-1) ?? {};
+    expect(headers).toMatchObject(inMcp);
+    expect(headers?.authorization).toMatch(/^Bearer (?!of-the-client)./);
+    expect(headers).not.toHaveProperty('cookie');
+    expect(headers).not.toHaveProperty('x-forwarded-for');
+    expect(headers?.host).toBe(new URL(protectedServer.url).host);
+    expect(query?.get('q')).toBe('1');
+  });
+
+  it('brings its answer without cookies, challenges and leave for pages to read it', async () => {
+    const { protectedServer, proxy } = await allowedProxy({ shared });
+    protectedServer.bend.answer = () => ({
+      status: 202,
+      headers: {
+        'mcp-session-id': 's-2',
+        'set-cookie': 'a=b',
+        'www-authenticate': 'Bearer',
+        'access-control-allow-origin': '*',
+        'x-own': 'kept',
+        connection: 'x-of-this-connection',
+        'x-of-this-connection': '1',
+      },
+      body: 'ok',
+    });
+    const answer = await call(proxy.url);
+    expect(answer.status).toBe(202);
+    expect(await answer.text()).toBe('ok');
+    const names = [...answer.headers.keys()];
+    expect(names).toEqual(expect.arrayContaining(['mcp-session-id', 'x-own']));
+    for (const name of [
+      'set-cookie',
+      'www-authenticate',
+      'access-control-allow-origin',
+      'x-of-this-connection',
+    ])
+      expect(names).not.toContain(name);
+  });
+
+  it('is sent again with a new token where the server refuses the one it got, and no more than that', async () => {
+    const { protectedServer, proxy } = await allowedProxy({ shared });
+    protectedServer.next({ status: 401, error: 'invalid_token' });
+    expect((await call(proxy.url)).status).toBe(200);
+    const before = protectedServer.visits.length;
+    protectedServer.always({ status: 401, error: 'invalid_token' });
+    const answer = await call(proxy.url);
+    expect(answer.headers.get('www-authenticate')).toBeNull();
+    expect(await refusalOf(answer)).toEqual({ status: 502, id: 7, reason: 'token_refused' });
+    const tries = protectedServer.visits.slice(before).filter(({ authorization }) => authorization);
+    expect(tries).toHaveLength(3);
+  });
+
+  it('asks the person for more where the server wants more scopes, and goes on with a yes', async () => {
+    const { home, protectedServer, proxy } = await allowedProxy({ shared });
+    protectedServer.bend.neededScopes = () => ['read', 'write'];
+    const { card, got } = await answering(home, call(proxy.url), 'yes');
+    expect(card).toMatchObject({ kind: 'allow', client: `${proxy.name}: node` });
+    expect(got.status).toBe(200);
+  });
+
+  it('carries the API key of a server that takes one, in place of what the client says', async () => {
+    const { home } = await homeInBentWorld({ shared });
+    const key = `ak_${randomBytes(18).toString('base64url')}`;
+    const server = await openKeyServer({ header: 'x-api-key', value: key });
+    await home.ok(['key', 'set', server.url, '--header', 'X-Api-Key', '--stdin'], { stdin: `${key}\n` });
+    const proxy = await home.json<Proxy>('proxy', 'add', server.url, '--as', 'tickets');
+    const { got } = await answering(home, call(proxy.url, { 'x-api-key': 'of-the-client' }), 'yes');
+    expect(await got.text()).toBe('served');
+    expect(server.served).toHaveLength(1);
+  });
+
+  it('follows no redirect out of what was approved', async () => {
+    const { protectedServer, proxy, world } = await allowedProxy({ shared });
+    const elsewhere = `${world.authorizationServer.server.base}/mcp`;
+    protectedServer.bend.answer = () => ({ status: 307, headers: { location: elsewhere } });
+    const answer = await call(proxy.url);
+    expect(await refusalOf(answer)).toEqual({ status: 502, id: 7, reason: 'resource_mismatch' });
+    expect(answer.headers.get('location')).toBeNull();
+    expect(world.authorizationServer.server.asked('/mcp')).toEqual([]);
+  });
+
+  it('is refused in the protocol’s form where the server breaks off', async () => {
+    const { protectedServer, proxy } = await allowedProxy({ shared });
+    protectedServer.bend.answer = () => 'destroy';
+    const answer = await call(proxy.url);
+    expect(await refusalOf(answer)).toEqual({ status: 502, id: 7, reason: 'protected_server_unreachable' });
+  });
+
+  it('is refused with what to do while the vault is locked', async () => {
+    const { home, proxy } = await allowedProxy({ vault: 'keychain' });
+    await home.ok(['lock']);
+    expect(await refusalOf(await call(proxy.url))).toEqual({ status: 503, id: 7, reason: 'locked' });
+  });
+});
+
+describe('a stream by a proxy', () => {
+  /** Two events; the second comes once it is released. */
+  async function streaming() {
+    const there = await allowedProxy({ shared });
+    const second = Promise.withResolvers<void>();
+    there.protectedServer.bend.answer = () => ({
+      headers: { 'content-type': 'text/event-stream' },
+      async *body() {
+        yield 'data: one\n\n';
+        await second.promise;
+        yield 'data: two\n\n';
+      },
+    });
+    const answer = await call(there.proxy.url, { accept: 'text/event-stream' });
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    return { ...there, second, next: async () => (await reader?.read())?.value };
+  }
+
+  it('arrives event by event', async () => {
+    const { second, next } = await streaming();
+    expect(await next()).toBe('data: one\n\n');
+    second.resolve();
+    expect(await next()).toBe('data: two\n\n');
+  });
+
+  it.each([
+    ['denied', (client: string, url: string) => ['deny', client, url]],
+    ['ended', (client: string, url: string) => ['end', client, url]],
+    ['unpaired', (client: string) => ['unpair', client]],
+    ['without its proxy', (_client: string, _url: string, proxy: string) => ['proxy', 'remove', proxy]],
+  ])('ends the moment its program is %s', async (_how, command) => {
+    const { home, url, client, proxy, next, second } = await streaming();
+    expect(await next()).toBe('data: one\n\n');
+    await home.ok(command(client, url, proxy.name));
+    await expect(next()).rejects.toThrow();
+    second.resolve();
+  });
+
+  it('goes on when something else is decided', async () => {
+    const { home, url, next, second } = await streaming();
+    expect(await next()).toBe('data: one\n\n');
+    await home.ok(['deny', 'cli', url]);
+    second.resolve();
+    expect(await next()).toBe('data: two\n\n');
+  });
+});
+
+describe('the programs of a proxy', () => {
+  it('are asked about one by one, by their files, and an interpreter stands for all its scripts', async () => {
+    const { home, proxy } = await proxied({ shared });
+    const first = await answering(home, call(proxy.url), 'yes');
+    expect(first.card).toMatchObject({
+      client: `${proxy.name}: node`,
+      proxied: 'interpreter',
+      asker: { pid: process.pid, file: 'interpreter' },
+    });
+    const second = await answering(home, otherProgram(proxy.url, 'agent'), 'yes');
+    expect(second.card).toMatchObject({
+      client: `${proxy.name}: agent`,
+      proxied: 'program',
+      asker: { file: 'attested' },
+    });
+    expect(second.got).toBe('200');
+    const listed = await home.json<Proxy[]>('proxy', 'list');
+    expect(listed.find(({ name }) => name === proxy.name)?.clients).toEqual([
+      `${proxy.name}: node`,
+      `${proxy.name}: agent`,
+    ]);
+    expect(await home.ok(['clients'])).toContain(`${proxy.name}: agent`);
+  });
+
+  it('are another one each where two files have the same name', async () => {
+    const { home, proxy } = await allowedProxy({ shared });
+    const first = await answering(home, otherProgram(proxy.url, 'agent'), 'yes');
+    const second = await answering(home, otherProgram(proxy.url, 'agent'), 'no');
+    expect([first, second].map(({ card, got }) => [card.client, got])).toEqual([
+      [`${proxy.name}: agent`, '200'],
+      [`${proxy.name}: agent (2)`, '403'],
+    ]);
+  });
+
+  it('get nothing after a no, and are not asked about again', async () => {
+    const { home, proxy, protectedServer } = await proxied({ shared });
+    const { got } = await answering(home, call(proxy.url), 'no');
+    expect(await refusalOf(got)).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
+    expect(await refusalOf(await call(proxy.url))).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
+    expect(protectedServer.visits).toEqual([]);
+    expect(await home.json('pending')).toEqual([]);
+  });
+
+  it('can’t be claimed to stand behind a program that was paired', async () => {
+    const { home, url, proxy } = await allowedProxy({ shared });
+    const program = await pairedProgram(home, 'editor');
+    const behind = { pid: process.pid, startTicks: '1' };
+    await expect(program.request('token.get', { resource: url, process: behind })).rejects.toMatchObject({
+      reason: 'not_permitted',
+    });
+    expect((await call(proxy.url)).status).toBe(200);
+  });
+});
+
+describe('the address of a proxy', () => {
+  it('leads nowhere once it was rotated, and the new one leads on', async () => {
+    const { home, proxy } = await allowedProxy({ shared });
+    const { url } = await home.json<Proxy>('proxy', 'rotate', proxy.name);
+    expect(new URL(url).port).toBe(new URL(proxy.url).port);
+    expect((await call(proxy.url)).status).toBe(404);
+    expect((await call(url)).status).toBe(200);
+  });
+
+  it('is closed once it was removed, with the programs that came', async () => {
+    const { home, proxy, client } = await allowedProxy({ shared });
+    await home.ok(['proxy', 'remove', proxy.name]);
+    await expect(call(proxy.url)).rejects.toThrow('fetch failed');
+    expect(await home.ok(['clients'])).not.toContain(client);
+  });
+
+  it('stands in no log, no argument and no environment', async () => {
+    const { home, proxy } = await allowedProxy({ shared });
+    const secret = new URL(proxy.url).pathname.split('/')[1] ?? '';
+    expect(secret.length).toBeGreaterThanOrEqual(32);
+    const { state } = home.paths;
+    const logs = readdirSync(state).filter((name) => /\.(log|jsonl)$/.test(name));
+    expect(logs.length).toBeGreaterThan(0);
+    for (const name of logs) expect(readFileSync(path.join(state, name), 'utf8')).not.toContain(secret);
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    for (const pid of pids.map(Number)) {
+      const { argv, environ } = processFacts(pid);
+      expect([...argv, ...environ].join('\n')).not.toContain(secret);
+    }
+  });
+
+  it('is the same after the broker began anew, and is served by its child alone', async () => {
+    const { home, proxy } = await allowedProxy({ vault: 'keychain' });
+    await home.ok(['daemon', '--stop']);
+    await expect(call(proxy.url)).rejects.toThrow('fetch failed');
+    await home.ok(['proxy', 'list']);
+    await until(
+      'the port opens',
+      async () => (await home.json<Proxy[]>('proxy', 'list'))[0]?.state === 'open',
+    );
+    expect((await call(proxy.url)).status).toBe(200);
+  });
+
+  it('is served again after its process was killed', async () => {
+    const { home, proxy } = await allowedProxy();
+    const broker = await home.brokerPid();
+    const [worker] = workersOf(broker);
+    if (worker === undefined) throw new Error('there is no process of the proxies');
+    process.kill(worker, 'SIGKILL');
+    await until('another process', () => workersOf(broker).some((pid) => pid !== worker));
+    await until('the port opens', async () => (await call(proxy.url).catch(() => undefined))?.status === 200);
+  });
+});
+
+/** The process of the proxies of this broker, and of no other. */
+function workersOf(broker: number | undefined): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => processFacts(pid).argv.some((word) => word.endsWith('proxy-worker.js')))
+    .filter((pid) => statFields(pid)?.[1] === String(broker));
+}
