@@ -81,7 +81,7 @@ export async function refusalOf(
 
 /** A program of another file, which is no interpreter that anybody knows: sends one message, prints the status. */
 export async function otherProgram(url: string, name: string): Promise<string> {
-  const file = path.join(await temporaryFolder(), name);
+  const file = path.join(temporaryFolder(), name);
   copyFileSync(process.execPath, file);
   const script = `const r = await fetch(process.argv[1], { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }); console.log(r.status);`;
   const child = spawn(file, ['--input-type=module', '-e', script, url], {
