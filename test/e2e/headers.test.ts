@@ -80,6 +80,24 @@ describe('where the person is needed', () => {
     expect(home.askers()).toEqual([]);
   });
 
+  it('asks as an entry of its own with --as, and gives the command line nothing', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
+    for (const kind of ['pair', 'allow']) {
+      const { id } = await until(`a question of kind ${kind}`, async () =>
+        (await home.json<Question[]>('pending')).find((question) => question.kind === kind),
+      );
+      await home.ok(['answer', id, 'yes']);
+    }
+    const run = await asking.ended;
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);
+    const again = await home.keyturn(['headers', resource, '--as', 'a-helper', '--no-interaction']);
+    expect(again).toEqual({ code: 0, stdout: run.stdout, stderr: '' });
+    expect(await home.keyturn(['headers', resource, '--no-interaction'])).toMatchObject({ code: 3 });
+  });
+
   it('asks nobody with --no-interaction', async () => {
     const { home, resource } = await homeInWorld();
     const run = await home.keyturn(['headers', resource, '--no-interaction']);

@@ -53,6 +53,7 @@ const statement = {
       summary: 'each token must live at least this long',
       more: ` (default ${defaultValidity})`,
     },
+    as: { type: 'string', value: 'NAME', summary: 'as an entry of this name, not as cli' },
     'no-interaction': { type: 'boolean', summary: 'never ask, never open a browser' },
     timeout: {
       type: 'string',
@@ -83,7 +84,7 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
   const env = { ...process.env };
   for (const { kind, name, resource } of wanted) {
     const asked: Asked = {
-      as: undefined,
+      as: options.as,
       params: {
         resource,
         ...scopeFrom(options.scope),

@@ -32,6 +32,7 @@ export const command = defineCommand(
         summary: 'the token must live at least this long',
         more: ` (default ${defaultValidity})`,
       },
+      as: { type: 'string', value: 'NAME', summary: 'as an entry of this name, not as cli' },
       'no-interaction': { type: 'boolean', summary: 'never ask, never open a browser' },
       timeout: {
         type: 'string',
@@ -63,7 +64,7 @@ export const command = defineCommand(
     const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
     const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
     const asked: Asked = {
-      as: undefined,
+      as: options.as,
       params: {
         resource: resourceFrom(resource),
         ...scopeFrom(options.scope),

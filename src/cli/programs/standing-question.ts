@@ -53,7 +53,6 @@ export async function untilAnswered(
 }
 
 async function ended(child: ChildProcess, signal: AbortSignal): Promise<void> {
-  child.unref();
   const interrupted = (): void => {
     child.kill();
     process.exit(exitCodes.interrupted);
@@ -62,6 +61,8 @@ async function ended(child: ChildProcess, signal: AbortSignal): Promise<void> {
   try {
     await untilAborted(once(child, 'exit'), signal);
   } finally {
+    // It stays when this process leaves.
+    child.unref();
     process.off('SIGINT', interrupted);
   }
 }

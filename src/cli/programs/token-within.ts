@@ -12,7 +12,7 @@ import type { TokenGetParams, TokenResult } from '../../ipc/wire/token-messages.
 import { throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../broker/watch-later.ts';
 import type { Asked } from './asked.ts';
-import { connectAs } from './entry.ts';
+import { connectAs, startEntry } from './entry.ts';
 
 /** The question is open, and the person has not answered it in time. */
 const open: readonly Reason[] = ['consent_pending', 'login_pending'];
@@ -27,6 +27,9 @@ interface Bounds {
 /** Milliseconds that the broker's answer takes after the time it was given. */
 const reserve = 500;
 
+/** Milliseconds that an entry takes to say what its question waits for. */
+const toTell = 1000;
+
 /** Milliseconds to write the refusal. */
 const lastWords = 200;
 
@@ -35,17 +38,32 @@ export async function tokenWithin(asked: Asked, { command, within }: Bounds): Pr
   const left = Math.max(0, within - performance.now());
   const signal = AbortSignal.timeout(Math.ceil(left) + reserve);
   try {
-    return await untilAborted(tokenFor(asked, left), signal);
+    return await untilAborted(asking(asked, left), signal);
   } catch (error) {
     if (error === signal.reason) {
       // What is still under way must not keep the process. It ends with its own exit code.
       setTimeout(() => process.exit(), lastWords).unref();
       throw noAnswer(within);
     }
-    if (!open.includes(reasonOf(error))) throw error;
+    // The questions of an entry stand already.
+    if (asked.as !== undefined || !open.includes(reasonOf(error))) throw error;
     const { leaveQuestion } = await import('./standing-question.ts');
     leaveQuestion(asked, command);
     throw standing(error);
+  }
+}
+
+async function asking(asked: Asked, left: number): Promise<TokenResult> {
+  const { as: name, params } = asked;
+  if (name === undefined || params.interaction === 'never') return tokenFor(asked, left);
+  const connection = await startEntry(
+    { name, resource: params.resource },
+    Math.max(0, Math.floor(left) - toTell),
+  );
+  try {
+    return await connection.getToken({ ...params, interaction: 'never' });
+  } finally {
+    connection.close();
   }
 }
 
