@@ -82,9 +82,13 @@ describe('locking', () => {
     const { rig, vaultLock, watch, master, rows } = await deskFor();
     await rig.allow();
     await rig.ask();
+    const { keys } = rig.parts;
+    const key = await keys.set({ endpoint: 'https://keys.example', header: 'X-Api-Key' }, 'ak', { setAt: 1 });
+    await keys.read(key);
     const before = await master.key();
     await vaultLock.lock('locked');
     expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
+    expect(keys.held(key.id)).toBeUndefined();
     expect(await refusal(master.key())).toMatchObject({ reason: 'locked' });
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'locked', hint: 'keyturn unlock' });
     expect(watch.state.state).toBe('locked');

@@ -1,0 +1,81 @@
+/** API keys as records over a vault that answers when the test says so. */
+import { describe, expect, it } from 'vitest';
+import { ApiKeys, apiKeyVaultId } from '../../../src/broker/records/api-key.ts';
+import type { ApiKey } from '../../../src/broker/records/api-key.ts';
+import { MemoryAuthority } from '../../../src/store/authority.ts';
+import type { Vault } from '../../../src/vault/base/vault.ts';
+import { memoryVault } from '../../../src/vault/memory.ts';
+
+const place = { endpoint: 'https://tickets.example/mcp', header: 'X-Api-Key' };
+
+/** `holds` makes reads wait until the function that it answers is called. */
+async function scene() {
+  const vault = memoryVault();
+  let gate: Promise<void> = Promise.resolve();
+  const slow: Vault = {
+    kind: vault.kind,
+    find: (id) => vault.find(id),
+    read: async (id) => {
+      const text = await vault.read(id);
+      await gate;
+      return text;
+    },
+    write: (id, text) => vault.write(id, text),
+    remove: (id) => vault.remove(id),
+    probe: () => vault.probe(),
+    destroy: (ids) => vault.destroy(ids),
+    close: () => vault.close(),
+  };
+  const keys = new ApiKeys(new MemoryAuthority().records<ApiKey>(), slow);
+  const key = await keys.set(place, 'first', { setAt: 1 });
+  const holds = (): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    return resolve;
+  };
+  return { vault, keys, key, holds };
+}
+
+describe('the value of an API key', () => {
+  it('is held from its first reading until it is cleared', async () => {
+    const { keys, key } = await scene();
+    expect(keys.held(key.id)).toBeUndefined();
+    await keys.read(key);
+    expect(keys.held(key.id)).toBe('first');
+    keys.clear();
+    expect(keys.held(key.id)).toBeUndefined();
+  });
+
+  it('is not held where the vault was locked while it was read', async () => {
+    const { keys, key, holds } = await scene();
+    const release = holds();
+    const reading = keys.read(key);
+    keys.clear();
+    release();
+    await reading;
+    expect(keys.held(key.id)).toBeUndefined();
+  });
+
+  it.each([
+    ['set anew', (keys: ApiKeys) => keys.set(place, 'second', { setAt: 2 })],
+    ['removed', (keys: ApiKeys, key: ApiKey) => keys.remove(key)],
+  ])('is not held where the key was %s while it was read', async (_what, change) => {
+    const { keys, key, holds } = await scene();
+    const release = holds();
+    const reading = keys.read(key);
+    await change(keys, key);
+    release();
+    await reading;
+    expect(keys.held(key.id)).toBeUndefined();
+  });
+
+  it('goes from the vault when the key goes in another header, and when it is removed', async () => {
+    const { vault, keys, key } = await scene();
+    const next = await keys.set({ ...place, header: 'Authorization' }, 'second', { setAt: 2 });
+    expect(next.id).not.toBe(key.id);
+    expect(await vault.find(apiKeyVaultId(key.id))).toBeUndefined();
+    await keys.remove(next);
+    expect(await vault.find(apiKeyVaultId(next.id))).toBeUndefined();
+    expect(keys.for(place.endpoint)).toBeUndefined();
+  });
+});
