@@ -66,7 +66,8 @@ describe.each(all.map(({ name, examples }) => ({ name, examples })))(
       expect(lines.some((line) => words(line)[0] === name)).toBe(true);
       for (const line of lines.filter((each) => !readsMore.test(each))) {
         stderr = '';
-        expect([0, 7], line).toContain(await keyturn(words(line)));
+        // The doctor looks at the machine of the test, and may find something (9).
+        expect([0, 7, ...(name === 'doctor' ? [9] : [])], line).toContain(await keyturn(words(line)));
         if (stderr !== '') expect(stderr, line).toMatch(ended);
       }
     });
