@@ -66,6 +66,8 @@ export function questionWords(question: Question): string {
     case 'allow':
       if (question.key) return `${quotedName(client)} wants to use your API key for ${serverName(resource)}`;
       return `${quotedName(client)} wants access to ${serverName(resource)}`;
+    case 'url':
+      return `${serverName(resource)} asks you to open a page at ${serverName(question.server ?? '')}`;
     case 'pair':
       return `${quotedName(client)} wants to connect`;
     default:

@@ -1,9 +1,10 @@
 /**
- * When a sign-in's page opens in the browser: after a click, never by itself (invariant 5, docs/internals.md).
+ * When a sign-in's page, or an address that a server names, opens in the browser: after a click, never by itself
+ * (invariant 5, docs/internals.md).
  *
  * Invariant: a page that no click asked for waits as a question, in the tray and on its card. A click
- * that led here by another way (an approval, "Sign in again") opens one page, of that very server. Only
- * https, and http on this machine, is ever opened.
+ * that led here by another way (an approval, "Sign in again") opens one page, of that very server. An address of a
+ * card opens once, exactly as that card showed it. Only https, and http on this machine, is ever opened.
  */
 import { canonicalResource } from '../../src/oauth/base/resource.ts';
 import { isLoopbackHost } from '../../src/oauth/base/secure-url.ts';
@@ -33,6 +34,8 @@ export class SignInPages {
   readonly #allowed = new Map<string, number>();
   /** By resource: sign-ins that the person started, and whose page hasn't opened yet. */
   readonly #started = new Map<string, number>();
+  /** Addresses that the person said yes to on their own cards. */
+  readonly #addresses = new Map<string, number>();
 
   constructor(parts: SignInPageParts) {
     this.#parts = parts;
@@ -41,6 +44,11 @@ export class SignInPages {
   /** The person allowed something for this resource: a page for it may open. */
   allowPage(resource: string): void {
     this.#allowed.set(nameOf(resource), this.#parts.now());
+  }
+
+  /** The person said yes to the card of this very address: it may open once. */
+  allowAddress(url: string): void {
+    this.#addresses.set(url, this.#parts.now());
   }
 
   /** A sign-in that the person started, at this resource: one page of it may open. */
@@ -54,8 +62,9 @@ export class SignInPages {
     }
   }
 
-  /** The broker has a page to show, which its own address leads on to. */
+  /** The broker has a page to show: an address of a card, or its own one that leads on to a sign-in. */
   async openIfAllowed(url: string): Promise<void> {
+    if (takeRecent(this.#addresses, url, this.#parts.now())) return this.#open(url);
     const question = (await this.#parts.questions()).find((open) => open.startUrl === url);
     if (question?.resource === undefined) return;
     const name = nameOf(question.resource);
@@ -93,9 +102,7 @@ export class SignInPages {
   }
 
   #takeAllowed(name: string): boolean {
-    const allowedAt = this.#allowed.get(name);
-    this.#allowed.delete(name);
-    return allowedAt !== undefined && this.#parts.now() - allowedAt <= maxClickAge;
+    return takeRecent(this.#allowed, name, this.#parts.now());
   }
 
   async #open(url: string): Promise<void> {
@@ -103,13 +110,20 @@ export class SignInPages {
     const isSafe =
       parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopbackHost(parsed.hostname));
     if (!isSafe) {
-      throw new KeyturnError('insecure_url', 'The sign-in page is not an https address.', {
+      throw new KeyturnError('insecure_url', 'The page is not at an https address.', {
         rule: 'the browser opens only https, and http on this machine',
         hint: 'Tell the operator of the server.',
       });
     }
     await this.#parts.open(url);
   }
+}
+
+/** Whether the person clicked for it a short time ago. A click counts once. */
+function takeRecent(clicks: Map<string, number>, name: string, now: number): boolean {
+  const at = clicks.get(name);
+  clicks.delete(name);
+  return at !== undefined && now - at <= maxClickAge;
 }
 
 /** One name for the spellings of one resource. What is no resource the broker refuses. */

@@ -14,7 +14,7 @@ import type { PreferenceFile } from '../system/preferences.ts';
 import type { ScreenChoice } from '../system/screen-choice.ts';
 import type { ScreenLock } from '../system/screen-lock.ts';
 import type { SignInPages } from '../tray/sign-in-pages.ts';
-import type { Question } from '../base/summary.ts';
+import { isCard, type Question } from '../base/summary.ts';
 import type { AppWindow, Windows } from './windows.ts';
 
 export interface HandlerParts {
@@ -123,10 +123,12 @@ function guardedHandlers({ owner, signInPages, windows }: HandlerParts): Handler
       if (params.answer !== 'yes') return owner.call('interaction.answer', params);
       const question = await findQuestion(owner, params.id);
       // The broker takes any answer to a sign-in for "call it off"; a yes is about its page.
-      if (question?.url !== undefined) {
+      if (question?.url !== undefined && !isCard(question)) {
         await signInPages.open(params.id);
         return {};
       }
+      // The broker opens it after this yes.
+      if (question?.kind === 'url') signInPages.allowAddress(question.url ?? '');
       const answer = await owner.call('interaction.answer', params);
       // Of a command's permission no page follows: no program waits for a token.
       if (leadsToPage(question)) signInPages.allowPage(question?.resource ?? '');

@@ -49,6 +49,7 @@ export const strings = {
     pair: (program: string) => `${program} wants to connect`,
     account: (server: string) => `Another account signed in to ${server}`,
     settings: 'Settings were changed outside Keyturn',
+    url: (server: string, site: string) => `${server} asks you to open a page at ${site}`,
     command: 'A command wants to change access or settings',
     login: (server: string) => `Sign-in to ${server} is in progress`,
     device: (server: string) => `Sign-in to ${server} needs a code`,
@@ -775,6 +776,26 @@ export const strings = {
       yes: 'The account was kept.',
       no: 'The account was not kept.',
       later: 'The account was not kept.',
+    },
+  },
+
+  /** The card about an address that a server wants opened. */
+  page: {
+    title: 'Open this page?',
+    help: 'Enter opens nothing. Open the page with a click or the space bar.',
+    confirm: 'Open',
+    deny: 'Don’t open',
+    host: 'The page is at',
+    address: 'Whole address',
+    server: 'A server asks for it',
+    by: 'This app uses that server. It could not show you the address itself.',
+    message: 'The server says',
+    noMessage: 'nothing about it',
+    what: 'Keyturn does not know what the page is for. Open it only if you expect it, and check the address in the browser before you type anything there.',
+    answered: {
+      yes: 'The page opens in your browser.',
+      no: 'The page was not opened.',
+      later: 'The page was not opened.',
     },
   },
 

@@ -30,6 +30,8 @@ export interface ConsentWords {
   readonly help: string;
   /** On the button that approves. */
   readonly confirm: string;
+  /** On the button that denies, where "Deny" says too much. */
+  readonly deny?: string;
   /** Announced after each answer. */
   readonly answered: Readonly<Record<Answer, string>>;
 }
@@ -95,6 +97,7 @@ export function ConsentForm({
         <Answers
           id={id}
           confirm={words.confirm}
+          deny={words.deny ?? strings.card.deny}
           content={content}
           isBusy={action.isBusy}
           onLater={() => void give('later')}
@@ -108,12 +111,13 @@ export function ConsentForm({
 interface AnswersProps extends Pick<ConsentFormProps, 'content'> {
   readonly id: string;
   readonly confirm: string;
+  readonly deny: string;
   readonly isBusy: boolean;
   readonly onLater: () => void;
   readonly onApprove: () => void;
 }
 
-function Answers({ id, confirm, content, isBusy, onLater, onApprove }: AnswersProps) {
+function Answers({ id, confirm, deny: denial, content, isBusy, onLater, onApprove }: AnswersProps) {
   const canApprove = useApprovalDelay(id, content);
   const deny = useRef<HTMLButtonElement>(null);
   // In the moment it is drawn: a later focus could take it from where the person went meanwhile. Without scrolling: a
@@ -122,7 +126,7 @@ function Answers({ id, confirm, content, isBusy, onLater, onApprove }: AnswersPr
   return (
     <div class="actions" aria-busy={isBusy}>
       <button type="submit" class="danger" ref={deny} aria-describedby="card-help">
-        {strings.card.deny}
+        {denial}
       </button>
       <button type="button" onClick={onLater}>
         {strings.card.later}

@@ -7,6 +7,7 @@ import { OnCard } from '../parts/untrusted-text.tsx';
 import { PairCard } from './pair-card.tsx';
 import { SettingsCard } from './settings-card.tsx';
 import { SignInCard } from './sign-in-card.tsx';
+import { UrlCard } from './url-card.tsx';
 
 export function QuestionCard(props: CardProps) {
   return (
@@ -25,6 +26,8 @@ function CardByKind({ question, onDone }: CardProps) {
       return <CommandCard question={question} onDone={onDone} />;
     case 'account':
       return <AccountCard question={question} onDone={onDone} />;
+    case 'url':
+      return <UrlCard question={question} onDone={onDone} />;
     case 'settings':
       return <SettingsCard question={question} onDone={onDone} />;
     case 'pair':

@@ -43,7 +43,7 @@ export function OpenQuestions() {
   );
 }
 
-function summary({ kind, client = '', resource = '', key }: Question): string {
+function summary({ kind, client = '', resource = '', server: site = '', key }: Question): string {
   const server = sanitizeLabel(resource);
   switch (kind) {
     case 'allow':
@@ -56,6 +56,8 @@ function summary({ kind, client = '', resource = '', key }: Question): string {
       return strings.waiting.device(server);
     case 'account':
       return strings.waiting.account(server);
+    case 'url':
+      return strings.waiting.url(server, sanitizeLabel(site));
     case 'settings':
       return strings.waiting.settings;
     case 'command':

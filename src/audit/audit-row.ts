@@ -27,6 +27,8 @@ export interface AuditRow {
     | 'vault'
     /** The person's answer to a command that widens. */
     | 'command'
+    /** The person's answer to an address that a protected server wants opened. */
+    | 'url'
     /** A suspend, or a hand on the wall clock. */
     | 'clock';
   readonly outcome: string;
@@ -34,6 +36,8 @@ export interface AuditRow {
   readonly endpoint?: string;
   readonly resource?: string;
   readonly issuer?: string;
+  /** The address that was to be opened. */
+  readonly url?: string;
   readonly grant?: string;
   readonly scope?: readonly string[];
   /** Recognises a token without telling it: 16 hexadecimal digits, from `Audit.fingerprint`. */
@@ -100,6 +104,7 @@ export const storedRowSchema = z.object({
   endpoint: z.string().optional(),
   resource: z.string().optional(),
   issuer: z.string().optional(),
+  url: z.string().optional(),
   grant: z.string().optional(),
   scope: z.array(z.string()).optional(),
   fingerprint: z.string().optional(),
@@ -147,6 +152,7 @@ export function bodyOf(sequence: number, { time, row, repeats }: Entry): Record<
     endpoint: withoutSecrets(row.endpoint),
     resource: withoutSecrets(row.resource),
     issuer: withoutSecrets(row.issuer),
+    url: withoutSecrets(row.url),
     grant: text(row.grant),
     scope: scopeOf(row.scope),
     fingerprint: text(row.fingerprint),

@@ -15,6 +15,8 @@ import { brokerStopping, noSuchSignIn } from './refusals/refusals.ts';
 import type { RefusalPause, Rejection, RejectionOutcome } from './refusals/token-refusals.ts';
 import { Rejections } from './rejections.ts';
 import { RequestSignIns } from './request-sign-ins.ts';
+import { ShownUrls } from './shown-urls.ts';
+import type { UrlAction, UrlRequest } from './shown-urls.ts';
 import { SignIns } from './sign-in/sign-ins.ts';
 import { TokenRequests } from './token-requests.ts';
 
@@ -39,6 +41,7 @@ export class Broker {
   readonly #requestSignIns: RequestSignIns;
   readonly #rejections: Rejections;
   readonly #requests: TokenRequests;
+  readonly #shownUrls: ShownUrls;
   readonly #keyRequests: KeyRequests;
 
   constructor(parts: BrokerParts) {
@@ -47,6 +50,7 @@ export class Broker {
     this.#signIns = new SignIns(parts);
     this.#requestSignIns = new RequestSignIns(parts, this.consent, this.#signIns);
     this.#rejections = new Rejections(parts);
+    this.#shownUrls = new ShownUrls(parts, this.consent.current);
     this.#requests = new TokenRequests({
       parts,
       consent: this.consent,
@@ -86,6 +90,11 @@ export class Broker {
 
   async getToken(request: TokenRequest): Promise<Token> {
     return this.#requests.answer(request);
+  }
+
+  /** A protected server asks the person to open an address. Throws as `ShownUrls.show`, and `invalid_resource`. */
+  async showUrl(request: UrlRequest): Promise<UrlAction> {
+    return this.#shownUrls.show(request, this.canonical(request.resource));
   }
 
   /** A protected server refused a token. */

@@ -76,6 +76,18 @@ const cases: Readonly<Record<Kind, Case>> = {
     timeout: questionTimeout,
     question: { kind: 'settings', settings: [{ name: 'httpsProxy', value: 'http://proxy.example:3128' }] },
   },
+  url: {
+    start: (rig) => shownUrl(rig),
+    timeout: questionTimeout,
+    question: {
+      kind: 'url',
+      clientId: 'a',
+      clientName: 'A',
+      endpoint,
+      url: 'https://pay.example/',
+      message: '',
+    },
+  },
   command: {
     start: (rig) => command(rig),
     timeout: questionTimeout,
@@ -118,6 +130,14 @@ async function settings({ parts }: Rig): Promise<void> {
   if (verdict !== 'yes') throw new KeyturnError('consent_pending', verdict);
 }
 
+async function shownUrl({ allow, broker, endpoint: resource }: Rig): Promise<void> {
+  await allow('another');
+  const url = 'https://pay.example/';
+  const shown = { clientId: 'another', resource, url, message: '', signal: never };
+  const action = await broker.showUrl(shown);
+  if (action !== 'accept') throw new KeyturnError('consent_pending', action);
+}
+
 function command({ broker }: Rig): Promise<unknown> {
   const approvals = new Approvals({
     broker,
@@ -132,7 +152,7 @@ function command({ broker }: Rig): Promise<unknown> {
 const kinds = Object.keys(cases) as Kind[];
 
 /** What a yes would have given. */
-function given({ parts }: Rig): object {
+function given({ parts, opened }: Rig): object {
   const { permissions, grants, clients, interactions, leases } = parts;
   return {
     permissions: permissions.of('reader', 0),
@@ -140,10 +160,11 @@ function given({ parts }: Rig): object {
     grants: grants.all().filter(({ account }) => account !== 'alice'),
     clients: clients.all().filter(({ name }) => name === 'reader'),
     open: interactions.list(),
+    pages: opened.filter((address) => address.startsWith('https://pay.example')),
   };
 }
 
-const nothing = { permissions: [], leases: [], grants: [], clients: [], open: [] };
+const nothing = { permissions: [], leases: [], grants: [], clients: [], open: [], pages: [] };
 
 async function asked(kind: Kind) {
   const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });

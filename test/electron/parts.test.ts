@@ -248,6 +248,21 @@ describe('a sign-in’s page', () => {
     expect(opened).toEqual([url]);
   });
 
+  it('opens as the address of a card, once, exactly as that card showed it', async () => {
+    const { pages, opened, pass } = setUp();
+    const address = 'https://pay.example/checkout?order=7';
+    await pages.openIfAllowed(address);
+    pages.allowAddress(address);
+    await pages.openIfAllowed('https://pay.example/checkout?order=8');
+    await pages.openIfAllowed(address);
+    await pages.openIfAllowed(address);
+    expect(opened).toEqual([address]);
+    pages.allowAddress(address);
+    pass(60_001);
+    await pages.openIfAllowed(address);
+    expect(opened).toEqual([address]);
+  });
+
   it('opens one page within a sign-in that the person started there, and none elsewhere, nor after an approval of yesterday', async () => {
     const { pages, opened, pass } = setUp();
     await pages.withPage(resource, async () => {

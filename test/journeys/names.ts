@@ -12,7 +12,12 @@ export const names = {
   /** Pictures of the tray. */
   icon: { fine: 'fine', waiting: 'waiting', signedOut: 'signedOut', locked: 'locked' },
   /** Parts of the notifications' sentences. */
-  notice: { pairing: 'wants to connect', asking: 'wants access', signedOut: 'needs you to sign in again' },
+  notice: {
+    pairing: 'wants to connect',
+    asking: 'wants access',
+    address: 'asks you to open a page',
+    signedOut: 'needs you to sign in again',
+  },
   tabs: { servers: 'Servers', programs: 'Connected apps', activity: 'Activity', settings: 'Settings' },
   welcome: {
     title: 'Welcome to Keyturn',
@@ -29,6 +34,8 @@ export const names = {
     untilRevoked: 'Until revoked',
     over: 'Nothing waits for you.',
     openPage: 'Open the page',
+    openAddress: 'Open',
+    dontOpen: 'Don’t open',
   },
   servers: {
     add: 'Add server',

@@ -92,13 +92,13 @@ export async function lookAt(page: Page): Promise<void> {
 export const button = (page: Page, name: string | RegExp) =>
   page.getByRole('button', typeof name === 'string' ? { name, exact: true } : { name });
 
-/** The card window, opened by a click on the notification with these words. */
-export async function openCard({ app }: Seat, words: string): Promise<Page> {
+/** The card window, opened by a click on the notification with these words. `deny`: what stands on its button. */
+export async function openCard({ app }: Seat, words: string, deny: string = names.card.deny): Promise<Page> {
   await app.clickNotification(words);
   const page = await until('the card window', async () =>
     (await app.pages()).find((open) => open.url().includes('#card/')),
   );
-  await button(page, names.card.deny).waitFor();
+  await button(page, deny).waitFor();
   return page;
 }
 

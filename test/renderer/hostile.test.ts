@@ -129,15 +129,11 @@ const hostileLists: Lists = {
     ),
   },
   'interaction.list': {
-    interactions: texts.map((text, at) =>
-      question({
-        id: `q${at}`,
-        client: text,
-        resource: text,
-        scope: scopeOf(text),
-        asker: hostileAsker(text),
-      }),
-    ),
+    interactions: texts.flatMap((text, at) => {
+      const common = { client: text, resource: text, asker: hostileAsker(text) };
+      const page = { id: `u${at}`, kind: 'url', server: text, url: text, message: text };
+      return [question({ ...common, id: `q${at}`, scope: scopeOf(text) }), question({ ...common, ...page })];
+    }),
   },
   'audit.tail': {
     rows: texts.map((text) => ({
@@ -172,7 +168,10 @@ const hostileViews = [
   ['programs', 'article'],
   ['activity', '.entry'],
   ['settings', '.permission'],
-  ...texts.map((_text, at) => [`card/q${at}`, '.question'] as const),
+  ...texts.flatMap((_text, at) => [
+    [`card/q${at}`, '.question'] as const,
+    [`card/u${at}`, '.question'] as const,
+  ]),
 ] as const;
 
 describe('hostile texts', () => {

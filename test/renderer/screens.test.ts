@@ -9,11 +9,11 @@ import { accessibilityFaults, overflowing, type PageWindow, windowsOfOneBrowser 
 
 const openWindow = windowsOfOneBrowser();
 
-const { allow, pair, command } = exampleQuestions;
+const { allow, pair, url, command } = exampleQuestions;
 
 /** A desk at which everything waits, in a vault that is locked. */
 const busy = exampleAnswer({
-  'interaction.list': { interactions: [allow, pair, command] },
+  'interaction.list': { interactions: [allow, pair, url, command] },
   status: {
     ...exampleStatus,
     vault: 'sealed-file',
@@ -51,6 +51,7 @@ const screens: readonly (readonly [hash: string, sign: string, opener?: string])
   ['welcome', '.steps'],
   ['card/allow', '.question button.primary:enabled'],
   ['card/pair', '.question button.primary:enabled'],
+  ['card/url', '.question button.primary:enabled'],
   ['card/command', '.question button.primary:enabled'],
 ];
 

@@ -82,7 +82,7 @@ function nothingBefore(name: string): KeyturnError {
 /** `conflict` if the process that asked is no longer the one that the card showed; else undefined. */
 export function changedClient(question: Question): KeyturnError | undefined {
   // The other kinds of question show no process.
-  if (question.kind !== 'allow' && question.kind !== 'pair' && question.kind !== 'command') return undefined;
+  if (!('asker' in question)) return undefined;
   if (question.asker?.standing() !== 'changed') return undefined;
   const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.clientName}`;
   return new KeyturnError('conflict', `The process that ${who} is no longer the same program.`, {

@@ -167,6 +167,7 @@ function shareOf(question: Question): Share {
     case 'command':
       return { what: 'cards', counted: 'cards', whose: 'command' };
     case 'allow':
+    case 'url':
       return { what: 'cards', counted: 'cards', whose: `client ${question.clientId}` };
     case 'settings':
     case 'account':

@@ -187,6 +187,19 @@ export type Question =
       readonly settings: readonly WrittenSetting[];
     }
   | {
+      /** A protected server asks the person to open an address. A yes opens it, and gives nobody access. */
+      readonly kind: 'url';
+      readonly clientId: string;
+      readonly clientName: string;
+      readonly endpoint: string;
+      /** As the browser gets it. May hold a secret of the server's in its query. */
+      readonly url: string;
+      /** The server's words. */
+      readonly message: string;
+      /** The process at the time of its question. */
+      readonly asker?: ClientProcessView;
+    }
+  | {
       readonly kind: 'command';
       readonly request: ApprovalRequest;
       /** The process that runs the command, at the time of its question. */

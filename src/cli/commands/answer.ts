@@ -3,6 +3,7 @@ import { exitCodes } from '../../base/errors.ts';
 import { durationFrom, scopeFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
+import { say } from '../terminal/output.ts';
 
 export const command = defineCommand(
   {
@@ -36,15 +37,26 @@ export const command = defineCommand(
       throw new UsageError('--once goes with neither --this-run nor --for');
     }
     const lease = options.once ? ({ once: true } as const) : leaseFrom(isRun, options.for);
+    const page = answer === 'yes' ? await pageOf(id) : undefined;
     await ask('interaction.answer', {
       id,
       answer,
       ...scopeFrom(options.scope),
       ...(lease === undefined ? {} : { lease }),
     });
+    if (page !== undefined) {
+      say('keyturn: the page opens in your browser. If none opened, visit:');
+      say(page);
+    }
     return exitCodes.ok;
   },
 );
+
+/** The address that a yes to this question opens; undefined where it opens none. */
+async function pageOf(wanted: string): Promise<string | undefined> {
+  const { interactions } = await ask('interaction.list', {});
+  return interactions.find(({ id, kind }) => id === wanted && kind === 'url')?.url;
+}
 
 function leaseFrom(isRun: boolean, time: string | undefined): { run?: true; seconds?: number } | undefined {
   const seconds = time === undefined ? undefined : durationFrom(time, '--for');

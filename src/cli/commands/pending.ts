@@ -59,6 +59,8 @@ function describe(question: Question, isDesk: boolean): string[] {
       return [...signInLines(question), end];
     case 'account':
       return [`${id}  ${accountQuestion(question)}`, ...answer];
+    case 'url':
+      return [...pageLines(question, isDesk), ...askerLines(asker), ...answer];
     case 'settings':
       return [
         `${id}  Settings were changed outside Keyturn, and you have not confirmed them. Apply them?`,
@@ -73,6 +75,15 @@ function describe(question: Question, isDesk: boolean): string[] {
         end,
       ];
   }
+}
+
+/** At a desk without the address: only the window shows it. */
+function pageLines({ id, client, resource, server, url, message = '' }: Question, isDesk: boolean): string[] {
+  return [
+    `${id}  ${resource}, which ${client} uses, asks you to open a page at ${hostOf(server ?? '')}. Open it?`,
+    ...(url === undefined || isDesk ? [] : [`  ${url}`]),
+    ...(message === '' ? [] : [`  the server says: ${quoted(message)}`]),
+  ];
 }
 
 /** At a desk without address and code: only the window and the command that started the sign-in show them. */

@@ -13,7 +13,10 @@ import type { Caller } from '../../ipc/server/server.ts';
 /** Of one way in: the socket, or the windows. */
 export interface SignInAccess {
   starterOf(caller: Caller): Starter;
-  /** Whether this caller sees how to finish the sign-in, and may finish it. True for questions that are no sign-in. */
+  /**
+   * Whether this caller sees how to finish the sign-in, and may finish it; or sees the address that a server wants opened.
+   * True for questions that have no address.
+   */
   mayFinish(caller: Caller, question: Question): boolean;
 }
 
@@ -33,8 +36,12 @@ export function socketAccess(isDesk: () => boolean): SignInAccess {
   };
   return {
     starterOf: (caller) => ({ by: 'command', connection: numberOf(caller) }),
-    mayFinish: (caller, question) =>
-      !isDesk() || !isSignIn(question) || isStartedBy(question, numberOf(caller)),
+    mayFinish: (caller, question) => {
+      if (!isDesk()) return true;
+      // Some server's own sign-in may lie behind it.
+      if (question.kind === 'url') return false;
+      return !isSignIn(question) || isStartedBy(question, numberOf(caller));
+    },
   };
 }
 

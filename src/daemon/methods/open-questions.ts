@@ -1,7 +1,8 @@
 /**
  * Open questions in the wire's words: what a card or `keyturn pending` shows.
  *
- * Invariant: the URL and the code that finish a sign-in go only to callers that may finish it.
+ * Invariant: the URL and the code that finish a sign-in go only to callers that may finish it. An address that a server wants
+ * opened goes where those of a program's sign-in go.
  */
 import { shownKey } from '../../broker/records/api-key.ts';
 import type { ProcessFacts } from '../../broker/questions/client-process.ts';
@@ -30,7 +31,7 @@ export function processAnswer({ verified, ...facts }: ProcessFacts): NonNullable
 
 type InteractionAnswer = ResultOf<'interaction.list'>['interactions'][number];
 
-/** `mayFinish`: the answer says how to finish a sign-in. */
+/** `mayFinish`: the answer says how to finish a sign-in, and names the address that is to be opened. */
 export function interactionAnswer(
   { id, question, createdAt }: Interaction,
   mayFinish: boolean,
@@ -65,6 +66,16 @@ export function interactionAnswer(
         issuer: spelled(question.issuer),
         ...(question.account === undefined ? {} : { account: question.account }),
         accounts: [...question.known],
+      };
+    case 'url':
+      return {
+        ...common,
+        client: question.clientName,
+        ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
+        resource: question.endpoint,
+        server: new URL(question.url).origin,
+        ...(mayFinish ? { url: question.url } : {}),
+        message: question.message,
       };
     case 'settings':
       return { ...common, settings: question.settings.map((setting) => ({ ...setting })) };

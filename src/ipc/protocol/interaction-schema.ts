@@ -45,7 +45,7 @@ const signInMethod = z.literal(['browser', 'paste', 'device']);
 
 export const interaction = z.object({
   id,
-  kind: z.literal(['allow', 'pair', 'login', 'device', 'account', 'command', 'settings']),
+  kind: z.literal(['allow', 'pair', 'login', 'device', 'account', 'command', 'settings', 'url']),
   /** Of the kind `command`: what it would widen. The fields below say what the person has to know about it. */
   command: z
     .literal([
@@ -108,10 +108,12 @@ export const interaction = z.object({
   replacedByHand: z.literal(true).optional(),
   /** Of a sign-in: a request of a program's, a command, or a window. */
   startedBy: z.literal(['program', 'command', 'window']).optional(),
-  /** The page to open; an authorization URL has challenge and state in it, and no secret. */
+  /** The page to open; an authorization URL has challenge and state in it, and no secret. Of the kind `url` at a desk: for the windows only, `server` has its origin. */
   url: z.string().max(maxLength.challenge).optional(),
   /** The broker's own address that leads on to that page, for a browser on this machine. */
   startUrl: url.optional(),
+  /** Of the kind `url`: the words of the server that wants its address opened. */
+  message: z.string().max(maxLength.sentence).optional(),
   createdAt: instant,
   state,
 });

@@ -17,7 +17,15 @@ import { clientIdentifier, registered, registration } from './registration-schem
 import { deskState, setting, settingName, settingValue } from './settings-schema.ts';
 import { keyListed, keySet } from './key-schema.ts';
 import { status } from './status-schema.ts';
-import { keyResult, tokenGet, tokenReject, tokenRejectResult, tokenResult } from './token-schema.ts';
+import {
+  keyResult,
+  tokenGet,
+  tokenReject,
+  tokenRejectResult,
+  tokenResult,
+  urlShow,
+  urlShowResult,
+} from './token-schema.ts';
 import { account, empty, name, overrideName, url } from './values.ts';
 import { desktopSession, passphrase } from './vault-schema.ts';
 
@@ -76,6 +84,8 @@ export const methods = {
     params: tokenReject,
     result: tokenRejectResult,
   },
+  /** A yes opens an address in the person's browser. It gives nobody access. */
+  'url.show': { who: 'client', effect: 'asks', usesRecords: true, params: urlShow, result: urlShowResult },
   'permission.release': {
     who: 'client',
     effect: 'narrows',

@@ -1,5 +1,6 @@
 /**
- * Tokens as schemas of the wire: how a local client asks for one, gets it and rejects it.
+ * Tokens as schemas of the wire: how a local client asks for one, gets it and rejects it; and how it shows an address of
+ * its server.
  *
  * Invariant: every text is bounded.
  */
@@ -78,3 +79,12 @@ export const tokenRejectResult = z.object({
   token: tokenResult.optional(),
   retryAfter: seconds.optional(),
 });
+
+/** An address that the protected server asks the person to open, with the server's words about it. */
+export const urlShow = z.object({
+  resource: url,
+  url: z.string().min(1).max(maxLength.challenge),
+  message: z.string().max(maxLength.sentence).optional(),
+});
+
+export const urlShowResult = z.object({ action: z.literal(['accept', 'decline', 'cancel']) });

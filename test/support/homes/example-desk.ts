@@ -162,6 +162,18 @@ export const exampleQuestions = {
     createdAt: ago(15),
     state: 'open',
   },
+  url: {
+    id: 'url',
+    kind: 'url',
+    client: 'Helm agent',
+    asker,
+    resource: calendar,
+    server: 'https://pay.example',
+    url: 'https://pay.example/checkout?order=7',
+    message: 'Your plan has ended. Choose another one to go on.',
+    createdAt: ago(12),
+    state: 'open',
+  },
   command: {
     id: 'command',
     kind: 'command',

@@ -1,0 +1,46 @@
+/**
+ * The card of an address that a protected server asks the person to open: where it leads, who asks, and the server's words.
+ *
+ * Invariant: the host stands by itself and first, in the spelling that the browser gets. The server's words are shown as
+ * untrusted text, after it.
+ */
+import { QuestionForm } from './consent-form.tsx';
+import type { CardProps } from './consent-form.tsx';
+import { Fact, Facts } from '../parts/facts.tsx';
+import { Notice } from '../parts/notice.tsx';
+import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
+import { RequestingProgram } from './requesting-program.tsx';
+import { strings } from '../base/strings.ts';
+
+const words = strings.page;
+
+export function UrlCard({ question, onDone }: CardProps) {
+  const { url = '', client = '', resource = '', message = '' } = question;
+  return (
+    <QuestionForm question={question} onDone={onDone} words={words}>
+      <div class="host">
+        <p>{words.host}</p>
+        <p class="host-name">
+          <UntrustedText text={URL.parse(url)?.host ?? url} />
+        </p>
+      </div>
+      <div class="parties">
+        <Facts>
+          <Fact name={words.address}>
+            <Address url={url} />
+          </Fact>
+          <Fact name={words.server}>
+            <Address url={resource} />
+          </Fact>
+          <Fact name={words.message}>
+            {message === '' ? words.noMessage : <UntrustedText text={message} />}
+          </Fact>
+        </Facts>
+        <RequestingProgram question={question} name={client} note={words.by} isRead />
+      </div>
+      <Notice kind="warn">
+        <p>{words.what}</p>
+      </Notice>
+    </QuestionForm>
+  );
+}

@@ -1,0 +1,190 @@
+/**
+ * Addresses that a protected server asks the person to open: each is a card first, and the browser opens it after a yes.
+ *
+ * Invariant: only a program that may reach the server shows an address for it, one at a time. Only https, and http on this
+ * machine, is shown or opened, without a user part, in the spelling in which the browser gets it. A program whose card got
+ * no yes waits before its next one, each time longer.
+ */
+import { untilAborted } from '../base/abort.ts';
+import { KeyturnError, quoted, RuleRefusal, shellWord } from '../base/errors.ts';
+import { keyedMutex } from '../base/mutex.ts';
+import { isLoopbackHost } from '../oauth/base/secure-url.ts';
+import { CardPauses } from './consent/card-pauses.ts';
+import type { CurrentPermissions } from './consent/current-permissions.ts';
+import type { BrokerParts } from './parts.ts';
+import type { Verdict } from './questions/answer.ts';
+import type { ClientProcess } from './questions/client-process.ts';
+import { questionTimeout } from './questions/interaction.ts';
+import { keySubject } from './records/api-key.ts';
+import { askedTooSoon } from './refusals/refusals.ts';
+
+export interface UrlRequest {
+  readonly clientId: string;
+  readonly asker?: ClientProcess;
+  /** The protected server's endpoint, as the program names it. */
+  readonly resource: string;
+  readonly url: string;
+  /** The server's own words about it. */
+  readonly message: string;
+  /** Aborts when the program disconnects. */
+  readonly signal: AbortSignal;
+}
+
+/** `decline`: the person said no. `cancel`: they put it off, or gave no answer. */
+export type UrlAction = 'accept' | 'decline' | 'cancel';
+
+/** Addresses of one program that may wait behind the one on the card: more than that is no dialogue. */
+const maxWaiting = 4;
+
+interface Shown extends UrlRequest {
+  readonly endpoint: string;
+}
+
+export class ShownUrls {
+  readonly #parts: BrokerParts;
+  readonly #current: CurrentPermissions;
+  readonly #inTurn = keyedMutex();
+  /** By local client: how many are on a card or wait for it. */
+  readonly #open = new Map<string, number>();
+  /** By local client. */
+  readonly #pauses: CardPauses;
+
+  constructor(parts: BrokerParts, current: CurrentPermissions) {
+    this.#parts = parts;
+    this.#current = current;
+    this.#pauses = new CardPauses(() => parts.clock.now());
+  }
+
+  /**
+   * Asks the person, and opens the address after a yes. Throws `insecure_url`, `consent_required`, `consent_denied`,
+   * `rate_limited`, and the signal's reason.
+   */
+  async show(request: UrlRequest, endpoint: string): Promise<UrlAction> {
+    const { clientId, signal } = request;
+    const shown = { ...request, endpoint, url: pageUrl(request.url) };
+    this.#refuse(shown);
+    const open = this.#open.get(clientId) ?? 0;
+    if (open > maxWaiting) throw tooMany(this.#parts.clients.nameOf(clientId));
+    this.#open.set(clientId, open + 1);
+    const turn = this.#inTurn(clientId, () => this.#ask(shown)).finally(() => this.#leave(clientId));
+    return untilAborted(turn, signal);
+  }
+
+  #leave(clientId: string): void {
+    const left = (this.#open.get(clientId) ?? 1) - 1;
+    if (left > 0) this.#open.set(clientId, left);
+    else this.#open.delete(clientId);
+  }
+
+  #refuse({ clientId, endpoint, asker }: Shown): void {
+    const name = this.#parts.clients.nameOf(clientId);
+    const access = {
+      clientId,
+      endpoint,
+      scope: [],
+      interaction: 'never',
+      ...(asker ? { asker } : {}),
+    } as const;
+    const key = this.#parts.keys.for(endpoint);
+    // By tokens or by an API key; what was denied of either is denied here.
+    const allowed = [
+      ...this.#current.all(access),
+      ...(key ? this.#current.all({ ...access, endpoint: keySubject(key), key }) : []),
+    ];
+    if (allowed.length === 0) throw notAllowed(name, endpoint);
+    const retryAfter = this.#pauses.left(clientId);
+    if (retryAfter > 0) throw askedTooSoon(name, retryAfter);
+  }
+
+  async #ask(shown: Shown): Promise<UrlAction> {
+    const { clientId, endpoint, url, message, signal, asker: process } = shown;
+    signal.throwIfAborted();
+    // The card before this one took its time.
+    this.#refuse(shown);
+    const { clock, clients, interactions, openBrowser } = this.#parts;
+    const clientName = clients.nameOf(clientId);
+    const asker = process?.look();
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const question = { kind: 'url', clientId, clientName, endpoint, url, message } as const;
+    const answered = interactions.ask({ ...question, ...(asker === undefined ? {} : { asker }) }, either);
+    const unanswered = clock.sleep(questionTimeout, either).then(() => 'later' as const);
+    for (const pending of [answered, unanswered]) pending.catch(() => undefined);
+    try {
+      const verdict = await Promise.race([answered, unanswered]);
+      this.#settle(shown, verdict);
+      // Without a browser the person still has the address: the question shows it.
+      if (verdict === 'yes') openBrowser(url).catch(() => undefined);
+      return actions[verdict];
+    } catch (error) {
+      if (signal.aborted) this.#settle(shown, 'withdrawn');
+      throw error;
+    } finally {
+      over.abort();
+    }
+  }
+
+  #settle({ clientId, endpoint, url }: Shown, outcome: Verdict | 'withdrawn'): void {
+    if (outcome === 'yes') this.#pauses.end(clientId);
+    else this.#pauses.lengthen(clientId, endpoint);
+    const client = this.#parts.clients.nameOf(clientId);
+    this.#parts.audit.note({ event: 'url', outcome: outcomes[outcome], client, endpoint, url });
+  }
+}
+
+const actions: Readonly<Record<Verdict, UrlAction>> = {
+  yes: 'accept',
+  no: 'decline',
+  later: 'cancel',
+  void: 'cancel',
+};
+
+const outcomes: Readonly<Record<Verdict | 'withdrawn', string>> = {
+  yes: 'opened',
+  no: 'declined',
+  later: 'put off',
+  void: 'void',
+  withdrawn: 'withdrawn',
+};
+
+/** As the browser gets it: a name of other letters in its `xn--` form. Throws `insecure_url`. */
+function pageUrl(text: string): string {
+  // The parser drops tabs and line breaks, and trims spaces, in silence.
+  if (/[\p{C}\p{Z}]/u.test(text)) throw refusal(text, 'it has characters that no address has');
+  const url = URL.parse(text);
+  if (url === null) throw refusal(text, 'it is no absolute URL');
+  const isLocal = url.protocol === 'http:' && isLoopbackHost(url.hostname);
+  if (url.protocol !== 'https:' && !isLocal)
+    throw refusal(text, 'it is neither https nor http on this machine');
+  // A name before the host makes one host look like another.
+  if (url.username !== '' || url.password !== '')
+    throw refusal(text, 'it has a name or a password before its host');
+  return url.href;
+}
+
+/** Query, fragment and user part may hold secrets. */
+function refusal(text: string, problem: string): RuleRefusal {
+  const shown = text.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
+  return new RuleRefusal('insecure_url', `Refused to show an address: ${problem}: ${quoted(shown)}.`, {
+    rule: 'The browser opens only https, and http on this machine',
+    hint: 'Tell the operator of the server.',
+  });
+}
+
+function notAllowed(name: string, endpoint: string): KeyturnError {
+  return new KeyturnError(
+    'consent_required',
+    `${name} may not reach ${endpoint}, and so shows no address for it.`,
+    {
+      rule: 'A program shows addresses of servers that it may reach',
+      hint: `Allow it with: keyturn allow ${shellWord(name)} ${shellWord(endpoint)}`,
+    },
+  );
+}
+
+function tooMany(name: string): KeyturnError {
+  return new KeyturnError('rate_limited', `${maxWaiting + 1} addresses of ${name} wait for you already.`, {
+    rule: `One address of a program is on a card at a time, and ${maxWaiting} more wait`,
+    hint: 'Answer the card; `keyturn pending` shows it.',
+  });
+}

@@ -1,0 +1,187 @@
+/** An address that a protected server wants opened: who may show one, which ones, how often, and what an answer does. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { UrlRequest } from '../../src/broker/shown-urls.ts';
+import { openWorld } from '../support/world.ts';
+import type { TestWorld } from '../support/world.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents } from './rig.ts';
+import type { Rig } from './rig.ts';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(async () => world.close());
+
+const url = 'https://pay.example/checkout?order=7#top';
+const message = 'Pay for your notes';
+
+interface Ground extends Rig {
+  readonly show: (request?: Partial<UrlRequest>) => ReturnType<Rig['broker']['showUrl']>;
+}
+
+/** `editor` may reach the protected server, and nobody follows what opens. */
+async function ground({ isAllowed = true } = {}): Promise<Ground> {
+  const rig = await brokerRig(inWorld(world));
+  rig.person.isThere = false;
+  if (isAllowed) await rig.allow();
+  const { signal } = new AbortController();
+  const usual = { clientId: 'editor', resource: rig.endpoint, url, message, signal };
+  return { ...rig, show: (request = {}) => rig.broker.showUrl({ ...usual, ...request }) };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await turnOfEvents();
+}
+
+describe('an address', () => {
+  it('is a card with the server’s words, and opens after a yes and not before', async () => {
+    const { show, question, parts, opened, endpoint } = await ground();
+    const shown = show();
+    const { id, question: card } = await question('url');
+    expect(card).toEqual({
+      kind: 'url',
+      clientId: 'editor',
+      clientName: 'editor',
+      endpoint,
+      url,
+      message,
+    });
+    expect(opened).toEqual([]);
+    parts.interactions.answer(id, 'yes');
+    expect(await shown).toBe('accept');
+    expect(opened).toEqual([url]);
+  });
+
+  it.each([
+    ['no', 'decline'],
+    ['later', 'cancel'],
+  ] as const)('does not open after the answer %s', async (answer, action) => {
+    const { show, question, parts, opened } = await ground();
+    const shown = show();
+    parts.interactions.answer((await question('url')).id, answer);
+    expect(await shown).toBe(action);
+    expect(opened).toEqual([]);
+  });
+
+  it('does not open where nobody answers', async () => {
+    const { show, question, parts, clock, opened } = await ground();
+    const shown = show();
+    await question('url');
+    clock.advance(600_000);
+    expect(await shown).toBe('cancel');
+    expect(opened).toEqual([]);
+    expect(parts.interactions.list()).toEqual([]);
+  });
+
+  it('stands in the audit log without its query and its fragment', async () => {
+    const { show, question, parts, texts } = await ground();
+    const shown = show();
+    parts.interactions.answer((await question('url')).id, 'yes');
+    await shown;
+    await parts.audit.flush();
+    const log = texts().join('');
+    expect(log).toContain('"event":"url","outcome":"opened","client":"editor"');
+    expect(log).toContain('"url":"https://pay.example/checkout?…"');
+    expect(log).not.toContain('order=7');
+  });
+});
+
+describe('a program', () => {
+  it('shows no address of a server that it may not reach', async () => {
+    const { show, parts, allow, endpoint } = await ground({ isAllowed: false });
+    expect(await refusal(show())).toMatchObject({
+      reason: 'consent_required',
+      hint: `Allow it with: keyturn allow editor ${endpoint}`,
+    });
+    await allow('editor', undefined, `${endpoint}/elsewhere`);
+    expect(await refusal(show())).toMatchObject({ reason: 'consent_required' });
+    expect(parts.interactions.list()).toEqual([]);
+  });
+
+  it('shows no address of a server that it was denied', async () => {
+    const { show, broker, endpoint, clock } = await ground();
+    await broker.consent.decide({ clientId: 'editor', endpoint, decision: 'deny', createdAt: clock.now() });
+    expect(await refusal(show())).toMatchObject({ reason: 'consent_denied' });
+  });
+
+  it('has one address on a card at a time, and a few that wait', async () => {
+    const { show, question, parts, opened, allow } = await ground();
+    const addresses = [1, 2, 3, 4, 5].map((page) => `https://pay.example/${page}`);
+    const shown = addresses.map((address) => show({ url: address }));
+    expect(await refusal(show())).toMatchObject({ reason: 'rate_limited' });
+    for (const [index] of addresses.entries()) {
+      await until(() => opened.length === index && parts.interactions.list().length === 1);
+      parts.interactions.answer((await question('url')).id, 'yes');
+      expect(await shown[index]).toBe('accept');
+    }
+    expect(opened).toEqual(addresses);
+    // Another program is not held up.
+    await allow('agent');
+    void show();
+    void show({ clientId: 'agent' });
+    await until(() => parts.interactions.list().length === 2);
+  });
+
+  it.each(['no', 'later', 'withdrawn'] as const)(
+    'waits after a card that got no yes, and what waited behind it is refused: %s',
+    async (how) => {
+      const { show, question, parts, clock } = await ground();
+      const program = new AbortController();
+      const first = show({ signal: program.signal });
+      const second = refusal(show());
+      const { id } = await question('url');
+      if (how === 'withdrawn') {
+        program.abort(new Error('gone'));
+        await refusal(first);
+      } else {
+        parts.interactions.answer(id, how);
+        await first;
+      }
+      expect(await second).toMatchObject({ reason: 'rate_limited', retryAfter: 1 });
+      expect(await refusal(show())).toMatchObject({ reason: 'rate_limited' });
+      expect(parts.interactions.list()).toEqual([]);
+      clock.advance(1000);
+      void show();
+      await question('url');
+    },
+  );
+});
+
+describe('what is shown', () => {
+  it.each([
+    ['http://127.0.0.1:8080/x', 'http://127.0.0.1:8080/x'],
+    ['http://localhost/x', 'http://localhost/x'],
+    ['https://p\u0430y.example/', 'https://xn--py-7kc.example/'],
+    ['HTTPS://PAY.example', 'https://pay.example/'],
+  ])('is the spelling that the browser gets: %s', async (asked, spelled) => {
+    const { show, question } = await ground();
+    void show({ url: asked });
+    expect((await question('url')).question).toMatchObject({ url: spelled });
+  });
+
+  it.each([
+    ['javascript:alert(1)', 'neither https'],
+    ['file:///etc/passwd', 'neither https'],
+    ['data:text/html,<p>', 'neither https'],
+    ['vbscript:x', 'neither https'],
+    ['keyturn-app://main/', 'neither https'],
+    ['http://pay.example/', 'neither https'],
+    ['http://127.0.0.1.pay.example/', 'neither https'],
+    ['https://bank.example@pay.example/', 'before its host'],
+    ['https://user:hunter2@pay.example/', 'before its host'],
+    ['/relative', 'no absolute URL'],
+    ['https://', 'no absolute URL'],
+    ['https://pay.example/a b', 'characters'],
+    ['https://pay.example/\n--new-window', 'characters'],
+    ['https://pay.example/\u202egpj', 'characters'],
+    [' https://pay.example/', 'characters'],
+    ['', 'no absolute URL'],
+  ])('is never %j', async (address, problem) => {
+    const { show, parts } = await ground();
+    const error = await refusal(show({ url: address }));
+    expect(error).toMatchObject({ reason: 'insecure_url', message: expect.stringContaining(problem) });
+    expect(JSON.stringify(error)).not.toContain('hunter2');
+    expect(String(error)).not.toContain('hunter2');
+    expect(parts.interactions.list()).toEqual([]);
+  });
+});
