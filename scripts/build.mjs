@@ -1,7 +1,7 @@
 // Compiles src/ into dist/, the desktop host into dist/app/, and the windows' page into dist/renderer/.
 // Starts from an empty dist/, so that nothing stale is packed.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { build } from 'vite';
@@ -40,8 +40,8 @@ async function buildApp() {
 }
 
 /**
- * The bridge with its packages, in two files that a client's start waits for. What it shares with the command line stays
- * outside: an error must be of the same class on both sides.
+ * The bridge with its packages, in a few files that a client's start waits for, and without the files they are made of.
+ * What it shares with the command line stays outside: an error must be of the same class on both sides.
  */
 async function bundleBridge() {
   const folder = path.join(dist, 'bridge');
@@ -50,7 +50,9 @@ async function bundleBridge() {
     if (importer === undefined || !id.startsWith('.') || !importer.startsWith(folder)) return false;
     return !path.resolve(path.dirname(importer), id).startsWith(folder + path.sep);
   };
-  await build({
+  // What the command line imports of the bridge.
+  const names = ['bridge', 'life', 'network', 'tool-filter'];
+  const { output } = await build({
     configFile: false,
     logLevel: 'warn',
     root,
@@ -62,13 +64,17 @@ async function bundleBridge() {
       minify: false,
       target: 'node22',
       rolldownOptions: {
-        input: { bridge: path.join(folder, 'bridge.js'), network: path.join(folder, 'network.js') },
+        input: Object.fromEntries(names.map((name) => [name, path.join(folder, `${name}.js`)])),
         external: isOutside,
         treeshake: { moduleSideEffects: false },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name]-shared.js' },
       },
     },
   });
+  const bundled = new Set(output.map(({ fileName }) => fileName));
+  for (const file of readdirSync(folder)) {
+    if (!bundled.has(file)) rmSync(path.join(folder, file), { recursive: true });
+  }
 }
 
 async function buildRenderer() {

@@ -83,12 +83,22 @@ describe('the tarball', () => {
     expect(listed).toContain('keytar');
     // The bridge brings its packages along, and shares the errors and the client library with the command line.
     const bridge = built.get('bridge/bridge.js')?.imports.map(({ target }) => target) ?? [];
-    expect(bridge.filter((target) => !isBuiltin(target)).toSorted()).toEqual([
+    const others = bridge.filter((target) => !isBuiltin(target) && !target.startsWith('bridge/'));
+    expect(others.toSorted()).toEqual([
       'base/abort.js',
       'base/errors.js',
       'base/system-error.js',
       'client/fetch.js',
     ]);
+  });
+
+  it('holds of the bridge only what the command line loads', () => {
+    const packed = files.filter((file) => file.startsWith('dist/bridge/'));
+    const built = readTree(path.join(installed, 'dist'), ['.js']);
+    // A set yields what is added while it is walked.
+    const loaded = new Set(['cli/commands/bridge.js']);
+    for (const file of loaded) for (const { target } of built.get(file)?.imports ?? []) loaded.add(target);
+    expect(packed.filter((file) => !loaded.has(file.slice('dist/'.length)))).toEqual([]);
   });
 
   it('is what publint and attw expect of a package', async () => {
