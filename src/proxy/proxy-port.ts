@@ -17,16 +17,27 @@ import type { Program, Programs } from './programs.ts';
 import { checkRequest } from './request-check.ts';
 import { askServer, passOn } from './upstream.ts';
 
-/** Milliseconds for the headers: they come from this very machine. */
-const headersTime = 10_000;
-/** Milliseconds for a whole request. */
-const requestTime = 60_000;
-/** Milliseconds between looks for those that take longer; Node's own 30 s would hold their places for long. */
-const checkingInterval = 2000;
-/** Milliseconds that an idle connection is kept for the next request. */
-const keepAliveTime = 30_000;
-/** A program has a handful, some of them streams. */
-const maxConnections = 128;
+/** What a connection may cost. Times in milliseconds. */
+export interface PortLimits {
+  /** For the headers: they come from this very machine. */
+  readonly headersTimeout: number;
+  /** For a whole request. */
+  readonly requestTimeout: number;
+  /** Between looks for those that take longer; Node's own 30 s would hold their places for long. */
+  readonly connectionsCheckingInterval: number;
+  /** That an idle connection is kept for the next request. */
+  readonly keepAliveTimeout: number;
+  /** A program has a handful, some of them streams. */
+  readonly maxConnections: number;
+}
+
+const limits: PortLimits = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  connectionsCheckingInterval: 2000,
+  keepAliveTimeout: 30_000,
+  maxConnections: 128,
+};
 
 export type PortState = (typeof portStates)[number];
 
@@ -35,16 +46,11 @@ export class ProxyPort {
   readonly #programs: Programs;
   readonly #server: Server;
 
-  constructor(entry: ProxyEntry, programs: Programs) {
+  constructor(entry: ProxyEntry, programs: Programs, bounds: Partial<PortLimits> = {}) {
     this.entry = entry;
     this.#programs = programs;
-    this.#server = createServer({
-      maxHeaderSize: 16_384,
-      headersTimeout: headersTime,
-      requestTimeout: requestTime,
-      connectionsCheckingInterval: checkingInterval,
-      keepAliveTimeout: keepAliveTime,
-    });
+    const { maxConnections, ...times } = { ...limits, ...bounds };
+    this.#server = createServer({ maxHeaderSize: 16_384, ...times });
     this.#server.maxConnections = maxConnections;
     this.#server.on('connection', (socket) => {
       if (ownerOfPeer(socket) === 'other') socket.destroy();

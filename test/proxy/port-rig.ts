@@ -6,6 +6,7 @@ import { KeyturnError } from '../../src/base/errors.ts';
 import { after } from '../../src/ipc/wire/timer.ts';
 import { Programs } from '../../src/proxy/programs.ts';
 import { ProxyPort } from '../../src/proxy/proxy-port.ts';
+import type { PortLimits } from '../../src/proxy/proxy-port.ts';
 import { freePort } from '../support/servers/port.ts';
 
 /** As long as a real one. */
@@ -14,7 +15,7 @@ const path = 'p'.repeat(32);
 /** What the broker says to everybody that comes so far. */
 export const reached = 'the broker was asked';
 
-export async function openPort() {
+export async function openPort(bounds: Partial<PortLimits> = {}) {
   const asked: string[] = [];
   const programs = new Programs({
     after,
@@ -24,7 +25,7 @@ export async function openPort() {
     },
   });
   const port = await freePort();
-  const listening = new ProxyPort({ id: 'e', port, path }, programs);
+  const listening = new ProxyPort({ id: 'e', port, path }, programs, bounds);
   const state = await listening.open();
   onTestFinished(() => listening.close());
   return { port, path, state, asked, host: `127.0.0.1:${port}`, target: `/${path}/mcp` };
@@ -36,9 +37,12 @@ export async function sendBytes(port: number, bytes: string): Promise<string> {
   await once(socket, 'connect');
   let got = '';
   socket.setEncoding('utf8').on('data', (text: string) => (got += text));
-  socket.on('error', () => undefined);
+  // A connection that gets no place is reset.
+  const closed = new Promise<void>((resolve) =>
+    socket.on('error', () => undefined).once('close', () => resolve()),
+  );
   socket.write(bytes);
-  await once(socket, 'close');
+  await closed;
   return got;
 }
 

@@ -1,7 +1,8 @@
 /** What reaches a proxy's port: everything that isn't one plain request to its own address is refused before the broker hears of it. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { statusForNobody } from '../support/servers/raw-get.ts';
 import { lines, openPort, reached, sendBytes, verdict } from './port-rig.ts';
 
@@ -143,6 +144,48 @@ describe('a proxy’s port', () => {
     const answer = await sendBytes(port, head + chunk.repeat(17));
     expect(verdict(answer)).toEqual({ status: 413, reason: 'invalid_request' });
     expect(asked).toEqual([]);
+  });
+
+  describe('keeps no place for', () => {
+    const soon = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
+
+    it.each([
+      ['a connection that says nothing', ''],
+      ['half of a line', 'POST /'],
+      ['headers without end', 'POST TARGET HTTP/1.1\r\nHost: HOST\r\nX-A: '],
+      ['a body that doesn’t come', 'POST TARGET HTTP/1.1\r\nHost: HOST\r\nContent-Length: 9\r\n\r\n{'],
+    ])('%s', async (_what, sent) => {
+      const { port, host, target, asked } = await openPort(soon);
+      const answer = await sendBytes(port, sent.replace('TARGET', target).replace('HOST', host));
+      expect(answer).not.toContain('200 OK');
+      expect(asked).toEqual([]);
+    });
+
+    it('more connections than there are places, and serves again once one is free', async () => {
+      const { port, host, target } = await openPort({ maxConnections: 2 });
+      const held = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+      await Promise.all(held.map((socket) => once(socket, 'connect')));
+      const request = lines({ target, headers: [`Host: ${host}`] });
+      expect(await sendBytes(port, request)).toBe('');
+      const [first] = held;
+      first?.end();
+      if (first) await once(first.resume(), 'close');
+      expect(verdict(await sendBytes(port, request)).reason).toBe('consent_denied');
+      for (const socket of held) socket.destroy();
+    });
+  });
+
+  it('takes nobody for the program where processes of different files hold one connection', async () => {
+    const { port, host, target, asked } = await openPort();
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    const other = spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', socket] });
+    onTestFinished(() => void other.kill('SIGKILL'));
+    await once(other, 'spawn');
+    socket.write(lines({ target, headers: [`Host: ${host}`] }));
+    // Node reads no more of a connection that it gave to a child.
+    await vi.waitFor(() => expect(asked).toEqual(['e untold']));
+    socket.destroy();
   });
 
   it('tells the client which message was refused', async () => {
