@@ -86,6 +86,7 @@ class Bridge {
       endpoint,
       fetch: authorizedFetch({ endpoint, connection, fetch }),
       onMessage: (message, about) => this.#eras.heard(message, about),
+      tell: (problem) => void this.#told(problem),
       ready: async () => this.#client.ready(),
       wait,
     });

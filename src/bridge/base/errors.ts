@@ -38,6 +38,12 @@ export const tooManyRequests: RpcError = {
     'Keyturn: 1,024 requests are under way, which is the most that the bridge takes. Ask again when some are answered.',
 };
 
+export const tooManySubscriptions: RpcError = {
+  code: -32_603,
+  message:
+    'Keyturn: the bridge keeps 1,024 subscriptions for this client, to URIs of 2,048 characters at most, and no more.',
+};
+
 export const unasked: RpcError = {
   code: -32_603,
   message:

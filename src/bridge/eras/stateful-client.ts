@@ -9,7 +9,8 @@ import { SERVER_INFO_META_KEY, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontext
 import { randomUUID } from 'node:crypto';
 import { untilAborted } from '../../base/abort.ts';
 import { type ClientWords, enveloped, fieldsOf, type Fields, statefulRevision } from '../base/envelope.ts';
-import { unasked } from '../base/errors.ts';
+import { tooManySubscriptions, unasked } from '../base/errors.ts';
+import { maxSubscriptions, maxUri } from '../base/limits.ts';
 import {
   type Answer,
   errorAnswer,
@@ -93,8 +94,11 @@ export class StatefulClient implements Way {
   /** Requests that are none in the stateless revision. */
   #own({ id, method, params }: JSONRPCRequest): Answer | undefined {
     const { level, uri } = fieldsOf(params);
+    const isMore = method === 'resources/subscribe' && typeof uri === 'string';
+    if (isMore && (this.#subscriptions.size >= maxSubscriptions || uri.length > maxUri))
+      return errorAnswer(id, tooManySubscriptions);
     if (method === 'logging/setLevel') this.#words = { ...this.#words, logLevel: level };
-    else if (method === 'resources/subscribe' && typeof uri === 'string') this.#subscriptions.add(uri);
+    else if (isMore) this.#subscriptions.add(uri);
     else if (method === 'resources/unsubscribe' && typeof uri === 'string') this.#subscriptions.delete(uri);
     else if (method !== 'ping') return undefined;
     if (method.startsWith('resources/')) this.#listen();

@@ -2,25 +2,25 @@
  * The way to the server across its restarts: one session at a time, and a new one where the server lost the old.
  *
  * Invariant: a request is sent again only where the server refused it for its session, or where it broke and changes
- * nothing (`reissue.ts`); then under a new id, a bounded number of times. What a session asked of the client is answered
- * to that session or to none.
+ * nothing (`reissue.ts`); then under a new id, a bounded number of times. A new session hears what the client told the
+ * one before.
  */
 import { untilAborted } from '../../base/abort.ts';
+import type { KeyturnError } from '../../base/errors.ts';
 import { isStateless } from '../base/envelope.ts';
 import { NoAnswer } from '../base/errors.ts';
 import type { Fetch } from './exchange.ts';
 import {
   type Answer,
-  cancelledId,
-  isRequest,
-  type JSONRPCMessage,
   type JSONRPCNotification,
   type JSONRPCRequest,
   type RequestId,
 } from '../base/messages.ts';
 import { mayReissue } from '../base/reissue.ts';
 import { type MakeCarrier, older, streamable } from './carriers.ts';
+import { ClientState, type Repeat } from './client-state.ts';
 import { ParamHeaders } from './param-headers.ts';
+import { Questions } from './questions.ts';
 import { type RequestOptions, Session, SessionLost } from './session.ts';
 import type { Heard, Way } from '../base/way.ts';
 
@@ -30,6 +30,8 @@ export interface UpstreamOptions {
   readonly fetch: Fetch;
   /** The server's own requests and notifications. */
   readonly onMessage: Heard;
+  /** What the person is to know, and no request waits for. */
+  readonly tell: (problem: KeyturnError) => void;
   /** Resolves when the client takes more. */
   readonly ready: () => Promise<void>;
   /** Waits between two tries. Milliseconds. */
@@ -45,15 +47,10 @@ const pauses = [250, 1000, 3000];
 /** Milliseconds for a new session after the first. */
 const renewal = 30_000;
 
-/** Who asked the client, and under which id. */
-interface Asked {
-  readonly session: Session;
-  readonly id: RequestId;
-}
-
 export class Upstream implements Way {
   readonly #options: UpstreamOptions;
-  readonly #asked = new Map<RequestId, Asked>();
+  readonly #questions: Questions;
+  readonly #state = new ClientState();
   readonly #paramHeaders = new ParamHeaders();
   #session: Promise<Session> | undefined;
   #carrier: MakeCarrier = streamable;
@@ -65,6 +62,7 @@ export class Upstream implements Way {
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
+    this.#questions = new Questions(options.onMessage, () => this.#newId());
   }
 
   /** The server's answer under the id of `request`. Rejects with a KeyturnError, or with the signal's reason. */
@@ -99,7 +97,7 @@ export class Upstream implements Way {
 
   /** A notification, or an answer to what the server asked. */
   async send(message: JSONRPCNotification | Answer): Promise<void> {
-    if (!('method' in message)) return this.#answer(message);
+    if (!('method' in message)) return this.#questions.answer(message);
     if (message.method === 'notifications/initialized') this.#isInitialized = true;
     await (await this.#session)?.send(message);
   }
@@ -115,9 +113,11 @@ export class Upstream implements Way {
     const session = await untilAborted(this.#current(), signal);
     const wantsHeaders = isStateless(request);
     const headers = wantsHeaders ? this.#paramHeaders.for(request) : {};
+    this.#state.sent(request);
     try {
       const answer = await session.request(request, { ...options, headers });
       if (wantsHeaders) this.#paramHeaders.learn(request, answer);
+      this.#tell(this.#state.learn(request, answer));
       return answer;
     } catch (error) {
       if (error instanceof SessionLost) await this.#drop(session);
@@ -134,18 +134,12 @@ export class Upstream implements Way {
     await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => undefined);
   }
 
-  async #answer(answer: Answer): Promise<void> {
-    const asked = answer.id === undefined ? undefined : this.#asked.get(answer.id);
-    if (answer.id === undefined || !asked) return;
-    this.#asked.delete(answer.id);
-    await asked.session.send({ ...answer, id: asked.id });
-  }
-
   /** The client's own `initialize`: its parameters are kept for the sessions to come. */
   async #begin(request: JSONRPCRequest, options: RequestOptions): Promise<Answer> {
     const old = await this.#session?.catch(() => undefined);
     if (old) await this.#drop(old);
     this.#isInitialized = false;
+    this.#state.clear();
     const { session, answer } = await this.#open(request, options);
     this.#initialize = 'result' in answer ? request : undefined;
     this.#session = Promise.resolve(session);
@@ -168,7 +162,8 @@ export class Upstream implements Way {
     // A client that sends requests without a handshake: the server is to say what it thinks of that.
     if (!this.#initialize) return this.#make();
     const initialize = { ...this.#initialize, id: this.#newId() };
-    const options = { signal: AbortSignal.timeout(renewal), about: initialize.id };
+    const signal = AbortSignal.timeout(renewal);
+    const options = { signal, about: initialize.id };
     const { session, answer } = await this.#open(initialize, options);
     if ('error' in answer) {
       await session.close();
@@ -178,7 +173,18 @@ export class Upstream implements Way {
         'Restart this server in your client.',
       );
     }
-    if (this.#isInitialized) await session.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    if (!this.#isInitialized) return session;
+    try {
+      await session.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+    const send = async (repeat: Repeat): Promise<Answer> => {
+      const id = this.#newId();
+      return session.request({ jsonrpc: '2.0', id, ...repeat }, { signal, about: id });
+    };
+    this.#tell(await this.#state.repeat(send));
     return session;
   }
 
@@ -202,7 +208,7 @@ export class Upstream implements Way {
     const { endpoint, fetch, ready } = this.#options;
     const session: Session = new Session(this.#carrier, endpoint, fetch, {
       ready,
-      onMessage: (message, about) => this.#heard(session, message, about),
+      onMessage: (message, about) => this.#questions.heard(session, message, about),
       onLost: () => void this.#renew(session),
     });
     try {
@@ -211,30 +217,6 @@ export class Upstream implements Way {
       throw session.startFailure(error);
     }
     return session;
-  }
-
-  #heard(session: Session, message: JSONRPCMessage, about: RequestId | undefined): void {
-    if (isRequest(message)) {
-      // Two sessions may count alike.
-      const id = this.#asked.has(message.id) ? this.#newId() : message.id;
-      this.#asked.set(id, { session, id: message.id });
-      this.#options.onMessage({ ...message, id }, about);
-      return;
-    }
-    const ended = 'method' in message && !('id' in message) ? cancelledId(message) : undefined;
-    const known = ended === undefined ? undefined : this.#takeAsked(session, ended);
-    if (known === undefined || !('params' in message)) return this.#options.onMessage(message, about);
-    this.#options.onMessage({ ...message, params: { ...message.params, requestId: known } }, about);
-  }
-
-  /** The id by which the client knows what this session asked under `id`; it isn't open any more. */
-  #takeAsked(session: Session, id: RequestId): RequestId | undefined {
-    for (const [known, asked] of this.#asked) {
-      if (asked.session !== session || asked.id !== id) continue;
-      this.#asked.delete(known);
-      return known;
-    }
-    return undefined;
   }
 
   /** The listening stream learned that the session is gone: with the next one the server can speak again. */
@@ -247,13 +229,7 @@ export class Upstream implements Way {
   async #drop(session: Session): Promise<void> {
     const current = await this.#session?.catch(() => undefined);
     if (current === session) this.#session = undefined;
-    for (const [requestId, asked] of this.#asked) {
-      if (asked.session !== session) continue;
-      this.#asked.delete(requestId);
-      // Nobody waits for the client's answer any more.
-      const params = { requestId };
-      this.#options.onMessage({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, undefined);
-    }
+    this.#questions.drop(session);
     await (session.hasOneStream ? session.close() : session.retire());
   }
 
@@ -262,6 +238,10 @@ export class Upstream implements Way {
     if (this.#closed || !(error instanceof NoAnswer)) return undefined;
     if (error instanceof SessionLost) return tries === 0 ? 0 : undefined;
     return error.isPassing && mayReissue(method) ? pauses[tries] : undefined;
+  }
+
+  #tell(problem: KeyturnError | undefined): void {
+    if (problem) this.#options.tell(problem);
   }
 
   /** An id that no client makes: the server must not take a second request for the first. */

@@ -1,0 +1,163 @@
+/** What a client told the session that the server has forgotten: the session after it hears it again. */
+import { McpServer } from '@modelcontextprotocol/server';
+import { expect, it } from 'vitest';
+import {
+  type ProtocolServer,
+  statefulServer,
+  statelessServer,
+} from '../../support/servers/protocol-server.ts';
+import { ClientState } from '../../../src/bridge/server/client-state.ts';
+import { bridged } from '../rig.ts';
+
+/** Tells of a change of each resource that this session has subscribed. */
+function notes(): McpServer {
+  const server = new McpServer(
+    { name: 'notes', version: '1.0.0' },
+    { capabilities: { logging: {}, resources: { subscribe: true } } },
+  );
+  const subscribed = new Set<string>();
+  server.server.setRequestHandler('resources/subscribe', ({ params }) => {
+    subscribed.add(params.uri);
+    return {};
+  });
+  server.server.setRequestHandler('resources/unsubscribe', ({ params }) => {
+    subscribed.delete(params.uri);
+    return {};
+  });
+  server.registerTool('change', {}, async (context) => {
+    for (const uri of subscribed)
+      await context.mcpReq.notify({ method: 'notifications/resources/updated', params: { uri } });
+    await context.mcpReq.log('info', 'too fine');
+    await context.mcpReq.log('error', 'coarse');
+    return { content: [] };
+  });
+  return server;
+}
+
+async function open() {
+  const server = await statefulServer(notes);
+  const heard: string[] = [];
+  const rig = await bridged(server.url, {}, (client) => {
+    client.setNotificationHandler(
+      'notifications/resources/updated',
+      ({ params }) => void heard.push(params.uri),
+    );
+    client.setNotificationHandler(
+      'notifications/message',
+      ({ params }) => void heard.push(String(params.data)),
+    );
+  });
+  return { ...rig, server, heard };
+}
+
+/** What the server got since its last session began. */
+function sinceRenewal({ received }: ProtocolServer): string[] {
+  const begun = received.findLastIndex(({ method }) => method === 'initialize');
+  return received
+    .slice(begun + 1)
+    .flatMap(({ method, params }) => (method === undefined ? [] : [`${method} ${JSON.stringify(params)}`]));
+}
+
+it('repeats the last log level and the subscriptions that are still wanted, before the next request', async () => {
+  const { client, server, heard, said } = await open();
+  await client.setLoggingLevel('debug');
+  await client.setLoggingLevel('warning');
+  for (const uri of ['note://1', 'note://2']) await client.subscribeResource({ uri });
+  await client.unsubscribeResource({ uri: 'note://1' });
+  server.forget();
+  await client.callTool({ name: 'change' });
+  expect(server.count('initialize')).toBe(2);
+  const [initialized, ...repeated] = sinceRenewal(server);
+  expect(initialized).toMatch(/^notifications\/initialized/);
+  expect(repeated.slice(0, 2).toSorted()).toEqual([
+    'logging/setLevel {"level":"warning"}',
+    'resources/subscribe {"uri":"note://2"}',
+  ]);
+  expect(repeated[2]).toMatch(/^tools\/call/);
+  expect(repeated).toHaveLength(3);
+  expect(heard).toEqual(['note://2', 'coarse']);
+  expect(said).toEqual([]);
+});
+
+it('repeats nothing that the server has refused', async () => {
+  const { client, server, said } = await open();
+  server.mishap = ({ method, id }) =>
+    method === 'resources/subscribe'
+      ? {
+          status: 200,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_602, message: 'no' } }),
+        }
+      : undefined;
+  await expect(client.subscribeResource({ uri: 'note://1' })).rejects.toMatchObject({ code: -32_602 });
+  server.forget();
+  await client.callTool({ name: 'change' });
+  expect(sinceRenewal(server).filter((line) => line.startsWith('resources/'))).toEqual([]);
+  expect(said).toEqual([]);
+});
+
+it.each([
+  ['refuses', { status: 200 }, 1],
+  ['does not answer', 'cut', 2],
+] as const)(
+  'says once that the server %s a repeat, and the request goes on',
+  async (_what, mishap, repeats) => {
+    const { client, server, heard, said } = await open();
+    for (const uri of ['note://1', 'note://2']) await client.subscribeResource({ uri });
+    server.mishap = ({ method, id }) => {
+      if (method !== 'resources/subscribe') return undefined;
+      if (mishap === 'cut') return mishap;
+      const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_602, message: 'no' } });
+      return { ...mishap, headers: { 'content-type': 'application/json' }, body };
+    };
+    server.forget();
+    await client.callTool({ name: 'change' });
+    expect(heard).toEqual(['too fine', 'coarse']);
+    expect(said).toEqual([expect.stringMatching(/did not take.*"resources\/subscribe" \(2 times\)/)]);
+    server.mishap = () => undefined;
+    server.forget();
+    await client.callTool({ name: 'change' });
+    // What was refused is not asked again; what only broke is.
+    expect(server.count('resources/subscribe')).toBe(2 + 2 * repeats);
+    expect(said).toHaveLength(1);
+  },
+);
+
+it('remembers a bounded number of subscriptions, and says so once', async () => {
+  const state = new ClientState();
+  const told: unknown[] = [];
+  const took = (uri: string): void => {
+    const problem = state.learn(
+      { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } },
+      { jsonrpc: '2.0', id: 1, result: {} },
+    );
+    if (problem) told.push(problem.message);
+  };
+  for (let count = 0; count < 1030; count += 1) took(`note://${count}`);
+  took(`note://${'x'.repeat(2048)}`);
+  let repeated = 0;
+  await state.repeat(async () => {
+    repeated += 1;
+    return { jsonrpc: '2.0', id: 1, result: {} };
+  });
+  expect(repeated).toBe(1024);
+  expect(told).toEqual([expect.stringContaining('1,024 resources')]);
+});
+
+it('says through the bridge that a URI is too long to be remembered', async () => {
+  const { client, server, said } = await open();
+  for (const end of ['x', 'y']) await client.subscribeResource({ uri: `note://${end.repeat(2048)}` });
+  expect(said).toEqual([expect.stringContaining('1,024 resources')]);
+  server.forget();
+  await client.callTool({ name: 'change' });
+  expect(sinceRenewal(server).filter((line) => line.startsWith('resources/'))).toEqual([]);
+});
+
+it('keeps a bounded number of subscriptions for a stateful client of a stateless server', async () => {
+  const server = await statelessServer(notes);
+  const { client } = await bridged(server.url);
+  await expect(client.subscribeResource({ uri: `note://${'x'.repeat(2048)}` })).rejects.toThrow(
+    /1,024 subscriptions/,
+  );
+  await client.subscribeResource({ uri: 'note://1' });
+});
