@@ -4,6 +4,7 @@
  * Invariant: where both speak alike, messages pass as they are.
  */
 import { randomUUID } from 'node:crypto';
+import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import {
   clientWordsOf,
@@ -33,6 +34,12 @@ export interface ErasOptions {
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** For the server's side of a stateless client. */
+interface Search {
+  readonly abort: AbortController;
+  readonly way: Promise<Way>;
+}
+
 /** JSON-RPC codes by which a server says that it knows no handshake, or no such method. */
 const otherEra = new Set([-32_022, -32_601, -32_602, -32_600]);
 
@@ -40,7 +47,7 @@ export class Eras implements Way {
   readonly #options: ErasOptions;
   #between: Way | undefined;
   /** The server's side of a stateless client is found once, for all requests that wait. */
-  #finding: Promise<Way> | undefined;
+  #search: Search | undefined;
 
   constructor(options: ErasOptions) {
     this.#options = options;
@@ -50,13 +57,8 @@ export class Eras implements Way {
     if (request.method === 'initialize' && !isStateless(request)) return this.#handshake(request, signal);
     if (this.#between) return this.#between.request(request, signal);
     if (!isStateless(request)) return this.#options.server.request(request, signal);
-    this.#finding ??= this.#find(request, signal);
-    try {
-      this.#between = await this.#finding;
-    } finally {
-      this.#finding = undefined;
-    }
-    return this.#between.request(request, signal);
+    const { way } = (this.#search ??= this.#begin(request));
+    return (await untilAborted(way, signal)).request(request, signal);
   }
 
   async send(message: JSONRPCNotification | Answer): Promise<void> {
@@ -75,9 +77,30 @@ export class Eras implements Way {
     if (this.#between instanceof StatefulClient) this.#between.end();
   }
 
+  #begin(request: JSONRPCRequest): Search {
+    const abort = new AbortController();
+    const search: Search = { abort, way: this.#find(request, abort.signal) };
+    const done = (way?: Way): void => {
+      if (this.#search !== search) return;
+      this.#search = undefined;
+      this.#between = way;
+    };
+    search.way.then(done, () => done());
+    return search;
+  }
+
+  /** A client that had no answer in time to its question for the newer era goes on with a handshake of the older one. */
+  async #giveUp(): Promise<void> {
+    const search = this.#search;
+    this.#search = undefined;
+    search?.abort.abort(givenUp());
+    await search?.way.catch(() => undefined);
+  }
+
   async #handshake(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
     this.end();
     this.#between = undefined;
+    await this.#giveUp();
     const { server, toClient, wait } = this.#options;
     const outcome = await server.request(request, signal).catch((error: unknown) => {
       if (error instanceof WrongTransport) return error;
@@ -139,6 +162,16 @@ export class Eras implements Way {
     await server.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     return new StatelessClient({ server, initialized: answer.result, toClient });
   }
+}
+
+function givenUp(): KeyturnError {
+  return new KeyturnError(
+    'invalid_request',
+    'The client began a handshake before this request had its answer.',
+    {
+      hint: 'The session goes on in the revision of the handshake.',
+    },
+  );
 }
 
 function isAcknowledgement(message: JSONRPCMessage): boolean {

@@ -1,14 +1,16 @@
 /** Clients and servers of different eras: the stateful revisions, and the stateless one of 2026-07-28. */
-import type { Client } from '@modelcontextprotocol/client';
+import type { Client, JSONRPCRequest } from '@modelcontextprotocol/client';
 import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
+import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { enveloped } from '../../../src/bridge/base/envelope.ts';
 import {
   type ProtocolServer,
   statefulServer,
   statelessServer,
 } from '../../support/servers/protocol-server.ts';
-import { bridged } from '../rig.ts';
+import { bridged, startBridge, tokenConnection } from '../rig.ts';
 
 const question = {
   mode: 'form',
@@ -170,4 +172,37 @@ describe('a stateless server', () => {
     expect(headers?.get('mcp-name')).toBe('deploy');
     expect(headers?.get('mcp-param-region')).toBe('=?base64?c8O8ZA==?=');
   });
+});
+
+it('follow a client that asks for the newer era, has no answer in time, and begins a handshake of the older one', async () => {
+  const server = await statefulServer(statefulTools);
+  const gate = Promise.withResolvers<void>();
+  const { toBridge, fromBridge } = await startBridge(server.url, async () => {
+    await gate.promise;
+    return tokenConnection(server.url.href);
+  });
+  const lines = createInterface({ input: fromBridge })[Symbol.asyncIterator]();
+  const next = async (): Promise<unknown> => JSON.parse(String((await lines.next()).value)) as unknown;
+  const say = (message: object): void =>
+    void toBridge.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+
+  const clientInfo = { name: 'a-client', version: '1.0.0' };
+  const capabilities = { elicitation: {} };
+  const discover: JSONRPCRequest = { jsonrpc: '2.0', id: 1, method: 'server/discover' };
+  say(enveloped(discover, { info: clientInfo, capabilities }));
+  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo };
+  say({ id: 2, method: 'initialize', params });
+  gate.resolve();
+  const answers = [await next(), await next()];
+  expect(answers).toContainEqual(expect.objectContaining({ id: 1, error: expect.anything() }));
+  expect(answers).toContainEqual(expect.objectContaining({ id: 2, result: expect.anything() }));
+
+  say({ method: 'notifications/initialized' });
+  say({ id: 3, method: 'tools/call', params: { name: 'ask', arguments: {} } });
+  for (let asked = 0; asked < 2; asked += 1) {
+    const question = z.looseObject({ id: z.unknown(), method: z.literal('elicitation/create') });
+    const { id } = question.parse(await next());
+    say({ id, result: { action: 'accept', content: {} } });
+  }
+  expect(await next()).toMatchObject({ id: 3, result: { content: [{ text: '"two" {}' }] } });
 });
