@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestHome, until } from '../support/home.ts';
 import {
+  type Entry,
   type ForeignClient,
   ForeignClients,
   type Outcome,
@@ -12,6 +13,7 @@ import {
 } from '../support/processes/foreign-client.ts';
 import { paired } from '../support/processes/program.ts';
 import { told } from '../support/secrets.ts';
+import { codeBlocks, page, section } from '../docs/pages.ts';
 import { workshop } from '../support/servers/workshop.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 
@@ -153,6 +155,36 @@ describe('unlike clients on one server', () => {
     expect(outcomes).toHaveLength(1000);
     expect(keys.filter((key) => service.ran(key) !== 1)).toEqual([]);
   });
+});
+
+/** The entry that docs/clients.md shows for a program, with the server of this test. */
+function entryFor(title: string): Entry {
+  const part = { name: 'docs/clients.md', text: section(page('docs/clients.md'), title) };
+  const [text = ''] = codeBlocks(part, 'json');
+  const configuration = text.replaceAll('https://notes.example/mcp', world.protectedServer.resource);
+  const { mcpServers } = JSON.parse(configuration) as { mcpServers: { notes: Entry } };
+  return mcpServers.notes;
+}
+
+it('leads a new user from the page to the first call: connect, answer, paste', async () => {
+  const entry = entryFor('Cursor');
+  const { args } = entry;
+  const name = args.at(-1) ?? '';
+  const connecting = home.start(['bridge', '--connect', world.protectedServer.resource, '--as', name]);
+  for (const kind of ['pair', 'allow']) {
+    const card = await until(`the question: ${kind}`, async () =>
+      (await home.json<{ id: string; kind: string; client: string }[]>('pending')).find(
+        (each) => each.kind === kind && each.client === name,
+      ),
+    );
+    await home.ok(['answer', card.id, 'yes']);
+  }
+  expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });
+  clients.configure('mcporter', entry);
+  const call = ['--config', 'CONFIGURATION', 'call', 'workshop.echo', 'key=new user', 'text=hello'];
+  expect(await clients.run('mcporter', ...call)).toContain('hello');
+  expect(service.ran('new user')).toBe(1);
+  expect(world.counts().authorizationServer.signIns).toBe(2);
 });
 
 /** Calls of every program, from before to after `happens`; each one must have run once, or say what became of it. */

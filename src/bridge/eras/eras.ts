@@ -80,13 +80,16 @@ export class Eras implements Way {
   #begin(request: JSONRPCRequest): Search {
     const abort = new AbortController();
     const search: Search = { abort, way: this.#find(request, abort.signal) };
-    const done = (way?: Way): void => {
-      if (this.#search !== search) return;
-      this.#search = undefined;
-      this.#between = way;
-    };
-    search.way.then(done, () => done());
+    void this.#keepWay(search);
     return search;
+  }
+
+  /** Unless a handshake came meanwhile. */
+  async #keepWay(search: Search): Promise<void> {
+    const way = await search.way.catch(() => undefined);
+    if (this.#search !== search) return;
+    this.#search = undefined;
+    this.#between = way;
   }
 
   /** A client that had no answer in time to its question for the newer era goes on with a handshake of the older one. */

@@ -200,8 +200,8 @@ it('follow a client that asks for the newer era, has no answer in time, and begi
   say({ method: 'notifications/initialized' });
   say({ id: 3, method: 'tools/call', params: { name: 'ask', arguments: {} } });
   for (let asked = 0; asked < 2; asked += 1) {
-    const question = z.looseObject({ id: z.unknown(), method: z.literal('elicitation/create') });
-    const { id } = question.parse(await next());
+    const elicitation = z.looseObject({ id: z.unknown(), method: z.literal('elicitation/create') });
+    const { id } = elicitation.parse(await next());
     say({ id, result: { action: 'accept', content: {} } });
   }
   expect(await next()).toMatchObject({ id: 3, result: { content: [{ text: '"two" {}' }] } });

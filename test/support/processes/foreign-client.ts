@@ -21,6 +21,12 @@ export type ProgramName = 'sdk-1' | 'sdk-2' | 'ai-sdk' | 'langchain';
 /** The command of a package of test/clients. */
 const commands = { inspector: 'mcp-inspector', mcporter: 'mcporter' } as const;
 
+/** What a user writes in place of a server's URL. */
+export interface Entry {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
 /** One call of `calls`. */
 export interface Outcome {
   readonly key: string;
@@ -53,6 +59,7 @@ export class ForeignClients {
   readonly #findings: Finding[] = [];
   readonly #searched = new Set<number>();
   readonly #running = new Set<ChildProcess>();
+  readonly #entries = new Map<string, Entry>();
 
   constructor(home: TestHome, resource: string) {
     this.#home = home;
@@ -63,10 +70,16 @@ export class ForeignClients {
     chmodSync(command, 0o700);
   }
 
+  /** From now on this client has the entry that its user found somewhere. */
+  configure(name: string, entry: Entry): void {
+    this.#entries.set(name, entry);
+  }
+
   /** A client's configuration, with the one entry that its user would write. */
   #configuration(name: string): string {
     const file = path.join(this.#folder, `${name}.json`);
-    const entry = { command: 'keyturn', args: ['bridge', this.#resource, '--as', name], env: this.#env };
+    const usual = { command: 'keyturn', args: ['bridge', this.#resource, '--as', name] };
+    const entry = { ...(this.#entries.get(name) ?? usual), env: this.#env };
     writeFileSync(file, JSON.stringify({ mcpServers: { workshop: entry } }));
     return file;
   }
