@@ -28,3 +28,8 @@ export const connectTime = 10_000;
 /** Subscriptions that a new session is told of again, and characters of the URI of each. */
 export const maxSubscriptions = 1024;
 export const maxUri = 2048;
+
+/** Of the tools that a stateless server lists: pages that the bridge itself asks for, tools with headers that it remembers, and how deep it looks into a schema. */
+export const maxListPages = 100;
+export const maxToolsWithHeaders = 4096;
+export const maxSchemaDepth = 64;

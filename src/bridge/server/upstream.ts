@@ -1,13 +1,13 @@
 /**
  * The way to the server across its restarts: one session at a time, and a new one where the server lost the old.
  *
- * Invariant: a request is sent again only where the server refused it for its session, or where it broke and changes
+ * Invariant: a request is sent again only where the server refused it for its session or its headers, or where it broke and changes
  * nothing (`reissue.ts`); then under a new id, a bounded number of times. A new session hears what the client told the
  * one before.
  */
 import { untilAborted } from '../../base/abort.ts';
 import type { KeyturnError } from '../../base/errors.ts';
-import { isStateless } from '../base/envelope.ts';
+import { type Fields, isStateless } from '../base/envelope.ts';
 import { NoAnswer } from '../base/errors.ts';
 import type { Fetch } from './exchange.ts';
 import {
@@ -51,7 +51,7 @@ export class Upstream implements Way {
   readonly #options: UpstreamOptions;
   readonly #questions: Questions;
   readonly #state = new ClientState();
-  readonly #paramHeaders = new ParamHeaders();
+  readonly #paramHeaders: ParamHeaders;
   #session: Promise<Session> | undefined;
   #carrier: MakeCarrier = streamable;
   /** The client's own handshake, for the session after this one. */
@@ -62,6 +62,7 @@ export class Upstream implements Way {
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
+    this.#paramHeaders = new ParamHeaders((problem) => this.#tell(problem));
     this.#questions = new Questions(options.onMessage, () => this.#newId());
   }
 
@@ -112,11 +113,10 @@ export class Upstream implements Way {
     const { signal } = options;
     const session = await untilAborted(this.#current(), signal);
     const wantsHeaders = isStateless(request);
-    const headers = wantsHeaders ? this.#paramHeaders.for(request) : {};
     this.#state.sent(request);
     try {
-      const answer = await session.request(request, { ...options, headers });
-      if (wantsHeaders) this.#paramHeaders.learn(request, answer);
+      if (wantsHeaders) return await this.#askWithHeaders(session, request, options);
+      const answer = await session.request(request, options);
       this.#tell(this.#state.learn(request, answer));
       return answer;
     } catch (error) {
@@ -126,6 +126,26 @@ export class Upstream implements Way {
         await this.#cancel(session, request.id, signal.reason);
       throw error;
     }
+  }
+
+  /** To a server of the stateless revision: that tells its clients to list the tools again where it misses a header. */
+  async #askWithHeaders(session: Session, request: JSONRPCRequest, options: RequestOptions): Promise<Answer> {
+    const send = async (sent: JSONRPCRequest): Promise<Answer> =>
+      session.request(sent, { ...options, headers: this.#paramHeaders.for(sent) });
+    const list = async (params: Fields): Promise<Answer> => {
+      const asking = {
+        jsonrpc: '2.0',
+        id: this.#newId(),
+        method: 'tools/list',
+        params: { ...params },
+      } as const;
+      return this.#paramHeaders.learn(asking, await session.request(asking, options));
+    };
+    await this.#paramHeaders.list(request, list);
+    const answer = await send(request);
+    if (!this.#paramHeaders.isMismatch(request, answer)) return this.#paramHeaders.learn(request, answer);
+    await this.#paramHeaders.list(request, list, { isStale: true });
+    return send({ ...request, id: this.#newId() });
   }
 
   async #cancel(session: Session, requestId: RequestId, { message: reason }: Cancelled): Promise<void> {

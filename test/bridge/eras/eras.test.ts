@@ -10,6 +10,7 @@ import {
   statefulServer,
   statelessServer,
 } from '../../support/servers/protocol-server.ts';
+import { ParamHeaders } from '../../../src/bridge/server/param-headers.ts';
 import { bridged, startBridge, tokenConnection } from '../rig.ts';
 
 const question = {
@@ -151,26 +152,113 @@ describe.each([
   });
 });
 
+function regionServer(header: unknown = 'Region'): McpServer {
+  const made = new McpServer({ name: 'tools', version: '1.0.0' });
+  const region = z.string().meta({ 'x-mcp-header': header });
+  made.registerTool('deploy', { inputSchema: z.object({ region }) }, ({ region: where }) => ({
+    content: [{ type: 'text', text: where }],
+  }));
+  made.registerTool('plain', {}, () => ({ content: [] }));
+  return made;
+}
+
+const deploy = { name: 'deploy', arguments: { region: 'süd' } };
+
 describe('a stateless server', () => {
   it('gets the headers that its revision wants', async () => {
-    const server = await statelessServer(() => {
-      const made = new McpServer({ name: 'tools', version: '1.0.0' });
-      const region = z.string().meta({ 'x-mcp-header': 'Region' });
-      made.registerTool('deploy', { inputSchema: z.object({ region }) }, ({ region: where }) => ({
-        content: [{ type: 'text', text: where }],
-      }));
-      return made;
-    });
+    const server = await statelessServer(() => regionServer());
     const { client } = await bridged(server.url);
     await client.listTools();
-    expect(await client.callTool({ name: 'deploy', arguments: { region: 'süd' } })).toMatchObject({
-      content: [{ text: 'süd' }],
-    });
+    expect(await client.callTool(deploy)).toMatchObject({ content: [{ text: 'süd' }] });
     const { headers } = server.received.at(-1) ?? {};
     expect(headers?.get('mcp-protocol-version')).toBe('2026-07-28');
     expect(headers?.get('mcp-method')).toBe('tools/call');
     expect(headers?.get('mcp-name')).toBe('deploy');
     expect(headers?.get('mcp-param-region')).toBe('=?base64?c8O8ZA==?=');
+    expect(server.count('tools/list')).toBe(1);
+  });
+
+  it('gets them from a client that never lists: the bridge lists once, before the first calls', async () => {
+    const server = await statelessServer(() => regionServer());
+    const { client, said } = await bridged(server.url);
+    await Promise.all([1, 2, 3].map(async () => client.callTool(deploy)));
+    await client.callTool(deploy);
+    expect(server.count('tools/list')).toBe(1);
+    const calls = server.received.filter(({ method }) => method === 'tools/call');
+    expect(calls.map(({ headers }) => headers.get('mcp-param-region'))).toEqual(
+      Array.from({ length: 4 }, () => '=?base64?c8O8ZA==?='),
+    );
+    expect(said).toEqual([]);
+  });
+
+  it('is asked for its tools anew where it misses a header, and gets the call once more under another id', async () => {
+    let header = 'Zone';
+    const server = await statelessServer(() => regionServer(header));
+    const { client, said } = await bridged(server.url);
+    await client.listTools();
+    header = 'Region';
+    expect(await client.callTool(deploy)).toMatchObject({ content: [{ text: 'süd' }] });
+    const calls = server.received.filter(({ method }) => method === 'tools/call');
+    expect(calls.map(({ headers }) => headers.has('mcp-param-region'))).toEqual([false, true]);
+    expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
+    expect(said).toEqual([]);
+  });
+
+  it('has its own word where it misses a header again', async () => {
+    const server = await statelessServer(() => regionServer());
+    const { client } = await bridged(server.url);
+    server.mishap = ({ method, id }) =>
+      method === 'tools/call'
+        ? {
+            status: 400,
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_020, message: 'no' } }),
+          }
+        : undefined;
+    await expect(client.callTool(deploy)).rejects.toMatchObject({ code: -32_020 });
+    expect(server.count('tools/call')).toBe(2);
+  });
+
+  it('calls go on where it lists nothing', async () => {
+    const server = await statelessServer(() => regionServer());
+    const { client } = await bridged(server.url);
+    server.mishap = ({ method }) => (method === 'tools/list' ? 'cut' : undefined);
+    expect(await client.callTool({ name: 'plain' })).toMatchObject({ content: [] });
+  });
+
+  it.each([[''], ['a b'], [7]])('loses a tool whose declaration is forbidden: %j', async (header) => {
+    const server = await statelessServer(() => regionServer(header));
+    const { client, said } = await bridged(server.url);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['plain']);
+    await client.listTools();
+    expect(said).toEqual([expect.stringMatching(/tool "deploy" declares headers/)]);
+  });
+});
+
+describe('a declaration of a header', () => {
+  const listed = (inputSchema: unknown): number => {
+    const asking = { jsonrpc: '2.0', id: 1, method: 'tools/list' } as const;
+    const answer = new ParamHeaders(() => undefined).learn(asking, {
+      jsonrpc: '2.0',
+      id: 1,
+      result: { tools: [{ name: 'tool', inputSchema }] },
+    });
+    return 'result' in answer && Array.isArray(answer.result['tools']) ? answer.result['tools'].length : 0;
+  };
+  const text = { type: 'string', 'x-mcp-header': 'Region' };
+
+  it.each([
+    ['in nested properties', { properties: { a: { properties: { b: text } } } }, 1],
+    ['as the name of a property', { properties: { 'x-mcp-header': { type: 'string' } } }, 1],
+    ['at the root', { ...text, properties: {} }, 0],
+    ['on a number', { properties: { a: { ...text, type: 'number' } } }, 0],
+    ['on an object', { properties: { a: { ...text, type: 'object' } } }, 0],
+    ['twice, but for the case', { properties: { a: text, b: { ...text, 'x-mcp-header': 'REGION' } } }, 0],
+    ['in the items of an array', { properties: { a: { items: text } } }, 0],
+    ['in one of several', { oneOf: [{ properties: { a: text } }] }, 0],
+    ['in a definition', { $defs: { a: text } }, 0],
+  ])('is taken where the revision allows it: %s', (_what, schema, count) => {
+    expect(listed(schema)).toBe(count);
   });
 });
 
