@@ -97,7 +97,9 @@ describe('a step-up that comes back as another account', () => {
     const asked = rig.ask(stepUp('write'));
     await answered(all, 'account', 'yes');
     const card = await rig.question('allow');
-    expect(card.question).toMatchObject({ grant: { account: 'bob', otherAccounts: ['alice'], isAnother: true } });
+    expect(card.question).toMatchObject({
+      grant: { account: 'bob', otherAccounts: ['alice'], isAnother: true },
+    });
     await answered(all, 'allow', 'yes');
     expect(await asked).toMatchObject({ account: 'bob', scope: expect.arrayContaining(['write']) });
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
