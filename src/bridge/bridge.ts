@@ -24,16 +24,18 @@ import {
   type JSONRPCRequest,
   type RequestId,
 } from './base/messages.ts';
+import { Pages } from './pages.ts';
 import { authorizedFetch } from './server/authorized-fetch.ts';
 import { Cancelled, Upstream } from './server/upstream.ts';
+import { showPage } from './shown-page.ts';
 import type { ToolFilter } from './tool-filter.ts';
 
 export interface BridgeOptions {
   /** The protected server's endpoint, checked by `endpointUrl`. */
   readonly endpoint: URL;
   /**
-   * The broker, as the program of this entry. Called again after it rejected; what it rejects with is the answer to the
-   * request that needed it.
+   * The broker, as the program of this entry: a new connection with each call. Called again after it rejected, and for each
+   * page; what it rejects with is the answer to the request that needed it.
    */
   readonly connection: () => Promise<Connection>;
   readonly stdin: Readable;
@@ -65,6 +67,7 @@ class Bridge {
   readonly #client: ClientSide;
   readonly #upstream: Upstream;
   readonly #eras: Eras;
+  readonly #pages: Pages;
   readonly #underWay = new Map<RequestId, UnderWay>();
   readonly #ended = Promise.withResolvers<void>();
   #bytes = 0;
@@ -90,7 +93,17 @@ class Bridge {
       ready: async () => this.#client.ready(),
       wait,
     });
-    this.#eras = new Eras({ server: this.#upstream, toClient, wait });
+    this.#eras = new Eras({
+      server: this.#upstream,
+      toClient: (message) => this.#pages.heard(message),
+      wait,
+    });
+    const told = (error: unknown): KeyturnError => this.#told(error);
+    this.#pages = new Pages({
+      server: this.#eras,
+      toClient,
+      show: async (page, signal) => showPage({ endpoint, connection, told }, page, signal),
+    });
   }
 
   async run(): Promise<void> {
@@ -102,6 +115,7 @@ class Bridge {
     await this.#ended.promise;
     signal.removeEventListener('abort', end);
     for (const { abort } of this.#underWay.values()) abort.abort(new Cancelled('the client is gone'));
+    this.#pages.end();
     this.#eras.end();
     await Promise.race([this.#upstream.end(), sleep(lastWords, undefined, { ref: false })]);
     await this.#client.close();
@@ -109,7 +123,7 @@ class Bridge {
 
   #fromClient(message: JSONRPCMessage, size: number): void {
     if (isRequest(message)) return void this.#take(message, size);
-    if (!isNotification(message)) return void this.#pass(this.#eras.send(message));
+    if (!isNotification(message)) return void this.#pass(this.#pages.send(message));
     const cancelled = cancelledId(message);
     if (cancelled === undefined) return this.#notify(message);
     const { reason } = message.params ?? {};
@@ -117,7 +131,7 @@ class Bridge {
   }
 
   #notify(message: JSONRPCNotification): void {
-    const sent = this.#pass(this.#eras.send(message));
+    const sent = this.#pass(this.#pages.send(message));
     if (message.method === 'notifications/initialized') this.#inOrder = sent;
   }
 
@@ -142,7 +156,7 @@ class Bridge {
   async #answerTo(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       await this.#inOrder;
-      const answer = await this.#eras.request(request, signal);
+      const answer = await this.#pages.request(request, signal);
       return this.#options.tools?.filtered(request, answer) ?? answer;
     } catch (error) {
       return signal.aborted ? undefined : errorAnswer(request.id, rpcErrorOf(this.#told(error)));

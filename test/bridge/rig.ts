@@ -8,11 +8,14 @@ import { connect } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { startRig } from '../ipc/rig.ts';
 
-/** A connection to a broker that gives `secret-1`, and another token after each refusal. */
-export async function tokenConnection(resource: string): Promise<Connection> {
+type Dispatch = NonNullable<Parameters<typeof startRig>[0]>['dispatch'];
+
+/** Connects to a broker that gives `secret-1`, and another token after each refusal. `more`: answers what tokens aren't about. */
+export async function tokenBroker(resource: string, more?: Dispatch): Promise<() => Promise<Connection>> {
   let current = 1;
   const rig = await startRig({
-    dispatch: async (_caller, method, params) => {
+    dispatch: async (caller, method, params) => {
+      if (more && !method.startsWith('token.')) return more(caller, method, params);
       const isStepUp = JSON.stringify(params ?? {}).includes('"status":403');
       if (method === 'token.reject' || isStepUp) current += 1;
       if (method === 'token.reject') return { rejected: true };
@@ -29,9 +32,16 @@ export async function tokenConnection(resource: string): Promise<Connection> {
       };
     },
   });
-  const connection = await connect({ key: rig.enrol(), paths: rig.paths });
-  onTestFinished(() => connection.close());
-  return connection;
+  const key = rig.enrol();
+  return async () => {
+    const connection = await connect({ key, paths: rig.paths });
+    onTestFinished(() => connection.close());
+    return connection;
+  };
+}
+
+export async function tokenConnection(resource: string): Promise<Connection> {
+  return (await tokenBroker(resource))();
 }
 
 export interface BridgeRig {
@@ -72,8 +82,9 @@ export async function bridged(
   endpoint: URL,
   options: ClientOptions = {},
   prepare: (client: Client) => void = () => undefined,
+  connection?: () => Promise<Connection>,
 ) {
-  const rig = await startBridge(endpoint);
+  const rig = await startBridge(endpoint, connection);
   const client = new Client({ name: 'an-editor', version: '1.0.0' }, options);
   prepare(client);
   // Lines in, lines out: this end is the same as the other.
