@@ -340,10 +340,15 @@ def _write_key(file: Path, identity: Identity) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     text = {"clientId": identity.client_id, "key": identity.key, "brokerId": identity.broker_id}
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(json.dumps(text).encode() + b"\n")
-        stream.flush()
-        os.fsync(handle)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(json.dumps(text).encode() + b"\n")
+            stream.flush()
+            os.fsync(handle)
+    except BaseException:
+        # Half a key is worse than none: it would block the next pairing.
+        file.unlink()
+        raise
 
 
 def _identity(value: Any) -> Optional[Identity]:
@@ -438,7 +443,7 @@ class _Channel:
         if "error" in answer:
             raise _refusal(answer["error"], self.proven)
         if answer.get("id") != self._last_id or "result" not in answer:
-            raise _error("frame_invalid", "the broker sent something that answers no question")
+            raise _error("frame_invalid", "the broker sent an answer to no request")
         return frame, answer["result"]
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 /** The Python client beside the wire of docs/wire.md: its proofs, where it looks, and what it refuses. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { homePaths, type HomePaths } from '../../src/base/paths.ts';
@@ -139,6 +139,21 @@ describe('a program in the broker’s place', () => {
     expect(squatter.heard().trim().split('\n')).toHaveLength(1);
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
+});
+
+test('leaves no half of a key where the disk is full', async () => {
+  const file = clientKeyFile(temporaryHome(), 'notes');
+  // The kernel refuses bytes beyond the limit, after a part of the write, as a full disk does.
+  const code = `
+import keyturn, pathlib, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8))
+try:
+    keyturn._write_key(pathlib.Path(sys.argv[1]), keyturn.Identity("abc", "k" * 43, "b"))
+except OSError:
+    print("refused")
+`;
+  expect(await pythonProgram(code, [file], {})).toEqual({ code: 0, stdout: 'refused\n', stderr: '' });
+  expect(existsSync(file)).toBe(false);
 });
 
 test('finds the socket of a home whose path is too long for one', async () => {
