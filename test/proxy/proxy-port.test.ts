@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { statusForNobody } from '../support/servers/raw-get.ts';
 import { lines, openPort, reached, sendBytes, verdict } from './port-rig.ts';
 
@@ -184,7 +184,7 @@ describe('a proxy’s port', () => {
     await once(other, 'spawn');
     socket.write(lines({ target, headers: [`Host: ${host}`] }));
     // Node reads no more of a connection that it gave to a child.
-    await vi.waitFor(() => expect(asked).toEqual(['e untold']));
+    await expect.poll(() => asked).toEqual(['e untold']);
     socket.destroy();
   });
 
