@@ -10,7 +10,7 @@ import type { Question, Server, TrayState } from './summary.ts';
 /** A menu is read at a glance: a longer name is cut and ends with an ellipsis. */
 const maxNameLength = 60;
 
-export function quotedName(text: string): string {
+function quotedName(text: string): string {
   return quoted(text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text);
 }
 

@@ -1,8 +1,8 @@
 /**
  * How the bridge reaches the server: undici with an agent of its own, which waits as long as a tool works.
  *
- * Invariant: trusts the authorities that the broker trusts, and checks certificates whatever NODE_TLS_REJECT_UNAUTHORIZED
- * says. Loopback never goes through a proxy.
+ * Invariant: trusts the bundled and the system's authorities and those of NODE_EXTRA_CA_CERTS, and checks certificates
+ * whatever NODE_TLS_REJECT_UNAUTHORIZED says. Loopback never goes through a proxy.
  */
 import { getCACertificates } from 'node:tls';
 import { EnvHttpProxyAgent, fetch } from 'undici';

@@ -9,7 +9,7 @@ import { isObject } from '../ipc/wire/values.ts';
 import type { MessageId } from '../ipc/wire/json-rpc.ts';
 
 /** Bytes: more than any message of the protocol that servers are known to take. */
-export const maxBody = 16 * 1024 * 1024;
+const maxBody = 16 * 1024 * 1024;
 
 /** Undefined for a request without a body. Throws `HttpRefusal` where it is too long. */
 export async function bodyOf(request: IncomingMessage): Promise<Buffer<ArrayBuffer> | undefined> {

@@ -10,7 +10,7 @@ import { maxLength } from '../ipc/wire/limits.ts';
 const id = z.int().positive();
 
 /** Where a proxy listens. `path`: the unguessable part of its address. */
-export const entrySchema = z.object({
+const entrySchema = z.object({
   id: z.string(),
   port: z.int().positive(),
   path: z.string().min(16),
@@ -54,7 +54,10 @@ export const orderSchema = z.discriminatedUnion('op', [
 ]);
 export type ProxyOrder = z.infer<typeof orderSchema>;
 
-export const portStates = ['open', 'portTaken', 'failed'] as const;
+const portStates = ['open', 'portTaken', 'failed'] as const;
+
+/** What became of a port: `portTaken`: another program listens there. */
+export type PortState = (typeof portStates)[number];
 
 export const reportSchema = z.discriminatedUnion('op', [
   z.object({ op: z.literal('state'), entry: z.string(), state: z.enum(portStates) }),

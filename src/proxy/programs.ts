@@ -63,11 +63,6 @@ export class Program {
   }
 }
 
-/** What is known of one TCP connection. */
-interface Seen {
-  readonly process: RunningProcess | undefined;
-}
-
 interface Admitted {
   readonly process: RunningProcess | undefined;
   readonly program: Promise<Program>;
@@ -76,7 +71,8 @@ interface Admitted {
 export class Programs {
   readonly #parts: ProgramParts;
   readonly #admitted = new Map<string, Admitted>();
-  readonly #seen = new WeakMap<Socket, Promise<Seen>>();
+  /** The process at the other end of each TCP connection. */
+  readonly #seen = new WeakMap<Socket, Promise<RunningProcess | undefined>>();
   readonly #agents = new Map<string, Dispatcher>();
 
   constructor(parts: ProgramParts) {
@@ -85,7 +81,7 @@ export class Programs {
 
   /** The program at the other end. Throws `not_permitted` where it changed, and what the broker refuses. */
   async at(entry: ProxyEntry, socket: Socket): Promise<Program> {
-    const { process } = await this.#lookAt(socket);
+    const process = await this.#lookAt(socket);
     if (process && !isStillRunning(process)) throw changed();
     const key = keyOf(entry, process);
     const known = this.#admitted.get(key);
@@ -132,7 +128,7 @@ export class Programs {
     }
   }
 
-  async #lookAt(socket: Socket): Promise<Seen> {
+  async #lookAt(socket: Socket): Promise<RunningProcess | undefined> {
     const known = this.#seen.get(socket) ?? look(socket);
     this.#seen.set(socket, known);
     return known;
@@ -195,9 +191,9 @@ async function within<T>(after: After, work: Promise<T>): Promise<T> {
   }
 }
 
-async function look(socket: Socket): Promise<Seen> {
+async function look(socket: Socket): Promise<RunningProcess | undefined> {
   const row = rowOfPeer(socket);
-  return { process: row && (await holderOf(row.inode)) };
+  return row && holderOf(row.inode);
 }
 
 /** Begins alike for all programs of one proxy. */

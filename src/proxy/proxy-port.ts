@@ -12,7 +12,7 @@ import { systemCode } from '../base/system-error.ts';
 import type { MessageId } from '../ipc/wire/json-rpc.ts';
 import { bodyOf, messageIdIn } from './body.ts';
 import { refuse } from './http-refusal.ts';
-import type { portStates, ProxyEntry } from './messages.ts';
+import type { PortState, ProxyEntry } from './messages.ts';
 import type { Program, Programs } from './programs.ts';
 import { checkRequest } from './request-check.ts';
 import { askServer, passOn } from './upstream.ts';
@@ -39,8 +39,6 @@ const limits: PortLimits = {
   maxConnections: 128,
 };
 
-export type PortState = (typeof portStates)[number];
-
 export class ProxyPort {
   readonly entry: ProxyEntry;
   readonly #programs: Programs;
@@ -66,7 +64,7 @@ export class ProxyPort {
     return new Promise((resolve) => {
       // Never removed: an error while it listens (no more descriptors, say) must not end the process.
       this.#server.on('error', (error) => {
-        const isTaken = ['EADDRINUSE', 'EACCES'].includes(systemCode(error) ?? '');
+        const isTaken = ['EADDRINUSE', 'EACCES'].includes(systemCode(error));
         resolve(isTaken ? 'portTaken' : 'failed');
       });
       this.#server.listen({ host: '127.0.0.1', port, exclusive: true }, () => resolve('open'));

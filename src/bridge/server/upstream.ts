@@ -22,7 +22,7 @@ import { ClientState, type Repeat } from './client-state.ts';
 import { ParamHeaders } from './param-headers.ts';
 import { Questions } from './questions.ts';
 import { type RequestOptions, Session, SessionLost } from './session.ts';
-import type { Heard, Way } from '../base/way.ts';
+import type { Heard, TwoWays } from '../base/way.ts';
 
 export interface UpstreamOptions {
   readonly endpoint: URL;
@@ -47,7 +47,7 @@ const pauses = [250, 1000, 3000];
 /** Milliseconds for a new session after the first. */
 const renewal = 30_000;
 
-export class Upstream implements Way {
+export class Upstream implements TwoWays {
   readonly #options: UpstreamOptions;
   readonly #questions: Questions;
   readonly #state = new ClientState();

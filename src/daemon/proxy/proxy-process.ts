@@ -9,7 +9,7 @@ import { doubled } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { errorBody } from '../../ipc/wire/json-rpc.ts';
 import { reportSchema } from '../../proxy/messages.ts';
-import type { Admission, portStates, ProcessNamed, ProxyEntry, ProxyOrder } from '../../proxy/messages.ts';
+import type { Admission, PortState, ProcessNamed, ProxyEntry, ProxyOrder } from '../../proxy/messages.ts';
 import type { WriteLog } from '../system/log.ts';
 
 /** Milliseconds until it is started again: the first time, and at most. */
@@ -29,8 +29,6 @@ export interface ProxyProcessParts {
   /** The state of a port changed. */
   readonly changed: () => void;
 }
-
-type PortState = (typeof portStates)[number];
 
 export class ProxyProcess {
   readonly #parts: ProxyProcessParts;

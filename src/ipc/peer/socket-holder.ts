@@ -39,7 +39,7 @@ export async function holderOf(inode: string): Promise<RunningProcess | undefine
 }
 
 /** Undefined once it has ended, or where the kernel doesn't say which file it runs. */
-export function runningProcess(pid: number): RunningProcess | undefined {
+function runningProcess(pid: number): RunningProcess | undefined {
   const startTicks = startOf(pid);
   const image = startTicks === undefined ? undefined : imageOf(peerOfProcess({ pid, startTicks }));
   return startTicks === undefined || image === undefined ? undefined : { pid, startTicks, image };

@@ -14,7 +14,7 @@ export const proxyName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/);
 const lowestPort = 1024;
 const highestPort = 65_535;
 
-export const proxyPort = z.int().min(lowestPort).max(highestPort);
+const proxyPort = z.int().min(lowestPort).max(highestPort);
 
 /** `starting`: its process has not said anything yet. `portTaken`: another program listens there. */
 export const proxyState = z.literal(['open', 'starting', 'portTaken', 'failed']);
