@@ -1,9 +1,9 @@
 /**
  * Finds the broker and the key, and connects: as a local client, or as the owner for our own CLI.
  *
- * Invariant: a missing broker or key is an error: nothing here starts a process or pairs.
+ * Invariant: a missing broker or key is an error: nothing here starts a process by itself, or pairs.
  */
-import { KeyturnError, Unreachable } from '../base/errors.ts';
+import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
 import { findSocket } from '../ipc/wire/socket-path.ts';
 import { type Identity, ownerId } from '../ipc/wire/handshake-messages.ts';
 import { after } from '../ipc/wire/timer.ts';
@@ -37,9 +37,27 @@ export function locate(place: HomeLocation): { readonly paths: HomePaths; readon
  * `socket_unsafe`, `handshake_failed`, `locked`.
  */
 export async function connect(options: ConnectOptions): Promise<Connection> {
+  return openAs(options);
+}
+
+/** As `connect`, for a command of ours. Where no broker runs, now or later, it calls `startBroker`. */
+export async function connectStarting(
+  options: ConnectOptions,
+  startBroker: () => Promise<void>,
+): Promise<Connection> {
+  try {
+    return await openAs(options, startBroker);
+  } catch (error) {
+    if (reasonOf(error) !== 'broker_unreachable') throw error;
+  }
+  await startBroker();
+  return openAs(options, startBroker);
+}
+
+async function openAs(options: ConnectOptions, startBroker?: () => Promise<void>): Promise<Connection> {
   const { paths, socket } = locate(options);
   const identity = options.key ?? readKeyFile(clientKeyFile(paths, options.name ?? missingName()));
-  return openConnection({ identity, socket: socket(), after });
+  return openConnection({ identity, socket: socket(), after, startBroker });
 }
 
 /** Connects with the owner's key: sees and narrows everything. For the command line only. */

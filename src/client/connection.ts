@@ -61,8 +61,10 @@ export interface OpenOptions {
   /** From `findSocket`. */
   readonly socket: string;
   readonly after: After;
-  /** False: a caller that can start a broker itself doesn't wait until somebody else does. */
+  /** False: a caller that connects anew itself doesn't wait until somebody starts a broker. */
   readonly waitsForRestart?: boolean;
+  /** Starts a broker, for a caller that can: called where none runs any longer. What it throws is the answer. */
+  readonly startBroker?: (() => Promise<void>) | undefined;
 }
 
 /** One socket with a handshake made on it. `proven`: see `hello`. */
@@ -98,6 +100,8 @@ class BrokerConnection implements Connection {
   #channel: Channel;
   #opening: Promise<void> | undefined;
   #closed = false;
+  /** What kept a broker from starting: another try at once would end the same way. */
+  #notStarted: unknown;
   capabilities: readonly string[];
 
   constructor(options: OpenOptions, { channel, capabilities }: Opened) {
@@ -157,7 +161,7 @@ class BrokerConnection implements Connection {
 
   /** Undefined: this connection was closed, the broker answered, or the request seems to end each broker. */
   #waitAfter(error: unknown, tries: number): number | undefined {
-    if (this.#closed) return undefined;
+    if (this.#closed || error === this.#notStarted) return undefined;
     const reason = reasonOf(error);
     if (reason === 'broker_stopping') return timeouts.nextBroker;
     if (reason !== 'broker_unreachable' || tries >= maxTries) return undefined;
@@ -174,9 +178,24 @@ class BrokerConnection implements Connection {
   }
 
   async #open(): Promise<void> {
-    const { channel, capabilities } = await openChannel(this.#options);
+    const { channel, capabilities } = await openChannel(this.#options).catch(async (error: unknown) =>
+      this.#openStarted(error),
+    );
     this.#channel = channel;
     this.capabilities = capabilities;
+  }
+
+  /** Where no broker runs, and the caller can start one. */
+  async #openStarted(refusal: unknown): Promise<Opened> {
+    const { startBroker } = this.#options;
+    if (!startBroker || reasonOf(refusal) !== 'broker_unreachable') throw refusal;
+    try {
+      await startBroker();
+    } catch (error) {
+      this.#notStarted = error;
+      throw error;
+    }
+    return openChannel(this.#options);
   }
 
   async #reopen(): Promise<void> {

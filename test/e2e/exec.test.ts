@@ -202,6 +202,24 @@ describe('a file', () => {
     expect(readdirSync(runtime)).toEqual([]);
   });
 
+  it('keeps the one token that the person allowed, and a line says that it is not replaced', async () => {
+    const { home, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 10 } });
+    await home.ok(['login', resource]);
+    const running = home.start(
+      ['exec', '--file', `AT=${resource}`, '--min-validity', '1', '--', 'sh', '-c', 'exec sleep 600'],
+      { env: { XDG_RUNTIME_DIR: runtimeFolder() } },
+    );
+    const question = await until('the question', async () => {
+      const [first] = await home.json<{ readonly id: string }[]>('pending');
+      return first;
+    });
+    await home.ok(['answer', question.id, 'yes', '--once']);
+    await running.says('the token of AT could not be replaced (consent_required)');
+    expect(await home.json('pending')).toEqual([]);
+    running.signal('SIGTERM');
+    await running.ended;
+  });
+
   it('of a keyturn that was killed is removed by the next one; that of one that runs stays', async () => {
     const { home, resource } = await signedIn();
     const env = { XDG_RUNTIME_DIR: runtimeFolder() };

@@ -98,6 +98,52 @@ describe('where the person is needed', () => {
     expect(await home.keyturn(['headers', resource, '--no-interaction'])).toMatchObject({ code: 3 });
   });
 
+  it('names the scopes of --scope in the first question of an entry, and in a later one for more', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const asked = async (kind: string) => {
+      const question = await until(`a question of kind ${kind}`, async () =>
+        (await home.json<Question[]>('pending')).find((one) => one.kind === kind),
+      );
+      await home.ok(['answer', question.id, 'yes']);
+      return question;
+    };
+    const words = (scope: string) => [
+      'headers',
+      resource,
+      '--as',
+      'a-helper',
+      '--scope',
+      scope,
+      '--timeout',
+      '60',
+    ];
+    const first = home.start(words('notes:read'));
+    await asked('pair');
+    expect(await asked('allow')).toMatchObject({ client: 'a-helper', scope: 'notes:read' });
+    expect(await first.ended).toMatchObject({ code: 0 });
+    const more = home.start(words('notes:read notes:write'));
+    expect(await asked('allow')).toMatchObject({ client: 'a-helper', scope: 'notes:read notes:write' });
+    const run = await more.ended;
+    expect(run).toMatchObject({ code: 0 });
+    expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);
+  });
+
+  it('says that a yes for one token does not reach an entry, and gives it nothing', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
+    for (const [kind, ...more] of [['pair'], ['allow', '--once']] as const) {
+      const { id } = await until(`a question of kind ${kind}`, async () =>
+        (await home.json<Question[]>('pending')).find((question) => question.kind === kind),
+      );
+      await home.ok(['answer', id, 'yes', ...more]);
+    }
+    const run = await asking.ended;
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('A yes for one token or for one run does not reach this program');
+  });
+
   it('asks nobody with --no-interaction', async () => {
     const { home, resource } = await homeInWorld();
     const run = await home.keyturn(['headers', resource, '--no-interaction']);

@@ -2,8 +2,8 @@
  * The search for secrets at the end of every home's life: its files, and all that its commands printed.
  *
  * Invariant: nothing is left out but what is named here: the key files that invariant 1 (docs/internals.md)
- * names, files that the person named on the command line, and access tokens where `keyturn token`
- * prints them. A finding ends the test; the secret itself is never repeated.
+ * names, files that the person named on the command line, access tokens where `keyturn token` prints them, and
+ * tokens and API keys where `keyturn headers` does. A finding ends the test; the secret itself is never repeated.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -58,9 +58,10 @@ export function scan({ folder, printed }: ScanInput): Scanned {
   return numbers;
 }
 
-/** `keyturn token` and `keyturn headers` are there to print one, to whatever the person connects their output to. */
+/** These are there to print one, to whatever the person connects their output to. */
 function isPrintedByDesign([command]: readonly string[], kind: Finding['kind']): boolean {
-  return (command === 'token' || command === 'headers') && kind === 'access token';
+  const isToken = kind === 'access token';
+  return command === 'token' ? isToken : command === 'headers' && (isToken || kind === 'API key');
 }
 
 /** Options by which a person names a file of their own that holds a secret (docs/cli.md). */

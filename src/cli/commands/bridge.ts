@@ -7,6 +7,7 @@
 import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
 import type { Connection } from '../../client/connection.ts';
+import { kinds } from '../programs/asked.ts';
 import { startEntry } from '../programs/entry.ts';
 import { entryName } from '../programs/entry-name.ts';
 import { headersFrom, withHeaders } from '../programs/extra-headers.ts';
@@ -89,7 +90,7 @@ async function connectBeforehand(
   const resource = endpoint.href;
   if (isInBackground) {
     const { askInBackground } = await import('../programs/asker.ts');
-    return askInBackground({ as: name, params: { resource } });
+    return askInBackground({ as: name, params: { resource, kinds } });
   }
   const { connectEntry } = await import('../programs/entry-connect.ts');
   await connectEntry({ name, resource });

@@ -1,15 +1,15 @@
 /**
- * `keyturn exec -- COMMAND`: runs a command with tokens in its environment, or in files that it names.
+ * `keyturn exec -- COMMAND`: runs a command with tokens or API keys in its environment, or in files that it names.
  *
- * Invariant: nothing runs before every token is there and lives long enough. A token is in no argument and on no disk; the
- * rest of the environment is as it was.
+ * Invariant: nothing runs before every token is there and lives long enough. A token or key is in no argument and on no disk;
+ * the rest of the environment is as it was.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';
-import type { Asked } from '../programs/asked.ts';
+import { type Asked, kinds } from '../programs/asked.ts';
 import { runInPlace } from '../programs/child.ts';
+import { type Credential, credentialFor, credentialWithin } from '../programs/credential-within.ts';
 import { keepFresh } from '../programs/fresh-files.ts';
-import { tokenFor, tokenWithin } from '../programs/token-within.ts';
 import { TokenFiles } from '../programs/token-files.ts';
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -27,22 +27,22 @@ const refreshTimeout = 60_000;
 
 const statement = {
   name: 'exec',
-  summary: 'run a command with tokens in its environment',
+  summary: 'run a command with tokens or API keys in its environment',
   operands: [{ name: 'COMMAND', repeatable: true }],
   usage: ['exec [OPTION]... -- COMMAND [ARGUMENT]...'],
   options: {
     env: {
       type: 'string',
       value: 'NAME=RESOURCE',
-      summary: 'the variable NAME holds a token',
+      summary: 'the variable NAME holds a token or API key',
       more: '; may be repeated',
       repeatable: true,
     },
     file: {
       type: 'string',
       value: 'NAME=RESOURCE',
-      summary: 'the variable NAME holds the path of a file with a token',
-      more: ', which is kept fresh; may be repeated',
+      summary: 'the variable NAME holds the path of a file with it',
+      more: '; a token there is kept fresh; may be repeated',
       repeatable: true,
     },
     scope: { type: 'string', value: '"A B"', summary: 'scopes each token must carry' },
@@ -62,10 +62,11 @@ const statement = {
       more: ` (default ${defaultTimeout})`,
     },
   },
-  about: 'Run a command with access tokens in its environment, or in files that its environment names.',
+  about:
+    'Run a command with access tokens in its environment, or in files that its environment names; or with the API keys that you set, without the word before them.',
   notes: [
     'The exit code is the command’s own: 128 and a signal’s number where a signal ended it, 127 where there is no such command. Where nothing was run it is one of those of `keyturn token`.',
-    'A token in the environment stays as it is until the command ends. A file is replaced before its token ends, and removed with the command.',
+    'What is in the environment stays as it is until the command ends. A file is replaced before its token ends, and removed with the command.',
   ],
   examples: [
     'keyturn exec --env NOTES_TOKEN=https://notes.example/mcp -- notes-server --port 8080',
@@ -87,23 +88,28 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
       as: options.as,
       params: {
         resource,
+        kinds,
         ...scopeFrom(options.scope),
         ...(options.account === undefined ? {} : { account: options.account }),
         minimumValidity: validity,
         interaction,
       },
     };
-    const token = await tokenWithin(asked, { command: ['headers'], within: timeout * 1000 });
-    if (token.expires_in < validity) throw tooOld(resource, token, validity);
-    if (kind === 'env' || !files) env[name] = token.access_token;
+    const given = await credentialWithin(asked, {
+      command: ['headers'],
+      within: timeout * 1000,
+    });
+    if (!('kind' in given) && given.expires_in < validity) throw tooOld(resource, given, validity);
+    if (kind === 'env' || !files) env[name] = bare(given);
     else {
-      env[name] = files.write(name, token.access_token);
+      env[name] = files.write(name, bare(given));
+      if ('kind' in given) continue;
       keepFresh(
         {
           name,
-          token,
-          ask: (minimumValidity) => tokenFor(unattended(asked, minimumValidity), refreshTimeout),
-          replace: ({ access_token: text }) => void files.write(name, text),
+          token: given,
+          ask: (minimumValidity) => credentialFor(unattended(asked, minimumValidity), refreshTimeout),
+          replace: (fresh) => void files.write(name, bare(fresh)),
           tell: say,
         },
         over.signal,
@@ -117,6 +123,13 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
     files?.remove();
   }
 });
+
+/** Without the word that stands before it in its header: programs put that there themselves. */
+function bare(given: Credential): string {
+  if (!('kind' in given)) return given.access_token;
+  const { scheme, value } = given;
+  return scheme === undefined ? value : value.slice(scheme.length).trimStart();
+}
 
 interface Wanted {
   readonly kind: 'env' | 'file';

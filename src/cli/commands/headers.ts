@@ -6,8 +6,8 @@
  */
 import { exitCodes } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';
-import type { Asked } from '../programs/asked.ts';
-import { tokenWithin } from '../programs/token-within.ts';
+import { type Asked, kinds } from '../programs/asked.ts';
+import { credentialWithin } from '../programs/credential-within.ts';
 import { resourceFrom, scopeFrom, secondsFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { print, say } from '../terminal/output.ts';
@@ -21,7 +21,7 @@ const defaultValidity = 300;
 export const command = defineCommand(
   {
     name: 'headers',
-    summary: 'print request headers with a token, as JSON',
+    summary: 'print request headers with a token or API key, as JSON',
     operands: [{ name: 'RESOURCE' }],
     options: {
       scope: { type: 'string', value: '"A B"', summary: 'scopes the token must carry' },
@@ -29,7 +29,7 @@ export const command = defineCommand(
       'min-validity': {
         type: 'string',
         value: 'SECONDS',
-        summary: 'the token must live at least this long',
+        summary: 'a token must live at least this long',
         more: ` (default ${defaultValidity})`,
       },
       as: { type: 'string', value: 'NAME', summary: 'as an entry of this name, not as cli' },
@@ -43,9 +43,9 @@ export const command = defineCommand(
       'in-background': { type: 'boolean', summary: 'ask the person, and print nothing', hidden: true },
     },
     about:
-      'Print {"Authorization": "Bearer …"} for a protected server: for clients that run a command to get their headers.',
+      'Print {"Authorization": "Bearer …"} for a protected server, or the header of the API key that you set for it: for clients that run a command to get their headers.',
     notes: [
-      'The header is good as long as its token. A client that keeps its connection longer has to reconnect, or to use `keyturn bridge`.',
+      'The header is good as long as its token; that of an API key has no end. A client that keeps its connection longer has to reconnect, or to use `keyturn bridge`.',
       'Where you are needed, the command ends after its timeout, and the question stays open for up to ten minutes.',
     ],
     exitCodes: {
@@ -67,6 +67,7 @@ export const command = defineCommand(
       as: options.as,
       params: {
         resource: resourceFrom(resource),
+        kinds,
         ...scopeFrom(options.scope),
         ...(options.account === undefined ? {} : { account: options.account }),
         minimumValidity: validity,
@@ -74,9 +75,13 @@ export const command = defineCommand(
       },
     };
     if (options['in-background']) return (await import('../programs/asker.ts')).askInBackground(asked);
-    const token = await tokenWithin(asked, { command: ['headers'], within: timeout * 1000 });
-    print(JSON.stringify({ Authorization: `Bearer ${token.access_token}` }));
-    sayLifetime(token, validity);
+    const given = await credentialWithin(asked, { command: ['headers'], within: timeout * 1000 });
+    if ('kind' in given) {
+      print(JSON.stringify({ [given.header]: given.value }));
+      return exitCodes.ok;
+    }
+    print(JSON.stringify({ Authorization: `Bearer ${given.access_token}` }));
+    sayLifetime(given, validity);
     return exitCodes.ok;
   },
 );

@@ -15,8 +15,9 @@ import { canonicalResource } from '../../oauth/base/resource.ts';
 import { connect } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
 import { watchQuestions } from '../broker/watch.ts';
+import { keyPlaceWords } from '../terminal/key-rows.ts';
 import { say } from '../terminal/output.ts';
-import type { Asked } from './asked.ts';
+import { type Asked, kinds } from './asked.ts';
 import { askPerson, maxAsking } from './asker.ts';
 import { AskingFiles } from './asking-files.ts';
 import type { Entry } from './entry.ts';
@@ -24,7 +25,7 @@ import { forgetRefusal } from './pairing.ts';
 
 /** Throws what a request for a token throws. */
 export async function connectEntry({ name, resource }: Entry): Promise<void> {
-  const asked: Asked = { as: name, params: { resource } };
+  const asked: Asked = { as: name, params: { resource, kinds } };
   forgetRefusal(name);
   const owner = await connect();
   const interrupted = (): never => process.exit(exitCodes.interrupted);
@@ -105,14 +106,16 @@ function tellQuestions(
 
 async function tell(
   owner: Connection,
-  { id, kind, code }: Question,
+  { id, kind, code, key }: Question,
   { name, resource }: Entry,
   isDesk: boolean,
 ): Promise<void> {
   const what =
     kind === 'pair'
       ? `${quoted(name)} asks to be paired. Its code is ${code}.`
-      : `may ${quoted(name)} reach ${quoted(resource)}?`;
+      : key
+        ? `may ${quoted(name)} have your API key for ${quoted(resource)} (${keyPlaceWords(key)})?`
+        : `may ${quoted(name)} reach ${quoted(resource)}?`;
   say(`keyturn: ${what}`);
   if (isDesk)
     return say(`  ${kind === 'pair' ? 'Compare the code, and answer' : 'Answer'} in Keyturn’s window.`);

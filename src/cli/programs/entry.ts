@@ -6,23 +6,19 @@
  */
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
-import { connect as connectAsProgram } from '../../client/connect.ts';
+import { connectStarting } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, connectIfRunning, throughRestart } from '../broker/connection.ts';
-import type { Asked } from './asked.ts';
+import { type Asked, kinds } from './asked.ts';
 
-/** Starts a broker where none runs. Throws `unpaired` where the entry has no key. */
+/** Starts a broker where none runs, at later requests of an entry too. Throws `unpaired` where the entry has no key. */
 export async function connectAs(name: string | undefined): Promise<Connection> {
   if (name === undefined) return connect();
-  try {
-    return await connectAsProgram({ name });
-  } catch (error) {
-    if (reasonOf(error) !== 'broker_unreachable') throw error;
-  }
-  const { startBroker } = await import('../broker/auto-start.ts');
-  (await startBroker()).close();
-  return connectAsProgram({ name });
+  return connectStarting({ name }, async () => {
+    const { startBroker } = await import('../broker/auto-start.ts');
+    (await startBroker()).close();
+  });
 }
 
 /** What a person can mend by an answer or a sign-in. */
@@ -32,19 +28,38 @@ export interface Entry {
   readonly name: string;
   /** Of the protected server. */
   readonly resource: string;
+  readonly scope?: string | undefined;
+  readonly account?: string | undefined;
+}
+
+interface Start {
+  /** Of this program, which the process that asks runs. */
+  readonly command?: readonly string[];
+  /** Milliseconds. */
+  readonly wait?: number;
 }
 
 /** Milliseconds that a client waits for the answer to `initialize`, with room to spare: most wait for 30 s or more. */
 const defaultWait = 20_000;
 
 /**
- * The entry's connection, once it may have tokens for its server. Throws the refusal; where the person has not answered
- * within `wait`, an error that says what to do.
+ * The entry's connection, once it may have tokens, or the API key, for its server. Throws the refusal; where the person has not
+ * answered within `wait`, an error that says what to do.
  */
-export async function startEntry(entry: Entry, wait = defaultWait): Promise<Connection> {
+export async function startEntry(
+  entry: Entry,
+  { command = ['bridge', '--connect'], wait = defaultWait }: Start = {},
+): Promise<Connection> {
+  const { name, resource, scope, account } = entry;
   const asked: Asked = {
-    as: entry.name,
-    params: { resource: entry.resource, interaction: 'never' },
+    as: name,
+    params: {
+      resource,
+      kinds,
+      interaction: 'never',
+      ...(scope === undefined ? {} : { scope }),
+      ...(account === undefined ? {} : { account }),
+    },
   };
   const first = await ready(asked);
   if ('connection' in first) return first.connection;
@@ -56,7 +71,7 @@ export async function startEntry(entry: Entry, wait = defaultWait): Promise<Conn
   const { untilAnswered } = await import('./standing-question.ts');
   let isLate = false;
   try {
-    await untilAnswered(asked, ['bridge', '--connect'], signal);
+    await untilAnswered(asked, command, signal);
   } catch (error) {
     if (error !== signal.reason) throw error;
     isLate = true;
@@ -69,14 +84,14 @@ export async function startEntry(entry: Entry, wait = defaultWait): Promise<Conn
 
 type Outcome = { readonly connection: Connection } | { readonly refusal: KeyturnError };
 
-/** Asks for a token without a question. The token is the broker's to keep: who needs it asks again. */
+/** Asks without a question. The token or key is the broker's to keep: who needs it asks again. */
 async function ready({ as, params }: Asked): Promise<Outcome> {
   return throughRestart(async (reached): Promise<Outcome> => {
     let connection: Connection | undefined;
     try {
       connection = await connectAs(as);
       reached();
-      await connection.getToken(params);
+      await connection.getCredential(params);
       return { connection };
     } catch (error) {
       if (connection && reasonOf(error) === 'authorization_not_required') return { connection };
@@ -118,7 +133,7 @@ async function unanswered({ name, resource }: Entry, { reason }: KeyturnError): 
 async function codeOf(entry: Entry): Promise<string | undefined> {
   const { AskingFiles } = await import('./asking-files.ts');
   const { homePaths } = await import('../../base/paths.ts');
-  const asked = { as: entry.name, params: { resource: entry.resource } };
+  const asked = { as: entry.name, params: { resource: entry.resource, kinds } };
   return (await new AskingFiles(homePaths(), asked).read()).code;
 }
 

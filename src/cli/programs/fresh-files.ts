@@ -1,19 +1,20 @@
 /**
- * Keeps tokens in files fresh while a program uses them.
+ * Keeps tokens in files fresh while a program uses them. An API key has no end, and stays as it is.
  *
  * Invariant: no question is asked. Where there is no newer token, the old one stays in its file, the person reads one line,
  * and it goes on trying.
  */
 import { reasonOf } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';
+import type { Credential } from './credential-within.ts';
 
 export interface FreshFile {
   /** For the line that a person reads. */
   readonly name: string;
   readonly token: TokenResult;
-  /** A token that lives longer than so many seconds, if the broker has one. */
-  readonly ask: (minimumValidity: number) => Promise<TokenResult>;
-  readonly replace: (token: TokenResult) => void;
+  /** A token that lives longer than so many seconds, if the broker has one; the key where one was set since. */
+  readonly ask: (minimumValidity: number) => Promise<Credential>;
+  readonly replace: (credential: Credential) => void;
   readonly tell: (line: string) => void;
 }
 
@@ -44,11 +45,11 @@ export function keepFresh(file: FreshFile, signal: AbortSignal): void {
   };
   const renew = async (): Promise<void> => {
     try {
-      const token = await file.ask(Math.ceil(lead / 1000));
+      const fresh = await file.ask(Math.ceil(lead / 1000));
       if (signal.aborted) return;
-      file.replace(token);
+      file.replace(fresh);
       hasFailed = false;
-      wait(dueOf(token));
+      if (!('kind' in fresh)) wait(dueOf(fresh));
     } catch (error) {
       if (!hasFailed)
         file.tell(`keyturn: the token of ${file.name} could not be replaced (${reasonOf(error)}).`);

@@ -1,5 +1,5 @@
 /**
- * A token for a command that stands between Keyturn and a program, within the time that the program gives it.
+ * A token or an API key for a command that stands between Keyturn and a program, within the time that the program gives it.
  *
  * Invariant: a question outlives the command. The broker keeps it open, and a process that stays (asker.ts) goes on to the
  * sign-in after a yes. An interrupt withdraws the question.
@@ -8,7 +8,7 @@ import { untilAborted } from '../../base/abort.ts';
 import { exitCodes, KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
-import type { TokenGetParams, TokenResult } from '../../ipc/wire/token-messages.ts';
+import type { CredentialGetParams, KeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../broker/watch-later.ts';
 import type { Asked } from './asked.ts';
@@ -16,6 +16,8 @@ import { connectAs, startEntry } from './entry.ts';
 
 /** The question is open, and the person has not answered it in time. */
 const open: readonly Reason[] = ['consent_pending', 'login_pending'];
+
+export type Credential = TokenResult | KeyResult;
 
 interface Bounds {
   /** The command whose name the person sees on the card. */
@@ -34,11 +36,12 @@ const toTell = 1000;
 const lastWords = 200;
 
 /** Throws the broker's refusal; `authorization_server_unreachable` where nothing answered in time. */
-export async function tokenWithin(asked: Asked, { command, within }: Bounds): Promise<TokenResult> {
+export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Credential> {
+  const { command, within } = bounds;
   const left = Math.max(0, within - performance.now());
   const signal = AbortSignal.timeout(Math.ceil(left) + reserve);
   try {
-    return await untilAborted(asking(asked, left), signal);
+    return await untilAborted(asking(asked, bounds, left), signal);
   } catch (error) {
     if (error === signal.reason) {
       // What is still under way must not keep the process. It ends with its own exit code.
@@ -53,22 +56,23 @@ export async function tokenWithin(asked: Asked, { command, within }: Bounds): Pr
   }
 }
 
-async function asking(asked: Asked, left: number): Promise<TokenResult> {
+async function asking(asked: Asked, { command }: Bounds, left: number): Promise<Credential> {
   const { as: name, params } = asked;
-  if (name === undefined || params.interaction === 'never') return tokenFor(asked, left);
+  if (name === undefined || params.interaction === 'never') return credentialFor(asked, left);
+  const { resource, scope, account } = params;
   const connection = await startEntry(
-    { name, resource: params.resource },
-    Math.max(0, Math.floor(left) - toTell),
+    { name, resource, scope, account },
+    { command, wait: Math.max(0, Math.floor(left) - toTell) },
   );
   try {
-    return await connection.getToken({ ...params, interaction: 'never' });
+    return await connection.getCredential({ ...params, interaction: 'never' });
   } finally {
     connection.close();
   }
 }
 
 /** `left` in milliseconds. A broker that dies in the middle is started again, and asked the same. */
-export async function tokenFor({ as, params }: Asked, left: number): Promise<TokenResult> {
+export async function credentialFor({ as, params }: Asked, left: number): Promise<Credential> {
   const timed = { ...params, timeout: Math.floor(left / 1000) };
   return throughRestart(async (reached) => {
     const connection = await connectAs(as);
@@ -77,7 +81,7 @@ export async function tokenFor({ as, params }: Asked, left: number): Promise<Tok
   });
 }
 
-async function interruptible(connection: Connection, params: TokenGetParams): Promise<TokenResult> {
+async function interruptible(connection: Connection, params: CredentialGetParams): Promise<Credential> {
   const interrupted = (): void => {
     // Closing the connection withdraws the question (docs/wire.md).
     connection.close();
@@ -87,7 +91,7 @@ async function interruptible(connection: Connection, params: TokenGetParams): Pr
   process.once('SIGTERM', interrupted);
   const watching = watchLater(connection, params);
   try {
-    return await connection.getToken(params);
+    return await connection.getCredential(params);
   } catch (error) {
     const { explained } = await import('../broker/versions.ts');
     throw explained(error, connection);
