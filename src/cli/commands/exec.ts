@@ -27,7 +27,7 @@ const refreshTimeout = 60_000;
 
 const statement = {
   name: 'exec',
-  summary: 'run a command with tokens or API keys in its environment',
+  summary: 'run a command with tokens or keys in its environment',
   operands: [{ name: 'COMMAND', repeatable: true }],
   usage: ['exec [OPTION]... -- COMMAND [ARGUMENT]...'],
   options: {

@@ -21,7 +21,7 @@ const defaultValidity = 300;
 export const command = defineCommand(
   {
     name: 'headers',
-    summary: 'print request headers with a token or API key, as JSON',
+    summary: 'print headers with a token or API key, as JSON',
     operands: [{ name: 'RESOURCE' }],
     options: {
       scope: { type: 'string', value: '"A B"', summary: 'scopes the token must carry' },
