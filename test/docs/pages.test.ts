@@ -116,7 +116,7 @@ describe.each(['ARCHITECTURE.md', 'docs/internals.md'])('%s', (name) => {
   it('names files of the layers that exist', () => {
     const named = [
       ...page(name).text.matchAll(
-        /`((?:base|oauth|vault|store|audit|broker|ipc|client|daemon|cli)\/[\w/-]+\.ts)`/g,
+        /`((?:base|oauth|vault|store|audit|broker|ipc|client|bridge|proxy|daemon|cli)\/[\w/-]+\.ts)`/g,
       ),
     ].map(([, file = '']) => file);
     expect(named.length).toBeGreaterThan(10);
