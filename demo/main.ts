@@ -14,6 +14,7 @@ import { type EnvFile, takeEnvFile } from './env-file.ts';
 import { type Person, person } from './person.ts';
 import { pairProgram, type Program } from './program.ts';
 import { setStage, type Stage } from './stage.ts';
+import { useBridge } from './stock-client.ts';
 
 const args = process.argv.slice(2);
 const unknown = args.find((arg) => !['--yes', '--keep'].includes(arg));
@@ -89,6 +90,7 @@ async function play(stage: Stage, you: Person): Promise<void> {
   await fiftyCallers(stage, reader);
   await stepUp(stage, you, reader);
   await narrowToken(stage, second);
+  await stockClient(stage, you);
   await revoke(stage, reader);
   await Promise.all([reader.close(), second.close()]);
 }
@@ -180,6 +182,23 @@ async function narrowToken(stage: Stage, second: Program): Promise<void> {
   const { scope } = await second.connection.getToken({ resource });
   printStep(`${second.name} may only read: its token carries "${scope}", although the grant has more`);
   expect('scope of the narrow program', 'notes:read', scope);
+}
+
+/** What a newcomer does: connects the entry once, and changes one line of a client's configuration. */
+async function stockClient(stage: Stage, you: Person): Promise<void> {
+  const { url } = stage.world.protectedServer;
+  const name = 'stock-client';
+  const before = stage.world.authorizationServer.counts.signIns;
+  const connecting = stage.keyturn('bridge', '--connect', url, '--as', name);
+  for (const kind of ['pair', 'allow'] as const) await Promise.race([you.answer(kind), connecting]);
+  const { code, stderr } = await connecting;
+  if (code !== 0) throw new KeyturnError('login_failed', stderr.trim());
+  const tools = await useBridge(stage, name);
+  printStep(
+    `${name} is the protocol's own client as it comes; it started keyturn bridge as its server, listed ${tools.length} tools and called list-notes: no sign-in, and no token in its process`,
+  );
+  expect('tools that the stock client saw through the bridge', 'list-notes, add-note', tools.join(', '));
+  expect('further sign-ins for it', 0, stage.world.authorizationServer.counts.signIns - before);
 }
 
 async function revoke(stage: Stage, reader: Program): Promise<void> {

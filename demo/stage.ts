@@ -28,6 +28,8 @@ export interface Stage {
   readonly browser: string;
   /** The address of the throw-away keyring's session; undefined where tokens rest in memory. */
   readonly bus: string | undefined;
+  /** The built command, a file for Node. */
+  readonly bin: string;
   /** The environment of programs that talk to this home. */
   readonly env: NodeJS.ProcessEnv;
   /** Runs `keyturn ARGS` as a process of its own; resolves with its output and exit code. */
@@ -62,6 +64,7 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
     vault: keyring ? 'a throw-away keyring (the real Secret Service)' : 'memory (no keychain here)',
     browser: useBrowser ? 'your browser' : 'a headless user agent (no display, or nobody to watch one)',
     bus: keyring?.bus,
+    bin,
     env,
     keyturn,
     async close() {

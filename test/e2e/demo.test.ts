@@ -28,6 +28,7 @@ describe('npm run demo', () => {
     expect({ stderr, code: first.exitCode }).toEqual({ stderr: '', code: null });
     expect(stdout).toContain('All counts are as expected.');
     expect(stdout).not.toContain('WRONG');
+    expect(stdout).toContain('it started keyturn bridge as its server, listed 2 tools and called list-notes');
 
     // As README says for a second terminal, in a session without a D-Bus of its own.
     const written = readFileSync(file, 'utf8');
