@@ -46,11 +46,9 @@ export function watchedFetch(fetch: Fetch, { ready, seen }: Hooks, limit = maxMe
     exchange.isStream = isStream && response.ok;
     seen(response, init);
     if (!response.body || nullBodyStatuses.has(response.status)) return response;
-    const body = response.body.pipeThrough(
-      paced(ready, isStream ? eventBound(limit) : wholeBound(limit), () => {
-        exchange.isTooLarge = true;
-      }),
-    );
+    const body = paced(response.body, ready, isStream ? eventBound(limit) : wholeBound(limit), () => {
+      exchange.isTooLarge = true;
+    });
     const { status, statusText, headers } = response;
     return new Response(body, { status, statusText, headers });
   };
@@ -59,18 +57,24 @@ export function watchedFetch(fetch: Fetch, { ready, seen }: Hooks, limit = maxMe
 /** True while the bytes so far are within a bound. */
 type Bound = (chunk: Uint8Array) => boolean;
 
-function paced(ready: () => Promise<void>, isWithin: Bound, tooLarge: () => void) {
-  return new TransformStream<Uint8Array, Uint8Array>({
-    async transform(chunk, controller) {
-      if (!isWithin(chunk)) {
-        tooLarge();
-        controller.error(new RangeError('the answer is larger than one message may be'));
-        return;
-      }
-      controller.enqueue(chunk);
-      await ready();
-    },
-  });
+/** A stream that is pulled, with nothing in it: a `TransformStream` costs as much as the request itself. */
+function paced(
+  source: ReadableStream<Uint8Array>,
+  ready: () => Promise<void>,
+  isWithin: Bound,
+  tooLarge: () => void,
+): ReadableStream<Uint8Array> {
+  const reader = source.getReader();
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    await ready();
+    const { done, value } = await reader.read();
+    if (done) return controller.close();
+    if (isWithin(value)) return controller.enqueue(value);
+    tooLarge();
+    controller.error(new RangeError('the answer is larger than one message may be'));
+    await reader.cancel();
+  };
+  return new ReadableStream({ pull, cancel: async (reason) => reader.cancel(reason) }, { highWaterMark: 0 });
 }
 
 function wholeBound(limit: number): Bound {

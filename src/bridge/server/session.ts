@@ -118,7 +118,10 @@ export class Session {
     const abort = (): void => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     this.#pending.set(request.id, { method: request.method, resolve, reject });
-    const broken = (): void => reject(this.#withoutAnswer(request.method, exchange));
+    const broken = (): void => {
+      // Most streams end after their answer: an error for nobody would cost a stack.
+      if (this.#pending.has(request.id)) reject(this.#withoutAnswer(request.method, exchange));
+    };
     exchanges
       .run(exchange, async () =>
         this.#carrier.transport.send(request, { requestSignal: signal, onRequestStreamEnd: broken, headers }),
