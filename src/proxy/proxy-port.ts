@@ -7,6 +7,7 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { ownerOfPeer } from '../base/system/tcp-owner.ts';
 import { systemCode } from '../base/system-error.ts';
 import type { MessageId } from '../ipc/wire/json-rpc.ts';
@@ -54,9 +55,7 @@ export class ProxyPort {
       if (ownerOfPeer(socket) === 'other') socket.destroy();
     });
     this.#server.on('request', (request, response) => void this.#answer(request, response));
-    this.#server.on('connect', (_request, socket) => {
-      socket.end('HTTP/1.1 405 Method Not Allowed\r\nAllow: POST, GET, DELETE\r\nConnection: close\r\n\r\n');
-    });
+    this.#server.on('connect', (_request, socket) => refuseTunnel(socket));
   }
 
   async open(): Promise<PortState> {
@@ -107,6 +106,14 @@ export class ProxyPort {
       program.remove(answering);
     }
   }
+}
+
+/** Node lets go of such a connection: its errors and its end are ours to see to. */
+function refuseTunnel(socket: Duplex): void {
+  socket.on('error', () => undefined);
+  const answer = 'HTTP/1.1 405 Method Not Allowed\r\nAllow: POST, GET, DELETE\r\nConnection: close\r\n\r\n';
+  // A client that keeps its own side open would hold its place for good.
+  socket.end(answer, () => socket.destroy());
 }
 
 interface PassedRequest {
