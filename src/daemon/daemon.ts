@@ -78,6 +78,8 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   if (opened.mismatch === undefined) proxies.desk.follow();
 
   void repeatEvery(clock, lookPeriod, () => revocations.look(), runtime.stopping.signal);
+  // Nothing tells that a permission's time is over.
+  void repeatEvery(clock, recheckPeriod, async () => proxies.desk.recheck(), runtime.stopping.signal);
   upkeep.start();
   options.log.write(`started: version ${version}, pid ${process.pid}, vault ${opened.book.current.vault}`);
   return {
@@ -103,6 +105,9 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
     stopped: shutdown.stopped,
   };
 }
+
+/** Milliseconds by which an answer of a proxy may outlast a permission whose time is over. */
+const recheckPeriod = 5000;
 
 interface Ended {
   readonly unlock: () => void;

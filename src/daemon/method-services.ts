@@ -51,6 +51,7 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
     subscribe: (caller) => subscribers.add(caller),
     changed: () => {
       proxies.recheck();
+      void proxies.reroute();
       subscribers.tell('status.changed');
     },
     noteFailure: (method, error) => {

@@ -22,6 +22,7 @@ type Needed = Pick<Services, 'closeConnectionsOf' | 'removeKeyOf'> & { readonly 
 export function proxiesOf(runtime: Runtime, needed: Needed, socket: () => string): ProxiesOfBroker {
   const { options, broker, proxies, keys, net, vaultLock, authority, homeCheck } = runtime;
   const { changed } = needed;
+  const remove = (id: string): Promise<void> => removeClient({ broker, ...needed }, id);
   const programs = new ProxiedPrograms({
     proxies,
     keys,
@@ -29,6 +30,7 @@ export function proxiesOf(runtime: Runtime, needed: Needed, socket: () => string
     parts: broker.parts,
     socket,
     changed,
+    removeClient: remove,
     verify: async () => {
       homeCheck.refuseMismatch();
       vaultLock.refuseIfLocked();
@@ -49,7 +51,7 @@ export function proxiesOf(runtime: Runtime, needed: Needed, socket: () => string
     proxies,
     programs,
     process,
-    removeClient: (id) => removeClient({ broker, ...needed }, id),
+    removeClient: remove,
   });
   return { desk, stop: () => process.stop() };
 }

@@ -43,7 +43,7 @@ export class Program {
     this.#connection = connection;
   }
 
-  /** An answer of the server's that goes on from now. It ends with the permission. */
+  /** A request that is at the server from now on, until its answer has passed. It ends with the permission. */
   add(answering: AbortController): void {
     this.#open.add(answering);
   }
@@ -52,9 +52,9 @@ export class Program {
     this.#open.delete(answering);
   }
 
-  /** Ends the answers that go on. A request that still waits for a token is the broker's to refuse. */
+  /** Ends what is at the server. A request that still waits for a token is the broker's to refuse. */
   cut(): void {
-    for (const answering of this.#open) answering.abort();
+    for (const answering of this.#open) answering.abort(ended());
   }
 
   close(): void {
@@ -79,6 +79,11 @@ export class Programs {
     this.#parts = parts;
   }
 
+  /** Looks who is at the other end, once for each connection. `at` refuses another one that came in its place. */
+  async look(socket: Socket): Promise<void> {
+    await this.#lookAt(socket);
+  }
+
   /** The program at the other end. Throws `not_permitted` where it changed, and what the broker refuses. */
   async at(entry: ProxyEntry, socket: Socket): Promise<Program> {
     const process = await this.#lookAt(socket);
@@ -94,15 +99,23 @@ export class Programs {
 
   /** A refusal that a program met: one that was unpaired is admitted anew at its next request. */
   async met({ clientId }: Program, error: unknown): Promise<void> {
-    if (reasonOf(error) === 'unpaired') await this.#closeIf((program) => program.clientId === clientId);
+    if (reasonOf(error) === 'unpaired') await this.forget(clientId);
   }
 
   /** The permission of this client ended, and so does what its programs have open. */
   async cut(clientId: string): Promise<void> {
-    for (const { program } of this.#admitted.values()) {
-      const found = await program.catch(() => undefined);
-      if (found?.clientId === clientId) found.cut();
-    }
+    // One that is still being admitted keeps none of the others.
+    await Promise.all(
+      [...this.#admitted.values()].map(async ({ program }) => {
+        const found = await program.catch(() => undefined);
+        if (found?.clientId === clientId) found.cut();
+      }),
+    );
+  }
+
+  /** Ends what this client's programs have open; each is admitted anew at its next request. */
+  async forget(clientId: string): Promise<void> {
+    await this.#closeIf((program) => program.clientId === clientId);
   }
 
   /** Ends those of proxies that are gone. */
@@ -120,12 +133,14 @@ export class Programs {
   }
 
   async #closeIf(isOver: (program: Program, key: string) => boolean): Promise<void> {
-    for (const [key, { program }] of this.#admitted) {
-      const found = await program.catch(() => undefined);
-      if (!found || !isOver(found, key)) continue;
-      this.#admitted.delete(key);
-      found.close();
-    }
+    await Promise.all(
+      [...this.#admitted].map(async ([key, { program }]) => {
+        const found = await program.catch(() => undefined);
+        if (!found || !isOver(found, key)) return;
+        if (this.#admitted.get(key)?.program === program) this.#admitted.delete(key);
+        found.close();
+      }),
+    );
   }
 
   async #lookAt(socket: Socket): Promise<RunningProcess | undefined> {
@@ -199,6 +214,12 @@ async function look(socket: Socket): Promise<RunningProcess | undefined> {
 /** Begins alike for all programs of one proxy. */
 function keyOf({ id }: ProxyEntry, process: RunningProcess | undefined): string {
   return `${id} ${process ? `${process.pid}:${process.startTicks}:${process.image}` : ''}`;
+}
+
+function ended(): KeyturnError {
+  return new KeyturnError('not_permitted', 'the permission of this program ended', {
+    hint: 'See `keyturn clients`; a new permission: keyturn allow CLIENT RESOURCE',
+  });
 }
 
 function changed(): KeyturnError {

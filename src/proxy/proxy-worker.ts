@@ -72,6 +72,8 @@ async function obey(order: ProxyOrder): Promise<void> {
       return serve(order.entries);
     case 'cut':
       return programs.cut(order.clientId);
+    case 'forget':
+      return programs.forget(order.clientId);
     case 'admitted':
       waiting.get(order.id)?.resolve(order.admission);
       break;

@@ -12,13 +12,21 @@ import type { Dispatcher, RequestInit as UndiciInit } from 'undici';
 import { KeyturnError, Unreachable } from '../base/errors.ts';
 import { headersToAnswer, headersToSend } from './headers.ts';
 
+/** What a request says to the fetch below, besides what the Fetch standard knows. */
+interface Told extends RequestInit {
+  /** Called when it leaves with a token, or an API key. */
+  readonly leaving?: () => void;
+}
+
 /** A fetch over these connections. */
 export function sendVia(dispatcher: Dispatcher): typeof globalThis.fetch {
-  return async (input, init) => {
+  return async (input, init: Told = {}) => {
     const url = input instanceof Request ? input.url : String(input);
+    const { leaving, ...sent } = init;
+    leaving?.();
     try {
       // undici's types and Node's describe one and the same fetch.
-      return await fetch(url, { ...(init as unknown as UndiciInit), dispatcher });
+      return await fetch(url, { ...(sent as unknown as UndiciInit), dispatcher });
     } catch (error) {
       throw unreachable(error);
     }
@@ -38,12 +46,14 @@ export interface Passed {
   readonly query: string;
   readonly body: Buffer<ArrayBuffer> | undefined;
   readonly signal: AbortSignal;
+  /** Called when the request leaves with a token, or an API key. */
+  readonly leaving: () => void;
 }
 
 /** Throws the broker's refusals and `protected_server_unreachable`. */
 export async function askServer(
   destination: Destination,
-  { request, query, body, signal }: Passed,
+  { request, query, body, signal, leaving }: Passed,
 ): Promise<Response> {
   const url = new URL(destination.resource);
   if (query !== '' && url.search !== '') {
@@ -52,12 +62,14 @@ export async function askServer(
     });
   }
   if (query !== '') url.search = query;
-  const answer = await destination.fetch(url.href, {
+  const asked: Told = {
     method: request.method ?? 'GET',
     headers: headersToSend(request.rawHeaders),
     body: body ?? null,
     signal,
-  });
+    leaving,
+  };
+  const answer = await destination.fetch(url.href, asked);
   const refusal = refusalIn(answer);
   if (!refusal) return answer;
   await answer.body?.cancel();

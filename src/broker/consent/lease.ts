@@ -5,7 +5,7 @@
  * one token, whichever comes first. It never changes the permission or denial on disk.
  */
 import type { ClientProcess, ClientProcessView } from '../questions/client-process.ts';
-import type { Permission } from '../records/permission.ts';
+import type { Permission, PermissionKey } from '../records/permission.ts';
 
 export interface Lease {
   readonly permission: Permission;
@@ -18,10 +18,17 @@ export interface Lease {
 export class Leases {
   #leases: Lease[] = [];
   readonly #spent = new Map<string, number>();
+  /** Leases for one token that gave it, and that nobody decided against since. */
+  #usedUp: Permission[] = [];
 
   /** How many tokens this program got under leases for one token. */
   spentBy(clientId: string): number {
     return this.#spent.get(clientId) ?? 0;
+  }
+
+  /** Whether this program got its one token, and the user has decided nothing about it since. */
+  hasUsedUp(clientId: string): boolean {
+    return this.#usedUp.some((permission) => permission.clientId === clientId);
   }
 
   /** The leases of this process at `now` (milliseconds). If the process runs another program by now, it has none. */
@@ -60,6 +67,8 @@ export class Leases {
     const ended = this.#drop((lease) => lease.once === true && lease.permission === permission);
     const { clientId } = permission;
     this.#spent.set(clientId, this.spentBy(clientId) + ended.length);
+    if (ended.length === 0 || this.#usedUp.some(isLike(permission))) return;
+    this.#usedUp.push(permission);
   }
 
   /**
@@ -82,23 +91,25 @@ export class Leases {
 
   /** Returns whether there was one. */
   end(clientId: string, endpoint: string): boolean {
-    return (
-      this.#drop(({ permission }) => permission.clientId === clientId && permission.endpoint === endpoint)
-        .length > 0
-    );
+    return this.#end(isLike({ clientId, endpoint })).length > 0;
   }
 
   endAllFor(endpoint: string): void {
-    this.#drop(({ permission }) => permission.endpoint === endpoint);
+    this.#end((permission) => permission.endpoint === endpoint);
   }
 
   endAllOf(clientId: string): void {
-    this.#drop(({ permission }) => permission.clientId === clientId);
+    this.#end((permission) => permission.clientId === clientId);
   }
 
   /** The run is over. Returns the leases that ended with it. */
   endRun(run: string): Permission[] {
     return this.#drop((lease) => lease.run?.run === run).map(({ permission }) => permission);
+  }
+
+  #end(isOver: (permission: Permission) => boolean): Lease[] {
+    this.#usedUp = this.#usedUp.filter((permission) => !isOver(permission));
+    return this.#drop(({ permission }) => isOver(permission));
   }
 
   #drop(isOver: (lease: Lease) => boolean): Lease[] {
@@ -111,4 +122,8 @@ export class Leases {
     this.#drop(({ permission: { until } }) => until !== undefined && until <= now);
     return this.#leases;
   }
+}
+
+function isLike({ clientId, endpoint }: PermissionKey): (permission: Permission) => boolean {
+  return (permission) => permission.clientId === clientId && permission.endpoint === endpoint;
 }

@@ -28,6 +28,8 @@ export interface ProxiedProgramsParts {
   readonly socket: () => string;
   /** A program came for the first time. */
   readonly changed: () => void;
+  /** Unpairs a program, with what it has open. */
+  readonly removeClient: (clientId: string) => Promise<void>;
 }
 
 /** Each is a card at most; more than a person has is somebody's flood. */
@@ -41,6 +43,8 @@ export class ProxiedPrograms {
   readonly #exclusive = mutex();
   /** Those that came in this run, by client; with the proxy of each. */
   readonly #came = new Map<string, string>();
+  /** By client, how it was told to connect. */
+  readonly #routes = new Map<string, string>();
 
   constructor(parts: ProxiedProgramsParts) {
     this.#parts = parts;
@@ -48,13 +52,14 @@ export class ProxiedPrograms {
 
   /** Throws `not_found`, `rate_limited`, `insecure_url`, and what the vault throws. */
   async admit(proxyId: string, process: ProcessNamed | undefined): Promise<Admission> {
-    const { proxies, keys, net, parts, verify, socket } = this.#parts;
+    const { proxies, keys, verify, socket } = this.#parts;
     await verify();
     const proxy = proxies.byId(proxyId);
     if (!proxy) throw gone();
     const client = await this.#exclusive(() => this.#clientFor(proxy, executableOf(process)));
     this.#came.set(client.id, proxy.id);
-    const agent = await net.agentFor(proxy.endpoint, (url) => parts.overrides.isPrivate(url));
+    const agent = await this.#routeOf(proxy);
+    this.#routes.set(client.id, JSON.stringify(agent));
     return { identity: await keys.identityOf(client), socket: socket(), resource: proxy.endpoint, agent };
   }
 
@@ -63,10 +68,28 @@ export class ProxiedPrograms {
     const { leases } = this.#parts.parts;
     return (
       [...this.#came]
-        // One that was allowed once goes on with what it got.
-        .filter(([id, proxy]) => !this.#isAllowed(id, proxy) && leases.spentBy(id) === 0)
+        // One that was allowed once goes on with what it got, until the user decides otherwise.
+        .filter(([id, proxy]) => !this.#isAllowed(id, proxy) && !leases.hasUsedUp(id))
         .map(([id]) => id)
     );
+  }
+
+  /** Programs that would connect in another way by now: a setting or an override changed since they came. */
+  async rerouted(): Promise<string[]> {
+    const others: string[] = [];
+    for (const [id, proxyId] of this.#came) {
+      const proxy = this.#parts.proxies.byId(proxyId);
+      const route = this.#routes.get(id);
+      if (!proxy || route === undefined || JSON.stringify(await this.#routeOf(proxy)) === route) continue;
+      this.#routes.delete(id);
+      others.push(id);
+    }
+    return others;
+  }
+
+  async #routeOf({ endpoint }: ProxyRecord): Promise<Admission['agent']> {
+    const { net, parts } = this.#parts;
+    return net.agentFor(endpoint, (url) => parts.overrides.isPrivate(url));
   }
 
   async #clientFor(proxy: ProxyRecord, executable: string | undefined): Promise<LocalClient> {
@@ -86,11 +109,14 @@ export class ProxiedPrograms {
 
   /** A program that nobody decided about gives its place to the next one. */
   async #makeRoom(proxy: ProxyRecord): Promise<void> {
-    const { clients, permissions, clock } = this.#parts.parts;
+    const { clients, permissions, leases, clock } = this.#parts.parts;
     const all = clients.ofProxy(proxy.id);
     if (all.length < maxPrograms) return;
-    const undecided = all.find(({ id }) => permissions.of(id, clock.wall()).length === 0);
-    if (undecided) return clients.remove(undecided.id);
+    const now = clock.wall();
+    const isUndecided = (id: string): boolean =>
+      permissions.of(id, now).length === 0 && leases.of(id, now).length === 0 && !leases.hasUsedUp(id);
+    const undecided = all.find(({ id }) => isUndecided(id));
+    if (undecided) return this.#parts.removeClient(undecided.id);
     throw new KeyturnError('rate_limited', `${all.length} programs came by the proxy ${proxy.name}.`, {
       rule: `A proxy serves ${maxPrograms} programs at most`,
       hint: 'See `keyturn clients`, and end some: keyturn unpair CLIENT',

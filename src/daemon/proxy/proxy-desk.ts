@@ -15,7 +15,7 @@ import type { ProxyProcess } from './proxy-process.ts';
 export interface ProxyDeskParts {
   readonly broker: Broker;
   readonly proxies: Proxies;
-  readonly programs: Pick<ProxiedPrograms, 'withoutPermission'>;
+  readonly programs: Pick<ProxiedPrograms, 'rerouted' | 'withoutPermission'>;
   readonly process: ProxyProcess;
   /** Unpairs a program. */
   readonly removeClient: (clientId: string) => Promise<void>;
@@ -40,6 +40,14 @@ export class ProxyDesk {
   recheck(): void {
     const { programs, process } = this.#parts;
     for (const clientId of programs.withoutPermission()) process.cut(clientId);
+  }
+
+  /** Something changed: who would connect in another way now is asked about it anew. Never fails. */
+  async reroute(): Promise<void> {
+    const { programs, process } = this.#parts;
+    // Without an answer now, the next change asks again.
+    const others = await programs.rerouted().catch(() => []);
+    for (const clientId of others) process.forget(clientId);
   }
 
   /** For `status`, which asks no vault. */

@@ -82,6 +82,11 @@ export class ProxyProcess {
     this.#post({ op: 'cut', clientId });
   }
 
+  /** Ends what a program has open, and how it connects: its next request is a newcomer's. */
+  forget(clientId: string): void {
+    this.#post({ op: 'forget', clientId });
+  }
+
   /** For good. */
   stop(): void {
     this.#over.abort();
