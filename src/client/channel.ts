@@ -137,6 +137,8 @@ export class Channel {
 const unprovenHints: Readonly<Record<string, string>> = {
   unpaired: 'The broker does not know this key. The key was kept; a person can pair the program again.',
   locked: 'Unlock the vault, then try again.',
+  vault_unavailable:
+    'keyturn status says why its vault can’t be used. If your terminal sets KEYTURN_HOME, set it for this program too: else it uses another home.',
   rate_limited: 'Try again later.',
   broker_stopping: 'The broker is being stopped or replaced. Ask again in a moment.',
   version_unsupported:

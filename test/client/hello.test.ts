@@ -168,6 +168,21 @@ describe('a squatter on the socket', () => {
     await expect(connect({ key: identity, paths })).rejects.toMatchObject({ reason: 'frame_invalid' });
   });
 
+  test('without a vault is refused with our hint, which names the home', async () => {
+    const paths = temporaryHome();
+    await squat(paths, (line) =>
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: JSON.parse(line).id,
+        error: { code: -1, message: 'no keychain', data: { reason: 'vault_unavailable', hint: 'nothing' } },
+      }),
+    );
+    await expect(connect({ key: identity, paths })).rejects.toMatchObject({
+      reason: 'vault_unavailable',
+      hint: expect.stringMatching(/^keyturn status says why .*KEYTURN_HOME/),
+    });
+  });
+
   test('that relays to the real broker gains nothing: the hello names its own socket', async () => {
     const rig = await startRig();
     const key = rig.enrol();

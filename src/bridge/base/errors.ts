@@ -107,12 +107,18 @@ export function unreachable(origin: string, code: string): NoAnswer {
  */
 const bridgeError = -32_603;
 
+/** Message and hint as sentences on one line. */
+function sentences({ message, hint }: KeyturnError): string {
+  if (hint === undefined) return message;
+  return `${message}${/[.?!:]$/.test(message) ? '' : '.'} ${hint}`;
+}
+
 /** A refusal as the client gets it. */
 export function rpcErrorOf(error: KeyturnError): RpcError {
-  const { reason, message, hint, rule, retryAfter } = error;
+  const { reason, hint, rule, retryAfter } = error;
   return {
     code: bridgeError,
-    message: `Keyturn: ${message}${hint === undefined ? '' : ` ${hint}`}`,
+    message: `Keyturn: ${sentences(error)}`,
     data: {
       reason,
       ...(hint === undefined ? {} : { hint }),
@@ -124,8 +130,8 @@ export function rpcErrorOf(error: KeyturnError): RpcError {
 }
 
 /** A refusal as the person reads it, on one line. */
-export function lineOf({ reason, message, hint }: KeyturnError): string {
-  return `keyturn bridge: ${message}${hint === undefined ? '' : ` ${hint}`} (${reason})`;
+export function lineOf(error: KeyturnError): string {
+  return `keyturn bridge: ${sentences(error)} (${error.reason})`;
 }
 
 /** Codes of connections that were never made: nothing was sent. */

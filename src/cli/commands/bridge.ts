@@ -58,6 +58,7 @@ const statement = {
     'The first start asks you to pair the entry, to allow it and to sign in. It waits 20 seconds for you; the questions stay open for ten minutes.',
     'It takes the arguments of mcp-remote 0.15.1: those that it does not need are named on standard error, those that say who signs in are refused with the command to use.',
     'It ends with its standard input, or with the process that started it. One message may have 64 MiB. Trouble goes to standard error, one line each, and to the client as an error of its protocol.',
+    'With --connect the exit codes are those of `keyturn token`.',
   ],
   exitCodes: { 0: 'the client is gone', 2: 'usage' },
   examples: [

@@ -65,6 +65,7 @@ const statement = {
   about:
     'Run a command with access tokens in its environment, or in files that its environment names; or with the API keys that you set, without the word before them.',
   notes: [
+    'Without --as it asks as the program cli, which needs a permission once: `keyturn allow cli RESOURCE`. The command and its own options stand after --.',
     'The exit code is the command’s own: 128 and a signal’s number where a signal ended it, 127 where there is no such command. Where nothing was run it is one of those of `keyturn token`.',
     'What is in the environment stays as it is until the command ends. A file is replaced before its token ends, and removed with the command.',
   ],

@@ -45,6 +45,7 @@ export const command = defineCommand(
     about:
       'Print {"Authorization": "Bearer …"} for a protected server, or the header of the API key that you set for it: for clients that run a command to get their headers.',
     notes: [
+      'Without --as it asks as the program cli, which needs a permission once: `keyturn allow cli RESOURCE`.',
       'The header is good as long as its token; that of an API key has no end. A client that keeps its connection longer has to reconnect, or to use `keyturn bridge`.',
       'Where you are needed, the command ends after its timeout, and the question stays open for up to ten minutes.',
     ],
