@@ -77,6 +77,7 @@ const statement = {
 
 export const command = defineCommand(statement, async ({ options, operands }) => {
   const wanted = wantedFrom(options);
+  if (operands[0] === '') throw new UsageError('keyturn exec needs a COMMAND that is not empty');
   const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
   const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
   const interaction = options['no-interaction'] ? 'never' : 'allow';

@@ -4,7 +4,7 @@
  * Invariants: the files lie in memory (tmpfs), in a folder that only their user may enter, 0600. A file is replaced whole.
  * They are removed when this process ends; those of a process that was killed are removed by the next one.
  */
-import { lstatSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { checkPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
@@ -15,7 +15,8 @@ import { tryLock } from '../../daemon/home/single-instance.ts';
 const inMemory = [0x01021994, 0x858458f6];
 
 const prefix = 'keyturn-exec-';
-const lockName = 'lock';
+/** No variable has such a name: each variable's file is called as it is. */
+const lockName = '.lock';
 
 export class TokenFiles {
   readonly #folder: string;
@@ -28,12 +29,18 @@ export class TokenFiles {
   static async make(runtime = process.env['XDG_RUNTIME_DIR']): Promise<TokenFiles> {
     const base = checked(runtime);
     await sweep(base);
-    const folder = mkdtempSync(path.join(base, prefix));
-    const files = new TokenFiles(folder);
-    process.once('exit', () => files.remove());
-    // Held until this process ends, however it ends: see `sweep`.
-    await tryLock(path.join(folder, lockName));
-    return files;
+    for (;;) {
+      const folder = mkdtempSync(path.join(base, prefix));
+      // Held until this process ends, however it ends. The sweep of another process may have been faster: then it
+      // removes this folder.
+      const release = await tryLock(path.join(folder, lockName));
+      if (release && existsSync(folder)) {
+        const files = new TokenFiles(folder);
+        process.once('exit', () => files.remove());
+        return files;
+      }
+      release?.();
+    }
   }
 
   /** Answers the path. */
@@ -69,9 +76,12 @@ function noMemory(problem: string): KeyturnError {
 
 /** Removes what processes left that were killed: nobody holds their locks any longer. */
 async function sweep(base: string): Promise<void> {
-  for (const name of readdirSync(base).filter((entry) => entry.startsWith(prefix))) {
-    const folder = path.join(base, name);
+  for (const entry of readdirSync(base, { withFileTypes: true })) {
+    if (!entry.isDirectory() || !entry.name.startsWith(prefix)) continue;
+    const folder = path.join(base, entry.name);
     try {
+      // Without a lock: its process has just made it, or is removing it.
+      if (!existsSync(path.join(folder, lockName))) continue;
       const release = await tryLock(path.join(folder, lockName));
       if (!release) continue;
       rmSync(folder, { recursive: true, force: true });
