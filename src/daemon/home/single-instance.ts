@@ -6,9 +6,11 @@
  * that a second broker can't start where somebody removed daemon.lock. On Windows the named pipe itself
  * can be created only once, which does the same.
  */
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { KeyturnError } from '../../base/errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import { checkPrivate } from '../../base/private-file.ts';
+import { systemCode } from '../../base/system-error.ts';
 
 /** <sys/file.h>: the same on Linux and macOS. */
 const LOCK_EX = 2;
@@ -37,14 +39,40 @@ export async function takeLock(stateFolder: string, platform = process.platform)
   return release;
 }
 
-/** Takes the lock of one file, which is made where it is missing. Undefined: another process holds it. */
+/**
+ * Takes the lock of one file, which is made where it is missing. Undefined: another process holds it. Throws
+ * `file_unreadable` where something else stands in the file's place.
+ */
 export async function tryLock(file: string, platform = process.platform): Promise<(() => void) | undefined> {
   if (platform === 'win32') return () => undefined;
   const lock = await loadFlock();
-  const descriptor = openSync(file, 'a', 0o600);
-  if (lock(descriptor)) return () => closeSync(descriptor);
+  const descriptor = openLock(file);
+  try {
+    checkPrivate(fstatSync(descriptor, { bigint: true }), file, 'file');
+    if (lock(descriptor)) return () => closeSync(descriptor);
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
   closeSync(descriptor);
   return undefined;
+}
+
+/** A link in its place must not lead elsewhere, and a pipe must not hold us. */
+function openLock(file: string): number {
+  const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  try {
+    return openSync(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  } catch (error) {
+    throw new KeyturnError(
+      'file_unreadable',
+      `The lock ${quoted(file)} can't be opened (${systemCode(error)}).`,
+      {
+        rule: 'a file of the home is yours alone (0600), and no symbolic link',
+        hint: 'It holds nothing: look at what it is, and move it away.',
+      },
+    );
+  }
 }
 
 /** Answers at once: false where another process holds the lock. */

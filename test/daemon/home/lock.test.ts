@@ -1,0 +1,34 @@
+/** The lock of one file, and what may stand in the file's place. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { tryLock } from '../../../src/daemon/home/single-instance.ts';
+
+function newFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-lock-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+it('is held by one, and free after its release', async () => {
+  const file = path.join(newFolder(), 'a.lock');
+  const release = await tryLock(file);
+  expect(release).toBeDefined();
+  expect(await tryLock(file)).toBeUndefined();
+  release?.();
+  expect(await tryLock(file)).toBeDefined();
+});
+
+it.each([
+  ['a link', (file: string) => symlinkSync(`${file}.elsewhere`, file)],
+  ['a folder', (file: string) => mkdirSync(file)],
+  // Opened as a file, it would wait for a reader for ever.
+  ['a pipe', (file: string) => void execFileSync('mkfifo', [file])],
+])('is refused where %s stands in its place', async (_what, put) => {
+  const file = path.join(newFolder(), 'a.lock');
+  put(file);
+  await expect(tryLock(file)).rejects.toMatchObject({ reason: 'file_unreadable' });
+  expect(existsSync(`${file}.elsewhere`)).toBe(false);
+});
