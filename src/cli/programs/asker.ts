@@ -78,10 +78,17 @@ export async function askPerson(
   }
 }
 
-/** What the waiting command says. A broker that ended says nothing about the question. */
+/** Says nothing about the question: one that still waits asks the next broker. */
+const endedUnderIt = new KeyturnError(
+  'broker_unreachable',
+  'The broker ended before the question was answered.',
+  { hint: 'Start this again, and answer then.' },
+);
+
+/** What the waiting command says. */
 function note(files: AskingFiles, error: KeyturnError): void {
-  const { reason, message, hint, rule } = error;
-  if (reason === 'broker_unreachable' || reason === 'broker_stopping') return files.clear();
+  const isBrokersEnd = error.reason === 'broker_unreachable' || error.reason === 'broker_stopping';
+  const { reason, message, hint, rule } = isBrokersEnd ? endedUnderIt : error;
   files.write({
     refusal: {
       reason,

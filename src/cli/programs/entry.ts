@@ -70,11 +70,17 @@ export async function startEntry(
   const signal = AbortSignal.timeout(wait);
   const { untilAnswered } = await import('./standing-question.ts');
   let isLate = false;
-  try {
-    await untilAnswered(asked, command, signal);
-  } catch (error) {
-    if (error !== signal.reason) throw error;
-    isLate = true;
+  for (let isOver = false; !isOver;) {
+    isOver = true;
+    try {
+      await untilAnswered(asked, command, signal);
+    } catch (error) {
+      isLate = error === signal.reason;
+      isOver = isLate;
+      if (!isLate && reasonOf(error) !== 'broker_unreachable') throw error;
+      // The broker ended under its question: the next one asks it.
+      if (!isLate) (await connect()).close();
+    }
   }
   const second = await ready(asked);
   if ('connection' in second) return second.connection;
@@ -146,7 +152,10 @@ async function isAtDesk(): Promise<boolean> {
 /** The process that asked has ended, and with it a yes for one token or one run. */
 function overAgain({ reason, message, rule }: KeyturnError): KeyturnError {
   return new KeyturnError(reason, message, {
-    hint: 'A yes for one token or for one run does not reach this program: allow it for a time, or until you end it.',
+    hint:
+      reason === 'unpaired'
+        ? 'The question ended without an answer. Restart this server in your client, and answer then.'
+        : 'A yes for one token or for one run does not reach this program: allow it for a time, or until you end it.',
     ...(rule === undefined ? {} : { rule }),
   });
 }

@@ -1,0 +1,30 @@
+/** The first start of an entry of the bridge, while the broker dies under its questions. */
+import { expect, it } from 'vitest';
+import { homeInWorld, until } from '../support/home.ts';
+import { clientOf } from '../support/processes/bridge-client.ts';
+
+interface Question {
+  readonly id: string;
+  readonly kind: string;
+}
+
+it('asks the next broker where the one that asked was killed, and goes on with its answers', async () => {
+  const { home, world, resource } = await homeInWorld();
+  await home.ok(['list']);
+  const start = clientOf(home, resource, '--as', 'an-editor');
+  start.catch(() => undefined);
+  const question = async (kind: string): Promise<Question> =>
+    until(`a question of kind ${kind}`, async () =>
+      (await home.json<Question[]>('pending')).find((each) => each.kind === kind),
+    );
+  const { id: first } = await question('pair');
+  process.kill((await home.brokerPid()) ?? 0, 'SIGKILL');
+  const { id: second } = await question('pair');
+  expect(second).not.toBe(first);
+  await home.ok(['answer', second, 'yes']);
+  await home.ok(['answer', (await question('allow')).id, 'yes']);
+  const { client } = await start;
+  expect((await client.listTools()).tools).toHaveLength(2);
+  expect(world.counts().authorizationServer.signIns).toBe(1);
+  await until('the process that asked ends', () => home.askers().length === 0);
+});
