@@ -13,6 +13,7 @@ import {
 import { NoAnswer, olderTransport } from '../base/errors.ts';
 import { connectTime } from '../base/limits.ts';
 import { exchanges, type Fetch, watchedFetch } from './exchange.ts';
+import { Pauses } from './pauses.ts';
 
 export interface Carrier {
   readonly transport: Transport;
@@ -42,6 +43,7 @@ const reconnectionOptions = {
 };
 
 export const streamable: MakeCarrier = (endpoint, fetch, { onLost, ready }) => {
+  const pauses = new Pauses();
   const transport: StreamableHTTPClientTransport = new StreamableHTTPClientTransport(endpoint, {
     fetch: watchedFetch(fetch, {
       ready,
@@ -50,6 +52,10 @@ export const streamable: MakeCarrier = (endpoint, fetch, { onLost, ready }) => {
       },
     }),
     reconnectionOptions,
+    reconnectionScheduler: (reconnect, wanted) => {
+      const timer = setTimeout(reconnect, pauses.next(wanted, performance.now()));
+      return () => clearTimeout(timer);
+    },
   });
   return {
     transport,
