@@ -14,7 +14,10 @@ const line = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([^\r\n\0]*?)[ \t]*$/;
 
 /** What a request is made of, and not for a configuration to say; and what would carry a credential past the broker. */
 const reserved =
-  /^(?:authorization|proxy-authorization|host|connection|transfer-encoding|content-.*|mcp-.*)$/i;
+  /^(?:authorization|proxy-authorization|host|connection|keep-alive|upgrade|expect|transfer-encoding|content-.*|mcp-.*)$/i;
+
+/** RFC 9110 §5.5: visible ASCII, spaces, tabs, and bytes above it. */
+const fieldValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 interface Given {
   readonly header?: readonly string[];
@@ -61,7 +64,10 @@ function headerIn(text: string, url: string, env: NodeJS.ProcessEnv): [name: str
         : 'Leave it out: the bridge sets it.',
     );
   }
-  return [name, filled(value, name, env)];
+  const full = filled(value, name, env);
+  if (!fieldValue.test(full))
+    throw notAHeader(`The header ${quoted(name)} has a character that no header can hold (RFC 9110 §5.5).`);
+  return [name, full];
 }
 
 /** `\${NAME}` from the environment. A missing one is refused: its name in the value's place is never what was meant. */

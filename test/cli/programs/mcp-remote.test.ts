@@ -78,10 +78,16 @@ describe('headers', () => {
     ],
     ['Host: secret-value', 'the bridge sets it'],
     ['Mcp-Session-Id: secret-value', 'the bridge sets it'],
+    ['Upgrade: secret-value', 'the bridge sets it'],
+    ['X-A: secret-value ✓', 'Mend the entry'],
+    ['X-A: secret-value\u0001', 'Mend the entry'],
+    ['X-A: ${ODD}', 'Mend the entry'],
     ['X-A: ${MISSING}', 'Mend the entry'],
     ['no header', 'Mend the entry'],
   ])('are refused, and their values not repeated: %s', async (text, hint) => {
-    const error: unknown = await headersFrom({ header: [text] }, url, {}).catch((caught: unknown) => caught);
+    const error: unknown = await headersFrom({ header: [text] }, url, { ODD: 'secret-value ✓' }).catch(
+      (caught: unknown) => caught,
+    );
     expect(error).toMatchObject({ reason: 'invalid_request', hint: expect.stringContaining(hint) });
     expect(String(error)).not.toContain('secret-value');
   });
