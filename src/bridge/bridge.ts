@@ -7,6 +7,7 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { untilAborted } from '../base/abort.ts';
 import { KeyturnError } from '../base/errors.ts';
 import type { Connection } from '../client/connection.ts';
 import { ClientSide } from './client-side.ts';
@@ -155,7 +156,7 @@ class Bridge {
   /** Undefined where the client waits for none: it has cancelled the request. */
   async #answerTo(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer | undefined> {
     try {
-      await this.#inOrder;
+      await untilAborted(this.#inOrder, signal);
       const answer = await this.#pages.request(request, signal);
       return this.#options.tools?.filtered(request, answer) ?? answer;
     } catch (error) {

@@ -2,13 +2,15 @@
  * The client's end of the bridge: the SDK's stdio transport, with whole lines in and a pace out.
  *
  * Invariant: nothing but messages goes to standard output; a line that is none is answered with an error of JSON-RPC.
+ * Memory is bounded, though the client writes and never reads.
  */
+import { serializeMessage } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Readable, Writable } from 'node:stream';
-import { invalidRequest, parseError, tooLongRequest } from './base/errors.ts';
-import { maxMessage } from './base/limits.ts';
+import { invalidRequest, parseError, tooDeep, tooLongRequest } from './base/errors.ts';
+import { heldBytes, maxMessage } from './base/limits.ts';
 import { Lines } from './lines.ts';
-import { type JSONRPCMessage, listen, type RpcError } from './base/messages.ts';
+import { errorAnswer, isAnswer, type JSONRPCMessage, listen, type RpcError } from './base/messages.ts';
 
 export interface ClientSideOptions {
   readonly stdin: Readable;
@@ -22,11 +24,11 @@ export class ClientSide {
   readonly #transport: StdioServerTransport;
   readonly #lines: Lines;
   readonly #stdout: Writable;
+  /** One for all who wait. */
+  #drained: Promise<void> | undefined;
 
   constructor({ stdin, stdout, onMessage, onEnd }: ClientSideOptions) {
     this.#stdout = stdout;
-    // Each message that waits listens for `drain`.
-    stdout.setMaxListeners(0);
     this.#lines = new Lines(stdin, {
       tooLong: () => this.#complain(tooLongRequest),
       noJson: () => this.#complain(parseError),
@@ -53,16 +55,21 @@ export class ClientSide {
 
   /** Resolves when it was written. A client that is gone gets nothing more. */
   async send(message: JSONRPCMessage): Promise<void> {
-    await this.#transport.send(message).catch(() => undefined);
+    this.#write(lineOf(message));
+    await this.ready();
   }
 
   /** Resolves when the client takes more. */
   async ready(): Promise<void> {
-    if (!this.#stdout.writableNeedDrain) return;
+    if (this.#stdout.writableNeedDrain) await (this.#drained ??= this.#drain());
+  }
+
+  async #drain(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     for (const event of ['drain', 'close', 'error']) this.#stdout.once(event, resolve);
     await promise;
     for (const event of ['drain', 'close', 'error']) this.#stdout.off(event, resolve);
+    this.#drained = undefined;
   }
 
   slow(isSlow: boolean): void {
@@ -75,6 +82,24 @@ export class ClientSide {
 
   /** JSON-RPC 2.0, §5: the id is null where the request's is unknown. */
   #complain(error: RpcError): void {
-    this.#stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`);
+    this.#write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`);
+  }
+
+  #write(line: string | undefined): void {
+    if (line === undefined || !this.#stdout.writable) return;
+    this.#stdout.write(line);
+    if (this.#stdout.writableLength > heldBytes) this.#lines.hold(this.ready());
+  }
+}
+
+/** Undefined: it can't be written, and nobody waits for it. */
+function lineOf(message: JSONRPCMessage): string | undefined {
+  try {
+    return serializeMessage(message);
+  } catch {
+    // JSON.parse reads what JSON.stringify finds too deep.
+    return isAnswer(message) && message.id !== undefined
+      ? serializeMessage(errorAnswer(message.id, tooDeep))
+      : undefined;
   }
 }

@@ -29,6 +29,7 @@ export class Lines extends Readable {
   /** Bytes of the present line. */
   size = 0;
   #isSlow = false;
+  #isHeld = false;
   #nextPiece: NodeJS.Timeout | undefined;
 
   constructor(source: Readable, problems: LineProblems, limit = maxMessage) {
@@ -60,14 +61,32 @@ export class Lines extends Readable {
     if (isSlow) return this.#rest();
     clearTimeout(this.#nextPiece);
     this.#nextPiece = undefined;
-    this.#source.resume();
+    this.#go();
+  }
+
+  /** Reads nothing until then, not even the end: for a client that takes nothing, whose own end is seen at the output. */
+  hold(until: Promise<void>): void {
+    if (this.#isHeld) return;
+    this.#isHeld = true;
+    this.#source.pause();
+    void this.#letGoAfter(until);
+  }
+
+  async #letGoAfter(until: Promise<void>): Promise<void> {
+    await until;
+    this.#isHeld = false;
+    this.#go();
+  }
+
+  #go(): void {
+    if (!this.#isHeld) this.#source.resume();
   }
 
   #rest(): void {
     this.#source.pause();
     this.#nextPiece ??= setTimeout(() => {
       this.#nextPiece = undefined;
-      this.#source.resume();
+      this.#go();
     }, slowPiece);
   }
 

@@ -27,6 +27,11 @@ export const tooLongRequest: RpcError = {
     'Keyturn: this line is longer than 64 MiB, which is the most that the bridge takes, and was left out.',
 };
 
+export const tooDeep: RpcError = {
+  code: -32_603,
+  message: 'Keyturn: the answer is nested too deeply to be passed on. The request has run.',
+};
+
 export const duplicateId: RpcError = {
   code: -32_600,
   message: 'Keyturn: a request with this id is under way. Each request needs an id of its own.',
