@@ -18,6 +18,8 @@ export const exitCodes = {
   unreachable: 6,
   locked: 7,
   brokerUnreachable: 8,
+  /** Of `keyturn doctor`, where the command itself worked: no reason has it. */
+  somethingFound: 9,
   interrupted: 130,
 } as const;
 

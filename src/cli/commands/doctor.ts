@@ -12,9 +12,6 @@ import type { Reported } from '../doctor/report.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { print, printJson } from '../terminal/output.ts';
 
-/** Beside those of refusals: the command itself worked. */
-const somethingFound = 9;
-
 export const command = defineCommand(
   {
     name: 'doctor',
@@ -35,7 +32,7 @@ export const command = defineCommand(
       warning: 'it will hurt one day',
       note: 'good to know; it does not count for the exit code',
     },
-    exitCodes: { 0: 'nothing but notes', [somethingFound]: 'a problem or a warning was found' },
+    exitCodes: { 0: 'nothing but notes', [exitCodes.somethingFound]: 'a problem or a warning was found' },
     examples: ['keyturn doctor', 'keyturn doctor --report'],
   },
   async ({ options }) => {
@@ -44,7 +41,7 @@ export const command = defineCommand(
       for (const line of (await import('../doctor/report.ts')).reportLines(found)) print(line);
     else if (options.json) printJson(found.findings.map((one) => ({ level: levelOf(one), ...one })));
     else tell(found.findings);
-    return found.findings.every((one) => levelOf(one) === 'note') ? exitCodes.ok : somethingFound;
+    return found.findings.every((one) => levelOf(one) === 'note') ? exitCodes.ok : exitCodes.somethingFound;
   },
 );
 
