@@ -1,8 +1,11 @@
 /** The start of `keyturn bridge`: pairing, permission and sign-in at the first one, and nothing at the next ones. */
+import type { StdioServerParameters } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it } from 'vitest';
+import { builtBin } from '../support/built.ts';
 import { homeInWorld, type TestHome, until } from '../support/home.ts';
 import { clientOf } from '../support/processes/bridge-client.ts';
 import { paired } from '../support/processes/program.ts';
+import { inTerminal } from '../support/processes/terminal.ts';
 
 interface Question {
   readonly id: string;
@@ -99,6 +102,46 @@ describe('the first start', () => {
       data: { reason: 'consent_denied' },
     });
     expect(home.askers()).toEqual([]);
+  });
+});
+
+describe('--connect without a name', () => {
+  it('leads from nothing to an entry that a client starts: one command in a terminal, and what it prints there', async () => {
+    const { home, resource } = await homeInWorld();
+    const terminal = inTerminal(home, [process.execPath, builtBin, 'bridge', '--connect', resource]);
+    await terminal.shows(/asks to be paired\. Its code is \d{6}\.[^]*\[y\/N\] /);
+    terminal.type('y\n');
+    await terminal.shows(/may "[^"]+" reach [^]*\[y\/N\] /);
+    terminal.type('y\n');
+    await terminal.ended;
+    const [printed = ''] = /^\{[^]*^\}/m.exec(terminal.shown().replaceAll('\r', '')) ?? [];
+    const { mcpServers } = JSON.parse(printed) as { mcpServers: Record<string, StdioServerParameters> };
+    const [[name, entry] = []] = Object.entries(mcpServers);
+    expect(name).toMatch(/^127\.0\.0\.1-\d+-mcp-[0-9a-f]{6}$/);
+    expect(entry).toEqual({
+      command: process.execPath,
+      args: [builtBin, 'bridge', resource, '--as', name],
+      env: { KEYTURN_HOME: home.folder },
+    });
+    const { client } = await clientOf(home, ...(entry?.args?.slice(2) ?? []));
+    expect((await client.listTools()).tools).toHaveLength(2);
+    expect(await home.json('pending')).toEqual([]);
+  });
+
+  it('prints the entry for a script with --json, and says nothing else on standard output', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor', '--json']);
+    await answer(home, 'pair', 'yes');
+    await answer(home, 'allow', 'yes');
+    const { code, stdout } = await connecting.ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      name: 'an-editor',
+      command: process.execPath,
+      args: [builtBin, 'bridge', resource, '--as', 'an-editor'],
+      env: { KEYTURN_HOME: home.folder },
+    });
   });
 });
 

@@ -1,12 +1,11 @@
 /** `keyturn exec`: a real command with a token of a real server in its environment, its files, its signals and its terminal. */
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../support/built.ts';
-import { homeInWorld, isAlive, type TestHome, until } from '../support/home.ts';
+import { homeInWorld, type TestHome, until } from '../support/home.ts';
+import { inTerminal } from '../support/processes/terminal.ts';
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -129,7 +128,7 @@ describe('signals', () => {
 
   it('of a terminal come once, and a shell stops and continues both as one job', async () => {
     const { home, env } = await signedIn();
-    const terminal = inTerminal(home, ['bash', '--norc', '-i']);
+    const terminal = inTerminal(home, ['bash', '--norc', '-i'], { LISTENING: listening });
     const words = [
       process.execPath,
       builtBin,
@@ -256,33 +255,3 @@ describe('a file', () => {
 });
 
 const status = (pid: number): string => readFileSync(`/proc/${pid}/status`, 'utf8');
-
-interface Terminal {
-  readonly ended: Promise<unknown>;
-  type(text: string): void;
-  shown(): string;
-  shows(pattern: RegExp): Promise<RegExpExecArray>;
-}
-
-/** A command in a terminal of its own. */
-function inTerminal(home: TestHome, command: readonly string[]): Terminal {
-  const script = path.join(import.meta.dirname, '..', 'support', 'processes', 'terminal.py');
-  const child = spawn('python3', [script, ...command], {
-    env: { ...home.env, LISTENING: listening, HISTFILE: '/dev/null', PS1: '$ ', TERM: 'dumb' },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-  const ended = once(child, 'close');
-  onTestFinished(async () => {
-    child.kill();
-    await ended;
-    await until('what ran there ends', () => !isAlive(child.pid ?? 0));
-  });
-  return {
-    ended,
-    type: (typed) => void child.stdin.write(typed),
-    shown: () => text,
-    shows: async (pattern) => until(`the terminal shows ${pattern}`, () => pattern.exec(text)),
-  };
-}

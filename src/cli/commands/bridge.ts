@@ -9,7 +9,7 @@ import { endpointUrl } from '../../client/endpoint-url.ts';
 import type { Connection } from '../../client/connection.ts';
 import { kinds } from '../programs/asked.ts';
 import { startEntry } from '../programs/entry.ts';
-import { entryName } from '../programs/entry-name.ts';
+import { entryName, nameOfServer } from '../programs/entry-name.ts';
 import { headersFrom, withHeaders } from '../programs/extra-headers.ts';
 import { translated } from '../programs/mcp-remote.ts';
 import { UsageError } from '../terminal/arguments.ts';
@@ -26,9 +26,10 @@ const statement = {
       type: 'string',
       value: 'NAME',
       summary: 'the name of this entry',
-      more: ' (default: made of the URL and the program that starts it)',
+      more: ' (default: made of the URL and the program that starts it; with --connect of the URL alone)',
     },
     connect: { type: 'boolean', summary: 'pair, allow and sign in now, at this terminal' },
+    json: { type: 'boolean', summary: 'with --connect, print the entry for a client as JSON' },
     header: {
       type: 'string',
       value: '"NAME: VALUE"',
@@ -63,14 +64,15 @@ const statement = {
   exitCodes: { 0: 'the client is gone', 2: 'usage' },
   examples: [
     'keyturn bridge https://notes.example/mcp --as my-editor',
-    'keyturn bridge --connect https://notes.example/mcp --as my-editor',
+    'keyturn bridge --connect https://notes.example/mcp',
   ],
 } as const satisfies Statement;
 
 const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   const endpoint = endpointUrl(url);
   const { as, header, 'header-file': files, 'ignore-tool': ignored = [] } = options;
-  if (options.connect) return connectBeforehand(endpoint, as, options['in-background'] === true);
+  if (options.connect) return connectBeforehand(endpoint, as, options);
+  if (options.json) throw new UsageError('--json goes with --connect');
   const entry = { name: as ?? entryName(endpoint), resource: endpoint.href };
   const headers = await headersFrom(
     { ...(header && { header }), ...(files && { 'header-file': files }) },
@@ -83,11 +85,13 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
 
 async function connectBeforehand(
   endpoint: URL,
-  name: string | undefined,
-  isInBackground: boolean,
+  // The name of an unnamed start has the client's program in it, and this terminal is another one.
+  name = nameOfServer(endpoint),
+  {
+    json = false,
+    'in-background': isInBackground = false,
+  }: { readonly json?: boolean; readonly 'in-background'?: boolean },
 ): Promise<number> {
-  // The made name has the client's program in it, and this terminal is another one.
-  if (name === undefined) throw new UsageError('keyturn bridge --connect needs --as NAME');
   const resource = endpoint.href;
   if (isInBackground) {
     const { askInBackground } = await import('../programs/asker.ts');
@@ -95,6 +99,8 @@ async function connectBeforehand(
   }
   const { connectEntry } = await import('../programs/entry-connect.ts');
   await connectEntry({ name, resource });
+  const { tellEntry } = await import('../programs/configured-entry.ts');
+  tellEntry({ name, resource }, json);
   return exitCodes.ok;
 }
 

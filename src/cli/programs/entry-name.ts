@@ -1,7 +1,8 @@
 /**
  * The name under which an entry of a client's configuration pairs, where it was given none.
  *
- * Invariant: the same server and the same program give the same name, at every start. Two servers never share one.
+ * Invariant: the same server and the same program give the same name, at every start; a person at a terminal stands for no
+ * program. Two servers never share one.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,10 +19,21 @@ const markLength = 6;
 /** `notes.example-mcp-claude-3f9a1c`: host and path, the program that started us, and a mark of the whole URL. */
 export function entryName({ host, pathname, href }: URL, program = parentProgram()): string {
   const by = plain(program).slice(0, maxProgram);
-  const mark = createHash('sha256').update(href).digest('hex').slice(0, markLength);
+  const mark = markOf(href);
   const rest = maxNameLength - by.length - mark.length - 2;
   return `${plain(`${host}${pathname}`).slice(0, rest)}-${by}-${mark}`;
 }
+
+/** `notes.example-mcp`: for an entry that a person makes in a terminal. With a mark where host and path alone could be another's. */
+export function nameOfServer({ protocol, host, pathname, search, href }: URL): string {
+  const place = pathname === '/' ? host : `${host}${pathname}`;
+  const name = plain(place);
+  const isPlain = /^[A-Za-z0-9][A-Za-z0-9._/]*[A-Za-z0-9._]$/.test(place) && !place.includes('//');
+  if (isPlain && search === '' && protocol === 'https:' && name.length <= maxNameLength) return name;
+  return `${name.slice(0, maxNameLength - markLength - 1)}-${markOf(href)}`;
+}
+
+const markOf = (href: string): string => createHash('sha256').update(href).digest('hex').slice(0, markLength);
 
 /** What a client's name may hold. It begins with a letter or a digit. */
 function plain(text: string): string {

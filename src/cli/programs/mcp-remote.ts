@@ -8,7 +8,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 
 /** What the bridge takes itself; with a value. */
 const own = new Set(['--as', '--header', '--header-file', '--ignore-tool']);
-const ownFlags = new Set(['--connect', '--in-background']);
+const ownFlags = new Set(['--connect', '--in-background', '--json']);
 
 /** Not needed. With a value: 1. */
 const ignored: Readonly<Record<string, { readonly values: 0 | 1; readonly why: string }>> = {

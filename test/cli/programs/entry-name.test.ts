@@ -1,6 +1,6 @@
 /** The name of an entry that was given none. */
 import { describe, expect, it } from 'vitest';
-import { entryName } from '../../../src/cli/programs/entry-name.ts';
+import { entryName, nameOfServer } from '../../../src/cli/programs/entry-name.ts';
 
 const named = (url: string, program = 'claude'): string => entryName(new URL(url), program);
 
@@ -28,5 +28,22 @@ describe('an entry without a name', () => {
 
   it('takes the program from the process that started it', () => {
     expect(entryName(new URL('https://notes.example/'))).toMatch(/^notes\.example-[\w.-]+-[0-9a-f]{6}$/);
+  });
+});
+
+describe('an entry that a person makes in a terminal', () => {
+  it.each([
+    ['https://notes.example/mcp', 'notes.example-mcp'],
+    ['https://notes.example/', 'notes.example'],
+    ['https://notes.example/a/b', 'notes.example-a-b'],
+    ['https://notes.example/a-b', /^notes\.example-a-b-[0-9a-f]{6}$/],
+    ['https://notes.example/a/b/', /^notes\.example-a-b-[0-9a-f]{6}$/],
+    ['https://notes.example/a/b?c', /^notes\.example-a-b-[0-9a-f]{6}$/],
+    ['http://localhost:8080/mcp', /^localhost-8080-mcp-[0-9a-f]{6}$/],
+    [`https://notes.example/${'a'.repeat(80)}`, /^notes\.example-a{43}-[0-9a-f]{6}$/],
+  ])('is called by its server, with a mark where another one could be called so: %s', (url, name) => {
+    expect(nameOfServer(new URL(url))).toEqual(
+      typeof name === 'string' ? name : (expect.stringMatching(name) as string),
+    );
   });
 });

@@ -1,0 +1,54 @@
+/**
+ * What a client's configuration has to say so that the client starts an entry.
+ *
+ * Invariant: what is printed starts this very Keyturn, in this home, also where the client finds no `keyturn` by itself. It holds
+ * no secret.
+ */
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
+import { printJson, say } from '../terminal/output.ts';
+import type { Entry } from './entry.ts';
+
+interface Configured {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export function configuredEntry({ name, resource }: Entry, env = process.env): Configured {
+  const [command, ...before] = ownCommand(env);
+  const { KEYTURN_HOME: home } = env;
+  return {
+    command,
+    args: [...before, 'bridge', resource, '--as', name],
+    ...(home ? { env: { KEYTURN_HOME: path.resolve(home) } } : {}),
+  };
+}
+
+/** For a script with `isForScript`; else for a person at a terminal, who copies it. */
+export function tellEntry(entry: Entry, isForScript: boolean): void {
+  const configured = configuredEntry(entry);
+  if (isForScript) return printJson({ name: entry.name, ...configured });
+  if (!process.stdout.isTTY) return;
+  say('keyturn: write this into the configuration of your client (docs/clients.md has other forms):');
+  printJson({ mcpServers: { [entry.name]: configured } });
+}
+
+/** `keyturn` where that is found as this program; else Node and the file that runs. */
+function ownCommand({ PATH = '' }: NodeJS.ProcessEnv): [string, ...string[]] {
+  const { argv, execPath } = process;
+  const own = realOf(argv[1] ?? '');
+  const isFound = PATH.split(path.delimiter)
+    // npx adds such folders for its own command only.
+    .filter((folder) => path.isAbsolute(folder) && !folder.endsWith(path.join('node_modules', '.bin')))
+    .some((folder) => realOf(path.join(folder, 'keyturn')) === own);
+  return isFound || own === undefined ? ['keyturn'] : [execPath, own];
+}
+
+function realOf(file: string): string | undefined {
+  try {
+    return realpathSync(file);
+  } catch {
+    return undefined;
+  }
+}

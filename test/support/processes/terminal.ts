@@ -1,0 +1,40 @@
+/** A command in a terminal of its own, which ends with the test. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { isAlive, type TestHome, until } from '../home.ts';
+
+export interface Terminal {
+  readonly ended: Promise<unknown>;
+  type(text: string): void;
+  shown(): string;
+  shows(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+/** A command in a terminal of its own. */
+export function inTerminal(
+  home: TestHome,
+  command: readonly string[],
+  more: NodeJS.ProcessEnv = {},
+): Terminal {
+  const script = path.join(import.meta.dirname, 'terminal.py');
+  const child = spawn('python3', [script, ...command], {
+    env: { ...home.env, ...more, HISTFILE: '/dev/null', PS1: '$ ', TERM: 'dumb' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  const ended = once(child, 'close');
+  onTestFinished(async () => {
+    child.kill();
+    await ended;
+    await until('what ran there ends', () => !isAlive(child.pid ?? 0));
+  });
+  return {
+    ended,
+    type: (typed) => void child.stdin.write(typed),
+    shown: () => text,
+    shows: async (pattern) => until(`the terminal shows ${pattern}`, () => pattern.exec(text)),
+  };
+}
