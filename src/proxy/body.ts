@@ -23,7 +23,9 @@ export async function bodyOf(request: IncomingMessage): Promise<Buffer<ArrayBuff
     if (length > maxBody) throw tooLong();
     chunks.push(chunk);
   }
-  return length === 0 ? undefined : Buffer.concat(chunks);
+  if (length === 0) return undefined;
+  if (request.method === 'GET') throw bodyOfGet();
+  return Buffer.concat(chunks);
 }
 
 /** Bytes: a longer message carries data along, and is answered without its id. */
@@ -39,6 +41,13 @@ export function messageIdIn(body: Buffer | undefined): MessageId | null {
   } catch {
     return null;
   }
+}
+
+function bodyOfGet(): HttpRefusal {
+  return new HttpRefusal(400, 'invalid_request', 'a GET request has no body', {
+    rule: 'RFC 9110 §9.3.1',
+    hint: 'Send messages by POST.',
+  });
 }
 
 function tooLong(): HttpRefusal {

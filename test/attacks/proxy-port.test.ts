@@ -74,3 +74,12 @@ describe('a program that runs another file', () => {
     expect(asked).toEqual([`e ${process.pid}`]);
   });
 });
+
+describe('a clumsy client', () => {
+  it('that sends a body with a GET is told so', async () => {
+    const { port, host, target, asked } = await openPort();
+    const answer = await sendBytes(port, lines({ method: 'GET', target, headers: [`Host: ${host}`] }));
+    expect(verdict(answer)).toEqual({ status: 400, reason: 'invalid_request' });
+    expect(asked).toEqual([]);
+  });
+});
