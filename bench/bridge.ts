@@ -34,6 +34,8 @@ const env: Record<string, string> = {
   KEYTURN_BROWSER: `env KEYTURN_DEMO_CA=${caFile} ${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`,
 };
 const children: ChildProcess[] = [];
+/** Ended before the broker: a bridge that says its last words to the server needs one. */
+const bridges: ChildProcess[] = [];
 
 /** Starts a process that goes on; answers its first line. */
 async function start(...args: string[]): Promise<string> {
@@ -89,7 +91,7 @@ async function throughProcess(args: readonly string[]): Promise<Client> {
 /** A client that only reads lines: the SDK's own joins the pieces of a line anew with each piece, which hides the rest. */
 async function largeThrough(args: readonly string[]): Promise<LargeWay> {
   const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
-  children.push(child);
+  bridges.push(child);
   const pieces: AsyncIterator<Buffer> = child.stdout[Symbol.asyncIterator]();
   const ask = async (message: object): Promise<unknown> => {
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -132,6 +134,7 @@ async function startUp(args: readonly string[]): Promise<void> {
   );
   await once(child.stdout, 'data');
   child.stdin.end();
+  bridges.push(child);
 }
 
 function medianOf(times: readonly number[]): number {
@@ -209,6 +212,8 @@ try {
   };
   show('start to initialize', await inTurns(rounds.starts, starts), 'node alone');
 } finally {
+  for (const child of bridges) child.kill();
+  await Promise.all(bridges.map(async (child) => child.exitCode ?? child.signalCode ?? once(child, 'close')));
   await keyturn('daemon', '--stop');
   for (const child of children) child.kill();
   rmSync(folder, { recursive: true, force: true });
