@@ -122,7 +122,8 @@ export class ForeignClients {
       return (await reply.promise) as T;
     };
     const close = async (): Promise<void> => {
-      const below = this.descendants(pid);
+      // A broker that the bridge started stays.
+      const below = this.descendants(pid).filter((each) => processFacts(each).argv.includes('bridge'));
       await ask('close');
       child.disconnect();
       if (child.exitCode === null) await once(child, 'exit');
