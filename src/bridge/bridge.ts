@@ -51,6 +51,8 @@ export interface BridgeOptions {
   readonly tools?: ToolFilter;
   /** Waits between two tries. Milliseconds. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds on a clock that only goes forward. */
+  readonly now?: () => number;
 }
 
 /** Resolves when the client is gone and the server was told. */
@@ -93,6 +95,7 @@ class Bridge {
       tell: (problem) => void this.#told(problem),
       ready: async () => this.#client.ready(),
       wait,
+      now: options.now ?? (() => performance.now()),
     });
     this.#eras = new Eras({
       server: this.#upstream,

@@ -3,6 +3,7 @@ import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
+import { untilAborted } from '../../src/base/abort.ts';
 import { runBridge } from '../../src/bridge/bridge.ts';
 import { connect } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
@@ -10,13 +11,21 @@ import { startRig } from '../ipc/rig.ts';
 
 type Dispatch = NonNullable<Parameters<typeof startRig>[0]>['dispatch'];
 
-/** Connects to a broker that gives `secret-1`, and another token after each refusal. `more`: answers what tokens aren't about. */
-export async function tokenBroker(resource: string, more?: Dispatch): Promise<() => Promise<Connection>> {
+/**
+ * Connects to a broker that gives `secret-1`, and another token after each refusal. `more`: answers what tokens aren't about;
+ * `heard` gets what is asked of them.
+ */
+export async function tokenBroker(
+  resource: string,
+  more?: Dispatch,
+  heard: (params: unknown) => void = () => undefined,
+): Promise<() => Promise<Connection>> {
   let current = 1;
   const rig = await startRig({
     dispatch: async (caller, method, params) => {
       if (more && !method.startsWith('token.')) return more(caller, method, params);
       const isStepUp = JSON.stringify(params ?? {}).includes('"status":403');
+      heard(params);
       if (method === 'token.reject' || isStepUp) current += 1;
       if (method === 'token.reject') return { rejected: true };
       return {
@@ -53,7 +62,18 @@ export interface BridgeRig {
   readonly ended: Promise<void>;
 }
 
-export async function startBridge(endpoint: URL, connection?: () => Promise<Connection>): Promise<BridgeRig> {
+/** Milliseconds that the bridge of a test skips. A longer pause doesn't end: what comes after it is of no test. */
+const skipped = 3000;
+
+async function skip(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms > skipped) await untilAborted(new Promise<never>(() => undefined), signal);
+}
+
+export async function startBridge(
+  endpoint: URL,
+  connection?: () => Promise<Connection>,
+  wait = skip,
+): Promise<BridgeRig> {
   const toBridge = new PassThrough();
   const fromBridge = new PassThrough();
   const said: string[] = [];
@@ -67,7 +87,7 @@ export async function startBridge(endpoint: URL, connection?: () => Promise<Conn
     say: (line) => void said.push(line),
     signal: end.signal,
     fetch: globalThis.fetch,
-    wait: async () => undefined,
+    wait,
   });
   onTestFinished(async () => {
     end.abort();
@@ -83,8 +103,9 @@ export async function bridged(
   options: ClientOptions = {},
   prepare: (client: Client) => void = () => undefined,
   connection?: () => Promise<Connection>,
+  wait = skip,
 ) {
-  const rig = await startBridge(endpoint, connection);
+  const rig = await startBridge(endpoint, connection, wait);
   const client = new Client({ name: 'an-editor', version: '1.0.0' }, options);
   prepare(client);
   // Lines in, lines out: this end is the same as the other.

@@ -25,7 +25,10 @@ export function authorizedFetch({ endpoint, connection, fetch }: Parts): Fetch {
     const options = {
       resource: endpoint.href,
       fetch,
-      interaction: 'allow',
+      // Nobody waits for the listening stream: it is no reason to ask the person.
+      get interaction() {
+        return exchanges.getStore()?.listening ? ('never' as const) : ('allow' as const);
+      },
       timeout: personWait,
       kinds: ['token', 'key'],
       alsoAt: () => exchanges.getStore()?.named,

@@ -10,9 +10,11 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from '@modelcontextprotocol/client';
+import { untilAborted } from '../../base/abort.ts';
 import { NoAnswer, olderTransport } from '../base/errors.ts';
 import { connectTime } from '../base/limits.ts';
-import { exchanges, type Fetch, watchedFetch } from './exchange.ts';
+import { type Exchange, exchanges, type Fetch, watchedFetch } from './exchange.ts';
+import { type Ending, firstPause, keepListening } from './listening.ts';
 import { Pauses } from './pauses.ts';
 
 export interface Carrier {
@@ -21,6 +23,8 @@ export interface Carrier {
   readonly isOlder: boolean;
   readonly sessionId: () => string | undefined;
   start(): Promise<void>;
+  /** Keeps the stream open on which the server speaks by itself, where that is a stream of its own. */
+  listen(signal: AbortSignal): Promise<void>;
   /** Ends the session at the server, where that can be told. */
   terminate(): Promise<void>;
 }
@@ -30,30 +34,35 @@ export interface CarrierHooks {
   readonly onLost: () => void;
   /** Resolves when the client takes more. */
   readonly ready: () => Promise<void>;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly now: () => number;
 }
 
 export type MakeCarrier = (endpoint: URL, fetch: Fetch, hooks: CarrierHooks) => Carrier;
 
-/** Milliseconds, and how often: a stream that breaks is taken up again for some twenty seconds. */
+/** Milliseconds, and how often: the stream of a request that breaks is taken up again for some twenty seconds. */
 const reconnectionOptions = {
-  initialReconnectionDelay: 500,
+  initialReconnectionDelay: firstPause,
   maxReconnectionDelay: 5000,
   reconnectionDelayGrowFactor: 1.5,
   maxRetries: 8,
 };
 
-export const streamable: MakeCarrier = (endpoint, fetch, { onLost, ready }) => {
+export const streamable: MakeCarrier = (endpoint, fetch, { onLost, ready, wait, now }) => {
   const pauses = new Pauses();
+  const watched = watchedFetch(fetch, {
+    ready,
+    seen: ({ status }, init) => {
+      if (status === 404 && init?.method === 'GET' && transport.sessionId !== undefined) onLost();
+    },
+  });
   const transport: StreamableHTTPClientTransport = new StreamableHTTPClientTransport(endpoint, {
-    fetch: watchedFetch(fetch, {
-      ready,
-      seen: ({ status }, init) => {
-        if (status === 404 && init?.method === 'GET' && transport.sessionId !== undefined) onLost();
-      },
-    }),
+    fetch: withoutOwnListening(watched),
     reconnectionOptions,
     reconnectionScheduler: (reconnect, wanted) => {
-      const timer = setTimeout(reconnect, pauses.next(wanted, performance.now()));
+      const { listening } = exchanges.getStore() ?? {};
+      if (listening) return listening(wanted);
+      const timer = setTimeout(reconnect, pauses.next(wanted, now()));
       return () => clearTimeout(timer);
     },
   });
@@ -62,9 +71,42 @@ export const streamable: MakeCarrier = (endpoint, fetch, { onLost, ready }) => {
     isOlder: false,
     sessionId: () => transport.sessionId,
     start: async () => transport.start(),
+    listen: async (signal) => keepListening({ open: opening(transport, signal), wait, now, signal }),
     terminate: async () => transport.terminateSession(),
   };
 };
+
+/** Opens the listening stream through the transport, where it left off. */
+function opening(transport: StreamableHTTPClientTransport, signal: AbortSignal): () => Promise<Ending> {
+  let lastEvent = '';
+  return async () => {
+    const over = Promise.withResolvers<number>();
+    const exchange: Exchange = { listening: over.resolve };
+    const onresumptiontoken = (id: string): void => void (lastEvent = id);
+    try {
+      await exchanges.run(exchange, async () => transport.resumeStream(lastEvent, { onresumptiontoken }));
+    } catch {
+      // The server may not know the event any more.
+      lastEvent = '';
+      return 'not open';
+    }
+    if (exchange.status === 405) return 'none';
+    const delay = await untilAborted(over.promise, signal);
+    return { retry: delay === firstPause ? undefined : delay };
+  };
+}
+
+/**
+ * After the handshake the transport itself opens the listening stream, never again where that fails at first, and for some
+ * tries later: it is told that the server has none.
+ */
+function withoutOwnListening(fetch: Fetch): Fetch {
+  return async (url, init) => {
+    const { about, listening } = exchanges.getStore() ?? {};
+    const isOwn = init?.method === 'GET' && about === undefined && !listening;
+    return isOwn ? new Response(null, { status: 405 }) : fetch(url, init);
+  };
+}
 
 export const older: MakeCarrier = (endpoint, fetch, { ready }) => {
   // A server of this transport may be the only one that somebody has: it is why the SDK still has it.
@@ -78,6 +120,7 @@ export const older: MakeCarrier = (endpoint, fetch, { ready }) => {
     transport,
     isOlder: true,
     sessionId: () => undefined,
+    listen: async () => undefined,
     start: async () => {
       const late = Promise.withResolvers<never>();
       const timer = setTimeout(() => late.reject(new NoAnswer(...olderTransport)), connectTime);

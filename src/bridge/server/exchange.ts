@@ -12,6 +12,8 @@ import type { RequestId } from '../base/messages.ts';
 export interface Exchange {
   /** The client's request that this is about. */
   readonly about?: RequestId;
+  /** Where this is the listening stream: takes the milliseconds that the SDK would wait when it is over. */
+  readonly listening?: (delay: number) => void;
   /** The URL that a server of the older transport named for messages, where this is one. */
   named?: string;
   /** The status of the server's last answer. */

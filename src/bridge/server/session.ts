@@ -7,7 +7,7 @@
 import { InsufficientScopeError, SdkError, SdkHttpError, SseError } from '@modelcontextprotocol/client';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { brokenStream, networkCode, NoAnswer, olderTransport, unreachable, wasSent } from '../base/errors.ts';
-import type { Carrier, MakeCarrier } from './carriers.ts';
+import type { Carrier, CarrierHooks, MakeCarrier } from './carriers.ts';
 import { type Exchange, exchanges, type Fetch } from './exchange.ts';
 import {
   type Answer,
@@ -33,13 +33,9 @@ export class SessionLost extends NoAnswer {
 /** The server speaks no streamable HTTP at this URL. */
 export class WrongTransport extends KeyturnError {}
 
-export interface SessionHooks {
+export interface SessionHooks extends CarrierHooks {
   /** The server's own requests and notifications. */
   readonly onMessage: Heard;
-  /** The server has ended the session, as a listening stream learns first. */
-  readonly onLost: () => void;
-  /** Resolves when the client takes more. */
-  readonly ready: () => Promise<void>;
 }
 
 interface Pending {
@@ -69,10 +65,12 @@ export class Session {
   readonly #pending = new Map<RequestId, Pending>();
   #isStarted = false;
   #isRetired = false;
+  /** Ends the listening stream. */
+  readonly #over = new AbortController();
 
-  constructor(make: MakeCarrier, endpoint: URL, fetch: Fetch, { onMessage, onLost, ready }: SessionHooks) {
+  constructor(make: MakeCarrier, endpoint: URL, fetch: Fetch, { onMessage, ...hooks }: SessionHooks) {
     this.#origin = endpoint.origin;
-    this.#carrier = make(endpoint, fetch, { onLost, ready });
+    this.#carrier = make(endpoint, fetch, hooks);
     listen(this.#carrier.transport, {
       onmessage: (message) => {
         if (isAnswer(message)) this.#settle(message);
@@ -80,7 +78,7 @@ export class Session {
       },
       onerror: (error) => {
         // Else each failure reaches the request that it belongs to.
-        if (error instanceof SseError && this.#isStarted) onLost();
+        if (error instanceof SseError && this.#isStarted) hooks.onLost();
       },
     });
   }
@@ -150,6 +148,8 @@ export class Session {
     } catch (error) {
       throw this.#failure(error, 'method' in message ? message.method : 'an answer', exchange);
     }
+    if (!('method' in message) || message.method !== 'notifications/initialized') return;
+    void this.#carrier.listen(this.#over.signal).catch(() => undefined);
   }
 
   /** Ends the session at the server too, where it has one. */
@@ -162,10 +162,12 @@ export class Session {
   /** Closes once the requests under way have ended: one of them may still get its answer. */
   async retire(): Promise<void> {
     this.#isRetired = true;
+    this.#over.abort();
     if (this.#pending.size === 0) await this.close();
   }
 
   async close(): Promise<void> {
+    this.#over.abort();
     // The transport says nothing of streams that it ends itself.
     for (const { method, reject } of this.#pending.values()) reject(brokenStream(method));
     await this.#carrier.transport.close();

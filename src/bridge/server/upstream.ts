@@ -19,6 +19,7 @@ import {
 import { mayReissue } from '../base/reissue.ts';
 import { type MakeCarrier, older, streamable } from './carriers.ts';
 import { ClientState, type Repeat } from './client-state.ts';
+import { grown } from './listening.ts';
 import { ParamHeaders } from './param-headers.ts';
 import { Questions } from './questions.ts';
 import { type RequestOptions, Session, SessionLost } from './session.ts';
@@ -36,6 +37,8 @@ export interface UpstreamOptions {
   readonly ready: () => Promise<void>;
   /** Waits between two tries. Milliseconds. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds on a clock that only goes forward. */
+  readonly now: () => number;
 }
 
 /** Why a request's signal aborts: its client has cancelled it. */
@@ -58,7 +61,7 @@ export class Upstream implements TwoWays {
   #initialize: JSONRPCRequest | undefined;
   #isInitialized = false;
   #ids = 0;
-  #closed = false;
+  readonly #end = new AbortController();
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
@@ -105,7 +108,7 @@ export class Upstream implements TwoWays {
 
   /** Ends the session, at the server too. */
   async end(): Promise<void> {
-    this.#closed = true;
+    this.#end.abort();
     await (await this.#session?.catch(() => undefined))?.end();
   }
 
@@ -225,11 +228,13 @@ export class Upstream implements TwoWays {
   }
 
   async #make(): Promise<Session> {
-    const { endpoint, fetch, ready } = this.#options;
+    const { endpoint, fetch, ready, wait, now } = this.#options;
     const session: Session = new Session(this.#carrier, endpoint, fetch, {
       ready,
+      wait,
+      now,
       onMessage: (message, about) => this.#questions.heard(session, message, about),
-      onLost: () => void this.#renew(session),
+      onLost: () => void this.#renew(session).catch(() => undefined),
     });
     try {
       await session.start();
@@ -242,8 +247,16 @@ export class Upstream implements TwoWays {
   /** The listening stream learned that the session is gone: with the next one the server can speak again. */
   async #renew(session: Session): Promise<void> {
     await this.#drop(session);
-    // A failure reaches the client with its next request.
-    if (!this.#closed) await this.#current().catch(() => undefined);
+    for (let tries = 0; !this.#end.signal.aborted; tries += 1) {
+      try {
+        await this.#current();
+        return;
+      } catch (error) {
+        // A refusal of the broker reaches the client with its next request. Nobody waits for this session now.
+        if (!(error instanceof NoAnswer)) return;
+        await this.#options.wait(grown(tries), this.#end.signal);
+      }
+    }
   }
 
   async #drop(session: Session): Promise<void> {
@@ -255,7 +268,7 @@ export class Upstream implements TwoWays {
 
   /** Milliseconds until the next try; undefined where there is none. */
   #pauseAfter(error: unknown, method: string, tries: number): number | undefined {
-    if (this.#closed || !(error instanceof NoAnswer)) return undefined;
+    if (this.#end.signal.aborted || !(error instanceof NoAnswer)) return undefined;
     if (error instanceof SessionLost) return tries === 0 ? 0 : undefined;
     return error.isPassing && mayReissue(method) ? pauses[tries] : undefined;
   }
