@@ -23,3 +23,31 @@ it('says of a call whose stream broke that it may have run, and begins a new ses
   expect(await client.callTool({ name: 'hello' })).toMatchObject({ content: [{ text: 'hello' }] });
   expect(server.requests.filter((line) => line.startsWith('GET /sse')).length).toBe(2);
 });
+
+it('sends what changes nothing again, gives calls their error, and takes the new URL for messages, after a break under way', async () => {
+  const server = await olderServer();
+  const { client, said } = await bridged(server.url);
+  const calls = [1, 2].map(async () => client.callTool({ name: 'hold' }));
+  for (const call of calls) call.catch(() => undefined);
+  const posts = (): string[] => server.requests.filter((line) => line.startsWith('POST /messages'));
+  await expect.poll(() => posts().length).toBe(4);
+  server.silence();
+  const listing = client.listTools();
+  await expect.poll(() => posts().length).toBe(5);
+  server.drop();
+  for (const call of calls) await expect(call).rejects.toMatchObject({ data: { outcome: 'may have run' } });
+  expect((await listing).tools.map(({ name }) => name)).toEqual(['hello', 'hold']);
+  expect(new Set(server.sessions).size).toBe(2);
+  expect(server.ran.filter((name) => name === 'hold')).toHaveLength(2);
+  expect(said).toHaveLength(2);
+});
+
+it('has a stream again after a restart that takes its time, though the client asks for nothing', async () => {
+  const server = await olderServer();
+  const { said } = await bridged(server.url);
+  await expect.poll(() => server.sessions.length).toBe(2);
+  server.drop(3);
+  await expect.poll(() => server.sessions.length).toBe(4);
+  expect(server.requests.filter((line) => line.startsWith('GET /sse')).length).toBe(5);
+  expect(said).toEqual([]);
+});

@@ -9,30 +9,48 @@ export interface OlderServer {
   readonly url: URL;
   /** Requests as `GET /sse Bearer secret-1`. */
   readonly requests: readonly string[];
-  /** Ends every stream, as a restart does. */
-  drop(): void;
+  /** The session of each message, in their order. */
+  readonly sessions: readonly string[];
+  /** Names of the tools that ran. */
+  readonly ran: readonly string[];
+  /** Takes messages without an answer from now on, until it drops them. */
+  silence(): void;
+  /** Ends every stream, as a restart does, and refuses so many new ones. */
+  drop(refused?: number): void;
 }
 
 /** Its one tool `hold` says nothing until the stream is gone; `hello` says hello. */
 export async function olderServer(): Promise<OlderServer> {
   const open = new Map<string, SSEServerTransport>();
   const requests: string[] = [];
+  const sessions: string[] = [];
+  const ran: string[] = [];
+  let isSilent = false;
+  let toRefuse = 0;
   const server = http.createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
     requests.push(`${request.method} ${pathname} ${request.headers.authorization ?? ''}`);
     const known = open.get(searchParams.get('sessionId') ?? '');
-    if (request.method === 'POST' && pathname === '/messages' && known) {
+    if (request.method === 'POST' && pathname === '/messages')
+      sessions.push(searchParams.get('sessionId') ?? '');
+    if (request.method === 'POST' && pathname === '/messages' && isSilent) response.writeHead(202).end();
+    else if (request.method === 'POST' && pathname === '/messages' && known) {
       void known.handlePostMessage(request, response);
+    } else if (request.method === 'GET' && pathname === '/sse' && toRefuse > 0) {
+      toRefuse -= 1;
+      response.writeHead(503).end();
     } else if (request.method === 'GET' && pathname === '/sse') {
       // oxlint-disable-next-line typescript/no-deprecated
       const transport = new SSEServerTransport('/messages', response);
       open.set(transport.sessionId, transport);
-      void made().connect(transport);
+      void made(ran).connect(transport);
     } else response.writeHead(request.method === 'POST' ? 405 : 404).end();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const drop = (): void => {
+  const drop = (refused = 0): void => {
+    toRefuse = refused;
+    isSilent = false;
     open.clear();
     server.closeAllConnections();
   };
@@ -42,13 +60,24 @@ export async function olderServer(): Promise<OlderServer> {
   });
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  return { url: new URL(`http://127.0.0.1:${port}/sse`), requests, drop };
+  return {
+    url: new URL(`http://127.0.0.1:${port}/sse`),
+    requests,
+    sessions,
+    ran,
+    silence: () => void (isSilent = true),
+    drop,
+  };
 }
 
-function made(): McpServer {
+function made(ran: string[]): McpServer {
   const server = new McpServer({ name: 'older', version: '1.0.0' });
-  server.registerTool('hello', {}, () => ({ content: [{ type: 'text', text: 'hello' }] }));
+  server.registerTool('hello', {}, () => {
+    ran.push('hello');
+    return { content: [{ type: 'text', text: 'hello' }] };
+  });
   server.registerTool('hold', {}, async ({ signal }) => {
+    ran.push('hold');
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     return { content: [] };
   });
