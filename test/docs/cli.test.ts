@@ -76,7 +76,8 @@ describe('docs/cli.md', () => {
     const text = section(page('docs/cli.md'), `keyturn ${name}`);
     const usage = helpOf(statement).matchAll(/^(?:Usage:|      ) (keyturn .*)$/gm);
     for (const [, line = ''] of usage) expect(text).toContain(`\n${line}\n`);
-    const rows = tableRows(text).slice(2);
+    const [options = ''] = text.split('\n### ');
+    const rows = tableRows(options).slice(2);
     const documented = rows.map(([cell = '']) => cell.replaceAll('`', ''));
     expect(documented).toEqual(shownOptions(statement).map(([option, stated]) => optionText(option, stated)));
   });
