@@ -122,6 +122,19 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     { client: 'cli', resource: denied },
     { command: 'endDenial', client: 'cli', resource: denied },
   ],
+  'key.set': [
+    { resource, header: 'x-api-key', value: 'anApiKey-2718', unchecked: true },
+    { command: 'key', resource, key: { header: 'x-api-key' }, replaces: false, unchecked: true },
+  ],
+  'key.permission.set': [
+    { client: 'cli', resource, decision: 'allow' },
+    { command: 'allow', client: 'cli', resource, key: { header: 'x-api-key' } },
+  ],
+  'key.permission.end': [
+    { client: 'cli', resource: denied },
+    { command: 'endDenial', client: 'cli', resource: denied, key: { header: 'x-api-key' } },
+  ],
+  'proxy.add': [{ resource }, { command: 'proxy', resource, client: 'notes.example' }],
   'registration.set': [
     { issuer: 'https://login.example', clientId: 'abc', clientSecret: 'aClientSecret-0815' },
     { command: 'register', issuer: 'https://login.example', registration: 'abc', replaces: false },
@@ -166,6 +179,9 @@ describe('the owner’s key at a desk', () => {
     expect(all.toSorted()).toEqual([...Object.keys(widening), 'interaction.answer'].toSorted());
     const { line, owner, cards, card, answer } = await openDesk(newHome());
     await owner.call('permission.set', { client: 'cli', resource: denied, decision: 'deny' });
+    const key = { resource: denied, header: 'x-api-key', value: 'anApiKey-3141', unchecked: true } as const;
+    await owner.call('key.set', key);
+    await owner.call('key.permission.set', { client: 'cli', resource: denied, decision: 'deny' });
     const before = await line.request('settings.get');
     for (const [method, [params, shown]] of Object.entries(widening)) {
       const asking = line.request(method, params).catch((error: { reason: string }) => error.reason);

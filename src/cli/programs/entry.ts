@@ -128,7 +128,7 @@ async function unanswered({ name, resource }: Entry, { reason }: KeyturnError): 
       : reason === 'login_required'
         ? `The sign-in for ${quoted(resource)} is not finished.`
         : `Nobody has said yet that ${quoted(name)} may reach ${quoted(resource)}.`;
-  const connectCommand = `keyturn bridge --connect ${shellWord(resource)} --as ${name}`;
+  const connectCommand = `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)}`;
   return new KeyturnError(reason === 'login_required' ? 'login_pending' : 'consent_pending', question, {
     hint: isDesk
       ? `Answer the card in Keyturn’s window${compare}. Then restart this server in your client.`

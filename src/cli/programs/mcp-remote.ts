@@ -99,7 +99,7 @@ export function translated(args: readonly string[]): Translated {
 }
 
 function refusal(name: string, hint: string): KeyturnError {
-  return new KeyturnError('invalid_request', `keyturn bridge takes no ${quoted(name)}.`, {
+  return new KeyturnError('invalid_request', `The bridge takes no ${quoted(name)}.`, {
     rule: 'Who signs in, and with which secret, is told to Keyturn once, and not in a client’s configuration',
     hint,
   });

@@ -7,7 +7,7 @@
 import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { replaceFileAtOnce } from '../../base/private-file.ts';
 import { clientKeyFile } from '../../client/key-file.ts';
@@ -65,6 +65,6 @@ async function afterRefusal(name: string, error: unknown, signal: AbortSignal): 
 
 export function refusedBefore(name: string): KeyturnError {
   return new KeyturnError('pairing_denied', `You refused to pair ${quoted(name)}, and that is remembered.`, {
-    hint: `If you changed your mind, run in a terminal: keyturn bridge --connect URL --as ${name}`,
+    hint: `If you changed your mind, run in a terminal: keyturn bridge --connect URL --as ${shellWord(name)}`,
   });
 }

@@ -19,9 +19,10 @@ import { AskingFiles, refusalIn } from './asking-files.ts';
 function askingWords({ as, params: { resource, scope, account } }: Asked): string[] {
   return [
     resource,
-    ...(as === undefined ? [] : [`--as=${as}`]),
-    ...(scope === undefined ? [] : [`--scope=${scope}`]),
-    ...(account === undefined ? [] : [`--account=${account}`]),
+    // One argument each: a value may begin with a dash.
+    ...(as === undefined ? [] : [['--as', as].join('=')]),
+    ...(scope === undefined ? [] : [['--scope', scope].join('=')]),
+    ...(account === undefined ? [] : [['--account', account].join('=')]),
     '--in-background',
   ];
 }

@@ -4,7 +4,9 @@ import { printTable, when } from './output.ts';
 
 export type ListedKey = ResultOf<'key.list'>['keys'][number];
 
+/** Prints nothing where there is none. */
 export function showKeys(keys: readonly ListedKey[]): void {
+  if (keys.length === 0) return;
   printTable(
     ['SERVER', 'API KEY IN', 'SET', 'STATE', 'PROGRAMS'],
     keys.map((key) => [
