@@ -1,7 +1,8 @@
 /** The bridge's errors as sentences: of the message and the hint, on one line. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { lineOf, rpcErrorOf } from '../../src/bridge/base/errors.ts';
+import { lineOf, networkCode, rpcErrorOf, unreachable, wasSent } from '../../src/bridge/base/errors.ts';
+import { openWorld } from '../support/world.ts';
 
 const hint = 'Start it again.';
 
@@ -17,4 +18,18 @@ it.each([
 it('adds nothing to a message without a hint', () => {
   const error = new KeyturnError('internal', 'this broke');
   expect(lineOf(error)).toBe('keyturn bridge: this broke (internal)');
+});
+
+it('names a certificate that was refused, and asks for no second try', async () => {
+  const world = await openWorld();
+  onTestFinished(() => world.close());
+  const { origin, href } = new URL(world.protectedServer.url);
+  const refused: unknown = await fetch(href).catch((error: unknown) => error);
+  const code = networkCode(refused);
+  expect(wasSent(code)).toBe(false);
+  expect(unreachable(origin, code)).toMatchObject({
+    message: expect.stringContaining(`The certificate of ${origin} was refused`),
+    hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
+    isPassing: false,
+  });
 });

@@ -98,11 +98,24 @@ export const olderTransport = [
 ] as const;
 
 export function unreachable(origin: string, code: string): NoAnswer {
+  if (certificateCode.test(code)) return untrusted(origin, code);
   return new NoAnswer(
     `The server at ${origin} can’t be reached (${code}). The request did not run.`,
     'did not run',
     'See that the server runs and that this machine reaches it, and ask again.',
     { isPassing: true },
+  );
+}
+
+/** Node's and OpenSSL's codes for a certificate that was refused. */
+const certificateCode =
+  /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ALTNAME|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/;
+
+function untrusted(origin: string, code: string): NoAnswer {
+  return new NoAnswer(
+    `The certificate of ${origin} was refused (${code}). The request did not run.`,
+    'did not run',
+    'If an authority of your own signed it, name its file in NODE_EXTRA_CA_CERTS in the environment of this entry. Else tell the operator of the server.',
   );
 }
 
@@ -157,5 +170,5 @@ export function networkCode(error: unknown): string {
 }
 
 export function wasSent(code: string): boolean {
-  return !unsent.has(code);
+  return !unsent.has(code) && !certificateCode.test(code);
 }

@@ -100,6 +100,7 @@ export function withHeaders(
     if (!isWithin(endpoint, url)) return send(input, init);
     const all = new Headers(init?.headers);
     for (const [name, value] of headers) if (!all.has(name)) all.set(name, value);
-    return send(input, { ...init, headers: all });
+    // A fetch that follows a redirect would carry them to another origin.
+    return send(input, { ...init, headers: all, redirect: init?.redirect === 'error' ? 'error' : 'manual' });
   };
 }

@@ -1,4 +1,6 @@
 /** The arguments of mcp-remote 0.15.1, and the headers among them. */
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -114,4 +116,28 @@ describe('headers', () => {
       ['https://other.example/mcp', {}],
     ]);
   });
+
+  it('are not carried to another origin by a redirect', async () => {
+    const seen: (string | undefined)[] = [];
+    const elsewhere = await listening((request, response) => {
+      seen.push(request.headers['x-team']?.toString());
+      response.end();
+    });
+    const here = await listening((_, response) => {
+      response.writeHead(307, { location: elsewhere }).end();
+    });
+    const answer = await withHeaders(fetch, new Map([['X-Team', 'notes']]), here)(here);
+    expect(answer.status).toBe(307);
+    expect(seen).toEqual([]);
+  });
 });
+
+/** The URL of a server that ends with the test. */
+async function listening(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return `http://127.0.0.1:${address.port}/mcp`;
+}
