@@ -16,9 +16,10 @@ export const proxySchema = z.object({
   name: z.string(),
   /** Canonical endpoint as the user named it. */
   endpoint: z.string(),
-  port: z.int(),
+  /** What the process of the proxies couldn't use would end it, again and again: the list is served before it is verified. */
+  port: z.int().min(1024).max(65_535),
   /** The unguessable part of the address. */
-  path: z.string(),
+  path: z.string().min(16),
   createdAt: z.number(),
 });
 
