@@ -63,12 +63,27 @@ export class RequestSignIns {
     if (grant && waitsForUser(grant, permission)) throw refusals.endedAlong(endpoint, grant);
     if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     this.#refuseUnattended(pending, grant ? refusals.whyAgain(grant) : 'nobody has signed in there yet');
+    if (grant && this.#isBeingMade(pending, grant))
+      return this.#start(permitted, { scope: access.scope, account: request.account, grant: undefined });
     const isVouched = grant && this.#parts.refresher.secrets.comparison.isVouched(grant.id);
     await this.#start(permitted, {
       ...(isVouched ? stepUpScope(grant, access.scope) : { scope: access.scope }),
       account: request.account ?? (grant && accountLabel(grant)),
       grant,
     });
+  }
+
+  /**
+   * Race: a first sign-in puts its grant into the index before its tokens are in the vault (sign-in/store-grant.ts). Who
+   * sees that grant in between joins the sign-in.
+   */
+  #isBeingMade({ endpoint, request: { account, interaction } }: PendingRequest, grant: Grant): boolean {
+    const first = {
+      endpoint,
+      ...(account === undefined ? {} : { account }),
+      isUnattended: interaction === 'never',
+    };
+    return grant.signedInAt === undefined && this.#signIns.isFirstUnderWay(first);
   }
 
   /** Spec, Step-up: a new authorization with the union of what was asked before and what is needed now. */

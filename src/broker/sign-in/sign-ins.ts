@@ -88,8 +88,7 @@ export class SignIns {
       throw needless(asked.endpoint);
     }
     return this.#runs.join(
-      // A program that may ask the user doesn't share the refusal of one that may not.
-      `${asked.isUnattended ? 'unattended' : 'attended'} ${asked.grantId ?? ''} ${key}`,
+      keyOfAutomatic(asked),
       (signal, isAwaited) =>
         this.#inTurn(
           key,
@@ -99,6 +98,11 @@ export class SignIns {
         ),
       caller,
     );
+  }
+
+  /** True while an automatic sign-in for no grant is under way: a request for the same joins it. */
+  isFirstUnderWay(asked: Pick<AutomaticSignIn, 'endpoint' | 'account' | 'isUnattended'>): boolean {
+    return this.#runs.has(keyOfAutomatic(asked));
   }
 
   async #inTurn(
@@ -234,4 +238,14 @@ function needless(endpoint: string): KeyturnError {
   return new KeyturnError('conflict', `The automatic sign-in for ${endpoint} is no longer needed.`, {
     hint: 'Ask again: the newer state is used.',
   });
+}
+
+/** A program that may ask the user doesn't share the refusal of one that may not. */
+function keyOfAutomatic({
+  isUnattended,
+  grantId = '',
+  endpoint,
+  account,
+}: Pick<AutomaticSignIn, 'endpoint' | 'account' | 'isUnattended' | 'grantId'>): string {
+  return `${isUnattended ? 'unattended' : 'attended'} ${grantId} ${keyOf(endpoint, account)}`;
 }

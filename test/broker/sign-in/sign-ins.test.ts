@@ -44,6 +44,34 @@ async function tryConnect(redirectUri: string): Promise<string> {
   return outcome;
 }
 
+it('a request that comes while the first sign-in stores its tokens joins it: one page, one grant', async () => {
+  const written = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const rig = await brokerRig(inWorld(world), {
+    front: (vault) => ({
+      ...vault,
+      kind: vault.kind,
+      async write(id, secret) {
+        if (id.startsWith('grant.')) {
+          written.resolve();
+          await held.promise;
+        }
+        await vault.write(id, secret);
+      },
+    }),
+  });
+  await rig.allow('editor');
+  await rig.allow('second');
+  const first = rig.ask({ clientId: 'editor' });
+  await written.promise;
+  const second = rig.ask({ clientId: 'second' });
+  await turnOfEvents();
+  held.resolve();
+  expect((await second).accessToken).toBe((await first).accessToken);
+  expect(rig.pages).toHaveLength(1);
+  expect(rig.parts.grants.all()).toHaveLength(1);
+});
+
 describe('a sign-in page', () => {
   it('that nobody answers is the last one until the user acts', async () => {
     const rig = await allowed();
