@@ -70,6 +70,7 @@ class Bridge {
   readonly #client: ClientSide;
   readonly #upstream: Upstream;
   readonly #eras: Eras;
+  #broker: Connection | undefined;
   readonly #pages: Pages;
   readonly #underWay = new Map<RequestId, UnderWay>();
   readonly #ended = Promise.withResolvers<void>();
@@ -90,7 +91,7 @@ class Bridge {
     const toClient = (message: JSONRPCMessage): void => void this.#client.send(message);
     this.#upstream = new Upstream({
       endpoint,
-      fetch: authorizedFetch({ endpoint, connection, fetch }),
+      fetch: authorizedFetch({ endpoint, connection: async () => this.#connect(), fetch }),
       onMessage: (message, about) => this.#eras.heard(message, about),
       tell: (problem) => void this.#told(problem),
       ready: async () => this.#client.ready(),
@@ -110,6 +111,12 @@ class Bridge {
     });
   }
 
+  /** The connection for tokens. Nobody starts a broker only to end a session. */
+  async #connect(): Promise<Connection> {
+    this.#broker = await this.#options.connection();
+    return this.#broker;
+  }
+
   async run(): Promise<void> {
     const { signal } = this.#options;
     const end = (): void => this.#ended.resolve();
@@ -121,7 +128,10 @@ class Bridge {
     for (const { abort } of this.#underWay.values()) abort.abort(new Cancelled('the client is gone'));
     this.#pages.end();
     this.#eras.end();
-    await Promise.race([this.#upstream.end(), sleep(lastWords, undefined, { ref: false })]);
+    await Promise.race([
+      this.#upstream.end(this.#broker?.isOpen !== false),
+      sleep(lastWords, undefined, { ref: false }),
+    ]);
     await this.#client.close();
   }
 

@@ -155,6 +155,24 @@ describe('a server that forgets its sessions', () => {
   });
 });
 
+it('asks for no token to end its session once its broker has gone, since that would start another one', async () => {
+  const server = await statefulServer(textServer);
+  const connection = await tokenConnection(server.url.href);
+  let isOpen = true;
+  const { client, toBridge, ended } = await bridged(server.url, {}, undefined, async () => ({
+    ...connection,
+    get isOpen() {
+      return isOpen;
+    },
+    getCredential: async (...asked) => connection.getCredential(...asked),
+  }));
+  await client.callTool(repeat);
+  isOpen = false;
+  toBridge.end();
+  await ended;
+  expect(server.received.map(({ http }) => http)).not.toContain('DELETE');
+});
+
 describe('a stream that breaks', () => {
   it.each(['cut', 'end stream'] as const)('is never sent again for a tool: %s', async (mishap) => {
     const server = await statefulServer(textServer);

@@ -106,10 +106,11 @@ export class Upstream implements TwoWays {
     await (await this.#session)?.send(message);
   }
 
-  /** Ends the session, at the server too. */
-  async end(): Promise<void> {
+  /** Ends the session, at the server too if `tellsServer`. */
+  async end(tellsServer: boolean): Promise<void> {
     this.#end.abort();
-    await (await this.#session?.catch(() => undefined))?.end();
+    const session = await this.#session?.catch(() => undefined);
+    await (tellsServer ? session?.end() : session?.close());
   }
 
   async #ask(request: JSONRPCRequest, options: RequestOptions): Promise<Answer> {

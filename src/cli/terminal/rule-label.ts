@@ -36,6 +36,7 @@ const labels: Readonly<Record<string, string>> = {
   'RFC 8628 §4': 'the authorization server must offer sign-ins on another device',
   'RFC 8707 §2': 'a protected server is named by an absolute URL, and tokens are for it alone',
   'RFC 9068 §4': 'a token is only for the servers that it names',
+  'RFC 9110 §9.3.1': 'a GET request has no body',
   'RFC 9110 §5.3': 'a header that holds one value stands in a request once',
   'RFC 9207 §2.4': 'an answer must name the issuer that was asked',
   'RFC 9700 §4.4.2': 'an answer must show which issuer it is from',
