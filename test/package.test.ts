@@ -89,6 +89,7 @@ describe('the tarball', () => {
       'base/errors.js',
       'base/system-error.js',
       'client/fetch.js',
+      'ipc/wire/limits.js',
     ]);
   });
 
