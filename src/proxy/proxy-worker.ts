@@ -14,8 +14,8 @@ import { isObject } from '../ipc/wire/values.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { orderSchema } from './messages.ts';
 import type { Admission, ProxyEntry, ProxyOrder, ProxyReport } from './messages.ts';
+import { Ports } from './ports.ts';
 import { Programs } from './programs.ts';
-import { ProxyPort } from './proxy-port.ts';
 
 /** Milliseconds between two tries for a port that another program has, and two looks for programs that ended. */
 const period = 5000;
@@ -24,9 +24,7 @@ const waiting = new Map<number, PromiseWithResolvers<Admission>>();
 let lastId = 0;
 
 const programs = new Programs({ admit, after });
-const ports = new Map<string, ProxyPort>();
-/** Those whose port could not be opened. */
-const closed = new Map<string, ProxyEntry>();
+const ports = new Ports({ programs, report: (entry, state) => tell({ op: 'state', entry, state }) });
 
 function tell(report: ProxyReport): void {
   tellParent(report);
@@ -40,36 +38,10 @@ async function admit(entry: ProxyEntry, process: RunningProcess | undefined): Pr
   return asked.promise;
 }
 
-async function open(entry: ProxyEntry): Promise<void> {
-  const port = new ProxyPort(entry, programs);
-  ports.set(entry.id, port);
-  closed.delete(entry.id);
-  const state = await port.open();
-  if (state !== 'open') {
-    if (ports.get(entry.id) === port) ports.delete(entry.id);
-    closed.set(entry.id, entry);
-  }
-  tell({ op: 'state', entry: entry.id, state });
-}
-
-/** Opens what is new, closes what is gone. */
-function serve(entries: readonly ProxyEntry[]): void {
-  const isThere = (entry: ProxyEntry): boolean =>
-    entries.some(({ id, port, path }) => id === entry.id && port === entry.port && path === entry.path);
-  for (const [id, port] of ports) {
-    if (isThere(port.entry)) continue;
-    ports.delete(id);
-    port.close();
-  }
-  closed.clear();
-  for (const entry of entries) if (!ports.has(entry.id)) void open(entry);
-  void programs.keep(entries);
-}
-
 async function obey(order: ProxyOrder): Promise<void> {
   switch (order.op) {
     case 'serve':
-      return serve(order.entries);
+      return ports.serve(order.entries);
     case 'cut':
       return programs.cut(order.clientId);
     case 'forget':
@@ -98,6 +70,6 @@ hearParent((message) => {
 });
 
 setInterval(() => {
-  for (const entry of closed.values()) void open(entry);
+  ports.retry();
   void programs.sweep();
 }, period);
